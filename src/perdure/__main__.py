@@ -1,0 +1,5 @@
+"""`python -m perdure` is the command."""
+
+from perdure.cli import main
+
+main()

@@ -1,0 +1,5 @@
+"""The command: `perdure`."""
+
+from perdure.cli.app import main
+
+__all__ = ["main"]

@@ -1,0 +1,37 @@
+"""What is written to the terminal: never raw what a file or an argument brought, which may hold control sequences."""
+
+import json
+import sys
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+_UNBOUNDED = 10_000  # columns, when the output is a file or a pipe: nothing is cut or wrapped there
+
+
+def console(stderr: bool = False) -> Console:
+    stream = sys.stderr if stderr else sys.stdout
+    return Console(stderr=stderr, highlight=False, width=None if stream.isatty() else _UNBOUNDED)
+
+
+def complain(message: str) -> None:
+    """Say on standard error what is wrong."""
+    console(stderr=True).print(
+        Text("perdure: ", style="bold red").append(printable(message), style="default"), soft_wrap=True
+    )
+
+
+def printable(text: str) -> str:
+    """The text with everything a terminal might obey or cannot show written as an escape."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def as_json(value: Any) -> str:
+    """One line of JSON; readable UTF-8, unless there is something in it that UTF-8 cannot carry."""
+    text = json.dumps(value, ensure_ascii=False)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        return json.dumps(value)
+    return text

@@ -1,0 +1,99 @@
+"""Counting what a bulk check finds, in constant memory."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from perdure import Recognition, recognise
+from perdure.names.ppid import validate_ppid
+from perdure.names.recognition import invalid
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A line that is not right."""
+
+    line: int
+    text: str
+    scheme: str
+    part: str
+    reason: str
+    suggestion: str | None
+
+    def as_object(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(slots=True)
+class Tally:
+    """How many lines of each scheme are right, and what is wrong with the others."""
+
+    expected: str | None = None  # the scheme that every line should be of
+    blank: int = 0
+    valid: Counter[str] = field(default_factory=Counter)
+    wrong: Counter[tuple[str, str]] = field(default_factory=Counter)  # by scheme and the part to blame
+
+    @property
+    def total_valid(self) -> int:
+        return self.valid.total()
+
+    @property
+    def total_wrong(self) -> int:
+        return self.wrong.total()
+
+    def count(self, batch: list[tuple[int, str]]) -> list[Problem]:
+        """Count a batch of numbered lines; returns the problems in it."""
+        problems = []
+        # Person identifiers come in millions and can be told at a glance; everything else takes the long way.
+        glance = validate_ppid if self.expected in (None, "ppid") else _never
+        persons = 0
+        for number, text in batch:
+            if glance(text):
+                persons += 1
+            elif not text or text.isspace():
+                self.blank += 1
+            else:
+                problem = self._look(number, text)
+                if problem is not None:
+                    problems.append(problem)
+        if persons:
+            self.valid["ppid"] += persons
+        return problems
+
+    def _look(self, number: int, text: str) -> Problem | None:
+        found = _as_expected(recognise(text), self.expected)
+        if found.valid:
+            self.valid[found.scheme] += 1
+            return None
+        part = str(found.details["part"])
+        self.wrong[found.scheme, part] += 1
+        suggestion = found.details.get("suggestion")
+        return Problem(number, text, found.scheme, part, found.reason, str(suggestion) if suggestion else None)
+
+    def as_object(self) -> dict[str, Any]:
+        return {
+            "total": self.total_valid + self.total_wrong,
+            "valid": self.total_valid,
+            "invalid": self.total_wrong,
+            "blank_lines": self.blank,
+            "valid_by_scheme": dict(self.valid.most_common()),
+            "invalid_by_reason": [
+                {"scheme": scheme, "part": part, "count": count} for (scheme, part), count in self.wrong.most_common()
+            ],
+        }
+
+
+def _never(_text: str) -> bool:
+    return False
+
+
+def _as_expected(found: Recognition, expected: str | None) -> Recognition:
+    """The reading as the expected scheme, or why there is none."""
+    if expected is None or found.scheme == expected:
+        return found
+    for other in found.alternatives:
+        if other.scheme == expected:
+            return other
+    if found.scheme == "unknown":
+        return found
+    return invalid(found.scheme, f"not {expected}", f"this is {found.scheme}, not {expected}")

@@ -1,0 +1,7 @@
+"""What identifiers look like: parse, write, check. Pure: no clock, no I/O."""
+
+from perdure.names import external, handle, ibi, pilin, ppid
+from perdure.names.recognise import recognise
+from perdure.names.recognition import Recognition
+
+__all__ = ["Recognition", "external", "handle", "ibi", "pilin", "ppid", "recognise"]

@@ -1,0 +1,182 @@
+"""Exact instants: POSIX seconds as whole numbers or fractions, never floats, in any year from 0 on.
+
+The calendar is the proleptic Gregorian one. Python's dates end in year 9999; identifiers do not, so years are
+folded into the 400-year cycle in which the calendar repeats.
+"""
+
+import datetime
+import re
+from decimal import Decimal
+from fractions import Fraction
+from typing import Final
+
+from perdure.errors import InvalidInput, OutOfRange
+from perdure.names.radix import Radix
+
+Exact = int | Decimal | Fraction
+
+_DECIMAL: Final = Radix("0123456789")
+_CYCLE_YEARS: Final = 400
+_CYCLE_DAYS: Final = 146_097
+_DAY: Final = 86_400
+_POSIX_EPOCH: Final = datetime.date(1970, 1, 1).toordinal()
+
+# Beyond any clock: it keeps a mistyped exponent from turning into a number of a million digits.
+MAX_SECONDS: Final = 10**18
+MAX_FRACTION_DIGITS: Final = 60_000
+
+
+def exact(value: Exact, scheme: str, part: str = "date") -> Fraction:
+    """The value as an exact fraction; floats and everything else that is not exact are refused."""
+    if isinstance(value, float):
+        raise InvalidInput(scheme, part, f"{part} is a float, which is not exact: pass an int, a Decimal or a Fraction")
+    if isinstance(value, bool) or not isinstance(value, int | Decimal | Fraction):
+        raise InvalidInput(scheme, part, f"{part} must be an int, a Decimal or a Fraction, not {type(value).__name__}")
+    if isinstance(value, Decimal):
+        if not value.is_finite():
+            raise InvalidInput(scheme, part, f"{part} is {value}, not a number")
+        exponent = value.as_tuple().exponent
+        if isinstance(exponent, int) and exponent < -MAX_FRACTION_DIGITS:
+            raise OutOfRange(scheme, part, f"{part} has more than {MAX_FRACTION_DIGITS} decimal places")
+        if value.adjusted() > len(str(MAX_SECONDS)):
+            raise OutOfRange(scheme, part, f"{part} is beyond {MAX_SECONDS} seconds")
+    fraction = Fraction(value)
+    if abs(fraction) >= MAX_SECONDS:
+        raise OutOfRange(scheme, part, f"{part} is beyond {MAX_SECONDS} seconds")
+    return fraction
+
+
+def decimals(fraction: Fraction, scheme: str, part: str = "date") -> str:
+    """The decimal places of a fraction between 0 and 1, exactly, without trailing zeros ("" for zero).
+
+    >>> decimals(Fraction(1, 20), "ibi")
+    '05'
+    """
+    denominator = fraction.denominator
+    twos = (denominator & -denominator).bit_length() - 1
+    rest, fives = denominator >> twos, 0
+    while rest % 5 == 0:
+        rest, fives = rest // 5, fives + 1
+    if rest != 1:
+        raise InvalidInput(scheme, part, f"{part} has a fraction, like 1/3, that no finite decimal can write")
+    places = max(twos, fives)
+    if places > MAX_FRACTION_DIGITS:
+        raise OutOfRange(scheme, part, f"{part} has more than {MAX_FRACTION_DIGITS} decimal places")
+    if places == 0:
+        return ""
+    return _DECIMAL.write(fraction.numerator * 10**places // denominator).rjust(places, "0")
+
+
+def from_decimals(digits: str) -> Fraction:
+    """The fraction between 0 and 1 that these decimal places write; ValueError if they are not digits."""
+    return Fraction(_DECIMAL.read(digits), 10 ** len(digits)) if digits else Fraction(0)
+
+
+def civil(days: int) -> tuple[int, int, int]:
+    """Year, month and day of the day that lies `days` after 1970-01-01."""
+    cycle, rest = divmod(days + _POSIX_EPOCH - 1, _CYCLE_DAYS)
+    day = datetime.date.fromordinal(rest + 1)
+    return day.year + _CYCLE_YEARS * cycle, day.month, day.day
+
+
+def days(year: int, month: int, day: int) -> int:
+    """Days from 1970-01-01; ValueError for a day that no calendar has (31 February)."""
+    cycle, rest = divmod(year - 1, _CYCLE_YEARS)
+    try:
+        ordinal = datetime.date(rest + 1, month, day).toordinal()
+    except ValueError:  # said in our own words, because Python's differ from version to version
+        raise ValueError(f"{year:04d}-{month:02d}-{day:02d} is not a day") from None
+    return ordinal + _CYCLE_DAYS * cycle - _POSIX_EPOCH
+
+
+def seconds(year: int, month: int, day: int, hour: int, minute: int, second: int) -> int:
+    """POSIX seconds of a date and time of day in UTC; ValueError if either does not exist."""
+    if hour > 23 or minute > 59 or second > 59:
+        raise ValueError(f"{hour:02d}:{minute:02d}:{second:02d} is not a time of day")
+    return days(year, month, day) * _DAY + hour * 3600 + minute * 60 + second
+
+
+def fields(whole_seconds: int) -> tuple[int, int, int, int, int, int]:
+    """Year, month, day, hour, minute and second of a whole number of POSIX seconds."""
+    day_number, rest = divmod(whole_seconds, _DAY)
+    hour, rest = divmod(rest, 3600)
+    minute, second = divmod(rest, 60)
+    return *civil(day_number), hour, minute, second
+
+
+def to_iso(date: Exact) -> str:
+    """ISO 8601 in UTC, exactly; years beyond 9999 carry the sign that the standard asks for.
+
+    >>> to_iso(Decimal("1234806360.25"))
+    '2009-02-16T17:46:00.25Z'
+    """
+    value = exact(date, "instant")
+    whole = value.numerator // value.denominator
+    year, month, day, hour, minute, second = fields(whole)
+    places = decimals(value - whole, "instant")
+    sign = "+" if year > 9999 else "-" if year < 0 else ""
+    return (
+        f"{sign}{abs(year):04d}-{month:02d}-{day:02d}T{hour:02d}:{minute:02d}:{second:02d}"
+        f"{'.' if places else ''}{places}Z"
+    )
+
+
+_EXTENDED: Final = re.compile(
+    r"(?P<year>[0-9]{4}|\+[0-9]{5,12})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})"
+    r"T(?P<hour>[0-9]{2}):(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2})(?:[.,](?P<places>[0-9]+))?)?"
+    r"(?P<zone>Z|[+-][0-9]{2}(?::?[0-9]{2})?)"
+)
+_BASIC: Final = re.compile(
+    r"(?P<year>[0-9]{4})(?P<month>[0-9]{2})(?P<day>[0-9]{2})"
+    r"T(?P<hour>[0-9]{2})(?P<minute>[0-9]{2})(?:(?P<second>[0-9]{2})(?:[.,](?P<places>[0-9]+))?)?"
+    r"(?P<zone>Z|[+-][0-9]{2}(?:[0-9]{2})?)"
+)
+_DATE_ONLY: Final = re.compile(r"[0-9]{4}-?[0-9]{2}-?[0-9]{2}")
+_NO_ZONE: Final = re.compile(r"[0-9]{4}-?[0-9]{2}-?[0-9]{2}[T ][0-9:.,]+")
+
+
+def from_iso(text: str, scheme: str, part: str = "timestamp") -> Fraction:
+    """The instant that an ISO 8601 date, time and zone writes, exactly.
+
+    >>> from_iso("2009-02-16T18:46:00.250+01:00", "instant")
+    Fraction(4939225441, 4)
+    """
+    if not isinstance(text, str):
+        raise InvalidInput(scheme, part, f"{part} must be text, not {type(text).__name__}")
+    match = _EXTENDED.fullmatch(text) or _BASIC.fullmatch(text)
+    if match is None:
+        raise InvalidInput(scheme, part, _what_is_missing(text, part))
+    places = match["places"] or ""
+    if len(places) > MAX_FRACTION_DIGITS:
+        raise OutOfRange(scheme, part, f"{part} has more than {MAX_FRACTION_DIGITS} decimal places")
+    try:
+        whole = seconds(
+            int(match["year"]),
+            int(match["month"]),
+            int(match["day"]),
+            int(match["hour"]),
+            int(match["minute"]),
+            int(match["second"] or 0),
+        )
+        offset = _offset(match["zone"])
+    except ValueError as problem:
+        raise InvalidInput(scheme, part, f"{part} {text[:40]!r} does not exist: {problem}") from None
+    return whole - offset + from_decimals(places)
+
+
+def _offset(zone: str) -> int:
+    if zone == "Z":
+        return 0
+    hours, minutes = int(zone[1:3]), int(zone[3:].lstrip(":") or 0)
+    if hours > 23 or minutes > 59:
+        raise ValueError(f"{zone} is not an offset from UTC")
+    return (-1 if zone[0] == "-" else 1) * (hours * 3600 + minutes * 60)
+
+
+def _what_is_missing(text: str, part: str) -> str:
+    shown = text if len(text) <= 40 else text[:40] + "…"
+    if _DATE_ONLY.fullmatch(text):
+        return f"{part} {shown!r} is only a date: add the time and the zone, as in 2025-01-09T10:30:00Z"
+    if _NO_ZONE.fullmatch(text):
+        return f"{part} {shown!r} has no zone: add Z or an offset, as in 2025-01-09T10:30:00Z"
+    return f"{part} {shown!r} is not ISO 8601 with date, time and zone, as in 2025-01-09T10:30:00Z"

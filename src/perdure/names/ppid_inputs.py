@@ -1,0 +1,76 @@
+"""What a person identifier is made from, checked and brought to one form before it is hashed.
+
+The checks also keep the `|` between the inputs unambiguous: neither a timestamp nor a hash can hold one, and a
+curator must not.
+"""
+
+import re
+from typing import Final
+
+from perdure.errors import InvalidInput, OutOfRange
+from perdure.names import instant
+
+_CONTROLS_AND_SPACES: Final = (
+    r"\x00-\x20\x7f-\xa0\u1680\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ud800-\udfff\ufeff"
+)
+_URL: Final = re.compile(rf"[A-Za-z][A-Za-z0-9+.-]*:[^{_CONTROLS_AND_SPACES}]+")
+_SHA256: Final = re.compile(r"[0-9a-f]{64}")
+_CURATOR: Final = re.compile(r"[^|\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
+# Already in the form that is hashed. The 29th of February needs a calendar and takes the long way.
+_CANONICAL_TIMESTAMP: Final = re.compile(
+    r"(?!0000)[0-9]{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|02-(?:0[1-9]|1[0-9]|2[0-8]))"
+    r"T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{0,5}[1-9])?Z"
+)
+_MICROSECONDS: Final = 1_000_000
+
+
+def checked_url(url: str) -> str:
+    """The source URL as it stands: absolute, without spaces and control characters."""
+    if isinstance(url, str) and _URL.fullmatch(url):
+        return url
+    raise InvalidInput("ppid", "source_url", f"the source must be an absolute URL without spaces, not {_shown(url)}")
+
+
+def checked_hash(content_hash: str) -> str:
+    """The SHA-256 of the content: 64 lower-case hexadecimal digits."""
+    if isinstance(content_hash, str) and _SHA256.fullmatch(content_hash):
+        return content_hash
+    raise InvalidInput(
+        "ppid",
+        "content_hash",
+        f"the content hash must be a SHA-256 in 64 lower-case hexadecimal digits, not {_shown(content_hash)}",
+    )
+
+
+def checked_curator(curator_id: str) -> str:
+    """The curator's identifier as it stands: one line, no `|`, no spaces around it."""
+    if isinstance(curator_id, str) and _CURATOR.fullmatch(curator_id) and curator_id == curator_id.strip():
+        return curator_id
+    raise InvalidInput(
+        "ppid",
+        "curator_id",
+        f"the curator must be an identifier on one line, without | and surrounding spaces, not {_shown(curator_id)}",
+    )
+
+
+def checked_timestamp(timestamp: str) -> str:
+    """The timestamp in UTC, as `YYYY-MM-DDTHH:MM:SS[.ffffff]Z`, trailing zeros of the fraction dropped.
+
+    >>> checked_timestamp("2025-01-09T11:30:00.250+01:00")
+    '2025-01-09T10:30:00.25Z'
+    """
+    if isinstance(timestamp, str) and _CANONICAL_TIMESTAMP.fullmatch(timestamp):
+        return timestamp
+    value = instant.from_iso(timestamp, "ppid")
+    if _MICROSECONDS % value.denominator:
+        raise InvalidInput("ppid", "timestamp", f"timestamp {_shown(timestamp)} is finer than microseconds")
+    text = instant.to_iso(value)
+    if not re.match(r"(?!0000)[0-9]{4}-", text):
+        raise OutOfRange("ppid", "timestamp", f"timestamp {_shown(timestamp)} is outside the years 1 to 9999 in UTC")
+    return text
+
+
+def _shown(value: object) -> str:
+    if not isinstance(value, str):
+        return type(value).__name__
+    return ascii(value) if len(value) <= 80 else ascii(value[:80]) + "…"

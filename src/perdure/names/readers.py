@@ -1,0 +1,242 @@
+"""One reader per scheme: a bare text in, its readings and how likely they are out.
+
+Readers never guess at a name: what they call valid is what the scheme's own module accepts.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from enum import IntEnum
+from fractions import Fraction
+from typing import Final, NamedTuple
+
+from perdure.errors import InvalidName
+from perdure.names import external, handle, ibi, instant, pilin, ppid
+from perdure.names.handle import Handle
+from perdure.names.recognition import Detail, Recognition, invalid, refused, valid
+
+
+class Rank(IntEnum):
+    """How likely a reading is; the lower, the likelier."""
+
+    NAMED = 0  # the text says itself what it is
+    UNMISTAKABLE = 1  # nothing else looks like this
+    LIKELY = 2
+    POSSIBLE = 3
+    FAINT = 4
+
+
+class Reading(NamedTuple):
+    rank: Rank
+    recognition: Recognition
+
+
+Reader = Callable[[str], Iterator[Reading]]
+
+_SEPARATORS: Final = "\\s\u00ad\u2010-\u2015\u2060\u200b\u2212\ufe58\ufe63\uff0d-"
+_SEPARATOR: Final = re.compile(f"[{_SEPARATORS}]+")
+_PPID_LIKE: Final = re.compile(f"p[or]id[{_SEPARATORS}]", re.IGNORECASE)
+_PPID_COMPACT_LENGTH: Final = 20
+
+
+def read_ppid(text: str) -> Iterator[Reading]:
+    compact = _SEPARATOR.sub("", text)
+    whole = len(compact) == _PPID_COMPACT_LENGTH and compact[:4].upper() in ppid.TYPES
+    if not whole and not _PPID_LIKE.match(text):
+        return
+    name = "-".join(compact[at : at + 4] for at in range(0, len(compact), 4)) if whole else text
+    try:
+        parts = ppid.parse_ppid(name)
+    except InvalidName as problem:
+        meant = ppid.parse_ppid(problem.suggestion) if problem.suggestion else None
+        decoded: dict[str, Detail] = {"type": meant["type"], "digits": meant["hex"]} if meant else {}
+        yield Reading(Rank.UNMISTAKABLE, refused(problem, **decoded))
+        return
+    name = ppid.canonical(name)
+    details: dict[str, Detail] = {"type": parts["type"], "digits": parts["hex"], "check_digit": parts["checksum"]}
+    details["iri"] = f"https://ppid.org/{name}"
+    yield Reading(Rank.UNMISTAKABLE, valid("ppid", name, "the check digit agrees", **details))
+
+
+_SIXTEEN: Final = re.compile(f"(?:[0-9]{{4}}[{_SEPARATORS}]*){{3}}[0-9]{{3}}[0-9Xx]")
+_NUMBER: Final = re.compile(r"[1-9][0-9]{1,21}")
+_ITEM: Final = re.compile(r"[Qq][1-9][0-9]{0,14}")
+_GHCID_LIKE: Final = re.compile(r"[A-Za-z]{2}-[A-Za-z0-9]{1,3}-[A-Za-z0-9]{3}-[A-Za-z]-[A-Za-z0-9]{2,64}")
+
+
+def read_sixteen_digits(text: str) -> Iterator[Reading]:
+    """ORCID iDs are ISNIs of certain blocks, so sixteen digits may be both."""
+    if not _SIXTEEN.fullmatch(text):
+        return
+    orcid, isni = read_external("orcid", text), read_external("isni", text)
+    if orcid.valid:
+        yield Reading(Rank.UNMISTAKABLE, orcid)
+        yield Reading(Rank.POSSIBLE, isni)
+    elif isni.valid:
+        yield Reading(Rank.UNMISTAKABLE, isni)
+    else:
+        yield Reading(Rank.LIKELY, orcid if _SEPARATOR.search(text.replace(" ", "")) else isni)
+
+
+def read_external(scheme: str, text: str) -> Recognition:
+    try:
+        found = external.parse(scheme, text)
+    except InvalidName as problem:
+        return refused(problem)
+    reason = "the check digit agrees" if scheme in ("orcid", "isni") else "well-formed; there is no check digit"
+    return valid(scheme, found.value, reason, iri=found.iri)
+
+
+def read_other_externals(text: str) -> Iterator[Reading]:
+    if _GHCID_LIKE.fullmatch(text):
+        yield Reading(Rank.UNMISTAKABLE if text.isupper() else Rank.LIKELY, read_external("ghcid", text))
+    if _ITEM.fullmatch(text):
+        yield Reading(Rank.LIKELY, read_external("wikidata", text))
+    if _NUMBER.fullmatch(text):
+        reading = read_external("viaf", text)
+        if reading.valid:
+            yield Reading(Rank.POSSIBLE, reading)
+
+
+_REPOSITORY_LIKE: Final = re.compile(r"[^/]+/[^/]+/[0-9]{4,}/[0-9]{2}\.[0-9]{2}\..*", re.DOTALL)
+# The base-53 form was given up about 2008; a date well after that says that the text is something else.
+_LAST_LEGACY_DATE: Final = instant.seconds(2012, 1, 1, 0, 0, 0)
+
+
+def read_ibi(text: str) -> Iterator[Reading]:
+    if _REPOSITORY_LIKE.fullmatch(text):
+        yield Reading(Rank.UNMISTAKABLE, read_repository(text))
+    elif text.count("/") == 1:
+        yield from _read_opaque(text)
+
+
+def read_repository(text: str) -> Recognition:
+    label, kind = ibi.split_document_type(text)
+    try:
+        name = ibi.parse_repository(label)
+    except InvalidName as problem:
+        return refused(problem)
+    details: dict[str, Detail] = {"form": "repository name", "host": name.host, "port": name.port}
+    details |= {"instant": instant.to_iso(name.date), "directory": name.directory}
+    return _label_recognition(name, name.key, kind, details)
+
+
+def _read_opaque(text: str) -> Iterator[Reading]:
+    label, kind = ibi.split_document_type(text)
+    try:
+        name = ibi.parse_opaque(label)
+    except InvalidName:
+        yield from _read_legacy(label, kind)
+        return
+    details: dict[str, Detail] = {"form": "opaque (IBIp)", "ip": name.ip, "port": name.port}
+    details["instant"] = instant.to_iso(name.date)
+    yield Reading(Rank.UNMISTAKABLE, _label_recognition(name, name.label.upper(), kind, details))
+
+
+def _label_recognition(
+    name: ibi.RepositoryName | ibi.OpaqueName, label: str, kind: str | None, details: dict[str, Detail]
+) -> Recognition:
+    """Found in the wild means: valid and kept as it is, though the algorithms would write it in another way."""
+    reason = "re-encodes to itself"
+    if name.key != handle.fold(name.canonical):
+        reason = "a label as found in the wild, kept as it is"
+        details["written_today"] = name.canonical
+    if kind is None:
+        return valid("ibi", label, reason, **details)
+    details |= {"label": label, "document_type": kind}
+    return valid("ibi", f"{label}-{kind}", f"a citation of the label with its document type, {kind}", **details)
+
+
+def _read_legacy(label: str, kind: str | None) -> Iterator[Reading]:
+    try:
+        name = ibi.parse_legacy(label)
+    except InvalidName:
+        return
+    details: dict[str, Detail] = {"form": "legacy opaque (base 53, case-sensitive)"}
+    if name.ip is not None:
+        details["ip"] = name.ip
+    if name.port is not None:
+        details["port"] = name.port
+    details["instant"] = instant.to_iso(name.date)
+    canonical = label
+    if kind is not None:
+        details |= {"label": label, "document_type": kind}
+        canonical = f"{label}-{kind}"
+    rank = Rank.LIKELY if name.date < _LAST_LEGACY_DATE else Rank.FAINT
+    yield Reading(rank, valid("ibi", canonical, "the case-sensitive form used before about 2008", **details))
+
+
+_POLICY_YEAR: Final = instant.seconds(2007, 1, 1, 0, 0, 0)  # no suffix of the policy is older than the policy
+
+
+def read_pilin(text: str) -> Iterator[Reading]:
+    """A bare suffix, or a handle whose suffix reads as one."""
+    prefix, slash, suffix = text.rpartition("/") if text.count("/") == 1 else ("", "", text)
+    if len(suffix) != pilin.LENGTH or bool(slash) != bool(prefix) or _is_a_word(suffix):
+        return
+    try:
+        when = pilin.to_posix(suffix)
+        name = f"{Handle(prefix, suffix).prefix}/{pilin.canonical(suffix)}" if prefix else pilin.canonical(suffix)
+    except InvalidName:
+        return
+    yield Reading(_pilin_rank(suffix, when, bool(prefix)), _pilin_recognition(prefix, suffix, when, name))
+
+
+def _is_a_word(suffix: str) -> bool:
+    """Letters only, and some of them digits only by forgiveness: `hydrology` is no suffix that anyone dictated."""
+    return suffix.isalpha() and any(letter in suffix.upper() for letter in pilin.FORGIVEN)
+
+
+def _pilin_rank(suffix: str, when: Fraction, is_handle: bool) -> Rank:
+    """Any nine consonants and digits are a PILIN suffix; one that was minted is of our age and has a digit in it."""
+    looks_minted = when >= _POLICY_YEAR and suffix in (suffix.upper(), suffix.lower()) and not suffix.isalpha()
+    if looks_minted:
+        return Rank.UNMISTAKABLE
+    return Rank.FAINT if is_handle or suffix.isdigit() else Rank.POSSIBLE
+
+
+def _pilin_recognition(prefix: str, suffix: str, when: Fraction, name: str) -> Recognition:
+    right = pilin.canonical(suffix)
+    details: dict[str, Detail] = {"prefix": prefix} if prefix else {}
+    details |= {"suffix": right, "instant": instant.to_iso(when), "milliseconds": pilin.decode(suffix)}
+    slips = [f"{typed} for {right[at]}" for at, typed in enumerate(suffix) if typed.upper() != right[at]]
+    if slips:
+        reason = f"the suffix has the letter {' and '.join(dict.fromkeys(slips))}"
+        return invalid("pilin", "letter for a digit", reason, name, **details)
+    if prefix:
+        details["url"] = Handle(prefix, right).url()
+    return valid("pilin", name, "nine digits of the PILIN alphabet", **details)
+
+
+_REGISTERED_LIKE: Final = re.compile(r"[0-9]+(?:\.[^./\s]+)*/")
+
+
+def read_handle(text: str) -> Iterator[Reading]:
+    if "/" not in text:
+        return
+    usual = _REGISTERED_LIKE.match(text) is not None
+    try:
+        name = handle.parse(text)
+    except InvalidName as problem:
+        if usual:
+            yield Reading(Rank.LIKELY, refused(problem))
+        return
+    yield Reading(Rank.LIKELY if usual else Rank.POSSIBLE, handle_recognition(name))
+
+
+def handle_recognition(name: Handle) -> Recognition:
+    is_doi = handle.fold(name.prefix).startswith("10.")
+    details: dict[str, Detail] = {"prefix": name.prefix, "suffix": name.suffix}
+    if name.parents:
+        details["parents"] = name.parents
+    details["url"] = name.url(handle.DOI_PROXY if is_doi else handle.HANDLE_PROXY)
+    return valid("handle", str(name), "well-formed; there is no check digit", **details)
+
+
+BARE_READERS: Final[tuple[Reader, ...]] = (
+    read_ppid,
+    read_sixteen_digits,
+    read_ibi,
+    read_pilin,
+    read_other_externals,
+    read_handle,
+)

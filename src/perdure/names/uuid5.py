@@ -1,0 +1,41 @@
+"""UUIDv5 over the inputs of person identifiers, by the namespaces of the PPID specification, section 5.1.
+
+The digest of a namespace is the same for every identifier: it is computed once and carried on from there.
+"""
+
+import uuid
+from functools import lru_cache
+from hashlib import sha1
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from hashlib import _Hash
+
+# The value printed in the specification. A registry chooses its own once, when it is created, and never changes it.
+PPID_NAMESPACE: Final = uuid.UUID("6ba7b810-9dad-11d1-80b4-00c04fd430c8")
+
+_SUBSPACES: Final = {"POID": "PersonObservation", "PRID": "PersonReconstruction"}
+
+
+@lru_cache(maxsize=64)
+def _started(namespace: uuid.UUID, kind: str) -> "_Hash":
+    return sha1(uuid.uuid5(namespace, _SUBSPACES[kind]).bytes, usedforsecurity=False)
+
+
+def type_digest(namespace: uuid.UUID, kind: str, text: str) -> str:
+    """The hexadecimal SHA-1 that a UUIDv5 of this type is cut from."""
+    digest = _started(namespace, kind).copy()
+    digest.update(text.encode())
+    return digest.hexdigest()
+
+
+def poid_digest(namespace: uuid.UUID, source_url: str, timestamp: str, content_hash: str) -> str:
+    return type_digest(namespace, "POID", f"{source_url}|{timestamp}|{content_hash}")
+
+
+def prid_digest(namespace: uuid.UUID, observations: list[str], curator_id: str, timestamp: str) -> str:
+    return type_digest(namespace, "PRID", f"{'|'.join(observations)}|{curator_id}|{timestamp}")
+
+
+def uuid_of(digest: str) -> uuid.UUID:
+    return uuid.UUID(hex=digest[:32], version=5)
