@@ -59,7 +59,7 @@ def encode(milliseconds: int) -> str:
         high, middle = divmod(rest, _BLOCK)
         if milliseconds >= 0:
             return _GROUPS[low] + _GROUPS[middle] + _GROUPS[high]
-    except (TypeError, IndexError):
+    except (TypeError, IndexError, ArithmeticError):
         pass
     raise _not_a_millisecond(milliseconds)
 

@@ -14,9 +14,9 @@ True
 """
 
 import re
-import uuid
 from collections.abc import Iterable
 from typing import Final, Literal, TypedDict
+from uuid import UUID
 
 from perdure.errors import InvalidInput, InvalidName
 from perdure.names.check_digit import check_digit
@@ -82,17 +82,17 @@ def canonical(text: str) -> str:
     return _write(parts["type"], parts["hex"], parts["checksum"])
 
 
-def uuid_to_ppid(raw: uuid.UUID, type: PpidType) -> str:
+def uuid_to_ppid(uuid: UUID, type: PpidType) -> str:
     """Section 5.1: the PPID made of the first 15 digits of a UUID."""
-    if not isinstance(raw, uuid.UUID):
-        raise InvalidInput("ppid", "uuid", f"the UUID must be a uuid.UUID, not {raw.__class__.__name__}")
+    if not isinstance(uuid, UUID):
+        raise InvalidInput("ppid", "uuid", f"the UUID must be a uuid.UUID, not {uuid.__class__.__name__}")
     if type not in TYPES:
-        raise InvalidInput("ppid", "type", f"the type must be POID or PRID, not {type!r}")
-    digits = raw.hex[:15]
+        raise InvalidInput("ppid", "type", "the type must be POID or PRID")
+    digits = uuid.hex[:15]
     return _write(type, digits, check_digit(digits))
 
 
-def generate_poid(source_url: str, timestamp: str, content_hash: str, *, namespace: uuid.UUID = PPID_NAMESPACE) -> str:
+def generate_poid(source_url: str, timestamp: str, content_hash: str, *, namespace: UUID = PPID_NAMESPACE) -> str:
     """The POID of an observation: where it was found, when, and the SHA-256 of what was found."""
     digest = poid_digest(namespace, checked_url(source_url), checked_timestamp(timestamp), checked_hash(content_hash))
     # The 13th digit of a version-5 UUID is a 5. Making the UUID object as well would double the cost.
@@ -101,15 +101,13 @@ def generate_poid(source_url: str, timestamp: str, content_hash: str, *, namespa
 
 
 def generate_prid(
-    observation_ids: Iterable[str], curator_id: str, timestamp: str, *, namespace: uuid.UUID = PPID_NAMESPACE
+    observation_ids: Iterable[str], curator_id: str, timestamp: str, *, namespace: UUID = PPID_NAMESPACE
 ) -> str:
     """The PRID of a reconstruction: from which observations, by whom, and when."""
     return uuid_to_ppid(prid_uuid(observation_ids, curator_id, timestamp, namespace=namespace), "PRID")
 
 
-def poid_uuid(
-    source_url: str, timestamp: str, content_hash: str, *, namespace: uuid.UUID = PPID_NAMESPACE
-) -> uuid.UUID:
+def poid_uuid(source_url: str, timestamp: str, content_hash: str, *, namespace: UUID = PPID_NAMESPACE) -> UUID:
     """The UUID of a POID's inputs (`uuid_raw`), which tells the same observation from a collision."""
     return uuid_of(
         poid_digest(namespace, checked_url(source_url), checked_timestamp(timestamp), checked_hash(content_hash))
@@ -117,8 +115,8 @@ def poid_uuid(
 
 
 def prid_uuid(
-    observation_ids: Iterable[str], curator_id: str, timestamp: str, *, namespace: uuid.UUID = PPID_NAMESPACE
-) -> uuid.UUID:
+    observation_ids: Iterable[str], curator_id: str, timestamp: str, *, namespace: UUID = PPID_NAMESPACE
+) -> UUID:
     """The UUID of a PRID's inputs (`uuid_raw`)."""
     return uuid_of(
         prid_digest(
@@ -145,7 +143,7 @@ def canonical_observations(observation_ids: Iterable[str]) -> list[str]:
     return sorted(observations)
 
 
-def successor(ppid: str, n: int, *, namespace: uuid.UUID = PPID_NAMESPACE) -> str:
+def successor(ppid: str, n: int, *, namespace: UUID = PPID_NAMESPACE) -> str:
     """Section 9.3: the name that the n-th newcomer takes when its own, `ppid`, stands for something else already."""
     parts = parse_ppid(ppid)
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:

@@ -24,6 +24,7 @@ from perdure.names.recognition import UNKNOWN, Recognition, invalid, refused
 MAX_TEXT: Final = 4096
 
 _ADDRESS: Final = re.compile(r"https?://(?P<host>[^/?#\s]+)(?P<path>/[^?#]*)?", re.IGNORECASE)
+_EMBEDDED: Final = re.compile(r"https?://\S+", re.IGNORECASE)
 _KNOWN_HOST: Final = re.compile(
     r"(?:www\.)?(?:hdl\.handle\.net|(?:dx\.)?doi\.org|resolver\.net\.au/hdl|urlib\.net|ppid\.org)/", re.IGNORECASE
 )
@@ -63,7 +64,8 @@ def recognise(text: str) -> Recognition:
     core = unwrap(text)
     if not core:
         return invalid(UNKNOWN, "empty", "the text is empty")
-    return _best([*_readings(core), *_as_it_stands(text, core)]) or _unknown(core)
+    readings = list(_readings(core))
+    return _best([*readings, *_as_it_stands(text, core, readings)]) or _unknown(core)
 
 
 def _best(readings: Iterable[Reading]) -> Recognition | None:
@@ -93,6 +95,9 @@ def _readings(core: str) -> Iterable[Reading]:
         return _address_readings(core, address)
     if any(handle.fold(core).startswith(foreign) for foreign in _FOREIGN):
         return []
+    embedded = _EMBEDDED.search(core)
+    if embedded:  # in the middle of a sentence
+        return _readings(unwrap(embedded[0]))
     readings = [reading for reader in BARE_READERS for reading in reader(core)]
     if _KNOWN_HOST.match(core) and not any(reading.rank is Rank.UNMISTAKABLE for reading in readings):
         return [*_readings(f"https://{core}"), *readings]
@@ -135,12 +140,13 @@ def _label_address(host: str, path: str) -> Iterable[Reading]:
     return readings or [Reading(Rank.NAMED, read_repository(host.removeprefix("www.") + path))]
 
 
-def _as_it_stands(text: str, core: str) -> Iterable[Reading]:
+def _as_it_stands(text: str, core: str, others: list[Reading]) -> Iterable[Reading]:
     """A handle may well end in the full stop, or the bracket, that was taken for the sentence's."""
     exact = strip_blanks(text)
-    if exact == core or not exact.startswith(core) or _ADDRESS.match(exact):
+    if exact == core or not exact.startswith(core) or "://" in exact:
         return []
-    return [Reading(Rank.FAINT, recognition) for _, recognition in read_handle(exact) if recognition.valid]
+    rank = Rank.FAINT if any(reading.recognition.valid for reading in others) else Rank.NAMED
+    return [Reading(rank, recognition) for _, recognition in read_handle(exact) if recognition.valid]
 
 
 def _unknown(core: str) -> Recognition:

@@ -1,0 +1,83 @@
+from datetime import date, datetime, timezone
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.strategies import dates
+
+from perdure import InvalidInput
+from perdure.names import instant
+from perdure.names.radix import Radix
+
+
+@given(st.dates())
+def test_the_calendar_is_pythons_where_python_has_one(day: date) -> None:
+    number = instant.days(day.year, day.month, day.day)
+    assert number == (day - date(1970, 1, 1)).days
+    assert instant.civil(number) == (day.year, day.month, day.day)
+
+
+@given(st.integers(-(10**9), 10**12))
+def test_days_and_dates_lead_to_each_other_beyond_it(number: int) -> None:
+    assert instant.days(*instant.civil(number)) == number
+
+
+@given(dates(-62_167_219_200, 10**13))
+def test_what_is_written_is_read_back(value: Fraction) -> None:
+    assert instant.from_iso(instant.to_iso(value), "test") == value
+
+
+@given(st.datetimes(timezones=st.just(timezone.utc)))
+def test_written_as_python_writes_it(when: datetime) -> None:
+    whole = (when - datetime(1970, 1, 1, tzinfo=timezone.utc)) // (when.resolution)
+    assert datetime.fromisoformat(instant.to_iso(Fraction(whole, 10**6))) == when
+
+
+def test_years_beyond_9999_carry_a_sign() -> None:
+    assert instant.to_iso(253402300800) == "+10000-01-01T00:00:00Z"
+
+
+@given(
+    st.sampled_from(
+        ["0123456789", "01", "23456789ABCDEFGHJKLMNPQRSTU", "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"]
+    ),
+    st.integers(0, 10**60),
+)
+def test_numbers_in_any_alphabet(digits: str, number: int) -> None:
+    radix = Radix(digits)
+    written = radix.write(number)
+    assert radix.read(written) == number
+    assert number == 0 or not written.startswith(digits[0])
+
+
+@given(st.integers(4200, 9000))
+def test_numbers_longer_than_python_converts(length: int) -> None:
+    radix = Radix("0123456789")
+    number = 7 * (10**length - 1) // 9
+    assert radix.write(number) == "7" * length
+    assert radix.read("7" * length) == number
+
+
+@pytest.mark.parametrize("digits", ["0123456789", "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"])
+@pytest.mark.parametrize("text", ["", "1_0", " 1", "+1", "-1", "x1!", "\u0661"])
+def test_what_is_no_digit_is_refused(digits: str, text: str) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011 - its callers say what is wrong, in their own words
+        Radix(digits).read(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("2025-01-09", "only a date"),
+        ("2025-01-09T10:30:00", "no zone"),
+        ("2025-01-09 10:30:00", "no zone"),
+        ("yesterday", "not ISO 8601"),
+        ("2025-02-30T10:30:00Z", "2025-02-30 is not a day"),
+        ("2025-02-28T25:30:00Z", "25:30:00 is not a time of day"),
+        ("2025-02-28T10:30:00+99:00", "not an offset"),
+    ],
+)
+def test_errors_say_what_to_do(text: str, what: str) -> None:
+    with pytest.raises(InvalidInput, match=what):
+        instant.from_iso(text, "test")
