@@ -89,6 +89,8 @@ def test_unknown_schemes_and_other_types_are_refused() -> None:
     with pytest.raises(InvalidInput, match="orcid"):
         external.parse("isbn", "x")
     with pytest.raises(InvalidInput):
+        external.parse([], "x")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput):
         external.parse("orcid", 5)  # type: ignore[arg-type]
 
 

@@ -36,6 +36,9 @@ def test_a_web_address_is_made_of_uri_characters_only(name: Handle) -> None:
         ("hdl:102.100.272/0N8J991QH", "102.100.272", "0N8J991QH"),
         ("HDL:102.100.272/0N8J991QH", "102.100.272", "0N8J991QH"),
         ("doi:10.1000/182", "10.1000", "182"),
+        ("doi: 10.1000/182", "10.1000", "182"),
+        ("https://hdl.handle.net:443/2381/1", "2381", "1"),
+        ("https://hdl.handle.net/hdl/1", "hdl", "1"),
         ("doi:https://doi.org/10.1000/182", "10.1000", "182"),
         ("info:hdl/2027/mdp%2E39015", "2027", "mdp.39015"),
         ("info:doi/10.1000/a%20b", "10.1000", "a b"),
@@ -114,6 +117,18 @@ def test_empty_parts_are_refused(text: str) -> None:
 def test_web_addresses_are_decoded_strictly(address: str, what: str) -> None:
     with pytest.raises(InvalidName, match=what):
         handle.parse(address)
+
+
+def test_a_position_counts_from_the_beginning_of_the_text() -> None:
+    with pytest.raises(InvalidName) as caught:
+        handle.parse("hdl:10.1000/a\u200bb")
+    assert caught.value.position == 13
+    assert "position 13" in caught.value.reason
+
+
+def test_a_surrogate_has_no_place_in_a_web_address() -> None:
+    with pytest.raises(InvalidName):
+        handle.escape("\ud800")
 
 
 def test_percent_signs_are_decoded_once() -> None:

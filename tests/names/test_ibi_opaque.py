@@ -163,6 +163,7 @@ def test_the_example_of_table_7_1_is_a_label() -> None:
     [
         ("APM77Z/KFQ6T", "127.0.0.1", None, 1144425013),
         ("6qtX3pFwXQZ3r59YD6/GPtJt", None, 1912, 1121887534),
+        ("6qtX3pFwXQZ4iE8KMKjdY/KFQ6T", None, None, 1144425013),
         ("6qtX3pFwXQZ4PKzA/r3xLT", None, None, 996842220),
         ("6qtX3pFwXQZ3P8SECKy/Gk4Ky", None, None, 1117651620),
     ],

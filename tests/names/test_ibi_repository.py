@@ -51,6 +51,7 @@ def test_algorithm_1(host: str, port: int, prefix: str) -> None:
         (Decimal("1287588000.5"), "2010/10.20.15.20.00.5"),
         (Decimal("1287588000.050"), "2010/10.20.15.20.00.05"),
         (0, "1970/01.01.00.00"),
+        (Decimal("0E+50"), "1970/01.01.00.00"),
         (253402300800, "10000/01.01.00.00"),
         (YEAR_0, "0000/01.01.00.00"),
     ],
@@ -91,6 +92,9 @@ def test_labels_are_ordered_by_their_date() -> None:
     earlier = ibi.parse("sid.inpe.br/mtc-m19/2009/02.16.17.46")
     later = ibi.parse("sid.inpe.br/mtc-m18/10000/01.01.00.00")
     assert sorted([later, earlier]) == [earlier, later]
+    assert earlier <= later
+    assert later >= earlier > ibi.parse("LK47B6W/2")
+    assert ibi.parse_legacy("APM77Z/KFQ6T") >= ibi.parse_legacy("APM77Z/KFQ6S")
 
 
 def test_equal_names_have_equal_directories() -> None:
@@ -192,6 +196,15 @@ def test_fractions_may_be_longer_than_python_converts_by_itself() -> None:
     assert ibi.parse(str(opaque)).date == name.date
 
 
+def test_every_label_that_is_read_can_be_written_and_shown() -> None:
+    longest = ibi.parse("a.b/c/2009/02.16.17.46.01." + "1" * 60_000)
+    assert longest.is_canonical
+    assert "a.b/c" in repr(longest)
+    for label in ("a.b/c/2009/02.16.17.46.01." + "1" * 60_001, "LK47B6W/2W" + "3" * 43_000):
+        with pytest.raises(InvalidName, match="decimal places"):
+            ibi.parse(label)
+
+
 def test_a_label_has_a_longest_length() -> None:
     with pytest.raises(InvalidName, match="longer"):
         ibi.parse("a.b/c/2009/02.16.17.46.07." + "1" * ibi.MAX_LABEL)
@@ -212,4 +225,6 @@ def test_a_document_type_is_told_from_the_label() -> None:
     assert ibi.split_document_type("sid.inpe.br/mtc-m18/2009/02.16.17.46")[1] is None
     with pytest.raises(InvalidName, match="document type -RPQ") as caught:
         ibi.parse("iconet.com.br/banon/2009/09.09.22.01-RPQ")
+    with pytest.raises(InvalidName, match="document type -TDI"):
+        ibi.parse("8JMKD3MGP8W/34PGRBS-TDI")
     assert caught.value.suggestion == "iconet.com.br/banon/2009/09.09.22.01"

@@ -77,13 +77,15 @@ def test_exactly_nine_digits(text: str) -> None:
         pilin.decode(text)
 
 
-@pytest.mark.parametrize("value", [-1, 31**9, 10**30])
+@pytest.mark.parametrize(
+    "value", [-1, 31**9, 10**30, 10**5000], ids=["before", "just after", "after", "too long to print"]
+)
 def test_out_of_range_is_never_a_longer_or_shorter_suffix(value: int) -> None:
     with pytest.raises(OutOfRange):
         pilin.encode(value)
 
 
-@pytest.mark.parametrize("value", [1.5, "1", None])
+@pytest.mark.parametrize("value", [1.5, "1", None, True, False])
 def test_only_whole_milliseconds_are_encoded(value: object) -> None:
     with pytest.raises(InvalidInput):
         pilin.encode(value)  # type: ignore[arg-type]

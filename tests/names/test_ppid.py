@@ -146,7 +146,9 @@ def test_a_prid_does_not_depend_on_order_case_or_repeats(digits: list[str], rand
     assert raw == uuid.uuid5(uuid.uuid5(ppid.PPID_NAMESPACE, "PersonReconstruction"), text)
 
 
-@pytest.mark.parametrize("observations", [[], JAN, ["PRID-5ccc-3780-8c9c-5a90"], [JAN[:-1] + "2"], [None], ["POID"]])
+@pytest.mark.parametrize(
+    "observations", [[], JAN, ["PRID-5ccc-3780-8c9c-5a90"], [JAN[:-1] + "2"], [None], ["POID"], None]
+)
 def test_a_prid_is_made_from_valid_poids(observations: list[str]) -> None:
     with pytest.raises((InvalidInput, InvalidName)):
         ppid.generate_prid(observations, CURATOR, NOON)
@@ -160,7 +162,21 @@ def test_curators_that_are_refused(curator: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["", "example.org/x", "https://a b", "https://a\n", "//x", "https:", "https://\ud800", "a\u00a0:b", None]
+    "url",
+    [
+        "",
+        "example.org/x",
+        "https://a b",
+        "https://a\n",
+        "//x",
+        "https:",
+        "https://\ud800",
+        "a\u00a0:b",
+        "https://",
+        "https:///x",
+        "C:\\x",
+        None,
+    ],
 )
 def test_sources_that_are_refused(url: str) -> None:
     with pytest.raises(InvalidInput) as caught:
@@ -220,6 +236,12 @@ def test_timestamps_that_are_refused(timestamp: str) -> None:
     assert caught.value.part == "timestamp"
 
 
+def test_a_namespace_is_a_uuid() -> None:
+    with pytest.raises(InvalidInput) as caught:
+        ppid.generate_poid("https://example.org/", NOON, EMPTY, namespace="x")  # type: ignore[arg-type]
+    assert caught.value.part == "namespace"
+
+
 def test_uuid_to_ppid_checks_its_inputs() -> None:
     with pytest.raises(InvalidInput):
         ppid.uuid_to_ppid("93b04476-560e-5aca-a783-906230499222", "POID")  # type: ignore[arg-type]
@@ -235,7 +257,7 @@ def test_successors_are_made_from_the_name_and_the_count(kind: str, digits: str,
     assert ppid.successor(name.lower(), n) == write(kind, raw.hex[:15])
 
 
-@pytest.mark.parametrize("n", [0, -1, True, 1.0, "1"])
+@pytest.mark.parametrize("n", [0, -1, True, 1.0, "1", 10**5000], ids=lambda n: f"{n!r:.9}" if n != 10**5000 else "huge")
 def test_successors_are_counted_from_1(n: int) -> None:
     with pytest.raises(InvalidInput):
         ppid.successor(JAN, n)

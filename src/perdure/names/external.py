@@ -104,19 +104,24 @@ class _System:
     read: Callable[[str], str]
 
 
+_GAP: Final = r"\s{0,3}"  # bounded, so that no text of spaces takes long
+
+
 def _introduction(label: str, address: str) -> re.Pattern[str]:
-    return re.compile(rf"(?:{label}\s*:?\s*)?(?:(?:https?://)?(?:www\.)?{address})|{label}\s*[: ]\s*", re.IGNORECASE)
+    return re.compile(
+        rf"(?:{label}{_GAP}:?{_GAP})?(?:(?:https?://)?(?:www\.)?{address})|{label}{_GAP}[: ]{_GAP}", re.IGNORECASE
+    )
 
 
 SYSTEMS: Final = {
-    "orcid": _System("https://orcid.org/{}", _introduction(r"orcid(?:\s*id)?", r"(?:sandbox\.)?orcid\.org/"), _orcid),
+    "orcid": _System("https://orcid.org/{}", _introduction(r"orcid(?:\s?id)?", r"(?:sandbox\.)?orcid\.org/"), _orcid),
     "isni": _System(
         "https://isni.org/isni/{}",
         _introduction(r"isni", r"(?:isni\.org/(?:isni/|page/)?|isni-url\.oclc\.nl/isni/)"),
         _isni,
     ),
     "viaf": _System(
-        "http://viaf.org/viaf/{}", _introduction(r"viaf(?:\s*id)?", r"viaf\.org/(?:[a-z]{2}/)?viaf/"), _viaf
+        "http://viaf.org/viaf/{}", _introduction(r"viaf(?:\s?id)?", r"viaf\.org/(?:[a-z]{2}/)?viaf/"), _viaf
     ),
     "wikidata": _System(
         "http://www.wikidata.org/entity/{}",
@@ -133,7 +138,7 @@ _AFTER_THE_IDENTIFIER: Final = re.compile(r"[/?#].*|\.(?:json|ttl|rdf|nt|jsonld)
 
 def parse(scheme: str, text: str) -> ExternalId:
     """Read an identifier of `scheme`: bare, behind its label, or as a web address of its home."""
-    system = SYSTEMS.get(scheme)
+    system = SYSTEMS.get(scheme) if isinstance(scheme, str) else None
     if system is None:
         raise InvalidInput("external", "scheme", f"unknown scheme {scheme!r}: one of {', '.join(SYSTEMS)}")
     if not isinstance(text, str):

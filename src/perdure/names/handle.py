@@ -41,11 +41,13 @@ HANDLE_PROXY: Final = "https://hdl.handle.net/"
 DOI_PROXY: Final = "https://doi.org/"
 
 # What stands in front of a handle when people write one. Only web addresses and info: URIs are percent-decoded.
-_LABEL: Final = re.compile(r"(?:hdl|doi):", re.IGNORECASE)
+_LABEL: Final = re.compile(r"(?:hdl|doi):[ \t]*", re.IGNORECASE)
 _INFO_URI: Final = re.compile(r"info:(?:hdl|doi)/", re.IGNORECASE)
 _WEB_ADDRESS: Final = re.compile(r"https?://", re.IGNORECASE)
+_PORT: Final = r"(?::[0-9]{1,5})?"
 _PROXY: Final = re.compile(
-    r"https?://(?:hdl\.handle\.net|(?:www\.|dx\.)?doi\.org|resolver\.net\.au/hdl)/", re.IGNORECASE
+    rf"https?://(?:hdl\.handle\.net{_PORT}/|(?:www\.|dx\.)?doi\.org{_PORT}/|resolver\.net\.au{_PORT}/hdl/)",
+    re.IGNORECASE,
 )
 # A prefix that reads like one of these would not survive being written and read again.
 _RESERVED_PREFIX: Final = re.compile(r"(?:hdl|doi):.*|info:(?:hdl|doi)|https?:", re.IGNORECASE | re.DOTALL)
@@ -89,10 +91,11 @@ def parse(text: str) -> Handle:
     """Read a handle: bare, or behind `hdl:`, `doi:`, `info:hdl/` or the address of a well-known proxy."""
     if not isinstance(text, str):
         raise InvalidInput("handle", "name", f"a handle must be text, not {type(text).__name__}")
-    name = _bare(text)
+    name, offset = _bare(text)
     prefix, slash, suffix = name.partition("/")
     if not slash:
         raise InvalidName("handle", "name", None, "there is no slash between a prefix and a suffix")
+    _check(prefix, suffix, offset)
     return Handle(prefix, suffix)
 
 
@@ -130,7 +133,10 @@ def escape(name: str) -> str:
     >>> escape("10.1000/../x")
     '10.1000%2F..%2Fx'
     """
-    escaped = quote(name, safe=_PATH_SAFE)
+    try:
+        escaped = quote(name, safe=_PATH_SAFE)
+    except UnicodeEncodeError:
+        raise InvalidName("handle", "name", None, "there is a surrogate, which has no UTF-8") from None
     if "./" not in escaped and "/." not in escaped:
         return escaped
     protected: set[int] = set()
@@ -160,26 +166,32 @@ def is_proxy_address(text: str) -> bool:
     return _PROXY.match(text) is not None
 
 
-def _bare(text: str) -> str:
+def _bare(text: str) -> tuple[str, int]:
+    """The name without what introduces it, and where in the text it begins (0 if it had to be decoded)."""
     label = _LABEL.match(text)
-    name = text[label.end() :] if label else text
-    address = _INFO_URI.match(name) or _PROXY.match(name)
+    start = label.end() if label else 0
+    address = _INFO_URI.match(text, start) or _PROXY.match(text, start)
     if address:
-        return unescape(re.split(r"[?#]", name[address.end() :], maxsplit=1)[0])
-    if _WEB_ADDRESS.match(name):
-        raise InvalidName("handle", "name", 0, "this is a web address, but not one of a known handle proxy")
-    return name
+        name = unescape(re.split(r"[?#]", text[address.end() :], maxsplit=1)[0])
+        inner = _LABEL.match(name)  # https://doi.org/doi:10.1000/182
+        return name[inner.end() :] if inner else name, 0
+    if _WEB_ADDRESS.match(text, start):
+        raise InvalidName("handle", "name", start, "this is a web address, but not one of a known handle proxy")
+    return text[start:], start
 
 
-def _check(prefix: str, suffix: str) -> None:
+def _check(prefix: str, suffix: str, offset: int = 0) -> None:
+    suffix_at = offset + len(prefix) + 1
     if not prefix:
-        raise InvalidName("handle", "prefix", 0, "the prefix, before the first slash, is empty")
+        raise InvalidName("handle", "prefix", offset, "the prefix, before the first slash, is empty")
     if not suffix:
-        raise InvalidName("handle", "suffix", len(prefix) + 1, "the suffix, after the first slash, is empty")
-    _refuse_characters("prefix", prefix, 0)
-    _refuse_characters("suffix", suffix, len(prefix) + 1)
+        raise InvalidName("handle", "suffix", suffix_at, "the suffix, after the first slash, is empty")
+    _refuse_characters("prefix", prefix, offset)
+    _refuse_characters("suffix", suffix, suffix_at)
     if _RESERVED_PREFIX.fullmatch(prefix):
-        raise InvalidName("handle", "prefix", 0, f"a prefix cannot be {prefix!r}, which is how a handle is introduced")
+        raise InvalidName(
+            "handle", "prefix", offset, f"a prefix cannot be {prefix!r}, which is how a handle is introduced"
+        )
 
 
 def _refuse_characters(part: str, text: str, offset: int) -> None:

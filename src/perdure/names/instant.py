@@ -38,7 +38,7 @@ def exact(value: Exact, scheme: str, part: str = "date") -> Fraction:
         exponent = value.as_tuple().exponent
         if isinstance(exponent, int) and exponent < -MAX_FRACTION_DIGITS:
             raise OutOfRange(scheme, part, f"{part} has more than {MAX_FRACTION_DIGITS} decimal places")
-        if value.adjusted() > len(str(MAX_SECONDS)):
+        if value and value.adjusted() > len(str(MAX_SECONDS)):
             raise OutOfRange(scheme, part, f"{part} is beyond {MAX_SECONDS} seconds")
     fraction = Fraction(value)
     if abs(fraction) >= MAX_SECONDS:
@@ -68,7 +68,9 @@ def decimals(fraction: Fraction, scheme: str, part: str = "date") -> str:
 
 
 def from_decimals(digits: str) -> Fraction:
-    """The fraction between 0 and 1 that these decimal places write; ValueError if they are not digits."""
+    """The fraction between 0 and 1 that these decimal places write; ValueError if that cannot be."""
+    if len(digits) > MAX_FRACTION_DIGITS:
+        raise ValueError(f"there are more than {MAX_FRACTION_DIGITS} decimal places")
     return Fraction(_DECIMAL.read(digits), 10 ** len(digits)) if digits else Fraction(0)
 
 
@@ -147,9 +149,8 @@ def from_iso(text: str, scheme: str, part: str = "timestamp") -> Fraction:
     if match is None:
         raise InvalidInput(scheme, part, _what_is_missing(text, part))
     places = match["places"] or ""
-    if len(places) > MAX_FRACTION_DIGITS:
-        raise OutOfRange(scheme, part, f"{part} has more than {MAX_FRACTION_DIGITS} decimal places")
     try:
+        fraction = from_decimals(places)
         whole = seconds(
             int(match["year"]),
             int(match["month"]),
@@ -161,7 +162,7 @@ def from_iso(text: str, scheme: str, part: str = "timestamp") -> Fraction:
         offset = _offset(match["zone"])
     except ValueError as problem:
         raise InvalidInput(scheme, part, f"{part} {text[:40]!r} does not exist: {problem}") from None
-    return whole - offset + from_decimals(places)
+    return whole - offset + fraction
 
 
 def _offset(zone: str) -> int:

@@ -41,7 +41,9 @@ _OPENERS: Final = {closer: opener for opener, closer in _PAIRS.items() if opener
 _TRAILING: Final = ".,;:!?…"
 _SYMBOLOGY: Final = re.compile(r"\](?:Q|d|C|A|X)[0-9]")  # ISO/IEC 15424, which some scanners send first
 _ANNOUNCED: Final = re.compile(r"(?:URL|URI|URLTO|LINK)\s*:\s*", re.IGNORECASE)
-_BOOKMARK: Final = re.compile(r"MEBKM:(?:.*;)?URL:(?P<url>(?:\\.|[^;\\])*);", re.IGNORECASE | re.DOTALL)
+_BOOKMARK: Final = "MEBKM:"  # a bookmark as QR codes hold it: MEBKM:TITLE:…;URL:https\://…;;
+_BOOKMARK_URL: Final = re.compile(r"[:;]URL:(?P<url>(?:\\.|[^;\\])*);", re.IGNORECASE | re.DOTALL)
+_BROKEN_LINE: Final = re.compile(r"(?<![ \t])[ \t]*[\r\n][\s]*")
 _ROUNDS: Final = 8  # nobody wraps deeper, and a hostile text must not be peeled for ever
 
 
@@ -60,7 +62,8 @@ def unwrap(text: str) -> str:
     >>> unwrap("10.1016/S0735-1097(98)00347-7")
     '10.1016/S0735-1097(98)00347-7'
     """
-    core = strip_blanks(text)
+    # No name holds a line break; where there is one, a PDF or an e-mail broke the name.
+    core = _BROKEN_LINE.sub("", strip_blanks(text))
     for _ in range(_ROUNDS):
         before = core
         core = _peel(core)
@@ -70,7 +73,7 @@ def unwrap(text: str) -> str:
 
 
 def _peel(text: str) -> str:
-    bookmark = _BOOKMARK.match(text)
+    bookmark = _BOOKMARK_URL.search(text) if text[: len(_BOOKMARK)].upper() == _BOOKMARK else None
     if bookmark:
         return strip_blanks(re.sub(r"\\(.)", r"\1", bookmark["url"]))
     code = _SYMBOLOGY.match(text)

@@ -57,7 +57,7 @@ def encode(milliseconds: int) -> str:
     try:
         rest, low = divmod(milliseconds, _BLOCK)
         high, middle = divmod(rest, _BLOCK)
-        if milliseconds >= 0:
+        if milliseconds >= 0 and milliseconds.__class__ is not bool:
             return _GROUPS[low] + _GROUPS[middle] + _GROUPS[high]
     except (TypeError, IndexError, ArithmeticError):
         pass
@@ -97,12 +97,12 @@ def to_posix(suffix: str) -> Fraction:
 
 
 def _not_a_millisecond(value: object) -> InvalidInput:
-    if not isinstance(value, int):
+    if isinstance(value, bool) or not isinstance(value, int):
         return InvalidInput("pilin", "milliseconds", f"milliseconds must be an int, not {type(value).__name__}")
     if value < 0:
-        return OutOfRange("pilin", "milliseconds", f"{value} ms is before 1582-10-15T00:00:00Z")
+        return OutOfRange("pilin", "milliseconds", "the millisecond is before 1582-10-15T00:00:00Z")
     return OutOfRange(
-        "pilin", "milliseconds", f"{value} ms is after 2420-08-16T03:29:20.670Z, the last that nine digits write"
+        "pilin", "milliseconds", "the millisecond is after 2420-08-16T03:29:20.670Z, the last that nine digits write"
     )
 
 

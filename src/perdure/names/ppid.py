@@ -25,6 +25,8 @@ from perdure.names.uuid5 import PPID_NAMESPACE, poid_digest, prid_digest, type_d
 
 PpidType = Literal["POID", "PRID"]
 
+MAX_COLLISIONS: Final = 1_000_000  # far more than any name will see
+
 TYPES: Final[tuple[PpidType, ...]] = ("POID", "PRID")
 
 # Section 3.2, which governs over the looser pattern of section 11.1: the check digit is never a–f.
@@ -130,8 +132,8 @@ def prid_uuid(
 
 def canonical_observations(observation_ids: Iterable[str]) -> list[str]:
     """POIDs as a PRID is made from them: in canonical form, sorted, without repeats; at least one."""
-    if isinstance(observation_ids, str | bytes):
-        raise InvalidInput("ppid", "observation_ids", "the observations must be a list of POIDs, not one text")
+    if isinstance(observation_ids, str | bytes) or not isinstance(observation_ids, Iterable):
+        raise InvalidInput("ppid", "observation_ids", "the observations must be a list of POIDs")
     observations = set()
     for text in observation_ids:
         name = canonical(text)
@@ -146,8 +148,8 @@ def canonical_observations(observation_ids: Iterable[str]) -> list[str]:
 def successor(ppid: str, n: int, *, namespace: UUID = PPID_NAMESPACE) -> str:
     """Section 9.3: the name that the n-th newcomer takes when its own, `ppid`, stands for something else already."""
     parts = parse_ppid(ppid)
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise InvalidInput("ppid", "n", "collisions are counted from 1")
+    if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= MAX_COLLISIONS:
+        raise InvalidInput("ppid", "n", f"collisions are counted from 1 to {MAX_COLLISIONS}")
     name = _write(parts["type"], parts["hex"], parts["checksum"])
     return uuid_to_ppid(uuid_of(type_digest(namespace, parts["type"], f"{name}|collision:{n}")), parts["type"])
 

@@ -13,7 +13,8 @@ from perdure.names import instant
 _CONTROLS_AND_SPACES: Final = (
     r"\x00-\x20\x7f-\xa0\u1680\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ud800-\udfff\ufeff"
 )
-_URL: Final = re.compile(rf"[A-Za-z][A-Za-z0-9+.-]*:[^{_CONTROLS_AND_SPACES}]+")
+# At least two letters, so that a drive of another system is no scheme; http and https must name a host.
+_URL: Final = re.compile(rf"(?![Hh][Tt][Tt][Pp][Ss]?:(?!//[^/?#]))[A-Za-z][A-Za-z0-9+.-]+:[^{_CONTROLS_AND_SPACES}]+")
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 _CURATOR: Final = re.compile(r"[^|\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 # Already in the form that is hashed. The 29th of February needs a calendar and takes the long way.

@@ -39,22 +39,27 @@ _PPID_COMPACT_LENGTH: Final = 20
 
 
 def read_ppid(text: str) -> Iterator[Reading]:
+    if _PPID_LIKE.match(text) or _is_compact_ppid(_SEPARATOR.sub("", text)):
+        yield Reading(Rank.UNMISTAKABLE, person_recognition(text))
+
+
+def _is_compact_ppid(compact: str) -> bool:
+    return len(compact) == _PPID_COMPACT_LENGTH and compact[:4].upper() in ppid.TYPES
+
+
+def person_recognition(text: str) -> Recognition:
+    """A text that is said to be a person identifier, however its digits are grouped."""
     compact = _SEPARATOR.sub("", text)
-    whole = len(compact) == _PPID_COMPACT_LENGTH and compact[:4].upper() in ppid.TYPES
-    if not whole and not _PPID_LIKE.match(text):
-        return
-    name = "-".join(compact[at : at + 4] for at in range(0, len(compact), 4)) if whole else text
+    name = "-".join(compact[at : at + 4] for at in range(0, 20, 4)) if _is_compact_ppid(compact) else text
     try:
         parts = ppid.parse_ppid(name)
     except InvalidName as problem:
         meant = ppid.parse_ppid(problem.suggestion) if problem.suggestion else None
-        decoded: dict[str, Detail] = {"type": meant["type"], "digits": meant["hex"]} if meant else {}
-        yield Reading(Rank.UNMISTAKABLE, refused(problem, **decoded))
-        return
+        return refused(problem, **({"type": meant["type"], "digits": meant["hex"]} if meant else {}))
     name = ppid.canonical(name)
     details: dict[str, Detail] = {"type": parts["type"], "digits": parts["hex"], "check_digit": parts["checksum"]}
     details["iri"] = f"https://ppid.org/{name}"
-    yield Reading(Rank.UNMISTAKABLE, valid("ppid", name, "the check digit agrees", **details))
+    return valid("ppid", name, "the check digit agrees", **details)
 
 
 _SIXTEEN: Final = re.compile(f"(?:[0-9]{{4}}[{_SEPARATORS}]*){{3}}[0-9]{{3}}[0-9Xx]")
@@ -98,15 +103,17 @@ def read_other_externals(text: str) -> Iterator[Reading]:
 
 
 _REPOSITORY_LIKE: Final = re.compile(r"[^/]+/[^/]+/[0-9]{4,}/[0-9]{2}\.[0-9]{2}\..*", re.DOTALL)
-# The base-53 form was given up about 2008; a date well after that says that the text is something else.
-_LAST_LEGACY_DATE: Final = instant.seconds(2012, 1, 1, 0, 0, 0)
+# Base-53 suffixes of the years in which they were made, 1995 to 2008, have five digits.
+_LEGACY_LIKE: Final = re.compile(r"(?=[^/]*[2-9])[^/]+/[^/]{5}")
 
 
 def read_ibi(text: str) -> Iterator[Reading]:
-    if _REPOSITORY_LIKE.fullmatch(text):
-        yield Reading(Rank.UNMISTAKABLE, read_repository(text))
-    elif text.count("/") == 1:
-        yield from _read_opaque(text)
+    """A label has no spaces, and no slash behind it: both come from the page it was taken from."""
+    label = re.sub(r"\s", "", text).rstrip("/")
+    if _REPOSITORY_LIKE.fullmatch(label):
+        yield Reading(Rank.UNMISTAKABLE, read_repository(label))
+    elif label.count("/") == 1:
+        yield from _read_opaque(label)
 
 
 def read_repository(text: str) -> Recognition:
@@ -135,10 +142,9 @@ def _read_opaque(text: str) -> Iterator[Reading]:
 def _label_recognition(
     name: ibi.RepositoryName | ibi.OpaqueName, label: str, kind: str | None, details: dict[str, Detail]
 ) -> Recognition:
-    """Found in the wild means: valid and kept as it is, though the algorithms would write it in another way."""
-    reason = "re-encodes to itself"
-    if name.key != handle.fold(name.canonical):
-        reason = "a label as found in the wild, kept as it is"
+    """Found in the wild means: a valid name in its own right, though the algorithms would write another."""
+    reason = "re-encodes to itself" if label == name.canonical else "found in the wild: a valid name of its own"
+    if label != name.canonical:
         details["written_today"] = name.canonical
     if kind is None:
         return valid("ibi", label, reason, **details)
@@ -161,37 +167,43 @@ def _read_legacy(label: str, kind: str | None) -> Iterator[Reading]:
     if kind is not None:
         details |= {"label": label, "document_type": kind}
         canonical = f"{label}-{kind}"
-    rank = Rank.LIKELY if name.date < _LAST_LEGACY_DATE else Rank.FAINT
+    rank = Rank.LIKELY if _LEGACY_LIKE.fullmatch(label) else Rank.FAINT
     yield Reading(rank, valid("ibi", canonical, "the case-sensitive form used before about 2008", **details))
 
 
 _POLICY_YEAR: Final = instant.seconds(2007, 1, 1, 0, 0, 0)  # no suffix of the policy is older than the policy
+_POLICY_PREFIX: Final = "102.100.272"  # every suffix below it is a PILIN suffix: the policy says so
+_DICTATED: Final = re.compile(r"[0-9A-Za-z]{1,8}(?:[ -][0-9A-Za-z]{1,8}){1,8}")
 
 
 def read_pilin(text: str) -> Iterator[Reading]:
-    """A bare suffix, or a handle whose suffix reads as one."""
+    """A bare suffix, perhaps in the groups in which it was dictated, or a handle whose suffix reads as one."""
     prefix, slash, suffix = text.rpartition("/") if text.count("/") == 1 else ("", "", text)
-    if len(suffix) != pilin.LENGTH or bool(slash) != bool(prefix) or _is_a_word(suffix):
+    if not slash and _DICTATED.fullmatch(suffix):
+        suffix = re.sub("[ -]", "", suffix)
+    if len(suffix) != pilin.LENGTH or bool(slash) != bool(prefix):
         return
     try:
         when = pilin.to_posix(suffix)
-        name = f"{Handle(prefix, suffix).prefix}/{pilin.canonical(suffix)}" if prefix else pilin.canonical(suffix)
+        name = str(Handle(prefix, pilin.canonical(suffix))) if prefix else pilin.canonical(suffix)
     except InvalidName:
         return
-    yield Reading(_pilin_rank(suffix, when, bool(prefix)), _pilin_recognition(prefix, suffix, when, name))
+    rank = _pilin_rank(prefix, suffix, when)
+    if rank is not None:
+        yield Reading(rank, _pilin_recognition(prefix, suffix, when, name))
 
 
-def _is_a_word(suffix: str) -> bool:
-    """Letters only, and some of them digits only by forgiveness: `hydrology` is no suffix that anyone dictated."""
-    return suffix.isalpha() and any(letter in suffix.upper() for letter in pilin.FORGIVEN)
-
-
-def _pilin_rank(suffix: str, when: Fraction, is_handle: bool) -> Rank:
+def _pilin_rank(prefix: str, suffix: str, when: Fraction) -> Rank | None:
     """Any nine consonants and digits are a PILIN suffix; one that was minted is of our age and has a digit in it."""
-    looks_minted = when >= _POLICY_YEAR and suffix in (suffix.upper(), suffix.lower()) and not suffix.isalpha()
-    if looks_minted:
+    if prefix == _POLICY_PREFIX:
         return Rank.UNMISTAKABLE
-    return Rank.FAINT if is_handle or suffix.isdigit() else Rank.POSSIBLE
+    as_minted = suffix == suffix.upper() if prefix else suffix in (suffix.upper(), suffix.lower())
+    of_our_age = when >= _POLICY_YEAR and not suffix.isalpha()
+    if as_minted and of_our_age and not is_doi(prefix):
+        return Rank.UNMISTAKABLE
+    if any(letter in suffix.upper() for letter in pilin.FORGIVEN):
+        return None  # `hydrology` is no suffix that anyone dictated
+    return Rank.FAINT if prefix or suffix.isdigit() else Rank.POSSIBLE
 
 
 def _pilin_recognition(prefix: str, suffix: str, when: Fraction, name: str) -> Recognition:
@@ -207,12 +219,16 @@ def _pilin_recognition(prefix: str, suffix: str, when: Fraction, name: str) -> R
     return valid("pilin", name, "nine digits of the PILIN alphabet", **details)
 
 
+_SPACED_SLASH: Final = re.compile(r"([0-9][0-9A-Za-z.]{0,60})(?: {1,3}/ {0,3}| {0,3}/ {1,3})(?=\S)")
 _REGISTERED_LIKE: Final = re.compile(r"[0-9]+(?:\.[^./\s]+)*/")
 
 
 def read_handle(text: str) -> Iterator[Reading]:
     if "/" not in text:
         return
+    spaced = _SPACED_SLASH.match(text)
+    if spaced:
+        yield from read_handle(spaced[1] + "/" + text[spaced.end() :])
     usual = _REGISTERED_LIKE.match(text) is not None
     try:
         name = handle.parse(text)
@@ -220,15 +236,19 @@ def read_handle(text: str) -> Iterator[Reading]:
         if usual:
             yield Reading(Rank.LIKELY, refused(problem))
         return
-    yield Reading(Rank.LIKELY if usual else Rank.POSSIBLE, handle_recognition(name))
+    rank = Rank.FAINT if spaced else Rank.LIKELY if usual else Rank.POSSIBLE
+    yield Reading(rank, handle_recognition(name))
+
+
+def is_doi(prefix: str) -> bool:
+    return prefix.startswith("10.")
 
 
 def handle_recognition(name: Handle) -> Recognition:
-    is_doi = handle.fold(name.prefix).startswith("10.")
     details: dict[str, Detail] = {"prefix": name.prefix, "suffix": name.suffix}
     if name.parents:
         details["parents"] = name.parents
-    details["url"] = name.url(handle.DOI_PROXY if is_doi else handle.HANDLE_PROXY)
+    details["url"] = name.url(handle.DOI_PROXY if is_doi(name.prefix) else handle.HANDLE_PROXY)
     return valid("handle", str(name), "well-formed; there is no check digit", **details)
 
 

@@ -5,19 +5,19 @@ from collections.abc import Iterable
 from typing import Final
 
 from perdure.errors import InvalidInput, InvalidName
-from perdure.names import external, handle
+from perdure.names import external, handle, ibi
 from perdure.names.pasted import strip_blanks, unwrap
 from perdure.names.readers import (
     BARE_READERS,
     Rank,
     Reading,
     handle_recognition,
+    person_recognition,
     read_external,
     read_handle,
     read_ibi,
     read_pilin,
     read_ppid,
-    read_repository,
 )
 from perdure.names.recognition import UNKNOWN, Recognition, invalid, refused
 
@@ -28,22 +28,32 @@ _EMBEDDED: Final = re.compile(r"https?://\S+", re.IGNORECASE)
 _KNOWN_HOST: Final = re.compile(
     r"(?:www\.)?(?:hdl\.handle\.net|(?:dx\.)?doi\.org|resolver\.net\.au/hdl|urlib\.net|ppid\.org)/", re.IGNORECASE
 )
-_HANDLE_LABEL: Final = re.compile(r"(?:hdl|doi|handle)(?:\s*:\s*|\s+(?=[0-9]))|info:(?:hdl|doi)/", re.IGNORECASE)
-_OTHER_LABEL: Final = re.compile(r"(?P<label>ppid|ibip?)\s*:\s*(?=\S)", re.IGNORECASE)
+_HANDLE_LABEL: Final = re.compile(
+    r"(?:hdl|doi|handle)(?:\s{0,3}:\s{0,3}|\s{1,3}(?=[0-9]))|info:(?:hdl|doi)/", re.IGNORECASE
+)
+_PERSON_LABEL: Final = re.compile(r"ppid(?:\s{0,3}:\s{0,3}|\s{1,3})(?=\S)", re.IGNORECASE)
+_IBI_LABEL: Final = re.compile(r"ibip?(?:\s{0,3}:\s{0,3}|\s{1,3})(?=\S)", re.IGNORECASE)
 _HANDLE_API: Final = re.compile(r"(?P<proxy>https?://hdl\.handle\.net/)api/handles/", re.IGNORECASE)
 _REPOSITORY_SOFTWARE: Final = re.compile(r"/handle/(?P<name>[0-9][^/]*/[^?#]+)")
 _PERSON_PATH: Final = re.compile(r"/(?P<name>p[or]id-[^/]*)(?:/(?P<page>.*))?$", re.IGNORECASE)
 _LABEL_PATH: Final = re.compile(r"/(?:(?:rep|ibi)/)?(?P<label>.+)")
+_URI: Final = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]{1,30}):", re.IGNORECASE)
+_NUMBERED: Final = re.compile(r"(?P<scheme>isbn|issn)(?:-1[03])?[\s:]{0,3}[0-9]", re.IGNORECASE)
+_ARK_ADDRESS: Final = re.compile(r"https?://[^/]+/ark:", re.IGNORECASE)
 _FOREIGN: Final = {
-    "ark:": "an ARK",
-    "urn:": "a URN",
-    "mailto:": "an e-mail address",
-    "swh:": "a Software Heritage identifier",
+    "ark": "an ARK",
+    "arxiv": "an arXiv identifier",
+    "file": "a file's address",
+    "ftp": "a web address",
+    "igsn": "an IGSN",
+    "info": "an info: URI of another kind",
     "isbn": "an ISBN",
     "issn": "an ISSN",
-    "purl:": "a PURL",
-    "ftp://": "a web address",
-    "igsn:": "an IGSN",
+    "mailto": "an e-mail address",
+    "oai": "an OAI identifier",
+    "purl": "a PURL",
+    "swh": "a Software Heritage identifier",
+    "urn": "a URN",
 }
 
 
@@ -84,20 +94,21 @@ def _readings(core: str) -> Iterable[Reading]:
     if handle_label:  # spaces behind it are for the reader's eye, and the word may be written out
         is_uri = handle_label[0].lower().startswith("info:")
         return _handle_readings(core if is_uri else f"hdl:{core[handle_label.end() :]}")
-    label = _OTHER_LABEL.match(core)
+    label = _PERSON_LABEL.match(core)
     if label:
-        reader = read_ppid if label["label"].lower() == "ppid" else read_ibi
-        named = list(reader(core[label.end() :]))
-        if named:
-            return named
+        return [Reading(Rank.NAMED, person_recognition(core[label.end() :]))]
+    label = _IBI_LABEL.match(core)
+    if label:
+        return [_label_reading(core[label.end() :])]
     address = _ADDRESS.match(core)
     if address:
         return _address_readings(core, address)
-    if any(handle.fold(core).startswith(foreign) for foreign in _FOREIGN):
-        return []
     embedded = _EMBEDDED.search(core)
     if embedded:  # in the middle of a sentence
         return _readings(unwrap(embedded[0]))
+    foreign = _foreign(core)
+    if foreign:  # and yet, by its grammar, it may be a handle
+        return [foreign, *(Reading(Rank.FAINT, recognition) for _, recognition in read_handle(core))]
     readings = [reading for reader in BARE_READERS for reading in reader(core)]
     if _KNOWN_HOST.match(core) and not any(reading.rank is Rank.UNMISTAKABLE for reading in readings):
         return [*_readings(f"https://{core}"), *readings]
@@ -128,16 +139,41 @@ def _address_readings(core: str, address: re.Match[str]) -> Iterable[Reading]:
     if host.removeprefix("www.") == "urlib.net" or (host.endswith(".inpe.br") and path.startswith(("/rep/", "/ibi/"))):
         return _label_address(host, path)
     deposited = _REPOSITORY_SOFTWARE.search(path)
-    return read_handle(deposited["name"]) if deposited else []
+    if deposited:
+        return read_handle(deposited["name"])
+    return [_foreign_reading("ark")] if _ARK_ADDRESS.match(core) else []
 
 
 def _label_address(host: str, path: str) -> Iterable[Reading]:
     match = _LABEL_PATH.fullmatch(path)
     if match is None:
         return []
-    readings = list(read_ibi(match["label"]))
     # The resolver's own repositories are addressed without any prefix: their label is the address itself.
-    return readings or [Reading(Rank.NAMED, read_repository(host.removeprefix("www.") + path))]
+    own = f"{host.removeprefix('www.')}{path}"
+    return [next((reading for reading in read_ibi(own) if reading.recognition.valid), _label_reading(match["label"]))]
+
+
+def _label_reading(text: str) -> Reading:
+    """A text that is said to be a label: if it is not, the reason why."""
+    readings = list(read_ibi(text))
+    if readings:
+        return readings[0]
+    try:
+        ibi.parse(text)
+    except InvalidName as problem:
+        return Reading(Rank.NAMED, refused(problem))
+    return Reading(Rank.NAMED, invalid("ibi", "label", "this is not the shape of a label"))
+
+
+def _foreign(core: str) -> Reading | None:
+    found = _URI.match(core) or _NUMBERED.match(core)
+    return _foreign_reading(found["scheme"].lower()) if found else None
+
+
+def _foreign_reading(scheme: str) -> Reading:
+    what = _FOREIGN.get(scheme, f"a URI of the scheme {scheme!r}")
+    reason = f"this looks like {what}, which is none of the schemes known here"
+    return Reading(Rank.NAMED, invalid(UNKNOWN, "other scheme", reason))
 
 
 def _as_it_stands(text: str, core: str, others: list[Reading]) -> Iterable[Reading]:
@@ -150,9 +186,6 @@ def _as_it_stands(text: str, core: str, others: list[Reading]) -> Iterable[Readi
 
 
 def _unknown(core: str) -> Recognition:
-    for foreign, what in _FOREIGN.items():
-        if handle.fold(core).startswith(foreign):
-            return invalid(UNKNOWN, "other scheme", f"this looks like {what}, which is none of the schemes known here")
     if _ADDRESS.match(core):
         return invalid(UNKNOWN, "address", "this is a web address, but not of a resolver or registry known here")
     if "/" in core:

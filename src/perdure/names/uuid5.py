@@ -8,6 +8,8 @@ from functools import lru_cache
 from hashlib import sha1
 from typing import TYPE_CHECKING, Final
 
+from perdure.errors import InvalidInput
+
 if TYPE_CHECKING:
     from hashlib import _Hash
 
@@ -19,6 +21,8 @@ _SUBSPACES: Final = {"POID": "PersonObservation", "PRID": "PersonReconstruction"
 
 @lru_cache(maxsize=64)
 def _started(namespace: uuid.UUID, kind: str) -> "_Hash":
+    if not isinstance(namespace, uuid.UUID):
+        raise InvalidInput("ppid", "namespace", f"the namespace must be a uuid.UUID, not {type(namespace).__name__}")
     return sha1(uuid.uuid5(namespace, _SUBSPACES[kind]).bytes, usedforsecurity=False)
 
 

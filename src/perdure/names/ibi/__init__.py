@@ -12,10 +12,10 @@ opaque **IBIp**, from an IP address, a port and the same date. Neither can be co
 ('150.163.34.243', 800, 1234806360)
 """
 
-from perdure.errors import InvalidInput, InvalidName
+from perdure.errors import InvalidName
 from perdure.names.ibi.citation import split_document_type
 from perdure.names.ibi.distributor import GRANULARITIES, next_date
-from perdure.names.ibi.label import MAX_LABEL
+from perdure.names.ibi.label import MAX_LABEL, check_text
 from perdure.names.ibi.legacy import LegacyName, parse_legacy
 from perdure.names.ibi.opaque import (
     OpaqueName,
@@ -59,8 +59,7 @@ def parse(label: str) -> RepositoryName | OpaqueName:
     A label that the algorithms would write in another way (`@80`, `.00` seconds, an upper-case host) is read as it
     stands: `str()` gives it back, `is_canonical` is false, `canonical` is what the algorithms write.
     """
-    if not isinstance(label, str):
-        raise InvalidInput("ibi", "label", f"a label must be text, not {type(label).__name__}")
+    check_text(label)
     slashes = label.count("/")
     if slashes == 3:
         return parse_repository(label)

@@ -3,7 +3,10 @@
 import re
 from typing import Final
 
-_DOCUMENT_TYPE: Final = re.compile(r"(?P<label>[^/]+/[^/]+(?:/[^/]+/[^/]+)?)-(?P<kind>[A-Z]{2,5})")
+from perdure.errors import InvalidName
+from perdure.names.ibi.label import check_text
+
+_DOCUMENT_TYPE: Final = re.compile(r"(?P<label>[^/]+/[^/]+(?:/[^/]+/[^/]+)?)-(?P<kind>[A-Za-z]{2,5})")
 
 
 def split_document_type(text: str) -> tuple[str, str | None]:
@@ -12,5 +15,14 @@ def split_document_type(text: str) -> tuple[str, str | None]:
     >>> split_document_type("iconet.com.br/banon/2009/09.09.22.01-RPQ")
     ('iconet.com.br/banon/2009/09.09.22.01', 'RPQ')
     """
+    check_text(text)
     match = _DOCUMENT_TYPE.fullmatch(text)
     return (match["label"], match["kind"]) if match else (text, None)
+
+
+def refuse_document_type(text: str) -> None:
+    """Say that a document type is to blame, if it is: the label itself has none."""
+    label, kind = split_document_type(text)
+    if kind:
+        reason = f"a citation added the document type -{kind} to the label"
+        raise InvalidName("ibi", "document type", len(label), reason, label)

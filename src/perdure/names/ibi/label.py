@@ -1,16 +1,18 @@
 """What both forms of a label have in common: they know their date, and they compare by case folding only."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import total_ordering
 from typing import Final
 
-from perdure.errors import InvalidInput, InvalidName
+from perdure.errors import InvalidInput, InvalidName, OutOfRange
 from perdure.names.handle import fold
 
 MAX_LABEL: Final = 65_536  # exact fractions may be long; a label must not be longer than a reader can bear
 MAX_PORT: Final = 65_535
 
 
+@total_ordering
 @dataclass(frozen=True, slots=True, eq=False)
 class Label:
     """A label as it was written, with what it says.
@@ -21,7 +23,7 @@ class Label:
 
     label: str
     port: int
-    date: Fraction
+    date: Fraction = field(repr=False)  # its digits may be more than Python prints
 
     def __str__(self) -> str:
         return self.label
@@ -53,7 +55,9 @@ class Label:
         return (self.date, self.key) < (other.date, other.key)
 
 
-def check_size(label: str) -> None:
+def check_text(label: str) -> None:
+    if not isinstance(label, str):
+        raise InvalidInput("ibi", "label", f"a label must be text, not {type(label).__name__}")
     if len(label) > MAX_LABEL:
         raise InvalidName("ibi", "label", MAX_LABEL, f"the label is longer than {MAX_LABEL} characters")
 
@@ -62,4 +66,4 @@ def check_port(port: int) -> None:
     if isinstance(port, bool) or not isinstance(port, int):
         raise InvalidInput("ibi", "port", f"the port must be an int, not {type(port).__name__}")
     if not 1 <= port <= MAX_PORT:
-        raise InvalidInput("ibi", "port", f"the port must be between 1 and {MAX_PORT}, not {port}")
+        raise OutOfRange("ibi", "port", f"the port must be between 1 and {MAX_PORT}")

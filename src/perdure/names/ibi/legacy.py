@@ -1,8 +1,8 @@
 """Opaque labels from before about 2008: case-sensitive, in base 53.
 
 The suffix counts seconds from the same epoch as today's. The prefix is an IPv4 number followed by Z, or a coded
-host in which X separates words, Z the first word and Y the port; how a word is coded is not published, so the host
-is not decoded.
+host in which X separates words, Z the first word and Y the port (which may be missing); how a word is coded is not
+published, so the host is not decoded.
 
 >>> parse_legacy("APM77Z/KFQ6T").ip
 '127.0.0.1'
@@ -14,11 +14,12 @@ import ipaddress
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import total_ordering
 from typing import Final
 
-from perdure.errors import InvalidInput, InvalidName
+from perdure.errors import InvalidName
 from perdure.names import instant
-from perdure.names.ibi.label import MAX_PORT
+from perdure.names.ibi.label import MAX_PORT, check_text
 from perdure.names.ibi.opaque import EPOCH, IPV4_TEXT
 from perdure.names.radix import Radix
 
@@ -26,11 +27,12 @@ BASE_53: Final = Radix("23456789abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUV")
 _DIGIT: Final = f"[{BASE_53.digits}]"
 _LABEL: Final = re.compile(
     rf"(?:(?P<ip>{_DIGIT}{{1,20}})Z|(?P<host>{_DIGIT}+(?:X{_DIGIT}+)*Z{_DIGIT}+))"
-    rf"(?:Y(?P<port>{_DIGIT}{{1,3}}))?/(?P<seconds>{_DIGIT}{{1,10}})"
+    rf"(?:Y(?P<port>{_DIGIT}{{0,3}}))?/(?P<seconds>{_DIGIT}{{1,10}})"
 )
 _MAX_LABEL: Final = 300
 
 
+@total_ordering
 @dataclass(frozen=True, slots=True)
 class LegacyName:
     """A base-53 label: compared, registered and resolved exactly as it stands, case included."""
@@ -43,11 +45,15 @@ class LegacyName:
     def __str__(self) -> str:
         return self.label
 
+    def __lt__(self, other: "LegacyName") -> bool:
+        if not isinstance(other, LegacyName):
+            return NotImplemented
+        return (self.date, self.label) < (other.date, other.label)
+
 
 def parse_legacy(label: str) -> LegacyName:
     """Read a label of the old, case-sensitive form."""
-    if not isinstance(label, str):
-        raise InvalidInput("ibi", "label", f"a label must be text, not {type(label).__name__}")
+    check_text(label)
     match = _LABEL.fullmatch(label) if len(label) <= _MAX_LABEL else None
     if match is None:
         raise InvalidName("ibi", "label", None, "this has not the shape of a base-53 label (as in APM77Z/KFQ6T)")

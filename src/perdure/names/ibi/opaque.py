@@ -8,7 +8,8 @@ from typing import Final
 
 from perdure.errors import InvalidInput, InvalidName, OutOfRange
 from perdure.names import instant
-from perdure.names.ibi.label import MAX_PORT, Label, check_port, check_size
+from perdure.names.ibi.citation import refuse_document_type
+from perdure.names.ibi.label import MAX_PORT, Label, check_port, check_text
 from perdure.names.instant import Exact
 from perdure.names.radix import Radix
 
@@ -88,11 +89,12 @@ def opaque_name(ip: str, port: int, date: Exact) -> OpaqueName:
 
 def parse_opaque(label: str) -> OpaqueName:
     """Read an IBIp by Table 7.1, with a real address, port and date."""
-    check_size(label)
+    check_text(label)
     if label.count("/") != 1:
         raise InvalidName("ibi", "label", None, "an IBIp has two words, separated by one slash")
     stray = _NOT_A_GRAPHEME.search(label)
     if stray:
+        refuse_document_type(label)
         raise InvalidName(
             "ibi", "label", stray.start(), f"{stray[0]!a} at position {stray.start()} is not in the IBIp alphabet"
         )
@@ -159,4 +161,8 @@ def _parsed_suffix(suffix: str, position: int) -> Fraction:
     places = match["places"] or ""
     significant = places.lstrip(_ZERO)
     zeros = "0" * (len(places) - len(significant))
-    return seconds + instant.from_decimals(zeros + (_DECIMAL.write(BASE_27.read(significant)) if significant else ""))
+    digits = zeros + (_DECIMAL.write(BASE_27.read(significant)) if significant else "")
+    try:
+        return seconds + instant.from_decimals(digits)
+    except ValueError as problem:
+        raise InvalidName("ibi", "suffix", position, f"the coded fraction is too long: {problem}") from None

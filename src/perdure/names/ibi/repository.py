@@ -8,8 +8,8 @@ from typing import Final
 from perdure.errors import InvalidInput, InvalidName, OutOfRange
 from perdure.names import instant
 from perdure.names.handle import fold
-from perdure.names.ibi.citation import split_document_type
-from perdure.names.ibi.label import MAX_PORT, Label, check_port, check_size
+from perdure.names.ibi.citation import refuse_document_type
+from perdure.names.ibi.label import MAX_PORT, Label, check_port, check_text
 from perdure.names.instant import Exact
 
 DEFAULT_PORT: Final = 80
@@ -82,7 +82,7 @@ def repository_name(host: str, port: int, date: Exact) -> RepositoryName:
 
 def parse_repository(label: str) -> RepositoryName:
     """Read a repository name by Table 6.1, with a real host, port and date."""
-    check_size(label)
+    check_text(label)
     if label.count("/") != 3:
         raise InvalidName("ibi", "label", None, "a repository name has four parts, separated by three slashes")
     subdomain, word_port, year, time = label.split("/")
@@ -154,15 +154,11 @@ def _parsed_date(label: str, year: str, time: str, position: int) -> Fraction:
     match = _TIME.fullmatch(time)
     time_at = position + len(year) + 1
     if match is None:
-        base, kind = split_document_type(label)
-        if kind:
-            raise InvalidName(
-                "ibi", "time", len(base), f"a citation added the document type -{kind} to the label", base
-            )
+        refuse_document_type(label)
         raise InvalidName("ibi", "time", time_at, f"{time!r} is not month.day.hour.minute[.second[.fraction]]")
     month, day, hour, minute, second = (int(part or 0) for part in match.groups()[:5])
     try:
         whole = instant.seconds(int(year), month, day, hour, minute, second)
+        return whole + instant.from_decimals(match[6] or "")
     except ValueError as problem:
         raise InvalidName("ibi", "time", time_at, f"there is no such date: {problem}") from None
-    return whole + instant.from_decimals(match[6] or "")
