@@ -193,7 +193,9 @@ def test_no_text_takes_long(unit: str) -> None:
         "https://doi.org/10.1/" + text[:4000],
     ):
         recognise(variant)
-    assert time.process_time() - start < 5  # no claim of speed: milliseconds are usual, a pattern that runs away takes minutes
+    assert (
+        time.process_time() - start < 5
+    )  # no claim of speed: milliseconds are usual, a pattern that runs away takes minutes
 
 
 @given(handles)

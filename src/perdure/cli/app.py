@@ -1,5 +1,6 @@
 """The command's tree, and how it ends: what a user did wrong is one line and exit code 2, never a traceback."""
 
+import io
 import sys
 from typing import Annotated
 
@@ -56,6 +57,9 @@ app.add_typer(generate.app, name="generate", rich_help_panel=MAKE, epilog=genera
 
 def main() -> None:
     """Run the command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal that knows few characters gets escapes for the others
+            stream.reconfigure(errors="backslashreplace")
     try:
         app(prog_name="perdure")
     except PerdureError as problem:

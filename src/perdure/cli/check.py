@@ -16,8 +16,9 @@ from rich.table import Table
 from rich.text import Text
 
 from perdure.cli.lines import plain_lines, table_lines
-from perdure.cli.screen import as_json, console, printable
+from perdure.cli.screen import as_json, complain, console, printable, standard_input
 from perdure.cli.tally import Problem, Tally
+from perdure.errors import InvalidInput
 
 EXAMPLES = """
 **Examples**
@@ -68,31 +69,42 @@ def check(
     wrong with the others and, where only one can have been meant, the right one. Blank lines are passed over. Exit
     code 0: all are valid; 1: at least one is not; 2: the list could not be read.
     """
+    if problems is not None and problems.exists() and file.exists() and problems.samefile(file):
+        raise InvalidInput("check", "problems", f"{problems} is the file to check: it would be overwritten")
+    separator = _separator(delimiter, file)
     tally = Tally(scheme.value if scheme else None)
     shown: list[Problem] = []
     with ExitStack() as stack:
-        stream = sys.stdin.buffer if str(file) == "-" else stack.enter_context(file.open("rb"))
-        sink = (
-            stack.enter_context(problems.open("w", encoding="utf-8", errors="backslashreplace")) if problems else None
-        )
+        stream = standard_input() if str(file) == "-" else stack.enter_context(file.open("rb"))
+        sink = stack.enter_context(_sink(problems)) if problems else None
         progress = stack.enter_context(_progress_bar())
         task = progress.add_task("checking", total=_size(stream))
 
         def advance(size: int) -> None:
             progress.advance(task, size)
 
-        separator = delimiter or ("\t" if file.suffix == ".tsv" else ",")
         batches = table_lines(stream, advance, column, separator) if column else plain_lines(stream, advance)
         for batch in batches:
             found = tally.count(batch)
             shown += found[: show - len(shown)]
-            _write(found, sink)
+            if sink is not None:
+                sink.writelines(as_json(problem.as_object()) + "\n" for problem in found)
+            progress.update(task, description=f"checking, {tally.total:,} so far")
     if json:
         report = tally.as_object() | {"problems": [problem.as_object() for problem in shown]}
         typer.echo(as_json(report))
     else:
         _print(console(), tally, shown)
     raise typer.Exit(1 if tally.total_wrong else 0)
+
+
+def _separator(delimiter: str | None, file: Path) -> str:
+    if delimiter is None:
+        return "\t" if file.suffix == ".tsv" else ","
+    separator = {"tab": "\t", "\\t": "\t"}.get(delimiter, delimiter)
+    if len(separator) != 1:
+        raise InvalidInput("check", "delimiter", "one character separates columns (or the word tab)")
+    return separator
 
 
 def _progress_bar() -> Progress:
@@ -106,45 +118,48 @@ def _size(stream: BinaryIO) -> int | None:
     return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
-def _write(problems: list[Problem], sink: TextIO | None) -> None:
-    if sink is not None:
-        sink.writelines(as_json(problem.as_object()) + "\n" for problem in problems)
+def _sink(path: Path) -> TextIO:
+    return path.open("w", encoding="utf-8", errors="backslashreplace")
 
 
 def _print(screen: Console, tally: Tally, shown: list[Problem]) -> None:
+    if not tally.total:
+        complain("there was nothing to check")
+        return
     if shown:
         screen.print(_problems(shown))
         hidden = tally.total_wrong - len(shown)
         if hidden > 0:
-            screen.print(f"… and {hidden:,} more: see them with --show {tally.total_wrong} or --problems FILE")
+            screen.print(f"… and {hidden:,} more: write them all to a file with --problems FILE")
         screen.print()
     screen.print(_summary(tally))
 
 
 def _problems(shown: list[Problem]) -> Table:
-    table = Table("line", "identifier", "what is wrong", "did you mean", box=box.HORIZONTALS, pad_edge=False)
+    table = Table("line", "identifier", "what is wrong", box=box.HORIZONTALS, pad_edge=False)
     table.columns[0].justify = "right"
+    table.columns[1].overflow = table.columns[2].overflow = "fold"
     for problem in shown:
         text = problem.text.strip()
         text = text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + "…"
-        table.add_row(
-            str(problem.line),
-            Text(printable(text)),
-            Text(printable(problem.reason)),
-            Text(printable(problem.suggestion or "")),
-        )
+        wrong = Text(printable(problem.reason))
+        if problem.suggestion:
+            wrong.append(f"\ndid you mean {printable(problem.suggestion)}", style="green")
+        table.add_row(str(problem.line), Text(printable(text)), wrong)
     return table
 
 
 def _summary(tally: Tally) -> Table:
-    total = tally.total_valid + tally.total_wrong
     table = Table("scheme", "verdict", "count", box=box.HORIZONTALS, pad_edge=False, show_footer=True)
     table.columns[2].justify = "right"
     for scheme, count in tally.valid.most_common():
         table.add_row(scheme, Text("valid", style="green"), f"{count:,}")
+    if tally.doubtful:
+        table.add_row("handle", Text("of these doubtful: no registered prefix", style="yellow"), f"{tally.doubtful:,}")
     for (scheme, part), count in tally.wrong.most_common():
         table.add_row(scheme, Text(f"invalid: {part}", style="red"), f"{count:,}")
     table.columns[0].footer = "all"
-    table.columns[1].footer = f"{tally.total_valid:,} valid, {tally.total_wrong:,} invalid"
-    table.columns[2].footer = f"{total:,}"
+    blank = f", {tally.blank:,} blank" if tally.blank else ""
+    table.columns[1].footer = f"{tally.total_valid:,} valid, {tally.total_wrong:,} invalid{blank}"
+    table.columns[2].footer = f"{tally.total:,}"
     return table

@@ -1,6 +1,5 @@
 """`perdure explain`: what an identifier is, whether it is right, and what can be read from it."""
 
-import sys
 from collections.abc import Iterable
 from typing import Annotated, Any
 
@@ -11,7 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from perdure import Recognition, recognise
-from perdure.cli.screen import as_json, complain, console, printable
+from perdure.cli.lines import plain_lines
+from perdure.cli.screen import as_json, console, printable, standard_input
 
 EXAMPLES = """
 **Examples**
@@ -33,6 +33,7 @@ _SCHEMES = {
     "ghcid": "Heritage custodian (GHCID)",
     "unknown": "Not recognised",
 }
+_LONGEST_SHOWN = 400
 _BARE_PILIN = "PILIN suffix"
 _LABELS = {
     "ip": "IP address",
@@ -57,9 +58,11 @@ def explain(
     Takes any text that may be an identifier: bare, as a web address, with hdl: or doi: in front, in brackets, with
     a full stop behind, or as a QR scanner gives it. If a text can be read in several ways, all of them are shown,
     the likeliest first.
+
+    The exit code is 0 whether the identifiers are valid or not; `perdure check` has one that tells.
     """
     screen = console()
-    for number, text in enumerate(texts or _standard_input()):
+    for number, text in enumerate(texts or _piped()):
         recognition = recognise(text)
         if json:
             typer.echo(as_json({"input": text, **as_object(recognition)}))
@@ -69,13 +72,14 @@ def explain(
             _print(screen, text, recognition)
 
 
-def _standard_input() -> Iterable[str]:
-    if sys.stdin.isatty():
-        complain("reading identifiers from the keyboard, one per line; end with Ctrl-D")
-    sys.stdin.reconfigure(errors="surrogateescape")  # type: ignore[union-attr]
-    for line in sys.stdin:
-        if line.strip():
-            yield line.rstrip("\r\n")
+def _piped() -> Iterable[str]:
+    stream = standard_input()
+    if stream.isatty():  # answer each line at once
+        batches: Iterable[list[str]] = ([line.decode("utf-8", "surrogateescape").rstrip("\r\n")] for line in stream)
+    else:
+        batches = (batch.lines for batch in plain_lines(stream, lambda _size: None))
+    for lines in batches:
+        yield from (line for line in lines if line.strip())
 
 
 def as_object(recognition: Recognition) -> dict[str, Any]:
@@ -91,7 +95,8 @@ def as_object(recognition: Recognition) -> dict[str, Any]:
 
 
 def _print(screen: Console, text: str, recognition: Recognition) -> None:
-    heading = Text(" " + printable(recognition.canonical or text.strip()), style="bold")
+    name = recognition.canonical or text.strip()
+    heading = Text(f" {printable(name[:_LONGEST_SHOWN])}{'…' if len(name) > _LONGEST_SHOWN else ''}", style="bold")
     table = Table(title=heading, title_justify="left", box=box.HORIZONTALS, show_header=False, pad_edge=False)
     table.add_column(style="cyan", no_wrap=True)
     table.add_column(overflow="fold")
@@ -110,6 +115,8 @@ def _print(screen: Console, text: str, recognition: Recognition) -> None:
 def _name(recognition: Recognition) -> str:
     if recognition.scheme == "pilin" and "prefix" not in recognition.details:
         return _BARE_PILIN
+    if recognition.scheme == "handle" and str(recognition.details.get("prefix", "")).startswith("10."):
+        return "DOI (a handle)"
     return _SCHEMES[recognition.scheme]
 
 

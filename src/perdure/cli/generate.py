@@ -4,14 +4,14 @@ import re
 import time
 from decimal import Decimal
 from fractions import Fraction
-from hashlib import file_digest
+from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from perdure import handle, ibi, pilin, ppid
-from perdure.cli.screen import as_json
+from perdure import handle, ibi, pilin, ppid, recognise
+from perdure.cli.screen import as_json, standard_input
 from perdure.errors import InvalidInput
 from perdure.names import instant
 
@@ -54,7 +54,7 @@ def _instant(text: str | None, scheme: str) -> Fraction:
         return Fraction(time.time_ns(), _NANOSECONDS)
     if _POSIX.fullmatch(text):
         return instant.exact(Decimal(text), scheme, "instant")
-    return instant.from_iso(text, scheme, "instant")
+    return instant.from_iso(text.replace(" ", "T", 1), scheme, "instant")
 
 
 def _say(label: str, json: bool, **details: str | int) -> None:
@@ -98,7 +98,8 @@ def generate_ibi(
     if ip is not None:
         labels.append(ibi.opaque_name(ip, ip_port, date))
     for label in labels:
-        _say(str(label), json, instant=instant.to_iso(date))
+        form = "repository name" if isinstance(label, ibi.RepositoryName) else "opaque (IBIp)"
+        _say(str(label), json, form=form, instant=instant.to_iso(date))
 
 
 @app.command("poid", epilog=_example("poid"))
@@ -106,7 +107,9 @@ def generate_poid(
     source_url: Annotated[str, typer.Argument(metavar="URL", help="Where the observation was found.")],
     at: Annotated[str, typer.Option(help="When it was retrieved: ISO 8601 with a zone.")],
     hash: Annotated[str | None, typer.Option(help="The SHA-256 of what was found.")] = None,
-    content: Annotated[Path | None, typer.Option(help="The file that was found, to be hashed.", dir_okay=False)] = None,
+    content: Annotated[
+        Path | None, typer.Option(help="The file that was found, to be hashed; - for standard input.", allow_dash=True)
+    ] = None,
     json: Json = False,
 ) -> None:
     """The POID of an observation: a person as one source shows them."""
@@ -125,10 +128,13 @@ def generate_prid(
     json: Json = False,
 ) -> None:
     """The PRID of a reconstruction: a person put together from observations."""
-    raw = ppid.prid_uuid(observations, curator, at)
+    names = [recognise(text).canonical or text for text in observations]
+    raw = ppid.prid_uuid(names, curator, at)
     _say(ppid.uuid_to_ppid(raw, "PRID"), json, uuid=str(raw))
 
 
 def _sha256(path: Path) -> str:
+    if str(path) == "-":
+        return sha256(standard_input().read()).hexdigest()
     with path.open("rb") as stream:
         return file_digest(stream, "sha256").hexdigest()

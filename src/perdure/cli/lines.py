@@ -2,59 +2,124 @@
 
 import csv
 import io
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, BinaryIO, Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
 
 from perdure.errors import InvalidInput
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-CHUNK: Final = 1 << 20
+CHUNK: Final = 1 << 18
 LONGEST_FIELD: Final = 1 << 17  # characters, in a table
+ROWS: Final = 4096
 
 Progress = Callable[[int], None]  # told how many bytes have been read
-Batch = list[tuple[int, str]]  # line number, text
+
+
+class Batch(NamedTuple):
+    """Some lines, and the number of each in its file, counted from 1."""
+
+    numbers: Sequence[int]
+    lines: list[str]
+
+
+# What is no text but often given for one, by its first bytes, and what to do about it.
+_NOT_TEXT: Final = {
+    b"\xff\xfe": "is in UTF-16; save it as UTF-8 first",
+    b"\xfe\xff": "is in UTF-16; save it as UTF-8 first",
+    b"\x1f\x8b": "is compressed; unpack it first: zcat FILE | perdure check -",
+    b"PK\x03\x04": "is an archive or a spreadsheet; save it as CSV in UTF-8 first",
+}
+_MARK: Final = b"\xef\xbb\xbf"
 
 
 def plain_lines(stream: BinaryIO, progress: Progress) -> Iterator[Batch]:
-    """Batches of (line number, line) of a stream with one identifier per line."""
+    """The lines of a stream with one identifier per line."""
     number = 1
-    rest = b""
-    while chunk := stream.read(CHUNK):
-        progress(len(chunk))
-        head, newline, rest = ((rest + chunk) if number > 1 or rest else _without_mark(chunk)).rpartition(b"\n")
+    rest = _text_begins(stream, progress)
+    while True:
+        head, newline, rest = rest.rpartition(b"\n")
         if newline:
             lines = (head + newline).decode("utf-8", "surrogateescape").replace("\r\n", "\n").split("\n")
             lines.pop()
-            yield list(enumerate(lines, number))
+            yield Batch(range(number, number + len(lines)), lines)
             number += len(lines)
-        rest = rest[:CHUNK]  # the beginning of a line without end is enough to refuse it
+        chunk = stream.read(CHUNK)
+        if not chunk:
+            break
+        progress(len(chunk))
+        rest = rest[:CHUNK] + chunk  # the beginning of a line without end is enough to refuse it
     if rest:
-        yield [(number, rest.decode("utf-8", "surrogateescape"))]
+        yield Batch([number], [rest.decode("utf-8", "surrogateescape")])
 
 
 def table_lines(stream: BinaryIO, progress: Progress, column: str, delimiter: str) -> Iterator[Batch]:
-    """The same for one column of a CSV or TSV file: named by its heading, or by its number, counted from 1."""
-    counted = io.BufferedReader(_Counted(stream, progress), CHUNK)
-    text = io.TextIOWrapper(counted, "utf-8-sig", errors="surrogateescape", newline="")
+    """One column of a CSV or TSV file: named by its heading, or by its number, counted from 1."""
+    start = _text_begins(stream, progress)
+    raw = io.BufferedReader(_Continued(start, stream, progress), CHUNK)
+    text = io.TextIOWrapper(raw, "utf-8", errors="surrogateescape", newline="")
     csv.field_size_limit(LONGEST_FIELD)
-    rows = csv.reader(text, delimiter=delimiter)
+    # In a file with tabs a quotation mark is a character like any other; elsewhere it must be closed.
+    with_tabs = delimiter == "\t"
+    rows = csv.reader(
+        text, delimiter=delimiter, quoting=csv.QUOTE_NONE if with_tabs else csv.QUOTE_MINIMAL, strict=True
+    )
     try:
-        index = int(column) - 1 if column.isascii() and column.isdigit() else _find(next(rows, []), column)
-        batch: Batch = []
+        first = next(rows, None)
+        if first is None:
+            return
+        numbers, lines = [], []
+        if column.isascii() and column.isdigit():
+            index = _by_number(first, int(column))
+            numbers, lines = [1], [first[index]]
+        else:
+            index = _by_heading(first, column)
         for row in rows:
-            batch.append((rows.line_num, row[index] if 0 <= index < len(row) else ""))
-            if len(batch) >= 10_000:
-                yield batch
-                batch = []
-        yield batch
+            numbers.append(rows.line_num)
+            lines.append(row[index] if index < len(row) else "")
+            if len(lines) >= ROWS:
+                yield Batch(numbers, lines)
+                numbers, lines = [], []
+        yield Batch(numbers, lines)
     except csv.Error as problem:
         raise InvalidInput("check", "file", f"line {rows.line_num} cannot be read as a table: {problem}") from None
 
 
-class _Counted(io.RawIOBase):
-    def __init__(self, stream: BinaryIO, progress: Progress) -> None:
+def _text_begins(stream: BinaryIO, progress: Progress) -> bytes:
+    """The first chunk, without the mark that some editors put first; what is no text is refused."""
+    chunk = stream.read(CHUNK)
+    progress(len(chunk))
+    for magic, advice in _NOT_TEXT.items():
+        if chunk.startswith(magic):
+            raise InvalidInput("check", "file", f"the file {advice}")
+    if b"\0" in chunk:
+        raise InvalidInput("check", "file", "the file holds null bytes, so it is no text in UTF-8")
+    return chunk.removeprefix(_MARK)
+
+
+def _by_number(first: list[str], number: int) -> int:
+    if not 1 <= number <= len(first):
+        raise InvalidInput("check", "column", f"there is no column {number}: the first line has {len(first)}")
+    return number - 1
+
+
+def _by_heading(header: list[str], column: str) -> int:
+    if header.count(column) == 1:
+        return header.index(column)
+    folded = [name.strip().casefold() for name in header]
+    if folded.count(column.strip().casefold()) == 1:
+        return folded.index(column.strip().casefold())
+    headings = ", ".join(header)
+    reason = f"there is no one column {column!r}; the first line has: {headings} (is --delimiter right?)"
+    raise InvalidInput("check", "column", reason)
+
+
+class _Continued(io.RawIOBase):
+    """A stream whose beginning has been read already, and that tells how far it has come."""
+
+    def __init__(self, start: bytes, stream: BinaryIO, progress: Progress) -> None:
+        self._start = start
         self._stream = stream
         self._progress = progress
 
@@ -63,19 +128,10 @@ class _Counted(io.RawIOBase):
 
     def readinto(self, buffer: "WriteableBuffer") -> int:
         room = memoryview(buffer)
-        data = self._stream.read(len(room))
+        if self._start:
+            data, self._start = self._start[: len(room)], self._start[len(room) :]
+        else:
+            data = self._stream.read(len(room))
+            self._progress(len(data))
         room[: len(data)] = data
-        self._progress(len(data))
         return len(data)
-
-
-def _find(header: list[str], column: str) -> int:
-    if column in header:
-        return header.index(column)
-    raise InvalidInput("check", "column", f"there is no column {column!r}; the first line has: {', '.join(header)}")
-
-
-def _without_mark(chunk: bytes) -> bytes:
-    if chunk.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise InvalidInput("check", "file", "the file is in UTF-16; save it as UTF-8 first")
-    return chunk.removeprefix(b"\xef\xbb\xbf")

@@ -2,10 +2,12 @@
 
 import json
 import sys
-from typing import Any
+from typing import Any, BinaryIO
 
 from rich.console import Console
 from rich.text import Text
+
+from perdure.errors import InvalidInput
 
 _UNBOUNDED = 10_000  # columns, when the output is a file or a pipe: nothing is cut or wrapped there
 
@@ -20,6 +22,15 @@ def complain(message: str) -> None:
     console(stderr=True).print(
         Text("perdure: ", style="bold red").append(printable(message), style="default"), soft_wrap=True
     )
+
+
+def standard_input() -> BinaryIO:
+    """Standard input as bytes; a person at the keyboard is told what is awaited."""
+    if sys.stdin is None or sys.stdin.closed:
+        raise InvalidInput("input", "stream", "standard input is closed")
+    if sys.stdin.isatty():
+        complain("reading identifiers from the keyboard, one per line; end with Ctrl-D")
+    return sys.stdin.buffer
 
 
 def printable(text: str) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from perdure import Recognition, recognise
+from perdure.cli.lines import Batch
 from perdure.names.ppid import validate_ppid
 from perdure.names.recognition import invalid
 
@@ -30,6 +31,7 @@ class Tally:
 
     expected: str | None = None  # the scheme that every line should be of
     blank: int = 0
+    doubtful: int = 0  # valid by the grammar of handles, and yet hardly one
     valid: Counter[str] = field(default_factory=Counter)
     wrong: Counter[tuple[str, str]] = field(default_factory=Counter)  # by scheme and the part to blame
 
@@ -41,13 +43,17 @@ class Tally:
     def total_wrong(self) -> int:
         return self.wrong.total()
 
-    def count(self, batch: list[tuple[int, str]]) -> list[Problem]:
-        """Count a batch of numbered lines; returns the problems in it."""
+    @property
+    def total(self) -> int:
+        return self.total_valid + self.total_wrong
+
+    def count(self, batch: Batch) -> list[Problem]:
+        """Count a batch of lines; returns the problems in it."""
         problems = []
         # Person identifiers come in millions and can be told at a glance; everything else takes the long way.
         glance = validate_ppid if self.expected in (None, "ppid") else _never
         persons = 0
-        for number, text in batch:
+        for number, text in zip(batch.numbers, batch.lines, strict=True):
             if glance(text):
                 persons += 1
             elif not text or text.isspace():
@@ -61,9 +67,10 @@ class Tally:
         return problems
 
     def _look(self, number: int, text: str) -> Problem | None:
-        found = _as_expected(recognise(text), self.expected)
+        found = _as_expected(recognise(text) if _is_unicode(text) else _NOT_UTF_8, self.expected)
         if found.valid:
             self.valid[found.scheme] += 1
+            self.doubtful += "doubt" in found.details
             return None
         part = str(found.details["part"])
         self.wrong[found.scheme, part] += 1
@@ -72,15 +79,27 @@ class Tally:
 
     def as_object(self) -> dict[str, Any]:
         return {
-            "total": self.total_valid + self.total_wrong,
+            "total": self.total,
             "valid": self.total_valid,
             "invalid": self.total_wrong,
+            "doubtful": self.doubtful,
             "blank_lines": self.blank,
             "valid_by_scheme": dict(self.valid.most_common()),
             "invalid_by_reason": [
                 {"scheme": scheme, "part": part, "count": count} for (scheme, part), count in self.wrong.most_common()
             ],
         }
+
+
+_NOT_UTF_8 = invalid("unknown", "encoding", "the line is not in UTF-8")
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _never(_text: str) -> bool:

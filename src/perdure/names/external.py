@@ -22,6 +22,7 @@ ORCID_BLOCKS: Final = ((15_000_000, 35_000_000), (900_000_000_000, 900_100_000_0
 
 _DASHES: Final = re.compile("[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]")
 _SIXTEEN: Final = re.compile(r"[0-9]{15}[0-9X]")
+_LOOKALIKES: Final = str.maketrans("OIL", "011")
 _VIAF: Final = re.compile(r"[1-9][0-9](?:[0-9]{0,7}|[0-9]{17,20})")
 _WIKIDATA: Final = re.compile(r"Q[1-9][0-9]{0,14}")
 _GHCID: Final = re.compile(r"[A-Z]{2}-[A-Z0-9]{1,3}-[A-Z0-9]{3}-[A-Z]-[A-Z0-9]{2,64}")
@@ -47,7 +48,7 @@ def _orcid(text: str) -> str:
     digits = _sixteen("orcid", text)
     if not any(low <= int(digits[:15]) <= high for low, high in ORCID_BLOCKS):
         raise InvalidName("orcid", "number", None, "the number is outside the blocks that ORCID issues from")
-    return "-".join(digits[at : at + 4] for at in range(0, 16, 4))
+    return _grouped("orcid", digits)
 
 
 def _isni(text: str) -> str:
@@ -61,18 +62,20 @@ def _sixteen(scheme: str, text: str) -> str:
 
     digits = re.sub(r"[\s-]", "", _DASHES.sub("-", text)).upper()
     if not _SIXTEEN.fullmatch(digits):
+        meant = digits.translate(_LOOKALIKES)
+        if _SIXTEEN.fullmatch(meant) and mod_11_2.is_valid(meant):
+            reason = "there is a letter where a digit should be"
+            raise InvalidName(scheme, "letter for a digit", None, reason, _grouped(scheme, meant))
         raise InvalidName(scheme, "number", None, "there must be 16 digits, the last of which may be X")
     right = mod_11_2.calc_check_digit(digits[:15])
     if right != digits[15]:
-        fixed = digits[:15] + right
-        raise InvalidName(
-            scheme,
-            "check digit",
-            len(text) - 1,
-            f"the check digit is {digits[15]} and should be {right}",
-            fixed if scheme == "isni" else "-".join(fixed[at : at + 4] for at in range(0, 16, 4)),
-        )
+        reason = f"the check digit is {digits[15]} and should be {right}"
+        raise InvalidName(scheme, "check digit", len(text) - 1, reason, _grouped(scheme, digits[:15] + right))
     return digits
+
+
+def _grouped(scheme: str, digits: str) -> str:
+    return digits if scheme == "isni" else "-".join(digits[at : at + 4] for at in range(0, 16, 4))
 
 
 def _viaf(text: str) -> str:
@@ -125,7 +128,9 @@ SYSTEMS: Final = {
     ),
     "wikidata": _System(
         "http://www.wikidata.org/entity/{}",
-        _introduction(r"(?:wikidata|wd)", r"(?:m\.)?wikidata\.org/(?:wiki/(?:Special:EntityData/)?|entity/)"),
+        _introduction(
+            r"(?:wikidata|wd)", r"(?:m\.)?wikidata\.org/(?:wiki/(?:Special:[A-Za-z]+/)?|entity/|w/index\.php\?title=)"
+        ),
         _wikidata,
     ),
     "ghcid": _System(
@@ -133,7 +138,7 @@ SYSTEMS: Final = {
     ),
 }
 
-_AFTER_THE_IDENTIFIER: Final = re.compile(r"[/?#].*|\.(?:json|ttl|rdf|nt|jsonld)$", re.DOTALL)
+_AFTER_THE_IDENTIFIER: Final = re.compile(r"[/?#&].*|\.(?:json|ttl|rdf|nt|jsonld)$", re.DOTALL)
 
 
 def parse(scheme: str, text: str) -> ExternalId:
@@ -147,7 +152,7 @@ def parse(scheme: str, text: str) -> ExternalId:
     introduction = system.introduction.match(bare)
     if introduction:
         bare = bare[introduction.end() :]
-        if introduction[0].endswith("/"):
+        if introduction[0].endswith(("/", "=")):
             bare = _AFTER_THE_IDENTIFIER.sub("", bare)
     return ExternalId(scheme, system.read(bare))
 

@@ -136,7 +136,11 @@ def canonical_observations(observation_ids: Iterable[str]) -> list[str]:
         raise InvalidInput("ppid", "observation_ids", "the observations must be a list of POIDs")
     observations = set()
     for text in observation_ids:
-        name = canonical(text)
+        try:
+            name = canonical(text)
+        except InvalidName as problem:
+            shown = text if len(text) <= 40 else text[:40] + "…"
+            raise InvalidInput("ppid", "observation_ids", f"{shown!a} is no POID: {problem.reason}") from None
         if not name.startswith("POID"):
             raise InvalidInput("ppid", "observation_ids", f"{name} is not an observation: a PRID is made from POIDs")
         observations.add(name)

@@ -34,7 +34,8 @@ Reader = Callable[[str], Iterator[Reading]]
 
 _SEPARATORS: Final = "\\s\u00ad\u2010-\u2015\u2060\u200b\u2212\ufe58\ufe63\uff0d-"
 _SEPARATOR: Final = re.compile(f"[{_SEPARATORS}]+")
-_PPID_LIKE: Final = re.compile(f"p[or]id[{_SEPARATORS}]", re.IGNORECASE)
+_PPID_LIKE: Final = re.compile(f"p[or0][il1]d[{_SEPARATORS}]", re.IGNORECASE)
+_LOOKALIKES: Final = str.maketrans("OoIiLl", "001111")
 _PPID_COMPACT_LENGTH: Final = 20
 
 
@@ -54,15 +55,29 @@ def person_recognition(text: str) -> Recognition:
     try:
         parts = ppid.parse_ppid(name)
     except InvalidName as problem:
-        meant = ppid.parse_ppid(problem.suggestion) if problem.suggestion else None
-        return refused(problem, **({"type": meant["type"], "digits": meant["hex"]} if meant else {}))
+        if problem.suggestion is None:
+            return _person_with_letters(compact) or refused(problem)
+        meant = ppid.parse_ppid(problem.suggestion)
+        return refused(problem, type=meant["type"], digits=meant["hex"])
     name = ppid.canonical(name)
     details: dict[str, Detail] = {"type": parts["type"], "digits": parts["hex"], "check_digit": parts["checksum"]}
     details["iri"] = f"https://ppid.org/{name}"
     return valid("ppid", name, "the check digit agrees", **details)
 
 
-_SIXTEEN: Final = re.compile(f"(?:[0-9]{{4}}[{_SEPARATORS}]*){{3}}[0-9]{{3}}[0-9Xx]")
+def _person_with_letters(compact: str) -> Recognition | None:
+    """Letters that were taken for digits, or the other way round, if that makes a valid identifier."""
+    kind = "PRID" if compact[1:2] in "Rr" else "POID"
+    digits = compact[4:].translate(_LOOKALIKES)
+    name = "-".join([kind, *(digits[at : at + 4] for at in range(0, len(digits), 4))])
+    if not ppid.validate_ppid(name):
+        return None
+    return invalid("ppid", "letter for a digit", "there is a letter where a digit should be", ppid.canonical(name))
+
+
+_SIXTEEN: Final = re.compile(
+    f"(?=[{_SEPARATORS}]?[0-9])(?:[0-9OoIl]{{4}}[{_SEPARATORS}]?){{3}}[0-9OoIl]{{3}}[0-9OoIlXx]"
+)
 _NUMBER: Final = re.compile(r"[1-9][0-9]{1,21}")
 _ITEM: Final = re.compile(r"[Qq][1-9][0-9]{0,14}")
 _GHCID_LIKE: Final = re.compile(r"[A-Za-z]{2}-[A-Za-z0-9]{1,3}-[A-Za-z0-9]{3}-[A-Za-z]-[A-Za-z0-9]{2,64}")
@@ -237,18 +252,20 @@ def read_handle(text: str) -> Iterator[Reading]:
             yield Reading(Rank.LIKELY, refused(problem))
         return
     rank = Rank.FAINT if spaced else Rank.LIKELY if usual else Rank.POSSIBLE
-    yield Reading(rank, handle_recognition(name))
+    yield Reading(rank, handle_recognition(name, usual))
 
 
 def is_doi(prefix: str) -> bool:
     return prefix.startswith("10.")
 
 
-def handle_recognition(name: Handle) -> Recognition:
+def handle_recognition(name: Handle, usual: bool = True) -> Recognition:
     details: dict[str, Detail] = {"prefix": name.prefix, "suffix": name.suffix}
     if name.parents:
         details["parents"] = name.parents
     details["url"] = name.url(handle.DOI_PROXY if is_doi(name.prefix) else handle.HANDLE_PROXY)
+    if not usual:
+        details["doubt"] = "registered prefixes are numbers, with or without dots: this may be no handle at all"
     return valid("handle", str(name), "well-formed; there is no check digit", **details)
 
 

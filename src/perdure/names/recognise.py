@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from typing import Final
+from urllib.parse import unquote
 
 from perdure.errors import InvalidInput, InvalidName
 from perdure.names import external, handle, ibi
@@ -24,7 +25,8 @@ from perdure.names.recognition import UNKNOWN, Recognition, invalid, refused
 MAX_TEXT: Final = 4096
 
 _ADDRESS: Final = re.compile(r"https?://(?P<host>[^/?#\s]+)(?P<path>/[^?#]*)?", re.IGNORECASE)
-_EMBEDDED: Final = re.compile(r"https?://\S+", re.IGNORECASE)
+_EMBEDDED: Final = re.compile(r'https?://[^\s"]+', re.IGNORECASE)
+_FORWARDED: Final = re.compile(r"[=/](?P<address>https?(?:://|%3A%2F%2F).+)", re.IGNORECASE)
 _KNOWN_HOST: Final = re.compile(
     r"(?:www\.)?(?:hdl\.handle\.net|(?:dx\.)?doi\.org|resolver\.net\.au/hdl|urlib\.net|ppid\.org)/", re.IGNORECASE
 )
@@ -35,7 +37,7 @@ _PERSON_LABEL: Final = re.compile(r"ppid(?:\s{0,3}:\s{0,3}|\s{1,3})(?=\S)", re.I
 _IBI_LABEL: Final = re.compile(r"ibip?(?:\s{0,3}:\s{0,3}|\s{1,3})(?=\S)", re.IGNORECASE)
 _HANDLE_API: Final = re.compile(r"(?P<proxy>https?://hdl\.handle\.net/)api/handles/", re.IGNORECASE)
 _REPOSITORY_SOFTWARE: Final = re.compile(r"/handle/(?P<name>[0-9][^/]*/[^?#]+)")
-_PERSON_PATH: Final = re.compile(r"/(?P<name>p[or]id-[^/]*)(?:/(?P<page>.*))?$", re.IGNORECASE)
+_PERSON_PATH: Final = re.compile(r"/(?P<name>p[or]id-[^/.]*)(?:[/.].*)?$", re.IGNORECASE)
 _LABEL_PATH: Final = re.compile(r"/(?:(?:rep|ibi)/)?(?P<label>.+)")
 _URI: Final = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]{1,30}):", re.IGNORECASE)
 _NUMBERED: Final = re.compile(r"(?P<scheme>isbn|issn)(?:-1[03])?[\s:]{0,3}[0-9]", re.IGNORECASE)
@@ -69,8 +71,7 @@ def recognise(text: str) -> Recognition:
     if not isinstance(text, str):
         raise InvalidInput("recognise", "text", f"only text can be recognised, not {type(text).__name__}")
     if len(text) > MAX_TEXT:
-        reason = f"the text has {len(text)} characters; no identifier has more than {MAX_TEXT}"
-        return invalid(UNKNOWN, "length", reason)
+        return invalid(UNKNOWN, "length", f"the text has more than {MAX_TEXT} characters; no identifier has")
     core = unwrap(text)
     if not core:
         return invalid(UNKNOWN, "empty", "the text is empty")
@@ -100,15 +101,17 @@ def _readings(core: str) -> Iterable[Reading]:
     label = _IBI_LABEL.match(core)
     if label:
         return [_label_reading(core[label.end() :])]
+    embedded = _EMBEDDED.search(core)
+    if embedded and embedded[0] != core:  # in the middle of a sentence
+        return _readings(unwrap(embedded[0]))
     address = _ADDRESS.match(core)
     if address:
         return _address_readings(core, address)
-    embedded = _EMBEDDED.search(core)
-    if embedded:  # in the middle of a sentence
-        return _readings(unwrap(embedded[0]))
     foreign = _foreign(core)
     if foreign:  # and yet, by its grammar, it may be a handle
         return [foreign, *(Reading(Rank.FAINT, recognition) for _, recognition in read_handle(core))]
+    if "/" not in core and "%2f" in core.lower():  # cut out of an address, slash and all
+        core = unquote(core)
     readings = [reading for reader in BARE_READERS for reading in reader(core)]
     if _KNOWN_HOST.match(core) and not any(reading.rank is Rank.UNMISTAKABLE for reading in readings):
         return [*_readings(f"https://{core}"), *readings]
@@ -141,7 +144,14 @@ def _address_readings(core: str, address: re.Match[str]) -> Iterable[Reading]:
     deposited = _REPOSITORY_SOFTWARE.search(path)
     if deposited:
         return read_handle(deposited["name"])
-    return [_foreign_reading("ark")] if _ARK_ADDRESS.match(core) else []
+    if _ARK_ADDRESS.match(core):
+        return [_foreign_reading("ark")]
+    forwarded = _FORWARDED.search(core, 8)  # a library's login page, say, with the address that it leads to
+    return _readings(_decoded(forwarded["address"])) if forwarded else []
+
+
+def _decoded(address: str) -> str:
+    return unquote(address) if "%3a%2f%2f" in address[:16].lower() else address
 
 
 def _label_address(host: str, path: str) -> Iterable[Reading]:
@@ -195,6 +205,6 @@ def _unknown(core: str) -> Recognition:
             return invalid(UNKNOWN, problem.part, f"this is no handle: {problem.reason}")
     return invalid(
         UNKNOWN,
-        "form",
+        "not recognised",
         "this is none of the forms known here: a handle has a slash, a person identifier begins with POID- or PRID-",
     )

@@ -1,0 +1,201 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Run
+
+GOOD = "POID-93b0-4476-560e-5ac1"
+BAD = "POID-93b0-4476-560e-5ac2"
+
+
+def report(run: Run, *arguments: str, stdin: str | bytes = "") -> tuple[int, dict[str, object]]:
+    done = run("check", "--json", *arguments, stdin=stdin)
+    assert done.stderr == ""
+    return done.returncode, json.loads(done.stdout)
+
+
+def test_all_valid_is_exit_code_0(run: Run) -> None:
+    code, found = report(run, "-", stdin=f"{GOOD}\n{GOOD.lower()}\n10.1000/182\n\n")
+    assert code == 0
+    assert (found["total"], found["valid"], found["invalid"], found["blank_lines"]) == (3, 3, 0, 1)
+    assert found["valid_by_scheme"] == {"ppid": 2, "handle": 1}
+
+
+def test_one_invalid_is_exit_code_1_and_the_right_one_is_suggested(run: Run) -> None:
+    code, found = report(run, "-", stdin=f"{GOOD}\n{BAD}\n102.100.272/Y35XYSOQH\n0000-0002-1825-0098\nhello\n")
+    assert code == 1
+    problems = {p["line"]: p for p in found["problems"]}  # type: ignore[attr-defined]
+    assert problems[2]["suggestion"] == GOOD
+    assert problems[3]["suggestion"] == "102.100.272/Y35XYS0QH"
+    assert problems[4]["suggestion"] == "0000-0002-1825-0097"
+    assert problems[5]["suggestion"] is None
+    assert {(r["scheme"], r["part"]): r["count"] for r in found["invalid_by_reason"]} == {  # type: ignore[attr-defined]
+        ("ppid", "check digit"): 1,
+        ("pilin", "letter for a digit"): 1,
+        ("orcid", "check digit"): 1,
+        ("unknown", "not recognised"): 1,
+    }
+
+
+def test_the_report_for_people(run: Run) -> None:
+    done = run("check", "--show", "1", "-", stdin=f"{BAD}\n{BAD}\n{GOOD}\n")
+    assert done.returncode == 1
+    assert "the check digit is 2 and should be 1" in done.stdout
+    assert "and 1 more" in done.stdout
+    assert "1 valid, 2 invalid" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"A\nB\n", b"A\r\nB\r\n", b"A\nB", b"\xef\xbb\xbfA\nB\n",
+    ],
+    ids=["unix", "windows", "no newline at the end", "byte order mark"],
+)  # fmt: skip
+def test_line_ends_and_marks(run: Run, data: bytes) -> None:
+    text = data.replace(b"A", GOOD.encode()).replace(b"B", BAD.encode())
+    _, found = report(run, "-", stdin=text)
+    assert (found["valid"], found["invalid"]) == (1, 1)
+    assert found["problems"][0]["line"] == 2  # type: ignore[index]
+
+
+def test_lines_longer_than_any_chunk_are_one_problem(run: Run, tmp_path: Path) -> None:
+    tmp_path.joinpath("long.txt").write_bytes(b"x" * 3_000_000 + b"\n" + GOOD.encode() + b"\n")
+    _, found = report(run, "long.txt")
+    assert (found["valid"], found["invalid"]) == (1, 1)
+    assert found["problems"][0]["part"] == "length"  # type: ignore[index]
+
+
+def test_an_expected_scheme(run: Run) -> None:
+    code, found = report(run, "--scheme", "ppid", "-", stdin=f"{GOOD}\n10.1000/182\n")
+    assert code == 1
+    assert found["problems"][0]["reason"] == "this is handle, not ppid"  # type: ignore[index]
+    code, found = report(run, "--scheme", "handle", "-", stdin="8JMKD3MGP8W/34PGRBS\n")
+    assert (code, found["valid_by_scheme"]) == (0, {"handle": 1})
+
+
+@pytest.mark.parametrize("arguments", [["--column", "id"], ["--column", "2"], ["--column", "ID"]])
+def test_a_column_of_a_table(run: Run, tmp_path: Path, arguments: list[str]) -> None:
+    tmp_path.joinpath("t.csv").write_text(f'name,id\n"Jan, the first",{GOOD}\n"two\nlines",{BAD}\nshort\n', "utf-8")
+    code, found = report(run, *arguments, "t.csv")
+    assert code == 1
+    lines = [problem["line"] for problem in found["problems"]]  # type: ignore[attr-defined]
+    assert lines == ([1, 4] if arguments[1] == "2" else [4])  # a number says that there is no heading
+    assert found["valid"] == 1
+
+
+def test_a_tsv_file_and_other_separators(run: Run, tmp_path: Path) -> None:
+    tmp_path.joinpath("t.tsv").write_text(f"a\tb\n1\t{GOOD}\n", "utf-8")
+    assert report(run, "--column", "b", "t.tsv")[0] == 0
+    tmp_path.joinpath("t.txt").write_text(f"a;b\n1;{GOOD}\n", "utf-8")
+    assert report(run, "--column", "b", "--delimiter", ";", "t.txt")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["missing.txt"], "No such file"),
+        (["."], "directory"),
+        (["--column", "x", "t.csv"], "there is no one column 'x'; the first line has: a, b"),
+        (["--column", "3", "t.csv"], "the first line has 2"),
+        (["--column", "0", "t.csv"], "there is no column 0"),
+        (["--column", "a", "--delimiter", "::", "t.csv"], "one character"),
+        (["--problems", "t.csv", "t.csv"], "would be overwritten"),
+        (["--scheme", "isbn", "t.csv"], "isbn"),
+    ],
+)
+def test_what_cannot_be_done_is_said_with_exit_code_2(
+    run: Run, tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    tmp_path.joinpath("t.csv").write_text(f"a,b\n1,{GOOD}\n", "utf-8")
+    done = run("check", *arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert tmp_path.joinpath("t.csv").read_text("utf-8").startswith("a,b")
+
+
+def test_every_problem_goes_to_a_file(run: Run, tmp_path: Path) -> None:
+    run(
+        "check",
+        "--show",
+        "0",
+        "--problems",
+        "p.ndjson",
+        "-",
+        stdin=(BAD + "\n") * 50 + "caf\udce9\n".encode("utf-8", "surrogateescape").decode("latin-1"),
+    )
+    lines = [json.loads(line) for line in tmp_path.joinpath("p.ndjson").read_text("utf-8").splitlines()]
+    assert len(lines) == 51
+    assert lines[0]["suggestion"] == GOOD
+
+
+MEASURED = """
+import sys
+from perdure.cli import main
+try:
+    main()
+finally:
+    with open("/proc/self/status") as status:
+        print(next(line.split()[1] for line in status if line.startswith("VmHWM")), file=sys.stderr)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read from /proc, which is Linux's")
+def test_a_long_list_takes_no_more_memory_than_a_short_one(tmp_path: Path) -> None:
+    peaks = []
+    for count in (50_000, 1_000_000):
+        path = tmp_path / f"{count}.txt"
+        path.write_text(f"{GOOD}\n" * count, "utf-8")
+        command = [sys.executable, "-c", MEASURED, "check", "--json", str(path)]
+        done = subprocess.run(command, capture_output=True, check=True)
+        assert json.loads(done.stdout)["valid"] == count
+        peaks.append(int(done.stderr))
+    assert peaks[1] < peaks[0] * 1.2
+
+
+def test_a_stray_quotation_mark_hides_no_line(run: Run, tmp_path: Path) -> None:
+    tmp_path.joinpath("t.tsv").write_text(f'title\tid\n5" disk\t{GOOD}\nx\t{BAD}\n', "utf-8")
+    code, found = report(run, "--column", "id", "t.tsv")
+    assert (code, found["valid"], found["invalid"]) == (1, 1, 1)
+    tmp_path.joinpath("t.csv").write_text(f'title,id\n"5,{GOOD}\nx,{BAD}\n', "utf-8")
+    assert run("check", "--column", "id", "t.csv").returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("data", "advice"),
+    [
+        (b"\x1f\x8b\x08", "zcat"),
+        (b"PK\x03\x04", "CSV"),
+        (GOOD.encode("utf-16-le"), "null bytes"),
+        (GOOD.encode("utf-16"), "UTF-8"),
+    ],
+    ids=["gzip", "xlsx", "utf-16 without a mark", "utf-16"],
+)
+def test_what_is_no_text_is_refused_with_advice(run: Run, data: bytes, advice: str) -> None:
+    done = run("check", "-", stdin=data)
+    assert done.returncode == 2
+    assert advice in done.stderr
+
+
+def test_lines_that_are_not_utf_8_are_named(run: Run) -> None:
+    _, found = report(run, "-", stdin=b"10.1000/caf\xe9\n10.1000/caf\xc3\xa9\n")
+    assert (found["valid"], found["problems"][0]["part"]) == (1, "encoding")  # type: ignore[index]
+
+
+def test_what_is_hardly_a_handle_is_counted_as_doubtful(run: Run) -> None:
+    code, found = report(run, "-", stdin="n/a\nand/or\n10.1000/182\n")
+    assert (code, found["valid"], found["doubtful"]) == (0, 3, 2)
+
+
+def test_nothing_to_check_is_said(run: Run) -> None:
+    done = run("check", "-", stdin="\n\n")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "nothing to check" in done.stderr
+
+
+def test_a_suggestion_is_never_cut(run: Run) -> None:
+    done = run("check", "-", stdin=BAD + "\n", env={"COLUMNS": "60"})
+    assert GOOD in done.stdout

@@ -1,0 +1,57 @@
+import pytest
+from tests.cli.conftest import Run
+
+import perdure
+
+
+def test_help_teaches_with_groups_and_examples(run: Run) -> None:
+    shown = run("--help").stdout
+    for group in ("Start here", "Look at identifiers", "Make labels"):
+        assert group in shown
+    for example in ("perdure explain", "perdure check", "perdure generate", "perdure tour"):
+        assert example in shown
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["explain"],
+        ["check"],
+        ["generate"],
+        ["tour"],
+        ["generate", "pilin"],
+        ["generate", "ibi"],
+        ["generate", "poid"],
+        ["generate", "prid"],
+    ],
+    ids=" ".join,
+)
+def test_every_command_has_an_example(run: Run, command: list[str]) -> None:
+    shown = run(*command, "--help").stdout
+    assert "Example" in shown
+    assert f"perdure {' '.join(command)}" in shown.partition("Example")[2]
+
+
+def test_version(run: Run) -> None:
+    assert run("--version").stdout == f"perdure {perdure.__version__}\n"
+
+
+def test_a_wrong_command_is_exit_code_2(run: Run) -> None:
+    done = run("frobnicate")
+    assert done.returncode == 2
+    assert "frobnicate" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "index", "offered"),
+    [
+        ("perdure ", 1, ["check", "explain", "generate", "tour"]),
+        ("perdure ex", 1, ["explain"]),
+        ("perdure generate p", 2, ["pilin", "poid", "prid"]),
+        ("perdure check --s", 2, ["--scheme", "--show"]),
+        ("perdure check --scheme o", 3, ["orcid"]),
+    ],
+)
+def test_the_shell_completes(run: Run, words: str, index: int, offered: list[str]) -> None:
+    env = {"_PERDURE_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(index)}
+    assert sorted(run(env=env).stdout.split()) == offered
