@@ -1,5 +1,6 @@
 """Counting what a bulk check finds, in constant memory."""
 
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
@@ -50,20 +51,24 @@ class Tally:
     def count(self, batch: Batch) -> list[Problem]:
         """Count a batch of lines; returns the problems in it."""
         problems = []
-        # Person identifiers come in millions and can be told at a glance; everything else takes the long way.
-        glance = validate_ppid if self.expected in (None, "ppid") else _never
-        persons = 0
+        # Person identifiers and DOIs come in millions and can be told at a glance; all else takes the long way.
+        is_person = validate_ppid if self.expected in (None, "ppid") else _never
+        is_doi = PLAIN_DOI if self.expected in (None, "handle") else _never
+        persons = dois = 0
         for number, text in zip(batch.numbers, batch.lines, strict=True):
-            if glance(text):
+            if is_person(text):
                 persons += 1
+            elif is_doi(text):
+                dois += 1
             elif not text or text.isspace():
                 self.blank += 1
             else:
                 problem = self._look(number, text)
                 if problem is not None:
                     problems.append(problem)
-        if persons:
-            self.valid["ppid"] += persons
+        for scheme, count in (("ppid", persons), ("handle", dois)):
+            if count:
+                self.valid[scheme] += count
         return problems
 
     def _look(self, number: int, text: str) -> Problem | None:
@@ -100,6 +105,10 @@ def _is_unicode(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+# A test holds this to what `recognise` says of the same text.
+PLAIN_DOI = re.compile(r"(?:https?://(?:dx\.)?doi\.org/|doi:)?10\.[0-9]{4,9}/[A-Za-z0-9._;()-]*[A-Za-z0-9]").fullmatch
 
 
 def _never(_text: str) -> bool:
