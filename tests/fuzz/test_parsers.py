@@ -10,7 +10,7 @@ from tests.strategies import dates, handles, hosts, ip_addresses, milliseconds, 
 import perdure
 from perdure import ibi, pilin, ppid, recognise
 
-BUDGET = settings(max_examples=int(os.environ.get("FUZZ_EXAMPLES", "15000")), deadline=None)
+BUDGET = settings(max_examples=int(os.environ.get("FUZZ_EXAMPLES", "30000")), deadline=None)
 
 pytestmark = pytest.mark.slow
 
