@@ -28,7 +28,7 @@ def test_a_derived_prefix() -> None:
 
 def test_the_pilin_epoch_is_that_of_uuids() -> None:
     assert pilin.encode(0) == "000000000"
-    assert pilin.EPOCH == datetime(1582, 10, 15, tzinfo=timezone.utc)
+    assert datetime(1582, 10, 15, tzinfo=timezone.utc) == pilin.EPOCH
 
 
 @pytest.mark.parametrize(

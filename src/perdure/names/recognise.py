@@ -26,7 +26,7 @@ MAX_TEXT: Final = 4096
 
 _ADDRESS: Final = re.compile(r"https?://(?P<host>[^/?#\s]+)(?P<path>/[^?#]*)?", re.IGNORECASE)
 _EMBEDDED: Final = re.compile(r'https?://[^\s"]+', re.IGNORECASE)
-_FORWARDED: Final = re.compile(r"[=/](?P<address>https?(?:://|%3A%2F%2F).+)", re.IGNORECASE)
+_FORWARDED: Final = re.compile(r".+[=/](?P<address>https?(?:://|%3A%2F%2F).+)", re.IGNORECASE)  # the last of several
 _KNOWN_HOST: Final = re.compile(
     r"(?:www\.)?(?:hdl\.handle\.net|(?:dx\.)?doi\.org|resolver\.net\.au/hdl|urlib\.net|ppid\.org)/", re.IGNORECASE
 )
@@ -146,7 +146,7 @@ def _address_readings(core: str, address: re.Match[str]) -> Iterable[Reading]:
         return read_handle(deposited["name"])
     if _ARK_ADDRESS.match(core):
         return [_foreign_reading("ark")]
-    forwarded = _FORWARDED.search(core, 8)  # a library's login page, say, with the address that it leads to
+    forwarded = _FORWARDED.match(core)  # a library's login page, say, with the address that it leads to
     return _readings(_decoded(forwarded["address"])) if forwarded else []
 
 
