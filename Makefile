@@ -19,8 +19,9 @@ setup: $(VENV)/dev.stamp ## make .venv with everything that development needs
 test: $(VENV)/dev.stamp lint ## set up, run all checks and tests
 	$(BIN)/pytest -n auto -m "not slow"
 
-test-slow: $(VENV)/dev.stamp ## long fuzz runs on the parsers
+test-slow: $(VENV)/dev.stamp ## long fuzz runs on the parsers, and the property tests with many more examples
 	$(BIN)/pytest -n auto -m slow tests
+	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest -n auto -m "not slow" tests/names tests/test_public_surface.py
 
 bench-names: $(VENV)/dev.stamp ## speed of the names library, as ratios to peers in the same run
 	$(BIN)/python -m bench.names

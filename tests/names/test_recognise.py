@@ -1,5 +1,6 @@
 import json
 import pickle
+import re
 import time
 import tomllib
 from pathlib import Path
@@ -41,7 +42,8 @@ def test_any_text_is_answered(text: str) -> None:
 def test_a_canonical_form_is_recognised_as_itself(text: str) -> None:
     found = recognise(text)
     canonical = found.canonical
-    if canonical is not None and unwrap(canonical) == canonical:
+    # Spaces and colons are where a bare name can be taken for a sentence or for a name with a label before it.
+    if canonical is not None and unwrap(canonical) == canonical and not re.search(r"[\s:]", canonical):
         again = recognise(canonical)
         assert (again.scheme, again.canonical, again.valid) == (found.scheme, canonical, True)
 

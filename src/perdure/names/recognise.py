@@ -40,7 +40,7 @@ _REPOSITORY_SOFTWARE: Final = re.compile(r"/handle/(?P<name>[0-9][^/]*/[^?#]+)")
 _PERSON_PATH: Final = re.compile(r"/(?P<name>p[or]id-[^/.]*)(?:[/.].*)?$", re.IGNORECASE)
 _LABEL_PATH: Final = re.compile(r"/(?:(?:rep|ibi)/)?(?P<label>.+)")
 _URI: Final = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]{1,30}):", re.IGNORECASE)
-_NUMBERED: Final = re.compile(r"(?P<scheme>isbn|issn)(?:-1[03])?[\s:]{0,3}[0-9]", re.IGNORECASE)
+_NUMBERED: Final = re.compile(r"(?P<scheme>isbn|issn)(?:-1[03])?[\s:]{0,3}[0-9][0-9 -]{6,16}[0-9X]$", re.IGNORECASE)
 _ARK_ADDRESS: Final = re.compile(r"https?://[^/]+/ark:", re.IGNORECASE)
 _FOREIGN: Final = {
     "ark": "an ARK",
