@@ -11,55 +11,57 @@ help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
 serve: $(VENV)/run.stamp ## set up, then a short tour of `perdure explain` (the server is yet to come)
-	@$(BIN)/perdure tour
+	@$(BIN)/python -m perdure tour
 
 setup: $(VENV)/dev.stamp ## make .venv with everything that development needs
-	@echo "Ready. Try: $(BIN)/perdure --help"
+	@echo "Ready, on $$($(BIN)/python --version) (another one: make clean setup PYTHON=…). Try: $(BIN)/perdure --help"
 
 test: $(VENV)/dev.stamp lint ## set up, run all checks and tests
-	$(BIN)/pytest -n auto -m "not slow"
+	$(BIN)/python -m pytest -n auto -m "not slow"
 
 test-slow: $(VENV)/dev.stamp ## long fuzz runs on the parsers, and the property tests with many more examples
-	$(BIN)/pytest -n auto -m slow tests
-	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest -n auto -m "not slow" tests/names tests/test_public_surface.py
+	$(BIN)/python -m pytest -n auto -m slow tests
+	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n auto -m "not slow" tests/names tests/test_public_surface.py
 
 bench-names: $(VENV)/dev.stamp ## speed of the names library, as ratios to peers in the same run
 	$(BIN)/python -m bench.names
 
 lint: $(VENV)/dev.stamp
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/lint-imports --no-cache
+	$(BIN)/python -m ruff check .
+	$(BIN)/python -m ruff format --check .
+	$(BIN)/python -m mypy
+	$(BIN)/python $(BIN)/lint-imports --no-cache
 
 format: $(VENV)/dev.stamp ## bring the code into shape
-	$(BIN)/ruff check --fix .
-	$(BIN)/ruff format .
+	$(BIN)/python -m ruff check --fix .
+	$(BIN)/python -m ruff format .
 
 docs: $(VENV)/dev.stamp ## build the documentation into site/
-	$(BIN)/mkdocs build --strict
+	$(BIN)/python -m mkdocs build --strict
 
 docs-reference: $(VENV)/dev.stamp ## write the command reference anew
 	$(BIN)/python docs/command_reference.py > docs/commands.md
 
 lock: $(VENV)/dev.stamp ## choose new versions of everything, within pyproject.toml
 	$(PIP) install uv
-	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	$(BIN)/python -m uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	  --custom-compile-command "make lock" --group build pyproject.toml -o requirements.lock
-	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	$(BIN)/python -m uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	  --custom-compile-command "make lock" --group dev -c requirements.lock pyproject.toml -o requirements-dev.lock
 
 clean: ## remove everything that was made
 	rm -rf $(VENV) site .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
-$(VENV)/pyvenv.cfg:
+# A stamp, and not pyvenv.cfg: what was interrupted half-way is made again.
+$(VENV)/made.stamp:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Perdure needs Python 3.11 or later; name one with: make PYTHON=/path/to/python3"; exit 1; }
 	@echo "Setting up $(VENV) (once) …"
-	@$(PYTHON) -m venv $(VENV) || \
+	@$(PYTHON) -m venv --clear $(VENV) || \
 	  { echo "Python's venv module is missing; on Debian and Ubuntu: apt-get install python3-venv"; rm -rf $(VENV); exit 1; }
+	@touch $@
 
-$(VENV)/run.stamp: $(VENV)/pyvenv.cfg requirements.lock pyproject.toml
+$(VENV)/run.stamp: $(VENV)/made.stamp requirements.lock pyproject.toml
 	@$(PIP) install --require-hashes -r requirements.lock
 	@$(PIP) install --no-deps --no-build-isolation -e .
 	@touch $@

@@ -109,6 +109,7 @@ def main() -> None:
         table.add_row(what, peer, f"{mine * 1e6:.2f}", f"{other * 1e6:.2f}", f"{other / mine:.2f}", f"{asked:.1f}")
     Console().print(table)
     check()
+    importing()
 
 
 def check() -> None:
@@ -125,6 +126,18 @@ def check() -> None:
     )
     rates = f"{LINES / seconds:,.0f}", f"{LINES / peer:,.0f}"
     table.add_row("perdure check (PPIDs)", "the specification's loop", *rates, f"{peer / seconds:.2f}", "200,000")
+    Console().print(table)
+
+
+def importing() -> None:
+    """What a program pays before its first identifier: why idutils serves the tests and not the library."""
+    nothing = min(cpu_of([sys.executable, "-c", ""]) for _ in range(5))
+    mine, other = (
+        min(cpu_of([sys.executable, "-c", f"import {module}"]) for _ in range(5)) - nothing
+        for module in ("perdure", "idutils")
+    )
+    table = Table("what", "peer", "ms", "peer ms", "ratio", title="Importing")
+    table.add_row("import perdure", "import idutils", f"{mine * 1e3:.0f}", f"{other * 1e3:.0f}", f"{other / mine:.2f}")
     Console().print(table)
 
 

@@ -5,6 +5,7 @@ from fractions import Fraction
 from hypothesis import strategies as st
 
 from perdure import handle, pilin
+from perdure.names import instant
 
 _REFUSED = {code for low, high, _ in handle.REFUSED if high < 0x10000 for code in range(low, high + 1)}
 
@@ -32,7 +33,7 @@ ip_addresses = st.one_of(st.ip_addresses(v=4), st.ip_addresses(v=6)).map(str)
 decimal_places = st.text("0123456789", max_size=40).map(lambda digits: Fraction(int(digits or 0), 10 ** len(digits)))
 
 
-def dates(first: int, last: int = 10**15) -> st.SearchStrategy[Fraction]:
+def dates(first: int, last: int = instant.MAX_SECONDS - 1) -> st.SearchStrategy[Fraction]:
     """Exact dates with decimal fractions of any length."""
     return st.builds(lambda whole, places: whole + places, st.integers(first, last), decimal_places)
 

@@ -106,11 +106,12 @@ def test_every_decision_is_in_the_index() -> None:
         assert page.name == "index.md" or f"({page.name})" in index
 
 
+@pytest.mark.skipif(not ROOT.joinpath(".git").exists(), reason="this is no clone, so nothing is tracked")
 def test_nothing_leads_to_a_machine_of_ours() -> None:
     tracked = subprocess.run(
         ["git", "ls-files"], cwd=ROOT, capture_output=True, encoding="utf-8", check=True
     ).stdout.split()
     for name in tracked:
         text = ROOT.joinpath(name).read_text("utf-8")
-        assert str(ROOT) not in text, name
+        assert not re.search(rf"(?<![\w.-]){re.escape(str(ROOT))}/", text), name
         assert "pythonhosted" + ".org" not in text, name

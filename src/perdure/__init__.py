@@ -7,9 +7,10 @@ from perdure.names import Recognition, external, handle, ibi, pilin, ppid, recog
 
 __version__ = "0.1.0"
 
-# The modules of the contract live in the room `names`; `import perdure.handle` and its like find them there too.
-for _module in (external, handle, ibi, pilin, ppid):
-    sys.modules[_module.__name__.replace(".names", "")] = _module
+# The modules of the contract live in the room `names`; `import perdure.handle` and its like find the same ones there.
+for _name, _module in list(sys.modules.items()):
+    if _name.startswith(tuple(public.__name__ for public in (external, handle, ibi, pilin, ppid))):
+        sys.modules[_name.replace(".names", "", 1)] = _module
 
 __all__ = [
     "InvalidInput",

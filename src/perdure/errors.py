@@ -5,10 +5,19 @@ PerdureError                 has a stable `code`, the same in every language and
   └─ InvalidInput            no name can be made from this value      (scheme, part, reason)
        └─ OutOfRange         the right kind of value, but too early, too late, too small or too large
 
-All of them are ValueErrors too, so that code that knows nothing of Perdure catches them as it would expect.
+Those two are ValueErrors as well, so that code that knows nothing of Perdure catches them as it would expect.
 """
 
-from typing import ClassVar
+from typing import ClassVar, Final
+
+_LONGEST_SHOWN: Final = 60
+
+
+def shown(value: object) -> str:
+    """A value as an error may show it: escaped, and not longer than a line."""
+    if not isinstance(value, str):
+        return type(value).__name__
+    return f"{value!a}" if len(value) <= _LONGEST_SHOWN else f"{value[:_LONGEST_SHOWN]!a}…"
 
 
 class PerdureError(Exception):
@@ -20,9 +29,9 @@ class PerdureError(Exception):
 class InvalidName(PerdureError, ValueError):
     """The text is not a name of its scheme.
 
-    `part` says which piece of the name is wrong, and `position` where the trouble starts: an index into the text
-    that was given (or, for a web address, into the name that it decodes to), counted from 0; None when no single
-    place is to blame. `suggestion` is the name that was probably meant, where only one can be.
+    `part` says which piece of the name is wrong, and `position` where the trouble starts: an index into the text that
+    was given, counted from 0 (in a web address, once it is decoded, into the name), or None when no single place is to
+    blame. `suggestion` is the name that was probably meant, where only one can be.
     """
 
     code = "invalid-name"

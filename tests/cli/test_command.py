@@ -1,3 +1,7 @@
+import shlex
+import subprocess
+import sys
+
 import pytest
 from tests.cli.conftest import Run
 
@@ -30,6 +34,28 @@ def test_every_command_has_an_example(run: Run, command: list[str]) -> None:
     shown = run(*command, "--help").stdout
     assert "Example" in shown
     assert f"perdure {' '.join(command)}" in shown.partition("Example")[2]
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-"])
+def test_closed_streams_are_no_crash(closed: str) -> None:
+    command = f"{shlex.quote(sys.executable)} -m perdure explain --json 10.1000/182 {closed}"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, check=False)
+    assert done.returncode == 0
+    assert b"Traceback" not in done.stderr
+
+
+def test_closed_input_is_said() -> None:
+    for command in ("explain", "check -"):
+        shell = f"{shlex.quote(sys.executable)} -m perdure {command} <&-"
+        done = subprocess.run(["sh", "-c", shell], capture_output=True, check=False)
+        assert done.returncode == 2
+        assert b"standard input is closed" in done.stderr
+
+
+def test_a_terminal_that_knows_few_characters_gets_escapes(run: Run) -> None:
+    done = run("explain", "10.1000/a\u2013b", env={"PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 0
+    assert "\\u2013" in done.stdout
 
 
 def test_version(run: Run) -> None:

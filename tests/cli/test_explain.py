@@ -54,6 +54,13 @@ def test_nothing_that_a_terminal_obeys_comes_out(run: Run, text: str) -> None:
     assert "[bold]x[/bold]" in done.stdout or "bold" not in text
 
 
+def test_json_is_safe_for_terminals_too(run: Run) -> None:
+    text = "10.1/\x9b31m\u202e\x7f"
+    done = run("explain", "--json", text)
+    assert done.stdout.strip().isprintable()
+    assert json.loads(done.stdout)["input"] == text
+
+
 def test_the_tour_shows_every_family(run: Run) -> None:
     done = run("tour")
     assert done.returncode == 0

@@ -57,6 +57,8 @@ def test_content_is_hashed(run: Run, tmp_path: Path) -> None:
         (["ibi", "--ip", "1.2.3"], "not an IP address"),
         (["ibi", "--ip", "1.2.3.4", "--at", "1994-01-01T00:00:00Z"], "before 1995-08-01"),
         (["poid", "https://example.org/", "--at", "2025-01-09T10:30:00Z"], "--hash or --content"),
+        (["poid", "https://example.org/", "--at", "2025-01-09T10:30:00Z", "--hash", ""], "64 lower-case"),
+        (["pilin", "--prefix", ""], "the prefix, before the first slash, is empty"),
         (["poid", "https://example.org/", "--at", "2025-01-09T10:30:00Z", "--content", "missing"], "No such file"),
         (["poid", "not a url", "--at", "2025-01-09T10:30:00Z", "--hash", "0" * 64], "absolute URL"),
         (["prid", "POID-93b0-4476-560e-5ac2", "--curator", CURATOR, "--at", "2025-01-09T10:30:00Z"], "should be 1"),

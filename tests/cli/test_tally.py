@@ -14,6 +14,14 @@ def test_what_is_told_at_a_glance_is_what_a_long_look_finds(text: str) -> None:
     assert "doubt" not in found.details
 
 
+def test_too_long_a_doi_is_no_doi_either_way() -> None:
+    text = "10.1000/" + "x" * 5000
+    tally = Tally()
+    tally.count(Batch([1], [text]))
+    assert tally.wrong.total() == 1
+    assert not recognise(text).valid
+
+
 @given(st.lists(st.text()))
 def test_every_line_is_counted_once(lines: list[str]) -> None:
     tally = Tally()

@@ -83,11 +83,17 @@ def test_the_right_check_digit_is_suggested() -> None:
     with pytest.raises(InvalidName) as caught:
         external.parse("orcid", "0000-0002-1825-0098")
     assert caught.value.suggestion == "0000-0002-1825-0097"
+    assert caught.value.position == 18
+    with pytest.raises(InvalidName) as caught:
+        external.parse("orcid", " ORCID iD: 0000-0002-1825-0098 ")
+    assert caught.value.position == 29
 
 
 def test_unknown_schemes_and_other_types_are_refused() -> None:
     with pytest.raises(InvalidInput, match="orcid"):
         external.parse("isbn", "x")
+    with pytest.raises(InvalidInput, match="orcid"):
+        external.ExternalId("isbn", "x")
     with pytest.raises(InvalidInput):
         external.parse([], "x")  # type: ignore[arg-type]
     with pytest.raises(InvalidInput):

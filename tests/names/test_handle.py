@@ -124,6 +124,9 @@ def test_a_position_counts_from_the_beginning_of_the_text() -> None:
         handle.parse("hdl:10.1000/a\u200bb")
     assert caught.value.position == 13
     assert "position 13" in caught.value.reason
+    with pytest.raises(InvalidName) as caught:
+        handle.parse("https://doi.org/10.1000/a%zz")
+    assert caught.value.position == 25
 
 
 def test_a_surrogate_has_no_place_in_a_web_address() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.strategies import granularities
 
-from perdure import InvalidInput, ibi
+from perdure import InvalidInput, OutOfRange, ibi
 
 TABLE_6_2 = [
     ("1287587646.394023", 1287587646, 1287587646, "2010/10.20.15.14.06"),
@@ -97,6 +97,11 @@ def test_requests_at_the_same_instant_never_share_a_date(now: int, granularity: 
 def test_only_granularities_of_the_standard(granularity: Decimal) -> None:
     with pytest.raises(InvalidInput):
         ibi.next_date(1287587646, None, granularity)
+
+
+def test_granularities_have_a_bound() -> None:
+    with pytest.raises(OutOfRange):
+        ibi.next_date(1287587646, None, Fraction(1, 10**20_000))
 
 
 def test_floats_are_refused() -> None:

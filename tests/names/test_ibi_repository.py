@@ -119,6 +119,7 @@ def test_equal_names_have_equal_directories() -> None:
         ("sid.inpe.br/mtc-m18/2009/02.16.17.4\u0666", "time"),
         ("sid.inpe.br/mtc-m18/209/02.16.17.46", "year"),
         ("sid.inpe.br/mtc-m18/" + "9" * 13 + "/02.16.17.46", "year"),
+        ("sid.inpe.br/mtc-m18/99999999999/01.01.00.00", "year"),
         ("sid.inpe.br/mtc-m18@0/2009/02.16.17.46", "port"),
         ("sid.inpe.br/mtc-m18@65536/2009/02.16.17.46", "port"),
         ("sid.inpe.br/mtc_m18/2009/02.16.17.46", "word"),
@@ -127,7 +128,7 @@ def test_equal_names_have_equal_directories() -> None:
         ("sid..br/mtc-m18/2009/02.16.17.46", "subdomain"),
         ("sid.inpe.9r/mtc-m18/2009/02.16.17.46", "subdomain"),
         ("/mtc-m18/2009/02.16.17.46", "subdomain"),
-        ("sid.inpe.br/" + "a" * 64 + "/2009/02.16.17.46", "subdomain"),
+        ("sid.inpe.br/" + "a" * 64 + "/2009/02.16.17.46", "word"),
         ("a.b/c", "label"),
         ("a.b/c/2009", "label"),
         ("sid.inpe.br/mtc-m18/2009/02.16.17.46/x", "label"),
@@ -175,7 +176,16 @@ def test_dates_must_be_exact(date: Decimal) -> None:
 
 
 @pytest.mark.parametrize(
-    "date", [10**18, -(10**18), Decimal("1e1000000"), Decimal("1e-1000000"), Fraction(1, 10**60_001)]
+    "date",
+    [
+        10**18,
+        -(10**18),
+        Decimal("1e1000000"),
+        Decimal("1e-1000000"),
+        Fraction(1, 10**20_001),
+        Fraction(1, 5**200_000),
+        Fraction(1, 2**66_000),
+    ],
 )
 def test_dates_have_bounds(date: Decimal) -> None:
     with pytest.raises(OutOfRange):
@@ -197,10 +207,10 @@ def test_fractions_may_be_longer_than_python_converts_by_itself() -> None:
 
 
 def test_every_label_that_is_read_can_be_written_and_shown() -> None:
-    longest = ibi.parse("a.b/c/2009/02.16.17.46.01." + "1" * 60_000)
+    longest = ibi.parse("a.b/c/2009/02.16.17.46.01." + "1" * 20_000)
     assert longest.is_canonical
     assert "a.b/c" in repr(longest)
-    for label in ("a.b/c/2009/02.16.17.46.01." + "1" * 60_001, "LK47B6W/2W" + "3" * 43_000):
+    for label in ("a.b/c/2009/02.16.17.46.01." + "1" * 20_001, "LK47B6W/2W" + "3" * 14_500):
         with pytest.raises(InvalidName, match="decimal places"):
             ibi.parse(label)
 

@@ -1,6 +1,7 @@
 """The command's tree, and how it ends: what a user did wrong is one line and exit code 2, never a traceback."""
 
 import io
+import os
 import sys
 from typing import Annotated
 
@@ -57,6 +58,8 @@ app.add_typer(generate.app, name="generate", rich_help_panel=MAKE, epilog=genera
 
 def main() -> None:
     """Run the command."""
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115 - closed by whoever started us, and yet written to
+    sys.stderr = sys.stderr or sys.stdout
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that knows few characters gets escapes for the others
             stream.reconfigure(errors="backslashreplace")

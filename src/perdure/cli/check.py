@@ -69,21 +69,19 @@ def check(
     wrong with the others and, where only one can have been meant, the right one. Blank lines are passed over. Exit
     code 0: all are valid; 1: at least one is not; 2: the list could not be read.
     """
-    if problems is not None and problems.exists() and file.exists() and problems.samefile(file):
-        raise InvalidInput("check", "problems", f"{problems} is the file to check: it would be overwritten")
     separator = _separator(delimiter, file)
     tally = Tally(scheme.value if scheme else None)
     shown: list[Problem] = []
     with ExitStack() as stack:
         stream = standard_input() if str(file) == "-" else stack.enter_context(file.open("rb"))
-        sink = stack.enter_context(_sink(problems)) if problems else None
+        sink = stack.enter_context(_sink(problems, stream)) if problems else None
         progress = stack.enter_context(_progress_bar())
         task = progress.add_task("checking", total=_size(stream))
 
         def advance(size: int) -> None:
             progress.advance(task, size)
 
-        batches = table_lines(stream, advance, column, separator) if column else plain_lines(stream, advance)
+        batches = plain_lines(stream, advance) if column is None else table_lines(stream, advance, column, separator)
         for batch in batches:
             found = tally.count(batch)
             shown += found[: show - len(shown)]
@@ -102,8 +100,10 @@ def _separator(delimiter: str | None, file: Path) -> str:
     if delimiter is None:
         return "\t" if file.suffix == ".tsv" else ","
     separator = {"tab": "\t", "\\t": "\t"}.get(delimiter, delimiter)
-    if len(separator) != 1:
-        raise InvalidInput("check", "delimiter", "one character separates columns (or the word tab)")
+    if len(separator) != 1 or separator in '"\r\n':
+        raise InvalidInput(
+            "check", "delimiter", "one character, no quotation mark, separates columns (or the word tab)"
+        )
     return separator
 
 
@@ -118,8 +118,10 @@ def _size(stream: BinaryIO) -> int | None:
     return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
-def _sink(path: Path) -> TextIO:
-    return path.open("w", encoding="utf-8", errors="backslashreplace")
+def _sink(path: Path, stream: BinaryIO) -> TextIO:
+    if path.exists() and os.path.samestat(path.stat(), os.fstat(stream.fileno())):
+        raise InvalidInput("check", "problems", f"{path} is the file to check: it would be overwritten")
+    return path.open("w", encoding="utf-8")
 
 
 def _print(screen: Console, tally: Tally, shown: list[Problem]) -> None:

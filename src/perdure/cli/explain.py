@@ -12,6 +12,7 @@ from rich.text import Text
 from perdure import Recognition, recognise
 from perdure.cli.lines import plain_lines
 from perdure.cli.screen import as_json, console, printable, standard_input
+from perdure.names.handle import is_doi
 
 EXAMPLES = """
 **Examples**
@@ -115,7 +116,7 @@ def _print(screen: Console, text: str, recognition: Recognition) -> None:
 def _name(recognition: Recognition) -> str:
     if recognition.scheme == "pilin" and "prefix" not in recognition.details:
         return _BARE_PILIN
-    if recognition.scheme == "handle" and str(recognition.details.get("prefix", "")).startswith("10."):
+    if recognition.scheme == "handle" and is_doi(str(recognition.details.get("prefix", ""))):
         return "DOI (a handle)"
     return _SCHEMES[recognition.scheme]
 

@@ -15,12 +15,6 @@ from perdure.cli.screen import as_json, standard_input
 from perdure.errors import InvalidInput
 from perdure.names import instant
 
-EXAMPLES = """
-**Example**
-
-- `perdure generate pilin --at 2007-05-25T03:49:52.865Z`
-"""
-
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
@@ -49,6 +43,9 @@ def _example(command: str) -> str:
     return f"**Example**\n\n- `perdure generate {command} {_EXAMPLES[command]}`"
 
 
+EXAMPLES = _example("pilin")
+
+
 def _instant(text: str | None, scheme: str) -> Fraction:
     if text is None:
         return Fraction(time.time_ns(), _NANOSECONDS)
@@ -72,7 +69,12 @@ def generate_pilin(
     milliseconds = (when - pilin.EPOCH_POSIX) * 1000 // 1
     suffix = pilin.encode(milliseconds)
     exact = instant.to_iso(pilin.to_posix(suffix))
-    _say(str(handle.Handle(prefix, suffix)) if prefix else suffix, json, instant=exact, milliseconds=milliseconds)
+    _say(
+        str(handle.Handle(prefix, suffix)) if prefix is not None else suffix,
+        json,
+        instant=exact,
+        milliseconds=milliseconds,
+    )
 
 
 @app.command("ibi", epilog=_example("ibi"))
@@ -115,7 +117,7 @@ def generate_poid(
     """The POID of an observation: a person as one source shows them."""
     if (hash is None) == (content is None):
         raise InvalidInput("ppid", "content_hash", "give either --hash or --content")
-    content_hash = hash or _sha256(content or Path())
+    content_hash = _sha256(content) if content is not None else hash or ""
     raw = ppid.poid_uuid(source_url, at, content_hash)
     _say(ppid.uuid_to_ppid(raw, "POID"), json, uuid=str(raw), content_hash=content_hash)
 
@@ -135,6 +137,6 @@ def generate_prid(
 
 def _sha256(path: Path) -> str:
     if str(path) == "-":
-        return sha256(standard_input().read()).hexdigest()
+        return sha256(standard_input("the content").read()).hexdigest()
     with path.open("rb") as stream:
         return file_digest(stream, "sha256").hexdigest()

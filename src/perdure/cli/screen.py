@@ -24,12 +24,12 @@ def complain(message: str) -> None:
     )
 
 
-def standard_input() -> BinaryIO:
+def standard_input(awaited: str = "identifiers, one per line") -> BinaryIO:
     """Standard input as bytes; a person at the keyboard is told what is awaited."""
     if sys.stdin is None or sys.stdin.closed:
         raise InvalidInput("input", "stream", "standard input is closed")
     if sys.stdin.isatty():
-        complain("reading identifiers from the keyboard, one per line; end with Ctrl-D")
+        complain(f"reading {awaited} from the keyboard; end with Ctrl-D")
     return sys.stdin.buffer
 
 
@@ -39,10 +39,10 @@ def printable(text: str) -> str:
 
 
 def as_json(value: Any) -> str:
-    """One line of JSON; readable UTF-8, unless there is something in it that UTF-8 cannot carry."""
+    """One line of JSON: readable, unless there is something in it that a terminal might obey or cannot show."""
     text = json.dumps(value, ensure_ascii=False)
     try:
         text.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:
         return json.dumps(value)
-    return text
+    return text if text.isprintable() else json.dumps(value)

@@ -108,7 +108,9 @@ def _is_unicode(text: str) -> bool:
 
 
 # A test holds this to what `recognise` says of the same text.
-PLAIN_DOI = re.compile(r"(?:https?://(?:dx\.)?doi\.org/|doi:)?10\.[0-9]{4,9}/[A-Za-z0-9._;()-]*[A-Za-z0-9]").fullmatch
+PLAIN_DOI = re.compile(
+    r"(?:https?://(?:dx\.)?doi\.org/|doi:)?10\.[0-9]{4,9}/[A-Za-z0-9._;()-]{0,2000}[A-Za-z0-9]"
+).fullmatch
 
 
 def _never(_text: str) -> bool:

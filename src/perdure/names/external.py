@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from perdure.errors import InvalidInput, InvalidName
+from perdure.errors import InvalidInput, InvalidName, shown
 
 # The blocks of the ISNI range that ORCID issues from, without check digits.
 ORCID_BLOCKS: Final = ((15_000_000, 35_000_000), (900_000_000_000, 900_100_000_000))
@@ -34,6 +34,9 @@ class ExternalId:
 
     scheme: str
     value: str
+
+    def __post_init__(self) -> None:
+        _system(self.scheme)
 
     @property
     def iri(self) -> str:
@@ -143,18 +146,29 @@ _AFTER_THE_IDENTIFIER: Final = re.compile(r"[/?#&].*|\.(?:json|ttl|rdf|nt|jsonld
 
 def parse(scheme: str, text: str) -> ExternalId:
     """Read an identifier of `scheme`: bare, behind its label, or as a web address of its home."""
-    system = SYSTEMS.get(scheme) if isinstance(scheme, str) else None
-    if system is None:
-        raise InvalidInput("external", "scheme", f"unknown scheme {scheme!r}: one of {', '.join(SYSTEMS)}")
+    system = _system(scheme)
     if not isinstance(text, str):
         raise InvalidInput(scheme, "name", f"an identifier must be text, not {type(text).__name__}")
     bare = text.strip()
+    offset = len(text) - len(text.lstrip())
     introduction = system.introduction.match(bare)
     if introduction:
         bare = bare[introduction.end() :]
+        offset += introduction.end()
         if introduction[0].endswith(("/", "=")):
             bare = _AFTER_THE_IDENTIFIER.sub("", bare)
-    return ExternalId(scheme, system.read(bare))
+    try:
+        return ExternalId(scheme, system.read(bare))
+    except InvalidName as problem:
+        position = None if problem.position is None else offset + problem.position
+        raise InvalidName(scheme, problem.part, position, problem.reason, problem.suggestion) from None
+
+
+def _system(scheme: str) -> _System:
+    system = SYSTEMS.get(scheme) if isinstance(scheme, str) else None
+    if system is None:
+        raise InvalidInput("external", "scheme", f"the scheme must be one of {', '.join(SYSTEMS)}, not {shown(scheme)}")
+    return system
 
 
 def introduced(text: str) -> str | None:

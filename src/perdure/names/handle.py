@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote, unquote_to_bytes
 
-from perdure.errors import InvalidInput, InvalidName
+from perdure.errors import InvalidInput, InvalidName, shown
 
 # A fixed list, so that no Python version and no Unicode release decides what a name may hold.
 REFUSED: Final = (
@@ -113,6 +113,11 @@ def parents(prefix: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+def is_doi(prefix: str) -> bool:
+    """Whether the prefix is one of the DOI system's."""
+    return prefix.startswith("10.")
+
+
 def fold(text: str) -> str:
     """The text with ASCII letters, and only those, in lower case: how case-insensitive names are compared.
 
@@ -145,14 +150,16 @@ def escape(name: str) -> str:
     return "".join("%2F" if at in protected and character == "/" else character for at, character in enumerate(escaped))
 
 
-def unescape(escaped: str) -> str:
-    """Percent-decode once, strictly: a stray percent sign or bytes that are not UTF-8 are errors."""
+def unescape(escaped: str, offset: int = 0) -> str:
+    """Percent-decode once, strictly: a stray percent sign or bytes that are not UTF-8 are errors.
+
+    `offset` is where in the text that was given the escaped name begins.
+    """
     bad = _BAD_ESCAPE.search(escaped)
     if bad:
-        raise InvalidName(
-            "handle", "name", bad.start(), f"the % at position {bad.start()} is not followed by two hex digits"
-        )
-    _refuse_characters("name", escaped, 0)
+        position = offset + bad.start()
+        raise InvalidName("handle", "name", position, f"the % at position {position} is not followed by two hex digits")
+    _refuse_characters("name", escaped, offset)
     try:
         return unquote_to_bytes(escaped).decode("utf-8")
     except UnicodeDecodeError as problem:
@@ -172,7 +179,7 @@ def _bare(text: str) -> tuple[str, int]:
     start = label.end() if label else 0
     address = _INFO_URI.match(text, start) or _PROXY.match(text, start)
     if address:
-        name = unescape(re.split(r"[?#]", text[address.end() :], maxsplit=1)[0])
+        name = unescape(re.split(r"[?#]", text[address.end() :], maxsplit=1)[0], address.end())
         inner = _LABEL.match(name)  # https://doi.org/doi:10.1000/182
         return name[inner.end() :] if inner else name, 0
     if _WEB_ADDRESS.match(text, start):
@@ -190,7 +197,7 @@ def _check(prefix: str, suffix: str, offset: int = 0) -> None:
     _refuse_characters("suffix", suffix, suffix_at)
     if _RESERVED_PREFIX.fullmatch(prefix):
         raise InvalidName(
-            "handle", "prefix", offset, f"a prefix cannot be {prefix!r}, which is how a handle is introduced"
+            "handle", "prefix", offset, f"a prefix cannot be {shown(prefix)}, which is how a handle is introduced"
         )
 
 

@@ -8,9 +8,10 @@ import datetime
 import re
 from decimal import Decimal
 from fractions import Fraction
+from math import log2
 from typing import Final
 
-from perdure.errors import InvalidInput, OutOfRange
+from perdure.errors import InvalidInput, OutOfRange, shown
 from perdure.names.radix import Radix
 
 Exact = int | Decimal | Fraction
@@ -23,7 +24,9 @@ _POSIX_EPOCH: Final = datetime.date(1970, 1, 1).toordinal()
 
 # Beyond any clock: it keeps a mistyped exponent from turning into a number of a million digits.
 MAX_SECONDS: Final = 10**18
-MAX_FRACTION_DIGITS: Final = 60_000
+MAX_FRACTION_DIGITS: Final = 20_000
+_SMALLEST_PLACE: Final = 10**MAX_FRACTION_DIGITS
+_BITS_OF_FIVE: Final = log2(5)
 
 
 def exact(value: Exact, scheme: str, part: str = "date") -> Fraction:
@@ -53,11 +56,12 @@ def decimals(fraction: Fraction, scheme: str, part: str = "date") -> str:
     '05'
     """
     denominator = fraction.denominator
+    if denominator > _SMALLEST_PLACE:  # before anything is computed with it
+        raise OutOfRange(scheme, part, f"{part} has more than {MAX_FRACTION_DIGITS} decimal places")
     twos = (denominator & -denominator).bit_length() - 1
-    rest, fives = denominator >> twos, 0
-    while rest % 5 == 0:
-        rest, fives = rest // 5, fives + 1
-    if rest != 1:
+    rest = denominator >> twos
+    fives = round((rest.bit_length() - 0.5) / _BITS_OF_FIVE)
+    if rest != 5**fives:
         raise InvalidInput(scheme, part, f"{part} has a fraction, like 1/3, that no finite decimal can write")
     places = max(twos, fives)
     if places > MAX_FRACTION_DIGITS:
@@ -161,7 +165,7 @@ def from_iso(text: str, scheme: str, part: str = "timestamp") -> Fraction:
         )
         offset = _offset(match["zone"])
     except ValueError as problem:
-        raise InvalidInput(scheme, part, f"{part} {text[:40]!r} does not exist: {problem}") from None
+        raise InvalidInput(scheme, part, f"{part} {shown(text)} does not exist: {problem}") from None
     return whole - offset + fraction
 
 
@@ -175,9 +179,8 @@ def _offset(zone: str) -> int:
 
 
 def _what_is_missing(text: str, part: str) -> str:
-    shown = text if len(text) <= 40 else text[:40] + "…"
     if _DATE_ONLY.fullmatch(text):
-        return f"{part} {shown!r} is only a date: add the time and the zone, as in 2025-01-09T10:30:00Z"
+        return f"{part} {shown(text)} is only a date: add the time and the zone, as in 2025-01-09T10:30:00Z"
     if _NO_ZONE.fullmatch(text):
-        return f"{part} {shown!r} has no zone: add Z or an offset, as in 2025-01-09T10:30:00Z"
-    return f"{part} {shown!r} is not ISO 8601 with date, time and zone, as in 2025-01-09T10:30:00Z"
+        return f"{part} {shown(text)} has no zone: add Z or an offset, as in 2025-01-09T10:30:00Z"
+    return f"{part} {shown(text)} is not ISO 8601 with date, time and zone, as in 2025-01-09T10:30:00Z"

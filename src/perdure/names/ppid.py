@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from typing import Final, Literal, TypedDict
 from uuid import UUID
 
-from perdure.errors import InvalidInput, InvalidName
+from perdure.errors import InvalidInput, InvalidName, shown
 from perdure.names.check_digit import check_digit
 from perdure.names.ppid_inputs import checked_curator, checked_hash, checked_timestamp, checked_url
 from perdure.names.uuid5 import PPID_NAMESPACE, poid_digest, prid_digest, type_digest, uuid_of
@@ -139,8 +139,7 @@ def canonical_observations(observation_ids: Iterable[str]) -> list[str]:
         try:
             name = canonical(text)
         except InvalidName as problem:
-            shown = text if len(text) <= 40 else text[:40] + "…"
-            raise InvalidInput("ppid", "observation_ids", f"{shown!a} is no POID: {problem.reason}") from None
+            raise InvalidInput("ppid", "observation_ids", f"{shown(text)} is no POID: {problem.reason}") from None
         if not name.startswith("POID"):
             raise InvalidInput("ppid", "observation_ids", f"{name} is not an observation: a PRID is made from POIDs")
         observations.add(name)

@@ -7,7 +7,7 @@ curator must not.
 import re
 from typing import Final
 
-from perdure.errors import InvalidInput, OutOfRange
+from perdure.errors import InvalidInput, OutOfRange, shown
 from perdure.names import instant
 
 _CONTROLS_AND_SPACES: Final = (
@@ -29,7 +29,7 @@ def checked_url(url: str) -> str:
     """The source URL as it stands: absolute, without spaces and control characters."""
     if isinstance(url, str) and _URL.fullmatch(url):
         return url
-    raise InvalidInput("ppid", "source_url", f"the source must be an absolute URL without spaces, not {_shown(url)}")
+    raise InvalidInput("ppid", "source_url", f"the source must be an absolute URL without spaces, not {shown(url)}")
 
 
 def checked_hash(content_hash: str) -> str:
@@ -39,7 +39,7 @@ def checked_hash(content_hash: str) -> str:
     raise InvalidInput(
         "ppid",
         "content_hash",
-        f"the content hash must be a SHA-256 in 64 lower-case hexadecimal digits, not {_shown(content_hash)}",
+        f"the content hash must be a SHA-256 in 64 lower-case hexadecimal digits, not {shown(content_hash)}",
     )
 
 
@@ -50,7 +50,7 @@ def checked_curator(curator_id: str) -> str:
     raise InvalidInput(
         "ppid",
         "curator_id",
-        f"the curator must be an identifier on one line, without | and surrounding spaces, not {_shown(curator_id)}",
+        f"the curator must be an identifier on one line, without | and surrounding spaces, not {shown(curator_id)}",
     )
 
 
@@ -64,14 +64,8 @@ def checked_timestamp(timestamp: str) -> str:
         return timestamp
     value = instant.from_iso(timestamp, "ppid")
     if _MICROSECONDS % value.denominator:
-        raise InvalidInput("ppid", "timestamp", f"timestamp {_shown(timestamp)} is finer than microseconds")
+        raise InvalidInput("ppid", "timestamp", f"timestamp {shown(timestamp)} is finer than microseconds")
     text = instant.to_iso(value)
     if not re.match(r"(?!0000)[0-9]{4}-", text):
-        raise OutOfRange("ppid", "timestamp", f"timestamp {_shown(timestamp)} is outside the years 1 to 9999 in UTC")
+        raise OutOfRange("ppid", "timestamp", f"timestamp {shown(timestamp)} is outside the years 1 to 9999 in UTC")
     return text
-
-
-def _shown(value: object) -> str:
-    if not isinstance(value, str):
-        return type(value).__name__
-    return ascii(value) if len(value) <= 80 else ascii(value[:80]) + "…"

@@ -193,32 +193,36 @@ _DICTATED: Final = re.compile(r"[0-9A-Za-z]{1,8}(?:[ -][0-9A-Za-z]{1,8}){1,8}")
 
 def read_pilin(text: str) -> Iterator[Reading]:
     """A bare suffix, perhaps in the groups in which it was dictated, or a handle whose suffix reads as one."""
-    prefix, slash, suffix = text.rpartition("/") if text.count("/") == 1 else ("", "", text)
-    if not slash and _DICTATED.fullmatch(suffix):
-        suffix = re.sub("[ -]", "", suffix)
-    if len(suffix) != pilin.LENGTH or bool(slash) != bool(prefix):
+    prefix, slash, suffix = text.partition("/")
+    if not slash:
+        prefix, suffix = "", re.sub("[ -]", "", text) if _DICTATED.fullmatch(text) else text
+    by_policy = prefix == _POLICY_PREFIX
+    if (len(suffix) != pilin.LENGTH and not by_policy) or bool(slash) != bool(prefix):
         return
     try:
         when = pilin.to_posix(suffix)
         name = str(Handle(prefix, pilin.canonical(suffix))) if prefix else pilin.canonical(suffix)
-    except InvalidName:
+    except InvalidName as problem:
+        if by_policy:
+            yield Reading(Rank.UNMISTAKABLE, refused(problem))
         return
-    rank = _pilin_rank(prefix, suffix, when)
+    rank = Rank.UNMISTAKABLE if by_policy else _pilin_rank(prefix, suffix, when)
     if rank is not None:
         yield Reading(rank, _pilin_recognition(prefix, suffix, when, name))
 
 
 def _pilin_rank(prefix: str, suffix: str, when: Fraction) -> Rank | None:
     """Any nine consonants and digits are a PILIN suffix; one that was minted is of our age and has a digit in it."""
-    if prefix == _POLICY_PREFIX:
-        return Rank.UNMISTAKABLE
-    as_minted = suffix == suffix.upper() if prefix else suffix in (suffix.upper(), suffix.lower())
+    upper = suffix.upper()
+    has_slips = any(letter in upper for letter in pilin.FORGIVEN)
     of_our_age = when >= _POLICY_YEAR and not suffix.isalpha()
-    if as_minted and of_our_age and not is_doi(prefix):
-        return Rank.UNMISTAKABLE
-    if any(letter in suffix.upper() for letter in pilin.FORGIVEN):
-        return None  # `hydrology` is no suffix that anyone dictated
-    return Rank.FAINT if prefix or suffix.isdigit() else Rank.POSSIBLE
+    if not prefix:
+        if of_our_age and suffix in (upper, suffix.lower()):
+            return Rank.UNMISTAKABLE
+        return None if has_slips else Rank.FAINT if suffix.isdigit() else Rank.POSSIBLE
+    if handle.is_doi(prefix) or suffix != upper or not of_our_age:
+        return None if has_slips else Rank.FAINT  # `hydrology` is no suffix that anyone dictated
+    return Rank.FAINT if has_slips else Rank.UNMISTAKABLE
 
 
 def _pilin_recognition(prefix: str, suffix: str, when: Fraction, name: str) -> Recognition:
@@ -255,15 +259,11 @@ def read_handle(text: str) -> Iterator[Reading]:
     yield Reading(rank, handle_recognition(name, usual))
 
 
-def is_doi(prefix: str) -> bool:
-    return prefix.startswith("10.")
-
-
 def handle_recognition(name: Handle, usual: bool = True) -> Recognition:
     details: dict[str, Detail] = {"prefix": name.prefix, "suffix": name.suffix}
     if name.parents:
         details["parents"] = name.parents
-    details["url"] = name.url(handle.DOI_PROXY if is_doi(name.prefix) else handle.HANDLE_PROXY)
+    details["url"] = name.url(handle.DOI_PROXY if handle.is_doi(name.prefix) else handle.HANDLE_PROXY)
     if not usual:
         details["doubt"] = "registered prefixes are numbers, with or without dots: this may be no handle at all"
     return valid("handle", str(name), "well-formed; there is no check digit", **details)

@@ -21,13 +21,13 @@ _SUBSPACES: Final = {"POID": "PersonObservation", "PRID": "PersonReconstruction"
 
 @lru_cache(maxsize=64)
 def _started(namespace: uuid.UUID, kind: str) -> "_Hash":
-    if not isinstance(namespace, uuid.UUID):
-        raise InvalidInput("ppid", "namespace", f"the namespace must be a uuid.UUID, not {type(namespace).__name__}")
     return sha1(uuid.uuid5(namespace, _SUBSPACES[kind]).bytes, usedforsecurity=False)
 
 
 def type_digest(namespace: uuid.UUID, kind: str, text: str) -> str:
     """The hexadecimal SHA-1 that a UUIDv5 of this type is cut from."""
+    if not isinstance(namespace, uuid.UUID):
+        raise InvalidInput("ppid", "namespace", f"the namespace must be a uuid.UUID, not {type(namespace).__name__}")
     digest = _started(namespace, kind).copy()
     digest.update(text.encode())
     return digest.hexdigest()

@@ -7,12 +7,14 @@ from fractions import Fraction
 from math import lcm
 from typing import Final
 
-from perdure.errors import InvalidInput
+from perdure.errors import InvalidInput, OutOfRange
 from perdure.names import instant
 from perdure.names.instant import Exact
 
 # The standard's set G goes on for ever: 60, 1, and every negative power of ten. These are the first of it.
 GRANULARITIES: Final = (Fraction(60), *(Fraction(1, 10**places) for places in range(10)))
+
+_FINEST: Final = 10**1000
 
 
 def next_date(now: Exact, last: Exact | None, granularity: Exact) -> tuple[Fraction, Fraction]:
@@ -54,6 +56,8 @@ def _floor(value: int, step: int) -> int:
 
 def _granularity(value: Exact) -> Fraction:
     grid = instant.exact(value, "ibi", "granularity")
+    if grid.denominator > _FINEST:
+        raise OutOfRange("ibi", "granularity", "the granularity is finer than a thousand decimal places")
     if grid in (60, 1) or (0 < grid < 1 and instant.decimals(grid, "ibi", "granularity").lstrip("0") == "1"):
         return grid
     raise InvalidInput("ibi", "granularity", "the granularity must be 60, 1, 1/10, 1/100, … seconds")

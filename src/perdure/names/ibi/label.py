@@ -8,7 +8,7 @@ from typing import Final
 from perdure.errors import InvalidInput, InvalidName, OutOfRange
 from perdure.names.handle import fold
 
-MAX_LABEL: Final = 65_536  # exact fractions may be long; a label must not be longer than a reader can bear
+MAX_LABEL: Final = 32_768  # exact fractions may be long; a label must not be longer than a reader can bear
 MAX_PORT: Final = 65_535
 
 

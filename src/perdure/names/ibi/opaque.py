@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from perdure.errors import InvalidInput, InvalidName, OutOfRange
+from perdure.errors import InvalidInput, InvalidName, OutOfRange, shown
 from perdure.names import instant
 from perdure.names.ibi.citation import refuse_document_type
 from perdure.names.ibi.label import MAX_PORT, Label, check_port, check_text
@@ -108,11 +108,11 @@ def _address(ip: str) -> str:
     if not isinstance(ip, str):
         raise InvalidInput("ibi", "ip", f"the IP address must be text, not {type(ip).__name__}")
     if "%" in ip:
-        raise InvalidInput("ibi", "ip", f"{ip!r} has a zone id, which means nothing outside one machine")
+        raise InvalidInput("ibi", "ip", f"{shown(ip)} has a zone id, which means nothing outside one machine")
     try:
         address = ipaddress.ip_address(ip)
     except ValueError:
-        raise InvalidInput("ibi", "ip", f"{ip!r} is not an IP address") from None
+        raise InvalidInput("ibi", "ip", f"{shown(ip)} is not an IP address") from None
     mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
     if mapped is not None:  # Python versions differ in how they write these
         high, low = divmod(int(mapped), 1 << 16)

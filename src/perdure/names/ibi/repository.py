@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from perdure.errors import InvalidInput, InvalidName, OutOfRange
+from perdure.errors import InvalidInput, InvalidName, OutOfRange, shown
 from perdure.names import instant
 from perdure.names.handle import fold
 from perdure.names.ibi.citation import refuse_document_type
@@ -88,8 +88,10 @@ def parse_repository(label: str) -> RepositoryName:
     subdomain, word_port, year, time = label.split("/")
     at = len(subdomain) + 1
     match = _WORD_PORT.fullmatch(word_port)
-    if match is None:
-        raise InvalidName("ibi", "word", at, f"{word_port!r} is not a word of a domain name with or without a port")
+    if match is None or len(match["word"]) > _MAX_WORD:
+        raise InvalidName(
+            "ibi", "word", at, f"{shown(word_port)} is not a word of a domain name with or without a port"
+        )
     host = _parsed_host(f"{match['word']}.{subdomain}")
     port = _parsed_port(match["port"], at + match.start("port"))
     date = _parsed_date(label, year, time, at + len(word_port) + 1)
@@ -115,15 +117,15 @@ def _host_problem(name: str) -> str | None:
     """What is wrong with a host name (Table 6.1, and the sizes of RFC 1035); None if nothing is."""
     words = name.split(".")
     if len(words) < 2:
-        return f"the host {name!r} has one word, and a repository name needs at least two (example.org)"
+        return f"the host {shown(name)} has one word, and a repository name needs at least two (example.org)"
     for word in words:
         if not _WORD_ONLY.fullmatch(word):
             hint = "" if word.isascii() else " (write an international name in its xn-- form)"
-            return f"{word!r} is not a word of a domain name: letters, digits, inner hyphens{hint}"
+            return f"{shown(word)} is not a word of a domain name: letters, digits, inner hyphens{hint}"
         if len(word) > _MAX_WORD:
-            return f"{word!r} is longer than {_MAX_WORD} characters"
+            return f"{shown(word)} is longer than {_MAX_WORD} characters"
     if not words[-1][0].isalpha():
-        return f"the last word of a host name, {words[-1]!r}, begins with a letter (an IP address is no host name)"
+        return f"the last word of a host name, {shown(words[-1])}, begins with a letter (an IP address is no host name)"
     if len(name) > _MAX_HOST:
         return f"the host name is longer than {_MAX_HOST} characters"
     return None
@@ -148,17 +150,20 @@ def _parsed_port(digits: str | None, position: int) -> int:
 
 def _parsed_date(label: str, year: str, time: str, position: int) -> Fraction:
     if not _YEAR.fullmatch(year):
-        raise InvalidName("ibi", "year", position, f"{year!r} is not a year of at least four digits")
+        raise InvalidName("ibi", "year", position, f"{shown(year)} is not a year of at least four digits")
     if len(year.lstrip("0")) > _MAX_YEAR_DIGITS:
         raise InvalidName("ibi", "year", position, f"the year has more than {_MAX_YEAR_DIGITS} digits")
     match = _TIME.fullmatch(time)
     time_at = position + len(year) + 1
     if match is None:
         refuse_document_type(label)
-        raise InvalidName("ibi", "time", time_at, f"{time!r} is not month.day.hour.minute[.second[.fraction]]")
+        raise InvalidName("ibi", "time", time_at, f"{shown(time)} is not month.day.hour.minute[.second[.fraction]]")
     month, day, hour, minute, second = (int(part or 0) for part in match.groups()[:5])
     try:
         whole = instant.seconds(int(year), month, day, hour, minute, second)
-        return whole + instant.from_decimals(match[6] or "")
+        date = whole + instant.from_decimals(match[6] or "")
     except ValueError as problem:
         raise InvalidName("ibi", "time", time_at, f"there is no such date: {problem}") from None
+    if date >= instant.MAX_SECONDS:
+        raise InvalidName("ibi", "year", position, "the date is beyond any clock")
+    return date
