@@ -171,9 +171,12 @@ def _system(scheme: str) -> _System:
     return system
 
 
+_INTRODUCED: Final = re.compile(
+    "|".join(f"(?P<{scheme}>{system.introduction.pattern})" for scheme, system in SYSTEMS.items()), re.IGNORECASE
+)
+
+
 def introduced(text: str) -> str | None:
     """The scheme that the text names itself, by a label or a web address."""
-    for scheme, system in SYSTEMS.items():
-        if system.introduction.match(text):
-            return scheme
-    return None
+    match = _INTRODUCED.match(text)
+    return match.lastgroup if match else None

@@ -158,9 +158,11 @@ def _label_recognition(
     name: ibi.RepositoryName | ibi.OpaqueName, label: str, kind: str | None, details: dict[str, Detail]
 ) -> Recognition:
     """Found in the wild means: a valid name in its own right, though the algorithms would write another."""
-    reason = "re-encodes to itself" if label == name.canonical else "found in the wild: a valid name of its own"
-    if label != name.canonical:
-        details["written_today"] = name.canonical
+    reason = "re-encodes to itself"
+    written = name.canonical
+    if label != written:
+        reason = "found in the wild: a valid name of its own"
+        details["written_today"] = written
     if kind is None:
         return valid("ibi", label, reason, **details)
     details |= {"label": label, "document_type": kind}

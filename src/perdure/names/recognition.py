@@ -1,6 +1,6 @@
 """What is said of a text that may be an identifier."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, Never
 
 from perdure.errors import InvalidName
@@ -42,7 +42,7 @@ class Recognition:
     alternatives: tuple["Recognition", ...] = ()
 
     def with_alternatives(self, others: tuple["Recognition", ...]) -> "Recognition":
-        return replace(self, alternatives=others)
+        return Recognition(self.scheme, self.canonical, self.valid, self.reason, self.details, others)
 
 
 def valid(scheme: str, canonical: str, reason: str, **details: Detail) -> Recognition:
