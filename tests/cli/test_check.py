@@ -1,4 +1,5 @@
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -202,3 +203,15 @@ def test_nothing_to_check_is_said(run: Run) -> None:
 def test_a_suggestion_is_never_cut(run: Run) -> None:
     done = run("check", "-", stdin=BAD + "\n", env={"COLUMNS": "60"})
     assert GOOD in done.stdout
+
+
+def test_ctrl_c_ends_it_in_one_line() -> None:
+    command = [sys.executable, "-m", "perdure", "check", "-"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdin
+        assert process.stderr
+        process.stdin.write(b"2142/1\n" * 200_000)  # more than the pipe holds: when this returns, it is at work
+        process.send_signal(signal.SIGINT)
+        process.stdin.close()
+        assert process.wait(timeout=60) == 130
+        assert process.stderr.read() == b"perdure: interrupted\n"

@@ -16,6 +16,8 @@ LOOK = "Look at identifiers"
 MAKE = "Make labels"
 START = "Start here"
 
+INTERRUPTED = 130  # what shells expect of a command that was ended by Ctrl-C
+
 app = typer.Typer(
     name="perdure",
     no_args_is_help=True,
@@ -58,13 +60,17 @@ app.add_typer(generate.app, name="generate", rich_help_panel=MAKE, epilog=genera
 
 def main() -> None:
     """Run the command."""
-    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115 - closed by whoever started us, and yet written to
-    sys.stderr = sys.stderr or sys.stdout
+    nowhere = open(os.devnull, "w")  # noqa: SIM115 - for streams that whoever started us has closed
+    sys.stdout, sys.stderr = sys.stdout or nowhere, sys.stderr or nowhere
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that knows few characters gets escapes for the others
             stream.reconfigure(errors="backslashreplace")
     try:
         app(prog_name="perdure")
+    except SystemExit as end:
+        if end.code == INTERRUPTED:
+            complain("interrupted")
+        raise
     except PerdureError as problem:
         complain(str(problem))
         sys.exit(2)
