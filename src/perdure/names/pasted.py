@@ -1,8 +1,8 @@
 """What is left of a pasted text when its wrapping is taken off.
 
 People paste identifiers out of sentences, e-mails, PDFs and QR scanners: with brackets, quotation marks, a full
-stop, invisible characters, a scanner's symbology code. The wrapping is removed from the ends only; the inside of a
-name is never touched here.
+stop, invisible characters, a scanner's symbology code. The wrapping is removed from the ends only; of the inside of a
+name only line breaks are removed, which no name holds.
 """
 
 import re
