@@ -1,4 +1,6 @@
 import json
+import subprocess
+import sys
 
 import pytest
 from tests.cli.conftest import Run
@@ -66,3 +68,15 @@ def test_the_tour_shows_every_family(run: Run) -> None:
     assert done.returncode == 0
     for fact in ("Handle", "PILIN", "Internet Based Identifier", "PPID", "did you mean"):
         assert fact in done.stdout
+
+
+def test_a_slow_pipe_is_answered_line_by_line() -> None:
+    command = [sys.executable, "-m", "perdure", "explain", "--json"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin
+        assert process.stdout
+        for text in (b"10.1000/182", b"Q42"):
+            process.stdin.write(text + b"\n")
+            process.stdin.flush()
+            assert json.loads(process.stdout.readline())["canonical"] == text.decode()
+        process.stdin.close()

@@ -1,12 +1,13 @@
 """`perdure check`: is every identifier of a long list right?"""
 
+import io
 import os
 import stat
 import sys
 from contextlib import ExitStack
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, BinaryIO, TextIO
+from typing import Annotated, TextIO
 
 import typer
 from rich import box
@@ -113,12 +114,12 @@ def _progress_bar() -> Progress:
     return Progress(*columns, console=console(stderr=True), transient=True, disable=not sys.stderr.isatty())
 
 
-def _size(stream: BinaryIO) -> int | None:
+def _size(stream: io.BufferedReader) -> int | None:
     status = os.fstat(stream.fileno())
     return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
-def _sink(path: Path, stream: BinaryIO) -> TextIO:
+def _sink(path: Path, stream: io.BufferedReader) -> TextIO:
     if path.exists() and os.path.samestat(path.stat(), os.fstat(stream.fileno())):
         raise InvalidInput("check", "problems", f"{path} is the file to check: it would be overwritten")
     return path.open("w", encoding="utf-8")

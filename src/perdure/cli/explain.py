@@ -74,13 +74,8 @@ def explain(
 
 
 def _piped() -> Iterable[str]:
-    stream = standard_input()
-    if stream.isatty():  # answer each line at once
-        batches: Iterable[list[str]] = ([line.decode("utf-8", "surrogateescape").rstrip("\r\n")] for line in stream)
-    else:
-        batches = (batch.lines for batch in plain_lines(stream, lambda _size: None))
-    for lines in batches:
-        yield from (line for line in lines if line.strip())
+    for batch in plain_lines(standard_input(), lambda _size: None):
+        yield from (line for line in batch.lines if line.strip())
 
 
 def as_object(recognition: Recognition) -> dict[str, Any]:

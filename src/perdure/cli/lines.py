@@ -3,7 +3,7 @@
 import csv
 import io
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from perdure.errors import InvalidInput
 
@@ -28,13 +28,13 @@ class Batch(NamedTuple):
 _NOT_TEXT: Final = {
     b"\xff\xfe": "is in UTF-16; save it as UTF-8 first",
     b"\xfe\xff": "is in UTF-16; save it as UTF-8 first",
-    b"\x1f\x8b": "is compressed; unpack it first: zcat FILE | perdure check -",
+    b"\x1f\x8b": "is compressed; unpack it first (zcat FILE | perdure …)",
     b"PK\x03\x04": "is an archive or a spreadsheet; save it as CSV in UTF-8 first",
 }
 _MARK: Final = b"\xef\xbb\xbf"
 
 
-def plain_lines(stream: BinaryIO, progress: Progress) -> Iterator[Batch]:
+def plain_lines(stream: io.BufferedReader, progress: Progress) -> Iterator[Batch]:
     """The lines of a stream with one identifier per line."""
     number = 1
     rest = _text_begins(stream, progress)
@@ -45,7 +45,7 @@ def plain_lines(stream: BinaryIO, progress: Progress) -> Iterator[Batch]:
             lines.pop()
             yield Batch(range(number, number + len(lines)), lines)
             number += len(lines)
-        chunk = stream.read(CHUNK)
+        chunk = stream.read1(CHUNK)  # what is there now: whoever types or pipes slowly is answered at once
         if not chunk:
             break
         progress(len(chunk))
@@ -54,7 +54,7 @@ def plain_lines(stream: BinaryIO, progress: Progress) -> Iterator[Batch]:
         yield Batch([number], [rest.decode("utf-8", "surrogateescape")])
 
 
-def table_lines(stream: BinaryIO, progress: Progress, column: str, delimiter: str) -> Iterator[Batch]:
+def table_lines(stream: io.BufferedReader, progress: Progress, column: str, delimiter: str) -> Iterator[Batch]:
     """One column of a CSV or TSV file: named by its heading, or by its number, counted from 1."""
     start = _text_begins(stream, progress)
     raw = io.BufferedReader(_Continued(start, stream, progress), CHUNK)
@@ -83,18 +83,18 @@ def table_lines(stream: BinaryIO, progress: Progress, column: str, delimiter: st
                 numbers, lines = [], []
         yield Batch(numbers, lines)
     except csv.Error as problem:
-        raise InvalidInput("check", "file", f"line {rows.line_num} cannot be read as a table: {problem}") from None
+        raise InvalidInput("input", "file", f"line {rows.line_num} cannot be read as a table: {problem}") from None
 
 
-def _text_begins(stream: BinaryIO, progress: Progress) -> bytes:
+def _text_begins(stream: io.BufferedReader, progress: Progress) -> bytes:
     """The first chunk, without the mark that some editors put first; what is no text is refused."""
-    chunk = stream.read(CHUNK)
+    chunk = stream.read1(CHUNK)
     progress(len(chunk))
     for magic, advice in _NOT_TEXT.items():
         if chunk.startswith(magic):
-            raise InvalidInput("check", "file", f"the file {advice}")
+            raise InvalidInput("input", "file", f"the file {advice}")
     if b"\0" in chunk:
-        raise InvalidInput("check", "file", "the file holds null bytes, so it is no text in UTF-8")
+        raise InvalidInput("input", "file", "the file holds null bytes, so it is no text in UTF-8")
     return chunk.removeprefix(_MARK)
 
 
@@ -118,7 +118,7 @@ def _by_heading(header: list[str], column: str) -> int:
 class _Continued(io.RawIOBase):
     """A stream whose beginning has been read already, and that tells how far it has come."""
 
-    def __init__(self, start: bytes, stream: BinaryIO, progress: Progress) -> None:
+    def __init__(self, start: bytes, stream: io.BufferedReader, progress: Progress) -> None:
         self._start = start
         self._stream = stream
         self._progress = progress
@@ -131,7 +131,7 @@ class _Continued(io.RawIOBase):
         if self._start:
             data, self._start = self._start[: len(room)], self._start[len(room) :]
         else:
-            data = self._stream.read(len(room))
+            data = self._stream.read1(len(room))
             self._progress(len(data))
         room[: len(data)] = data
         return len(data)

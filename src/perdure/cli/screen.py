@@ -1,8 +1,9 @@
 """What is written to the terminal: never raw what a file or an argument brought, which may hold control sequences."""
 
+import io
 import json
 import sys
-from typing import Any, BinaryIO
+from typing import Any, cast
 
 from rich.console import Console
 from rich.text import Text
@@ -24,13 +25,13 @@ def complain(message: str) -> None:
     )
 
 
-def standard_input(awaited: str = "identifiers, one per line") -> BinaryIO:
+def standard_input(awaited: str = "identifiers, one per line") -> io.BufferedReader:
     """Standard input as bytes; a person at the keyboard is told what is awaited."""
     if sys.stdin is None or sys.stdin.closed:
         raise InvalidInput("input", "stream", "standard input is closed")
     if sys.stdin.isatty():
         complain(f"reading {awaited} from the keyboard; end with Ctrl-D")
-    return sys.stdin.buffer
+    return cast(io.BufferedReader, sys.stdin.buffer)
 
 
 def printable(text: str) -> str:

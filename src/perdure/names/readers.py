@@ -119,73 +119,68 @@ def read_other_externals(text: str) -> Iterator[Reading]:
 
 _REPOSITORY_LIKE: Final = re.compile(r"[^/]+/[^/]+/[0-9]{4,}/[0-9]{2}\.[0-9]{2}\..*", re.DOTALL)
 # Base-53 suffixes of the years in which they were made, 1995 to 2008, have five digits.
-_LEGACY_LIKE: Final = re.compile(r"(?=[^/]*[2-9])[^/]+/[^/]{5}")
+_LEGACY_LIKE: Final = re.compile(r"(?=[^/]*[2-9])[^/]+/[^/-]{5}(?:-|$)")
+_LEGACY_FORM: Final = "legacy opaque (base 53, case-sensitive)"
 
 
 def read_ibi(text: str) -> Iterator[Reading]:
-    """A label has no spaces, and no slash behind it: both come from the page it was taken from."""
-    label = re.sub(r"\s", "", text).rstrip("/")
-    if _REPOSITORY_LIKE.fullmatch(label):
-        yield Reading(Rank.UNMISTAKABLE, read_repository(label))
-    elif label.count("/") == 1:
-        yield from _read_opaque(label)
-
-
-def read_repository(text: str) -> Recognition:
-    label, kind = ibi.split_document_type(text)
-    try:
-        name = ibi.parse_repository(label)
-    except InvalidName as problem:
-        return refused(problem)
-    details: dict[str, Detail] = {"form": "repository name", "host": name.host, "port": name.port}
-    details |= {"instant": instant.to_iso(name.date), "directory": name.directory}
-    return _label_recognition(name, name.key, kind, details)
-
-
-def _read_opaque(text: str) -> Iterator[Reading]:
-    label, kind = ibi.split_document_type(text)
-    try:
-        name = ibi.parse_opaque(label)
-    except InvalidName:
-        yield from _read_legacy(label, kind)
+    label = _without_spaces(text)
+    recognition = label_recognition(label) if "/" in label else None
+    if recognition is None:
         return
-    details: dict[str, Detail] = {"form": "opaque (IBIp)", "ip": name.ip, "port": name.port}
+    if recognition.details.get("form") == _LEGACY_FORM:
+        yield Reading(Rank.LIKELY if _LEGACY_LIKE.match(label) else Rank.FAINT, recognition)
+    elif recognition.valid or _REPOSITORY_LIKE.fullmatch(label):
+        yield Reading(Rank.UNMISTAKABLE, recognition)
+
+
+def _without_spaces(text: str) -> str:
+    """A label has no spaces, and no slash behind it: both come from the page it was taken from."""
+    return re.sub(r"\s", "", text).rstrip("/")
+
+
+def label_recognition(text: str) -> Recognition:
+    """A text that is said to be a label, of whatever form: what it says, or why it is none."""
+    label, kind = ibi.split_document_type(_without_spaces(text))
+    try:
+        name = ibi.parse(label)
+    except InvalidName as problem:
+        try:
+            return _legacy_recognition(ibi.parse_legacy(label), kind)
+        except InvalidName:
+            return refused(problem)
+    details: dict[str, Detail]
+    if isinstance(name, ibi.RepositoryName):
+        canonical = name.key
+        details = {"form": "repository name", "host": name.host, "port": name.port, "directory": name.directory}
+    else:
+        canonical = name.label.upper()
+        details = {"form": "opaque (IBIp)", "ip": name.ip, "port": name.port}
     details["instant"] = instant.to_iso(name.date)
-    yield Reading(Rank.UNMISTAKABLE, _label_recognition(name, name.label.upper(), kind, details))
-
-
-def _label_recognition(
-    name: ibi.RepositoryName | ibi.OpaqueName, label: str, kind: str | None, details: dict[str, Detail]
-) -> Recognition:
-    """Found in the wild means: a valid name in its own right, though the algorithms would write another."""
-    reason = "re-encodes to itself"
-    written = name.canonical
-    if label != written:
+    # Found in the wild means: a valid name in its own right, though the algorithms would write another.
+    reason, written = "re-encodes to itself", name.canonical
+    if canonical != written:
         reason = "found in the wild: a valid name of its own"
         details["written_today"] = written
-    if kind is None:
-        return valid("ibi", label, reason, **details)
-    details |= {"label": label, "document_type": kind}
-    return valid("ibi", f"{label}-{kind}", f"a citation of the label with its document type, {kind}", **details)
+    return _cited(canonical, kind, reason, details)
 
 
-def _read_legacy(label: str, kind: str | None) -> Iterator[Reading]:
-    try:
-        name = ibi.parse_legacy(label)
-    except InvalidName:
-        return
-    details: dict[str, Detail] = {"form": "legacy opaque (base 53, case-sensitive)"}
+def _legacy_recognition(name: ibi.LegacyName, kind: str | None) -> Recognition:
+    details: dict[str, Detail] = {"form": _LEGACY_FORM}
     if name.ip is not None:
         details["ip"] = name.ip
     if name.port is not None:
         details["port"] = name.port
     details["instant"] = instant.to_iso(name.date)
-    canonical = label
-    if kind is not None:
-        details |= {"label": label, "document_type": kind}
-        canonical = f"{label}-{kind}"
-    rank = Rank.LIKELY if _LEGACY_LIKE.fullmatch(label) else Rank.FAINT
-    yield Reading(rank, valid("ibi", canonical, "the case-sensitive form used before about 2008", **details))
+    return _cited(name.label, kind, "the case-sensitive form used before about 2008", details)
+
+
+def _cited(label: str, kind: str | None, reason: str, details: dict[str, Detail]) -> Recognition:
+    """The label, with the document type that a citation put behind it."""
+    if kind is None:
+        return valid("ibi", label, reason, **details)
+    details |= {"label": label, "document_type": kind}
+    return valid("ibi", f"{label}-{kind}", f"a citation of the label with its document type, {kind}", **details)
 
 
 _POLICY_YEAR: Final = instant.seconds(2007, 1, 1, 0, 0, 0)  # no suffix of the policy is older than the policy

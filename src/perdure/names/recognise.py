@@ -6,13 +6,14 @@ from typing import Final
 from urllib.parse import unquote
 
 from perdure.errors import InvalidInput, InvalidName
-from perdure.names import external, handle, ibi
+from perdure.names import external, handle
 from perdure.names.pasted import strip_blanks, unwrap
 from perdure.names.readers import (
     BARE_READERS,
     Rank,
     Reading,
     handle_recognition,
+    label_recognition,
     person_recognition,
     read_external,
     read_handle,
@@ -100,7 +101,7 @@ def _readings(core: str) -> Iterable[Reading]:
         return [Reading(Rank.NAMED, person_recognition(core[label.end() :]))]
     label = _IBI_LABEL.match(core)
     if label:
-        return [_label_reading(core[label.end() :])]
+        return [Reading(Rank.NAMED, label_recognition(core[label.end() :]))]
     embedded = _EMBEDDED.search(core)
     if embedded and embedded[0] != core:  # in the middle of a sentence
         return _readings(unwrap(embedded[0]))
@@ -159,20 +160,8 @@ def _label_address(host: str, path: str) -> Iterable[Reading]:
     if match is None:
         return []
     # The resolver's own repositories are addressed without any prefix: their label is the address itself.
-    own = f"{host.removeprefix('www.')}{path}"
-    return [next((reading for reading in read_ibi(own) if reading.recognition.valid), _label_reading(match["label"]))]
-
-
-def _label_reading(text: str) -> Reading:
-    """A text that is said to be a label: if it is not, the reason why."""
-    readings = list(read_ibi(text))
-    if readings:
-        return readings[0]
-    try:
-        ibi.parse(text)
-    except InvalidName as problem:
-        return Reading(Rank.NAMED, refused(problem))
-    return Reading(Rank.NAMED, invalid("ibi", "label", "this is not the shape of a label"))
+    own = label_recognition(f"{host.removeprefix('www.')}{path}")
+    return [Reading(Rank.NAMED, own if own.valid else label_recognition(match["label"]))]
 
 
 def _foreign(core: str) -> Reading | None:

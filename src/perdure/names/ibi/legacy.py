@@ -18,7 +18,6 @@ from functools import total_ordering
 from typing import Final
 
 from perdure.errors import InvalidName
-from perdure.names import instant
 from perdure.names.ibi.label import MAX_PORT, check_text
 from perdure.names.ibi.opaque import EPOCH, IPV4_TEXT
 from perdure.names.radix import Radix
@@ -61,7 +60,7 @@ def parse_legacy(label: str) -> LegacyName:
     port = BASE_53.read(match["port"]) if match["port"] else None
     if port is not None and not 1 <= port <= MAX_PORT:
         raise InvalidName("ibi", "port", match.start("port"), f"the coded port, {port}, is beyond {MAX_PORT}")
-    return LegacyName(label, _ip(match["ip"]) if match["ip"] else None, port, Fraction(instant.exact(date, "ibi")))
+    return LegacyName(label, _ip(match["ip"]) if match["ip"] else None, port, Fraction(date))
 
 
 def _ip(coded: str) -> str:
