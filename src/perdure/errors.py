@@ -2,12 +2,27 @@
 
 PerdureError                 has a stable `code`, the same in every language and every door
   ├─ InvalidName             the text is not a name of its scheme     (scheme, part, position, reason)
-  └─ InvalidInput            no name can be made from this value      (scheme, part, reason)
-       └─ OutOfRange         the right kind of value, but too early, too late, too small or too large
+  ├─ InvalidInput            this value cannot be taken               (scheme, part, reason)
+  │    └─ OutOfRange         the right kind of value, but too early, too late, too small or too large
+  ├─ NameTaken               the name stands for something already    (name)
+  ├─ NoSuchName              nothing is registered under it           (name, suggestions)
+  │    └─ NoSuchPrefix       and the prefix itself is unknown
+  ├─ Withdrawn               there is a tombstone                     (name, reason, replaced_by)
+  ├─ WrongState              not in the state that this needs         (name, state, needed)
+  │    └─ Immutable          it can never be changed                  (name, reason)
+  ├─ NotAuthorised           which grant was missing                  (agent, action, scope)
+  │    └─ BadKey             the key is wrong, lapsed or revoked
+  ├─ Conflict                somebody else was first                  (name, expected, found)
+  ├─ ClockBehind             the next date is too far ahead           (timeline, last, now, wait)
+  │    └─ ClockJumped        the clock itself cannot be believed
+  └─ StoreUnavailable        nothing was written                      (reason, safe_to_retry)
+       └─ StoreDamaged       what is stored cannot be read
 
-Those two are ValueErrors as well, so that code that knows nothing of Perdure catches them as it would expect.
+Invalid names and inputs are ValueErrors as well, so that code that knows nothing of Perdure catches them as it would
+expect.
 """
 
+from fractions import Fraction
 from typing import ClassVar, Final
 
 _LONGEST_SHOWN: Final = 60
@@ -51,7 +66,7 @@ class InvalidName(PerdureError, ValueError):
 
 
 class InvalidInput(PerdureError, ValueError):
-    """No name can be made from this value."""
+    """This value cannot be taken: `part` names the field, `reason` says why."""
 
     code = "invalid-input"
 
@@ -69,3 +84,181 @@ class OutOfRange(InvalidInput):
     """The right kind of value, but outside what the scheme can write."""
 
     code = "out-of-range"
+
+
+class NameTaken(PerdureError):
+    """The name stands for something already, and names are never used twice."""
+
+    code = "name-taken"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+    def __str__(self) -> str:
+        return f"{shown(self.name)} is taken already"
+
+
+class NoSuchName(PerdureError):
+    """Nothing is registered under this name; `suggestions` are names like it that exist."""
+
+    code = "no-such-name"
+
+    def __init__(self, name: str, suggestions: tuple[str, ...] = ()) -> None:
+        super().__init__(name, suggestions)
+        self.name = name
+        self.suggestions = suggestions
+
+    def __str__(self) -> str:
+        guess = f"; did you mean {' or '.join(self.suggestions)}?" if self.suggestions else ""
+        return f"{shown(self.name)} is not registered here{guess}"
+
+
+class NoSuchPrefix(NoSuchName):
+    """The name lies under a prefix that this registry does not keep."""
+
+    code = "no-such-prefix"
+
+    def __str__(self) -> str:
+        return f"this registry does not keep a prefix {shown(self.name)} (see: perdure prefix list)"
+
+
+class Withdrawn(PerdureError):
+    """The name was withdrawn: there is a tombstone, and a version history behind it."""
+
+    code = "withdrawn"
+
+    def __init__(self, name: str, reason: str, replaced_by: str | None = None) -> None:
+        super().__init__(name, reason, replaced_by)
+        self.name = name
+        self.reason = reason
+        self.replaced_by = replaced_by
+
+    def __str__(self) -> str:
+        instead = f", replaced by {self.replaced_by}" if self.replaced_by else ""
+        return f"{shown(self.name)} was withdrawn ({shown(self.reason)}){instead}"
+
+
+class WrongState(PerdureError):
+    """The identifier is not in the state that this act needs."""
+
+    code = "wrong-state"
+
+    def __init__(self, name: str, state: str, needed: str) -> None:
+        super().__init__(name, state, needed)
+        self.name = name
+        self.state = state
+        self.needed = needed
+
+    def __str__(self) -> str:
+        return f"{shown(self.name)} is {self.state}; this needs one that is {self.needed}"
+
+
+class Immutable(WrongState):
+    """What this identifier says can never be changed."""
+
+    code = "immutable"
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(name, "immutable", "not")
+        self.args = (name, reason)
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{shown(self.name)} cannot be changed: {self.reason}"
+
+
+class NotAuthorised(PerdureError):
+    """Nobody may do anything that no grant allows."""
+
+    code = "not-authorised"
+
+    def __init__(self, agent: str, action: str, scope: str) -> None:
+        super().__init__(agent, action, scope)
+        self.agent = agent
+        self.action = action
+        self.scope = scope
+
+    def __str__(self) -> str:
+        where = "the whole registry" if self.scope == "*" else shown(self.scope)
+        return f"{shown(self.agent)} has no grant to {self.action} on {where}"
+
+
+class BadKey(NotAuthorised):
+    """The key opens nothing: it is wrong, lapsed or revoked. The key itself is never repeated."""
+
+    code = "bad-key"
+
+    def __init__(self, reason: str) -> None:
+        super().__init__("", "authenticate", "*")
+        self.args = (reason,)
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"the key was not accepted: {self.reason}"
+
+
+class Conflict(PerdureError):
+    """The record is not, or is no longer, what the caller took it for."""
+
+    code = "conflict"
+
+    def __init__(self, name: str, expected: str, found: str) -> None:
+        super().__init__(name, expected, found)
+        self.name = name
+        self.expected = expected
+        self.found = found
+
+    def __str__(self) -> str:
+        return f"{shown(self.name)}: expected {self.expected}, found {self.found}"
+
+
+class ClockBehind(PerdureError):
+    """The next free date lies further ahead of the clock than a caller is made to wait. All times in POSIX seconds."""
+
+    code = "clock-behind"
+
+    def __init__(self, timeline: str, last: Fraction, now: Fraction, wait: Fraction) -> None:
+        super().__init__(timeline, last, now, wait)
+        self.timeline = timeline
+        self.last = last
+        self.now = now
+        self.wait = wait
+
+    def __str__(self) -> str:
+        return (
+            f"the clock is behind the last date issued under {shown(self.timeline)}: the next one would come in "
+            f"{float(self.wait):.1f} s. Set the clock right, or see: perdure prefix reset --help"
+        )
+
+
+class ClockJumped(ClockBehind):
+    """The clock shows a time that it cannot have come to; a date issued now would block its timeline for long."""
+
+    code = "clock-jumped"
+
+    def __str__(self) -> str:
+        return (
+            f"the clock has jumped by {float(self.wait):.0f} s, which cannot be right; nothing was issued. "
+            "Set the clock right and start again"
+        )
+
+
+class StoreUnavailable(PerdureError):
+    """The store could not do it, and nothing was written. `safe_to_retry`: the same call may succeed later."""
+
+    code = "store-unavailable"
+
+    def __init__(self, reason: str, safe_to_retry: bool = False) -> None:
+        super().__init__(reason, safe_to_retry)
+        self.reason = reason
+        self.safe_to_retry = safe_to_retry
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+class StoreDamaged(StoreUnavailable):
+    """What is stored cannot be read, or contradicts itself."""
+
+    code = "store-damaged"

@@ -1,0 +1,93 @@
+"""Authority metadata: who answers for an identifier, and since when (the PILIN policy).
+
+Four things are said: the date of creation, the date of the last update, the creator, and the owners where they are
+others. Four things are never recorded: managers, the date of creation of the name, the namespace of authority,
+and the resource type.
+"""
+
+from typing import Final
+
+import msgspec
+
+from perdure.errors import InvalidName
+from perdure.names import handle
+from perdure.records.record import Record
+from perdure.records.value import Admin, AdminRights, Text, Value
+
+DEFAULT_TYPE_PREFIX: Final = "102.100.TYPE"
+CREATION_DATE: Final = "CREATION_DATE"
+CREATOR: Final = "CREATOR"
+DESCRIPTIONS: Final = {
+    CREATION_DATE: "Date of creation of identifier: the date of the first association of the identifier's name with "
+    "the thing being identified. ISO 8601, in UTC.",
+    CREATOR: "Identifier creator: the party that first created the identifier, given as an actionable identifier "
+    "that resolves to information about that party.",
+}
+
+# Where derived values go: from here up, wherever the record leaves an index free.
+_FIRST_INDEX: Final = 100
+_ADMIN_INDEX: Final = 200
+_ALL_BUT_LIST: Final = "011111110011"  # what clients of Handle servers give the administrator of a handle
+
+
+class AuthorityMetadata(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the policy asks for, under plain names; `created` and `updated` are None for a name without a thing."""
+
+    creator: str
+    created: str | None = None
+    updated: str | None = None
+    owners: tuple[str, ...] = ()
+
+
+def metadata(record: Record, revised: str) -> AuthorityMetadata:
+    """The authority metadata of a record whose newest revision was made at `revised`.
+
+    The last update is never stored: it is the newest value timestamp or the newest revision, whichever is later.
+    """
+    updated = None
+    if record.created is not None:
+        updated = max([to_seconds(revised), record.created, *(value.timestamp for value in record.values)])
+    return AuthorityMetadata(record.creator, record.created, updated, record.owners)
+
+
+def to_seconds(instant: str) -> str:
+    """An instant as the policy writes it: ISO 8601 in UTC with seconds and Z, anything finer cut off.
+
+    >>> to_seconds("2007-06-22T02:53:46.123456Z")
+    '2007-06-22T02:53:46Z'
+    """
+    return instant[:19] + "Z"
+
+
+def as_handle(identifier: str) -> str:
+    """An actionable identifier as Handle records name it: a handle without `hdl:`, anything else as it is."""
+    try:
+        return str(handle.parse(identifier))
+    except InvalidName:
+        return identifier
+
+
+def handle_values(record: Record, type_prefix: str = DEFAULT_TYPE_PREFIX) -> tuple[Value, ...]:
+    """The record as Handle clients see it: its own values, and the authority metadata realised as values.
+
+    What the record says itself (an HS_ADMIN that was imported, say) is not said twice.
+    """
+    values = list(record.values)
+    if record.created is None:
+        return tuple(values)
+    taken = {value.index for value in values}
+    types = {handle.fold(value.type) for value in values}
+    derived = (
+        ("HS_ADMIN", Admin(AdminRights(as_handle(record.responsible[0]), _ADMIN_INDEX, _ALL_BUT_LIST))),
+        (f"{type_prefix}/{CREATION_DATE}", Text(record.created)),
+        (f"{type_prefix}/{CREATOR}", Text(as_handle(record.creator))),
+    )
+    index = _FIRST_INDEX
+    for kind, data in derived:
+        if handle.fold(kind) in types:
+            continue
+        while index in taken:
+            index += 1
+        taken.add(index)
+        values.append(Value(index, kind, data, record.created))
+    return tuple(sorted(values, key=lambda value: value.index))

@@ -1,0 +1,170 @@
+"""What a record may hold: every field is checked, by name, before anything is written."""
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from typing import Final
+
+import msgspec
+
+from perdure.errors import InvalidInput, OutOfRange, shown
+from perdure.names import instant
+from perdure.records.record import About
+from perdure.records.value import Admin, Binary, Text, Value, ValueList
+
+# Line breaks and tabs may stand in a description; nothing else that a terminal or a page might obey may.
+_CONTROLS: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
+_LINE_CONTROLS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
+_URL: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(.*)", re.DOTALL)
+_IN_URL: Final = re.compile(r"[\x00-\x20\x7f-\xa0\u2028\u2029\ud800-\udfff]")
+_PERMISSIONS: Final = re.compile(r"[01]{4}")
+_ADMIN_PERMISSIONS: Final = re.compile(r"[01]{12}")
+_MAX_UNSIGNED: Final = 2**31 - 1  # the protocol's own: indexes and lifetimes are 32 bits on the wire
+_SECRETS: Final = frozenset({"HS_SECKEY"})
+_NEVER: Final = frozenset({"javascript", "data", "vbscript"})  # whatever the settings say
+_ISO_SECONDS: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """The bounds of a record; the registry's settings say how wide they are."""
+
+    value_bytes: int = 65_536
+    values: int = 2_048
+    record_bytes: int = 1_048_576
+    url_characters: int = 8_192
+    name_bytes: int = 2_048
+    type_characters: int = 255
+    text_characters: int = 4_096
+    schemes: tuple[str, ...] = ("http", "https", "ftp", "mailto")
+
+
+def checked_values(values: Sequence[Value], limits: Limits) -> tuple[Value, ...]:
+    """The values in the order of their indexes, each of them right."""
+    if len(values) > limits.values:
+        raise OutOfRange("record", "values", f"a record holds at most {limits.values} values, not {len(values)}")
+    seen: set[int] = set()
+    for value in values:
+        check_value(value, limits)
+        if value.index in seen:
+            raise InvalidInput("record", "index", f"index {value.index} is there twice")
+        seen.add(value.index)
+    return tuple(sorted(values, key=lambda value: value.index)) if len(values) > 1 else tuple(values)
+
+
+def check_value(value: Value, limits: Limits) -> None:
+    """One value, field by field."""
+    index = value.index
+    if index < 1 or index > _MAX_UNSIGNED:
+        raise OutOfRange("record", "index", f"index {index} is not between 1 and {_MAX_UNSIGNED}")
+    where = f"values[{index}]"
+    if not 0 < len(value.type) <= limits.type_characters:
+        raise InvalidInput("record", f"{where}.type", f"the type must have 1 to {limits.type_characters} characters")
+    one_line(value.type, f"{where}.type", limits.type_characters)
+    if value.type.upper() in _SECRETS:
+        reason = (
+            f"{value.type} would put a secret into a public record; give its owner a key instead (perdure agent key)"
+        )
+        raise InvalidInput("record", f"{where}.type", reason)
+    if _PERMISSIONS.fullmatch(value.permissions) is None:
+        reason = f"permissions are four characters 0 or 1, not {shown(value.permissions)}"
+        raise InvalidInput("record", f"{where}.permissions", reason)
+    if isinstance(value.ttl, str):
+        iso_seconds(value.ttl, f"{where}.ttl")
+    elif not 0 <= value.ttl <= _MAX_UNSIGNED:
+        raise OutOfRange("record", f"{where}.ttl", f"the lifetime {value.ttl} is not between 0 and {_MAX_UNSIGNED} s")
+    if value.timestamp and _ISO_SECONDS.fullmatch(value.timestamp) is None:
+        reason = f"timestamp {shown(value.timestamp)} is not in UTC with seconds, as in 2025-01-09T10:30:00Z"
+        raise InvalidInput("record", f"{where}.timestamp", reason)
+    _check_data(value, where, limits)
+
+
+def _check_data(value: Value, where: str, limits: Limits) -> None:
+    data = value.data
+    if isinstance(data, Text):
+        if len(data.value.encode("utf-8", "surrogatepass")) > limits.value_bytes:
+            raise OutOfRange("record", f"{where}.data", f"the data is longer than {limits.value_bytes} bytes")
+        found = _CONTROLS.search(data.value)
+        if found:
+            reason = f"{found[0]!a} at position {found.start()} is a control character"
+            raise InvalidInput("record", f"{where}.data", reason)
+        if value.type == "URL":
+            check_target(data.value, limits, f"{where}.data")
+    elif isinstance(data, Binary):
+        if len(data.value) > limits.value_bytes:
+            raise OutOfRange("record", f"{where}.data", f"the data is longer than {limits.value_bytes} bytes")
+    elif isinstance(data, Admin):
+        if _ADMIN_PERMISSIONS.fullmatch(data.value.permissions) is None:
+            reason = f"an administrator's permissions are twelve characters 0 or 1, not {shown(data.value.permissions)}"
+            raise InvalidInput("record", f"{where}.data.permissions", reason)
+        one_line(data.value.handle, f"{where}.data.handle", limits.name_bytes)
+    elif isinstance(data, ValueList):
+        for reference in data.value:
+            one_line(reference.handle, f"{where}.data.handle", limits.name_bytes)
+
+
+def check_target(url: str, limits: Limits, part: str = "target") -> str:
+    """A target as it stands: an absolute address with a scheme that the settings allow."""
+    if len(url) > limits.url_characters:
+        raise OutOfRange("record", part, f"the target is longer than {limits.url_characters} characters")
+    match = _URL.fullmatch(url)
+    if match is None or not match[2].strip("/"):
+        raise InvalidInput(
+            "record", part, f"the target {shown(url)} is not an absolute address, as in https://example.org/"
+        )
+    scheme = match[1].lower()
+    if scheme not in limits.schemes or scheme in _NEVER:
+        allowed = ", ".join(one for one in limits.schemes if one not in _NEVER)
+        raise InvalidInput(
+            "record", part, f"targets with the scheme {shown(scheme)} are not allowed (allowed: {allowed})"
+        )
+    bad = _IN_URL.search(url)
+    if bad:
+        reason = f"{bad[0]!a} at position {bad.start()} of the target must be percent-encoded"
+        raise InvalidInput("record", part, reason)
+    if scheme in ("http", "https", "ftp") and not re.match(r"//[^/?#]", match[2]):
+        raise InvalidInput("record", part, f"the target {shown(url)} names no host")
+    return url
+
+
+def checked_about(about: About | None, limits: Limits) -> About | None:
+    """The description, or None where nothing is said."""
+    if about is None or about == About():
+        return None
+    for field in about.__struct_fields__:
+        text = getattr(about, field)
+        if text is not None:
+            one_line(text, f"about.{field}", limits.text_characters)
+    return about
+
+
+def one_line(text: str, part: str, longest: int) -> str:
+    """A short text on one line, without anything that a terminal or a page might obey."""
+    if not text.strip():
+        raise InvalidInput("record", part, f"{part} is empty")
+    if len(text) > longest:
+        raise OutOfRange("record", part, f"{part} is longer than {longest} characters")
+    found = _LINE_CONTROLS.search(text)
+    if found:
+        raise InvalidInput("record", part, f"{found[0]!a} at position {found.start()} of {part} is a control character")
+    return text
+
+
+def iso_seconds(text: str, part: str) -> str:
+    """An ISO 8601 instant, rewritten to UTC with whole seconds and `Z`.
+
+    >>> iso_seconds("2007-06-22T12:53:46+10:00", "created")
+    '2007-06-22T02:53:46Z'
+    """
+    value = instant.from_iso(text, "record", part)
+    written = instant.to_iso(value.numerator // value.denominator)
+    if len(written) != len("2007-06-22T02:53:46Z"):
+        raise OutOfRange("record", part, f"{part} {shown(text)} is outside the years 0 to 9999")
+    return written
+
+
+def free_index(taken: Iterable[int], reserved: Collection[int] = range(100, 200)) -> int:
+    """The lowest index that is not taken; 100 to 199 are left to administration, as Handle clients expect."""
+    used = set(taken)
+    index = 1
+    while index in used or index in reserved:
+        index += 1
+    return index

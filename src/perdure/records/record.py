@@ -1,0 +1,69 @@
+"""The record: all that is said of one identifier at one version, and how it is written down.
+
+A record is written as JSON once, stored as it is in the identifier's row and in its history, and compared as bytes.
+"""
+
+from typing import Final, Literal
+
+import msgspec
+
+from perdure.records.value import Value
+
+State = Literal["reserved", "active", "withdrawn", "merged"]
+STATES: Final[tuple[State, ...]] = ("reserved", "active", "withdrawn", "merged")
+
+
+class About(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A description for landing pages and citations: apart from the authority metadata, and never in its place."""
+
+    who: str | None = None
+    what: str | None = None
+    when: str | None = None
+    where: str | None = None
+
+
+class Tombstone(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Why an identifier was withdrawn, and what stands in its place."""
+
+    reason: str
+    replaced_by: str | None = None
+
+
+class Observation(msgspec.Struct, frozen=True):
+    """What a POID was made from (PPID, section 5.1)."""
+
+    source_url: str
+    retrieval_timestamp: str
+    content_hash: str
+
+
+class Reconstruction(msgspec.Struct, frozen=True):
+    """What a PRID was made from, and in later versions what it stands upon now."""
+
+    observation_ids: tuple[str, ...]
+    curator_id: str
+    timestamp: str
+
+
+class Record(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """`created` is the first association of the name with a thing: a reserved name has none."""
+
+    state: State
+    creator: str
+    owners: tuple[str, ...] = ()
+    created: str | None = None
+    values: tuple[Value, ...] = ()
+    about: About | None = None
+    alias: str | None = None
+    tombstone: Tombstone | None = None
+    observation: Observation | None = None
+    reconstruction: Reconstruction | None = None
+
+    @property
+    def responsible(self) -> tuple[str, ...]:
+        """Who answers for the identifier: its owners, or the creator where no one else is named."""
+        return self.owners or (self.creator,)
+
+
+encode: Final = msgspec.json.Encoder(order="deterministic").encode
+decode: Final = msgspec.json.Decoder(Record).decode

@@ -1,0 +1,93 @@
+"""How a record becomes rows: the one place where a change is written down, always with its revision."""
+
+import msgspec
+
+from perdure.errors import Conflict, OutOfRange
+from perdure.names.handle import fold
+from perdure.records import record as records
+from perdure.records.record import Record
+from perdure.records.target import plain_target, reverse_entries, words
+from perdure.registry.entities import Agent, Change, Identifier, Revision, Scheme
+from perdure.registry.protocol import Transaction
+
+
+def first(
+    name: str,
+    key: str,
+    scheme: Scheme,
+    record: Record,
+    by: Agent,
+    action: str,
+    at: str,
+    note: str | None = None,
+    encoded: bytes | None = None,
+) -> Change:
+    """A new identifier, at version 1."""
+    written = records.encode(record) if encoded is None else encoded
+    return Change(
+        Identifier(key, name, scheme, record.state, plain_target(record), 1, written, key, record.created),
+        (Revision(1, at, by.id, action, written, note),),
+        words(name, record),
+        reverse_entries(record),
+    )
+
+
+def alias(change: Change, name: str, key: str, record: Record) -> Change:
+    """Another name for the same thing: its own row, the first one's record and history."""
+    row = msgspec.structs.replace(change.identifier, name=name, key=key)
+    return Change(row, (), words(name, record))
+
+
+def revise(
+    transaction: Transaction,
+    found: Identifier,
+    record: Record,
+    by: Agent,
+    action: str,
+    at: str,
+    note: str | None = None,
+    largest: int | None = None,
+) -> int:
+    """A new version of an identifier, under all its names; returns its number."""
+    written = records.encode(record)
+    if largest is not None and len(written) > largest:
+        raise OutOfRange("record", "record", f"the record would be longer than {largest} bytes")
+    newest = transaction.newest_revision(found.subject)
+    if newest is None or newest.version != found.version:
+        raise Conflict(found.name, f"version {found.version}", f"version {newest.version if newest else 0}")
+    before = records.decode(found.record)
+    version = found.version + 1
+    # A clock that stepped back must not make history run backwards.
+    revision = Revision(version, max(at, newest.at), by.id, action, written, note)
+    names = transaction.find_many([found.subject]) if found.subject != found.key else {found.key: found}
+    subject = names[found.subject]
+    changes = [
+        Change(
+            _moved(subject, record, written, version),
+            (revision,),
+            words(subject.name, record),
+            reverse_entries(record),
+            reverse_entries(before),
+        )
+    ]
+    if record.alias is not None:
+        other = found if found.subject != found.key else _alias_row(transaction, subject, record.alias)
+        changes.append(Change(_moved(other, record, written, version), (), words(other.name, record)))
+    transaction.update(changes)
+    if record.reconstruction is not None:
+        transaction.put_derivations(subject.key, version, record.reconstruction.observation_ids)
+    return version
+
+
+def _alias_row(transaction: Transaction, subject: Identifier, label: str) -> Identifier:
+    """The row of the other label of an IBI pair."""
+    row = transaction.find(fold(label))
+    if row is None:
+        raise Conflict(subject.name, f"an alias {label}", "none")
+    return row
+
+
+def _moved(row: Identifier, record: Record, written: bytes, version: int) -> Identifier:
+    return msgspec.structs.replace(
+        row, state=record.state, target=plain_target(record), version=version, record=written, created=record.created
+    )

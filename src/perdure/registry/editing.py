@@ -1,0 +1,212 @@
+"""Change what is said of an identifier: each act is checked, makes a new version, and leaves the old one readable."""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import msgspec
+
+from perdure.errors import Immutable, InvalidInput, Withdrawn, WrongState
+from perdure.records.authority import to_seconds
+from perdure.records.checks import Limits, check_target, checked_about, checked_values, free_index, one_line
+from perdure.records.record import About, Record, Tombstone
+from perdure.records.value import Text, Value, same_statement
+from perdure.registry import change
+from perdure.registry.authority import require
+from perdure.registry.entities import Action, Agent
+from perdure.registry.existing import existing
+from perdure.registry.parties import actionable, distinct_owners
+from perdure.registry.protocol import Reader, Transaction
+from perdure.registry.registry import Registry
+from perdure.registry.statement import TARGET_INDEX, Statement, dated, stated_values
+
+ANY_INDEX: Final = 0  # asks for the lowest one that is free
+
+
+async def bind(
+    registry: Registry, by: Agent, name: str, said: Statement, *, expected_version: int | None = None
+) -> int:
+    """Associate a reserved name with its thing for the first time: from now on it has a creation date."""
+    if not said.binds:
+        raise InvalidInput("record", "target", "say what the name stands for: a target, or a value")
+    limits = registry.settings.limits
+
+    def edit(reader: Reader, record: Record, at: str) -> Record:
+        if record.state != "reserved":
+            raise WrongState(name, record.state, "reserved")
+        owners = distinct_owners(reader, said.owners, record.creator, limits) if said.owners else record.owners
+        return msgspec.structs.replace(
+            record,
+            state="active",
+            created=to_seconds(at),
+            values=stated_values(said, limits, at),
+            about=checked_about(said.about, limits) or record.about,
+            owners=owners,
+        )
+
+    return await _revise(registry, by, name, "edit", "bind", edit, expected_version)
+
+
+async def set_target(
+    registry: Registry, by: Agent, name: str, target: str, *, expected_version: int | None = None
+) -> int:
+    """Let the identifier lead to another address: its first URL value changes, the others stay."""
+    limits = registry.settings.limits
+    check_target(target, limits)
+
+    def edit(reader: Reader, record: Record, at: str) -> Record:
+        first = next((value for value in record.values if value.type == "URL"), None)
+        if first is not None:
+            moved = msgspec.structs.replace(first, data=Text(target), timestamp="")
+        else:
+            taken = [value.index for value in record.values]
+            index = TARGET_INDEX if TARGET_INDEX not in taken else free_index(taken)
+            moved = Value(index, "URL", Text(target))
+        return _with_values(record, [moved], limits, at)
+
+    return await _revise(registry, by, name, "edit", "set", _active(name, edit), expected_version)
+
+
+async def set_values(
+    registry: Registry, by: Agent, name: str, values: Sequence[Value], *, expected_version: int | None = None
+) -> int:
+    """Put values in the place of those with the same index, or beside them where there is none."""
+    limits = registry.settings.limits
+
+    def edit(reader: Reader, record: Record, at: str) -> Record:
+        return _with_values(record, values, limits, at)
+
+    return await _revise(registry, by, name, "edit", "set", _active(name, edit), expected_version)
+
+
+async def add_values(
+    registry: Registry, by: Agent, name: str, values: Sequence[Value], *, expected_version: int | None = None
+) -> int:
+    """Add values; an index that is taken is an error, `ANY_INDEX` takes the lowest that is free."""
+    limits = registry.settings.limits
+
+    def edit(reader: Reader, record: Record, at: str) -> Record:
+        taken = {value.index for value in record.values}
+        added = []
+        for value in values:
+            if value.index in taken:
+                raise InvalidInput("record", "index", f"index {value.index} is taken: use set to change what it says")
+            index = free_index(taken) if value.index == ANY_INDEX else value.index
+            taken.add(index)
+            added.append(msgspec.structs.replace(value, index=index, timestamp=""))
+        return _with_values(record, added, limits, at)
+
+    return await _revise(registry, by, name, "edit", "add value", _active(name, edit), expected_version)
+
+
+async def remove_values(
+    registry: Registry, by: Agent, name: str, indexes: Sequence[int], *, expected_version: int | None = None
+) -> int:
+    """Take values away; they stay in the history."""
+
+    def edit(reader: Reader, record: Record, at: str) -> Record:
+        missing = set(indexes) - {value.index for value in record.values}
+        if missing:
+            raise InvalidInput("record", "index", f"there is no value with index {min(missing)}")
+        kept = tuple(value for value in record.values if value.index not in indexes)
+        return msgspec.structs.replace(record, values=kept)
+
+    return await _revise(registry, by, name, "edit", "remove value", _active(name, edit), expected_version)
+
+
+async def describe(
+    registry: Registry, by: Agent, name: str, about: About, *, expected_version: int | None = None
+) -> int:
+    """Say who, what, when and where; fields that are not given keep what they say."""
+    limits = registry.settings.limits
+
+    def edit(reader: Reader, record: Record, at: str) -> Record:
+        old = record.about or About()
+        given = {field: getattr(about, field) for field in about.__struct_fields__ if getattr(about, field) is not None}
+        return msgspec.structs.replace(record, about=checked_about(msgspec.structs.replace(old, **given), limits))
+
+    return await _revise(registry, by, name, "edit", "describe", _active(name, edit), expected_version)
+
+
+async def withdraw(
+    registry: Registry,
+    by: Agent,
+    name: str,
+    reason: str,
+    *,
+    replaced_by: str | None = None,
+    expected_version: int | None = None,
+) -> int:
+    """Put a tombstone in the identifier's place: who, when, why, and what stands for it now."""
+    limits = registry.settings.limits
+    one_line(reason, "reason", limits.text_characters)
+
+    def edit(reader: Reader, record: Record, at: str) -> Record:
+        if record.state in ("withdrawn", "merged"):
+            raise WrongState(name, record.state, "active or reserved")
+        instead = None if replaced_by is None else actionable(reader, replaced_by, "replaced_by", limits)
+        return msgspec.structs.replace(record, state="withdrawn", tombstone=Tombstone(reason, instead))
+
+    return await _revise(registry, by, name, "withdraw", "withdraw", edit, expected_version, reason)
+
+
+async def reinstate(registry: Registry, by: Agent, name: str, *, expected_version: int | None = None) -> int:
+    """Take the tombstone away again, as a new version: the withdrawal stays in the history."""
+
+    def edit(reader: Reader, record: Record, at: str) -> Record:
+        if record.state != "withdrawn":
+            raise WrongState(name, record.state, "withdrawn")
+        state = "reserved" if record.created is None else "active"
+        return msgspec.structs.replace(record, state=state, tombstone=None)
+
+    return await _revise(registry, by, name, "withdraw", "reinstate", edit, expected_version)
+
+
+_Edit = Callable[[Reader, Record, str], Record]
+
+
+async def _revise(
+    registry: Registry,
+    by: Agent,
+    name: str,
+    needed: Action,
+    act: str,
+    edit: _Edit,
+    expected_version: int | None,
+    note: str | None = None,
+) -> int:
+    """Authority first, then the edit, then the new version, in one transaction. Saying the same again is no change."""
+
+    def work(tx: Transaction) -> int:
+        at = registry.now()
+        found, record, prefix = existing(tx, name, expected_version)
+        require(tx, by, needed, prefix.key, at, record)
+        if record.observation is not None and needed == "edit":
+            raise Immutable(found.name, "an observation never changes; a new extraction is a new observation")
+        revised = edit(tx, record, at)
+        if revised == record:
+            return found.version
+        return change.revise(tx, found, revised, by, act, at, note, registry.settings.limits.record_bytes)
+
+    return await registry.store.write(work)
+
+
+def _active(name: str, edit: _Edit) -> _Edit:
+    def checked(reader: Reader, record: Record, at: str) -> Record:
+        if record.tombstone is not None:
+            raise Withdrawn(name, record.tombstone.reason, record.tombstone.replaced_by)
+        if record.state != "active":
+            raise WrongState(name, record.state, "active (bind it first)")
+        return edit(reader, record, at)
+
+    return checked
+
+
+def _with_values(record: Record, put: Sequence[Value], limits: Limits, at: str) -> Record:
+    """The record with these values in place; one that says what it said before keeps its timestamp."""
+    old = {value.index: value for value in record.values}
+    checked_values(put, limits)
+    for value in dated(put, at):
+        before = old.get(value.index)
+        if before is None or not same_statement(before, value):
+            old[value.index] = value
+    return msgspec.structs.replace(record, values=checked_values(list(old.values()), limits))

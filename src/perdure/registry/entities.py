@@ -1,0 +1,128 @@
+"""What a store keeps, as the registry sees it: plain values that know nothing of any database."""
+
+from fractions import Fraction
+from typing import Final, Literal
+
+import msgspec
+
+Scheme = Literal["handle", "ibi", "ppid"]
+Minter = Literal["pilin", "uuid", "sequential", "chosen", "ibi", "ppid"]
+HANDLE_MINTERS: Final[tuple[Minter, ...]] = ("pilin", "uuid", "sequential", "chosen")
+
+Action = Literal["mint", "edit", "withdraw", "transfer", "derive", "import", "admin"]
+ACTIONS: Final[tuple[Action, ...]] = ("mint", "edit", "withdraw", "transfer", "derive", "import", "admin")
+EVERYWHERE: Final = "*"
+
+
+class Identifier(msgspec.Struct, frozen=True):
+    """One name's row. Two names of one thing (an IBI pair) have a row each, and one `subject`: the key of the first."""
+
+    key: str
+    name: str
+    scheme: Scheme
+    state: str
+    target: str | None
+    version: int
+    record: bytes
+    subject: str
+    created: str | None
+
+
+class Revision(msgspec.Struct, frozen=True):
+    """One version of one record: when, by whom, by what act, and the whole of what was said from then on."""
+
+    version: int
+    at: str
+    agent: str
+    action: str
+    record: bytes
+    note: str | None = None
+
+
+class Change(msgspec.Struct, frozen=True):
+    """What is written for one name: its row, its new revisions, and where search and reverse look-up find it."""
+
+    identifier: Identifier
+    revisions: tuple[Revision, ...]
+    words: str
+    reverse: tuple[tuple[str, str], ...] = ()
+    reverse_before: tuple[tuple[str, str], ...] = ()
+
+
+class Subsystem(msgspec.Struct, frozen=True):
+    """Where an IBI subsystem is: two addresses, each of which belongs to no other timeline."""
+
+    host: str
+    port: int
+    ip: str
+    ip_port: int
+    granularity: Fraction
+    private: bool = False
+
+
+class Prefix(msgspec.Struct, frozen=True, kw_only=True):
+    """A namespace that this registry keeps. `key` compares it; `case_sensitive` is fixed for life."""
+
+    key: str
+    name: str
+    scheme: Scheme
+    minter: Minter
+    case_sensitive: bool = True
+    parent: str | None = None
+    policy: str = ""
+    pattern: str | None = None
+    opaque: str | None = None  # the key of the other prefix of an IBI subsystem
+    subsystem: Subsystem | None = None
+    created: str = ""
+
+
+class Agent(msgspec.Struct, frozen=True):
+    """A person or a program. `id` is a short name that is never used again; `identifier` resolves to who it is."""
+
+    id: str
+    name: str
+    identifier: str
+    created: str
+    kind: Literal["person", "program"] = "person"
+
+
+class Key(msgspec.Struct, frozen=True):
+    """A key of an agent: its digest only."""
+
+    id: str
+    agent: str
+    digest: bytes
+    created: str
+    expires: str | None = None
+    revoked: str | None = None
+    label: str = ""
+
+
+class Grant(msgspec.Struct, frozen=True):
+    """Who may do what under which prefix. `own`: only to identifiers that the agent answers for."""
+
+    agent: str
+    scope: str
+    action: Action
+    own: bool = False
+    until: str | None = None
+    given_by: str = ""
+    given_at: str = ""
+
+
+class Event(msgspec.Struct, frozen=True):
+    """An act upon the registry itself: its agents, grants, prefixes and timelines."""
+
+    at: str
+    agent: str
+    action: str
+    subject: str
+    detail: str = ""
+
+
+class Found(msgspec.Struct, frozen=True):
+    """A hit of a search."""
+
+    name: str
+    state: str
+    target: str | None

@@ -1,0 +1,115 @@
+"""Found a registry: everything that must be there before the first mint, in one transaction."""
+
+from fractions import Fraction
+from typing import NamedTuple
+from uuid import UUID, uuid4
+
+from perdure.errors import InvalidInput
+from perdure.minting.clock import Clock, iso_now
+from perdure.minting.timeline import pilin_suffix, pilin_ticks
+from perdure.names import handle
+from perdure.names.uuid5 import PPID_NAMESPACE
+from perdure.records.authority import DESCRIPTIONS, to_seconds
+from perdure.records.checks import one_line
+from perdure.records.record import Record
+from perdure.records.value import Text, Value
+from perdure.registry import change
+from perdure.registry.agents import checked_id, make_key
+from perdure.registry.entities import ACTIONS, EVERYWHERE, Agent, Event, Grant, Prefix
+from perdure.registry.naming import handle_key
+from perdure.registry.prefixes import person_prefixes
+from perdure.registry.protocol import Reader, Store, Transaction
+from perdure.registry.registry import Registry
+from perdure.registry.settings import Settings
+
+_REGISTRY, _NAMESPACE, _HOME = "registry", "ppid_namespace", "home"
+
+
+class Founded(NamedTuple):
+    """A new registry, its first agent, and that agent's key, which is shown once."""
+
+    registry: Registry
+    admin: Agent
+    key: str
+
+
+async def found(
+    store: Store,
+    clock: Clock,
+    settings: Settings,
+    *,
+    name: str,
+    home: str | None = None,
+    admin: str = "admin",
+    ppid_namespace: UUID = PPID_NAMESPACE,
+) -> Founded:
+    """A registry with its identity, its first agent, that agent's own identifier, and the types of the metadata."""
+    one_line(name, "name", 500)
+    checked_id(admin)
+    identity = uuid4().hex
+    home_name = home or f"local-{identity[:8]}"
+    handle.Handle(home_name, "x")
+    registry = Registry(identity, store, clock, settings, ppid_namespace, handle.fold(home_name))
+
+    def work(tx: Transaction) -> Founded:
+        if tx.fact(_REGISTRY) is not None:
+            raise InvalidInput("registry", "store", "there is a registry in this store already")
+        at = iso_now(clock)
+        for fact, value in ((_REGISTRY, identity), (_NAMESPACE, str(ppid_namespace)), (_HOME, registry.home)):
+            tx.put_fact(fact, value)
+        own = Prefix(key=registry.home, name=home_name, scheme="handle", minter="pilin", created=at)
+        types = Prefix(
+            key=handle.fold(settings.type_prefix),
+            name=settings.type_prefix,
+            scheme="handle",
+            minter="chosen",
+            case_sensitive=False,
+            policy="Types of the values in which authority metadata is written.",
+            created=at,
+        )
+        for prefix in (own, types, *person_prefixes(at)):
+            tx.put_prefix(prefix)
+        tick = pilin_ticks(clock.now_ns(), None)()
+        identifier = f"{home_name}/{pilin_suffix(tick.date)}"
+        agent = Agent(admin, name, f"hdl:{identifier}", at)
+        tx.put_timeline(own.key, tick.date, Fraction(60))
+        suffix = identifier.partition("/")[2]
+        record = _described(agent, name, at)
+        tx.insert([change.first(identifier, handle_key(own, suffix), "handle", record, agent, "mint", at)])
+        for kind, meaning in DESCRIPTIONS.items():
+            type_record = _described(agent, meaning, at)
+            type_name = f"{types.name}/{kind}"
+            tx.insert([change.first(type_name, handle_key(types, kind), "handle", type_record, agent, "mint", at)])
+        key, token = make_key(identity, admin, at, None, "first")
+        tx.put_agent(agent)
+        tx.put_key(key)
+        for action in ACTIONS:
+            tx.put_grant(Grant(admin, EVERYWHERE, action, given_by=admin, given_at=at))
+        tx.put_event(Event(at, admin, "found", identity, name))
+        return Founded(registry, agent, token)
+
+    return await store.write(work)
+
+
+async def reopen(store: Store, clock: Clock, settings: Settings, expected_id: str | None = None) -> Registry:
+    """The registry that a store holds; refused if it is another than the settings were made for."""
+
+    def work(reader: Reader) -> tuple[str | None, str | None, str | None]:
+        return reader.fact(_REGISTRY), reader.fact(_NAMESPACE), reader.fact(_HOME)
+
+    identity, namespace, home = await store.read(work)
+    if identity is None or namespace is None or home is None:
+        raise InvalidInput("registry", "store", "this database holds no registry; make one with: perdure init")
+    if expected_id is not None and identity != expected_id:
+        reason = (
+            f"the settings belong to registry {expected_id[:8]}, and the database to registry {identity[:8]}: "
+            "one of them was copied here from elsewhere, and nothing is changed until that is put right"
+        )
+        raise InvalidInput("registry", "id", reason)
+    return Registry(identity, store, clock, settings, UUID(namespace), home)
+
+
+def _described(agent: Agent, text: str, at: str) -> Record:
+    second = to_seconds(at)
+    value = Value(1, "DESC", Text(text), second)
+    return Record(state="active", creator=agent.identifier, created=second, values=(value,))

@@ -1,0 +1,186 @@
+"""Look: what an identifier says now, what it said before, and where it leads. Reading needs no grant."""
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from perdure.errors import InvalidInput, NoSuchName, Withdrawn, WrongState
+from perdure.records import record as records
+from perdure.records.authority import AuthorityMetadata, handle_values, metadata
+from perdure.records.record import About, Observation, Reconstruction, Record, Tombstone
+from perdure.records.target import location
+from perdure.records.value import Value
+from perdure.registry.authority import is_allowed
+from perdure.registry.entities import Agent, Found, Identifier, Revision
+from perdure.registry.existing import existing
+from perdure.registry.protocol import Reader
+from perdure.registry.registry import Registry
+
+MOST_FOUND: Final = 1000
+_MOST_WORDS: Final = 20
+_SHORTEST_BEGINNING: Final = 3
+
+
+class View(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """All that is said of an identifier, as it may be shown to whoever asked."""
+
+    name: str
+    scheme: str
+    state: str
+    version: int
+    authority: AuthorityMetadata
+    names: tuple[str, ...] = ()
+    target: str | None = None
+    values: tuple[Value, ...] = ()
+    about: About | None = None
+    tombstone: Tombstone | None = None
+    observation: Observation | None = None
+    reconstruction: Reconstruction | None = None
+    uuid_raw: str | None = None
+    handle_record: tuple[Value, ...] = ()
+
+
+class Resolution(NamedTuple):
+    """Where a name leads; `name` is its right spelling."""
+
+    name: str
+    target: str
+    version: int
+
+
+class Difference(NamedTuple):
+    """One thing that two versions say differently."""
+
+    part: str
+    before: Any
+    after: Any
+
+
+async def show(registry: Registry, text: str, *, version: int | None = None, by: Agent | None = None) -> View:
+    """The record with its authority metadata, now or at a version. Values that are not public need a grant to edit."""
+
+    def work(reader: Reader) -> View:
+        found, record, prefix = existing(reader, text)
+        revision = _revision(reader, found, version)
+        record = records.decode(revision.record)
+        full = by is not None and is_allowed(reader, by, "edit", prefix.key, registry.now(), record)
+        return _view(registry, reader, found, revision, record, full)
+
+    return await registry.store.read(work)
+
+
+async def history(registry: Registry, text: str) -> list[Revision]:
+    """Every version: when, by whom, and by what act."""
+
+    def work(reader: Reader) -> list[Revision]:
+        found, _, _ = existing(reader, text)
+        return reader.revisions(found.subject)
+
+    return await registry.store.read(work)
+
+
+async def diff(registry: Registry, text: str, one: int, other: int, *, by: Agent | None = None) -> list[Difference]:
+    """What changed from one version to another, part by part."""
+    before, after = await show(registry, text, version=one, by=by), await show(registry, text, version=other, by=by)
+    old, new = _parts(before), _parts(after)
+    return [
+        Difference(part, old.get(part), new.get(part))
+        for part in dict.fromkeys([*old, *new])
+        if old.get(part) != new.get(part)
+    ]
+
+
+async def search(registry: Registry, words: Sequence[str], *, limit: int = 100) -> list[Found]:
+    """Identifiers whose names, targets, values or descriptions hold all these words, the newest first."""
+    if not 1 <= len(words) <= _MOST_WORDS:
+        raise InvalidInput("search", "words", f"give one to {_MOST_WORDS} words")
+    for word in words:
+        if word.endswith("*") and len(word.rstrip("*")) < _SHORTEST_BEGINNING:
+            raise InvalidInput(
+                "search", "words", f"the beginning of a word needs {_SHORTEST_BEGINNING} characters before the *"
+            )
+        if not any(character.isalnum() for character in word):
+            raise InvalidInput("search", "words", f"{word!a} has no letter and no digit to search for")
+    return await registry.store.read(lambda reader: reader.search(words, _bounded(limit)))
+
+
+async def find_by_value(registry: Registry, data: str, *, type: str | None = "URL", limit: int = 100) -> list[Found]:
+    """Reverse look-up: the identifiers that lead to exactly this target, or say exactly this."""
+    return await registry.store.read(lambda reader: reader.reverse(data, type, _bounded(limit)))
+
+
+async def resolve(registry: Registry, text: str) -> Resolution:
+    """Where the name leads. Withdrawn, NoSuchName and WrongState say why it leads nowhere."""
+
+    def work(reader: Reader) -> Resolution:
+        found, record, _ = existing(reader, text)
+        if record.tombstone is not None:
+            raise Withdrawn(found.name, record.tombstone.reason, record.tombstone.replaced_by)
+        if record.state != "active":
+            raise WrongState(found.name, record.state, "active")
+        target = found.target or location(record)
+        if target is None:
+            raise NoSuchName(f"a target of {found.name}")
+        return Resolution(found.name, target, found.version)
+
+    return await registry.store.read(work)
+
+
+def _revision(reader: Reader, found: Identifier, version: int | None) -> Revision:
+    if version is None:
+        newest = reader.newest_revision(found.subject)
+        if newest is None:
+            raise NoSuchName(found.name)
+        return newest
+    for revision in reader.revisions(found.subject):
+        if revision.version == version:
+            return revision
+    raise InvalidInput("history", "version", f"{found.name} has versions 1 to {found.version}, not {version}")
+
+
+def _view(
+    registry: Registry, reader: Reader, found: Identifier, revision: Revision, record: Record, full: bool
+) -> View:
+    values = record.values if full else tuple(value for value in record.values if value.is_public)
+    shown = msgspec.structs.replace(record, values=values)
+    subject = found if found.subject == found.key else reader.find(found.subject) or found
+    return View(
+        name=found.name,
+        scheme=found.scheme,
+        state=record.state,
+        version=revision.version,
+        authority=metadata(record, revision.at),
+        names=(subject.name, record.alias) if record.alias else (subject.name,),
+        target=location(shown) if record.state == "active" else None,
+        values=values,
+        about=record.about,
+        tombstone=record.tombstone,
+        observation=record.observation,
+        reconstruction=record.reconstruction,
+        uuid_raw=reader.input_of(found.key) if found.scheme == "ppid" else None,
+        handle_record=handle_values(shown, registry.settings.type_prefix),
+    )
+
+
+def _parts(view: View) -> dict[str, Any]:
+    """A view taken apart into what a person would name."""
+    parts: dict[str, Any] = {
+        "state": view.state,
+        "creator": view.authority.creator,
+        "owners": list(view.authority.owners),
+    }
+    parts |= {"created": view.authority.created}
+    for value in view.values:
+        parts[f"value {value.index}"] = msgspec.to_builtins(value)
+    for name in ("about", "tombstone", "observation", "reconstruction"):
+        said = getattr(view, name)
+        if said is not None:
+            parts |= {f"{name}.{field}": text for field, text in msgspec.to_builtins(said).items()}
+    return parts
+
+
+def _bounded(limit: int) -> int:
+    if not 1 <= limit <= MOST_FOUND:
+        raise InvalidInput("search", "limit", f"the limit must be between 1 and {MOST_FOUND}")
+    return limit

@@ -1,0 +1,255 @@
+"""Mint: names under a Handle prefix or an IBI subsystem, that nobody will ever get again.
+
+The last date, the name, the record and its first revision are one transaction. It is acknowledged when that is
+durable *and* the date has come: a crash in between wastes a date and never repeats one.
+"""
+
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from fractions import Fraction
+from itertools import count as counting
+from itertools import islice
+from typing import Final, NamedTuple
+
+import msgspec
+
+from perdure.errors import ClockJumped, InvalidInput, NameTaken, OutOfRange
+from perdure.minting.clock import NANOSECONDS
+from perdure.minting.suffixes import DEFAULT_PATTERN, numbered_suffix, random_suffix
+from perdure.minting.timeline import Tick, check_wait, ibi_ticks, pilin_suffix, pilin_ticks
+from perdure.names import handle, ibi
+from perdure.records import record as records
+from perdure.records.record import Record
+from perdure.registry import change
+from perdure.registry.authority import require
+from perdure.registry.entities import Agent, Change, Prefix, Subsystem
+from perdure.registry.naming import handle_key, known_prefix
+from perdure.registry.protocol import Transaction
+from perdure.registry.registry import Registry
+from perdure.registry.statement import Statement, first_record, stated_values
+
+MOST: Final = 1_000_000  # names in one call
+_CHUNK: Final = 500  # names in one transaction
+# How far the mark outside the database runs ahead of what was issued: a minute, or a thousand numbers.
+_AHEAD: Final = Fraction(60)
+_AHEAD_NUMBERS: Final = Fraction(1000)
+_NOTHING: Final = Statement()
+
+
+class Minted(NamedTuple):
+    """A new identifier: its name, its other label if it has one, and the date that it was made from."""
+
+    name: str
+    alias: str | None = None
+    date: Fraction | None = None
+
+
+class _Issue(NamedTuple):
+    """What one transaction issued, and the instant before which it must not be told."""
+
+    minted: list[Minted]
+    due: Fraction | None
+
+
+async def mint(
+    registry: Registry,
+    by: Agent,
+    prefix: str,
+    count: int = 1,
+    *,
+    said: Statement = _NOTHING,
+    suffixes: Sequence[str] = (),
+) -> list[Minted]:
+    """New names under a prefix, each once and for ever; `suffixes` where the prefix lets people choose."""
+    return [
+        one
+        async for chunk in mint_in_chunks(registry, by, prefix, count, said=said, suffixes=suffixes)
+        for one in chunk
+    ]
+
+
+async def mint_in_chunks(
+    registry: Registry,
+    by: Agent,
+    prefix: str,
+    count: int = 1,
+    *,
+    said: Statement = _NOTHING,
+    suffixes: Sequence[str] = (),
+) -> AsyncIterator[list[Minted]]:
+    """The same, as the names become available: each chunk is durable, and its dates have come."""
+    if suffixes:
+        count = len(suffixes)
+    if not 1 <= count <= MOST:
+        raise OutOfRange("mint", "count", f"the count must be between 1 and {MOST}, not {count}")
+    limits = registry.settings.limits
+    values = stated_values(said, limits, registry.now())
+    done = 0
+    while done < count:
+        wanted = min(_CHUNK, count - done)
+        chosen = suffixes[done : done + wanted]
+
+        def work(tx: Transaction, wanted: int = wanted, chosen: Sequence[str] = chosen) -> _Issue:
+            at = registry.now()
+            namespace = known_prefix(tx, prefix)
+            require(tx, by, "mint", namespace.key, at)
+            record = first_record(tx, by, said, values, limits, at)
+            if len(records.encode(record)) > limits.record_bytes:
+                raise OutOfRange("record", "record", f"the record is longer than {limits.record_bytes} bytes")
+            return _issue(registry, tx, namespace, record, by, at, wanted, chosen)
+
+        issued = await registry.store.write(work)
+        if issued.due is not None:
+            await registry.clock.wait_until(issued.due)
+        done += len(issued.minted)
+        yield issued.minted
+
+
+def _issue(
+    registry: Registry,
+    tx: Transaction,
+    prefix: Prefix,
+    record: Record,
+    by: Agent,
+    at: str,
+    wanted: int,
+    chosen: Sequence[str],
+) -> _Issue:
+    if chosen and prefix.minter != "chosen":
+        reason = f"the names under {prefix.name} are made by its minter ({prefix.minter}), not chosen"
+        raise InvalidInput("mint", "suffix", reason)
+    match prefix.minter:
+        case "pilin":
+            return _issue_pilin(registry, tx, prefix, record, by, at, wanted)
+        case "ibi" if prefix.subsystem is not None:
+            return _issue_pairs(registry, tx, prefix, prefix.subsystem, record, by, at, wanted)
+        case "uuid":
+            return _issue_suffixes(tx, prefix, record, by, at, [random_suffix() for _ in range(wanted)])
+        case "sequential":
+            return _issue_numbers(tx, prefix, record, by, at, wanted)
+        case "chosen":
+            if not chosen:
+                raise InvalidInput("mint", "suffix", f"under {prefix.name} names are chosen: say which (--suffix)")
+            return _issue_suffixes(tx, prefix, record, by, at, chosen)
+    raise InvalidInput(
+        "mint", "prefix", f"{prefix.name} identifiers are made from their inputs: see perdure mint --help"
+    )
+
+
+def _issue_suffixes(
+    tx: Transaction, prefix: Prefix, record: Record, by: Agent, at: str, suffixes: Sequence[str]
+) -> _Issue:
+    encoded = records.encode(record)
+    changes = []
+    for suffix in suffixes:
+        name = str(handle.Handle(prefix.name, suffix))
+        changes.append(change.first(name, handle_key(prefix, suffix), "handle", record, by, "mint", at, None, encoded))
+    keys = [one.identifier.key for one in changes]
+    if len(set(keys)) < len(keys):
+        raise NameTaken(next(one.identifier.name for one in changes if keys.count(one.identifier.key) > 1))
+    tx.insert(changes)
+    return _Issue([Minted(one.identifier.name) for one in changes], None)
+
+
+def _issue_numbers(tx: Transaction, prefix: Prefix, record: Record, by: Agent, at: str, wanted: int) -> _Issue:
+    last = int(tx.timeline(prefix.key) or 0)
+    pattern = prefix.pattern or DEFAULT_PATTERN
+    numbers = iter(counting(last + 1))
+    fresh: dict[str, int] = {}
+    while len(fresh) < wanted:
+        candidates = {numbered_suffix(pattern, number): number for number in islice(numbers, wanted - len(fresh))}
+        keys = {handle_key(prefix, suffix): suffix for suffix in candidates}
+        taken = tx.find_many(list(keys))  # imported, or chosen before the prefix counted
+        fresh |= {suffix: candidates[suffix] for key, suffix in keys.items() if key not in taken}
+    tx.put_timeline(prefix.key, Fraction(max(fresh.values())), _AHEAD_NUMBERS)
+    return _issue_suffixes(tx, prefix, record, by, at, list(fresh))
+
+
+def _issue_pilin(
+    registry: Registry, tx: Transaction, prefix: Prefix, record: Record, by: Agent, at: str, wanted: int
+) -> _Issue:
+    now_ns = registry.clock.now_ns()
+    last = tx.timeline(prefix.key)
+    _check_gap(registry, prefix, last, now_ns)
+    tick = pilin_ticks(now_ns, last)
+    encoded = records.encode(record)
+
+    def named(date: Fraction) -> list[Change]:
+        suffix = pilin_suffix(date)
+        name = f"{prefix.name}/{suffix}"
+        return [change.first(name, handle_key(prefix, suffix), "handle", record, by, "mint", at, None, encoded)]
+
+    return _issue_dated(tx, prefix, tick, named, wanted, now_ns, registry.settings.wait)
+
+
+def _issue_pairs(
+    registry: Registry,
+    tx: Transaction,
+    prefix: Prefix,
+    place: Subsystem,
+    record: Record,
+    by: Agent,
+    at: str,
+    wanted: int,
+) -> _Issue:
+    """Both labels of each date: the repository name is the subject, the IBIp its alias."""
+    now_ns = registry.clock.now_ns()
+    last = tx.timeline(prefix.key)
+    _check_gap(registry, prefix, last, now_ns)
+    tick = ibi_ticks(now_ns, last, place.granularity)
+
+    def named(date: Fraction) -> list[Change]:
+        readable = ibi.repository_name(place.host, place.port, date)
+        opaque = ibi.opaque_name(place.ip, place.ip_port, date)
+        said = msgspec.structs.replace(record, alias=str(opaque))
+        one = change.first(str(readable), readable.key, "ibi", said, by, "mint", at)
+        return [one, change.alias(one, str(opaque), opaque.key, said)]
+
+    # One date of a coarse grid may be due a whole step ahead; more than the bounded wait are left for the next turn.
+    wait = registry.settings.wait
+    at_once = max(1, min(wanted, int(wait / 2 / place.granularity)))
+    return _issue_dated(tx, prefix, tick, named, at_once, now_ns, wait + place.granularity)
+
+
+def _issue_dated(
+    tx: Transaction,
+    prefix: Prefix,
+    tick: Callable[[], Tick],
+    named: Callable[[Fraction], list[Change]],
+    wanted: int,
+    now_ns: int,
+    longest: Fraction,
+) -> _Issue:
+    """Names from dates, one each; a date whose name exists (imported, or from before a reset) is passed over."""
+    issued: list[Change] = []
+    minted: list[Minted] = []
+    newest: Tick | None = None
+    for several in _untaken(tx, tick, named, wanted):
+        newest, changes = several
+        check_wait(prefix.name, newest, now_ns, longest)
+        issued.extend(changes)
+        alias = changes[1].identifier.name if len(changes) > 1 else None
+        minted.append(Minted(changes[0].identifier.name, alias, newest.date))
+    if newest is None:
+        raise NameTaken(prefix.name)
+    tx.put_timeline(prefix.key, newest.date, _AHEAD)
+    tx.insert(issued)
+    return _Issue(minted, newest.due)
+
+
+def _untaken(
+    tx: Transaction, tick: Callable[[], Tick], named: Callable[[Fraction], list[Change]], wanted: int
+) -> Iterator[tuple[Tick, list[Change]]]:
+    while wanted > 0:
+        several = [(one := tick(), named(one.date)) for _ in range(wanted)]
+        taken = tx.find_many([row.identifier.key for _, changes in several for row in changes])
+        for one, changes in several:
+            if not any(row.identifier.key in taken for row in changes):
+                wanted -= 1
+                yield one, changes
+
+
+def _check_gap(registry: Registry, prefix: Prefix, last: Fraction | None, now_ns: int) -> None:
+    """Refuse a clock that is implausibly far ahead: its date would block the timeline until real time catches up."""
+    now = Fraction(now_ns, NANOSECONDS)
+    if last is not None and now - last > registry.settings.gap:
+        raise ClockJumped(prefix.name, last, now, now - last)

@@ -1,0 +1,86 @@
+"""From what a person wrote to the key that a store looks up: one way in, for every door.
+
+Handles are compared without ASCII case in their prefix, and in their suffix where the prefix says so; IBI labels by
+case folding only; PPIDs in their canonical form.
+"""
+
+from typing import Final, NamedTuple
+
+from perdure.errors import InvalidName, NoSuchPrefix, OutOfRange
+from perdure.names import handle, ibi, pilin, ppid, recognise
+from perdure.registry.entities import Prefix, Scheme
+from perdure.registry.protocol import Reader
+
+_LONGEST: Final = 2048  # bytes; what other Handle software can bear, and what fits an index of every engine
+
+
+class Located(NamedTuple):
+    """A well-formed name under a prefix of this registry, whether it exists or not."""
+
+    key: str
+    name: str
+    scheme: Scheme
+    prefix: Prefix
+
+
+def locate(reader: Reader, text: str) -> Located:
+    """The key of a name, from any form in which people write it."""
+    if ppid.validate_ppid_syntax(text):
+        name = ppid.canonical(text)
+        return Located(name, name, "ppid", known_prefix(reader, name[:4]))
+    try:
+        parsed = handle.parse(text)
+    except InvalidName:
+        recognised = recognise(text)  # an address of a resolver, an `ibi:` in front, a citation
+        if not recognised.valid or recognised.canonical in (None, text):
+            raise
+        return locate(reader, recognised.canonical or text)
+    name = str(parsed)
+    if len(name.encode()) > _LONGEST:
+        raise OutOfRange("handle", "name", f"the name is longer than {_LONGEST} bytes")
+    prefix = reader.prefix(handle.fold(parsed.prefix))
+    if prefix is not None and prefix.scheme == "handle":
+        return Located(handle_key(prefix, parsed.suffix), f"{prefix.name}/{parsed.suffix}", "handle", prefix)
+    return _locate_label(reader, name, parsed.prefix)
+
+
+def handle_key(prefix: Prefix, suffix: str) -> str:
+    """What a handle under this prefix is looked up by."""
+    return f"{prefix.key}/{suffix if prefix.case_sensitive else handle.fold(suffix)}"
+
+
+def forgiven(located: Located) -> Located | None:
+    """The name that a PILIN suffix was probably meant to be, where it is typed as people type it."""
+    if located.prefix.minter != "pilin":
+        return None
+    suffix = located.name.partition("/")[2]
+    try:
+        right = pilin.canonical(suffix)
+    except InvalidName:
+        return None
+    name = f"{located.prefix.name}/{right}"
+    return None if right == suffix else located._replace(key=handle_key(located.prefix, right), name=name)
+
+
+def known_prefix(reader: Reader, text: str) -> Prefix:
+    """The prefix that goes by this name, as handles write it, or as IBI labels do."""
+    prefix = reader.prefix(handle.fold(text.rstrip("/")))
+    if prefix is None:
+        raise NoSuchPrefix(text)
+    return prefix
+
+
+def _locate_label(reader: Reader, text: str, prefix_text: str) -> Located:
+    """An IBI label belongs to the subsystem of its host and port, or address and port, however it writes those."""
+    try:
+        label = ibi.parse(text)
+    except InvalidName:
+        raise NoSuchPrefix(prefix_text) from None
+    if isinstance(label, ibi.RepositoryName):
+        key = ibi.repository_prefix(label.host, label.port)
+    else:
+        key = handle.fold(ibi.opaque_prefix(label.ip, label.port))
+    prefix = reader.prefix(key)
+    if prefix is None or prefix.scheme != "ibi":
+        raise NoSuchPrefix(key)
+    return Located(label.key, text, "ibi", prefix)

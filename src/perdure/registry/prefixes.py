@@ -1,0 +1,257 @@
+"""Prefixes: the namespaces that a registry keeps, how names under them are made, and what is promised about them."""
+
+import ipaddress
+from fractions import Fraction
+from typing import Final
+
+import msgspec
+
+from perdure.errors import InvalidInput, InvalidName, NameTaken, shown
+from perdure.minting.clock import seconds
+from perdure.minting.suffixes import checked_pattern
+from perdure.names import handle, ibi, ppid
+from perdure.names.instant import Exact
+from perdure.registry.authority import require
+from perdure.registry.entities import (
+    ACTIONS,
+    EVERYWHERE,
+    HANDLE_MINTERS,
+    Agent,
+    Event,
+    Grant,
+    Minter,
+    Prefix,
+    Subsystem,
+)
+from perdure.registry.naming import known_prefix
+from perdure.registry.protocol import Reader, Transaction
+from perdure.registry.registry import Registry
+
+_LONGEST_POLICY: Final = 100_000
+_ANY_SUFFIX: Final = "x"
+
+
+async def add_prefix(
+    registry: Registry,
+    by: Agent,
+    name: str,
+    *,
+    minter: Minter = "pilin",
+    case_sensitive: bool = True,
+    policy: str = "",
+    pattern: str | None = None,
+) -> Prefix:
+    """Keep a Handle prefix. The case policy is fixed for life; the other settings are not."""
+    prefix = _handle_prefix(name, minter, case_sensitive, policy, pattern, registry.now(), parent=None)
+
+    def work(tx: Transaction) -> Prefix:
+        require(tx, by, "admin", EVERYWHERE, registry.now())
+        parent = next((one for one in prefix_parents(tx, name)), None)
+        kept = msgspec.structs.replace(prefix, parent=parent)
+        _put_new(tx, kept, by)
+        return kept
+
+    return await registry.store.write(work)
+
+
+async def derive_prefix(
+    registry: Registry,
+    by: Agent,
+    name: str,
+    *,
+    minter: Minter = "pilin",
+    case_sensitive: bool = True,
+    policy: str = "",
+    pattern: str | None = None,
+) -> Prefix:
+    """Keep `12345.1`, with authority over `12345`; whoever derives it administers it."""
+    parents = handle.parents(name)
+    if not parents:
+        raise InvalidInput(
+            "prefix", "prefix", f"{shown(name)} is derived from nothing: a derived prefix looks like 12345.1"
+        )
+
+    def work(tx: Transaction) -> Prefix:
+        at = registry.now()
+        parent = known_prefix(tx, parents[0])
+        require(tx, by, "derive", parent.key, at)
+        kept = _handle_prefix(name, minter, case_sensitive, policy, pattern, at, parent.key)
+        _put_new(tx, kept, by)
+        for action in ACTIONS:
+            tx.put_grant(Grant(by.id, kept.key, action, given_by=by.id, given_at=at))
+        return kept
+
+    return await registry.store.write(work)
+
+
+async def add_subsystem(
+    registry: Registry,
+    by: Agent,
+    host: str,
+    ip: str,
+    *,
+    port: int = 80,
+    ip_port: int = 800,
+    granularity: Exact = 1,
+    private: bool = False,
+    policy: str = "",
+) -> Prefix:
+    """Keep an IBI subsystem: where it is, and how fine its dates are. Both its addresses belong to it alone."""
+    ibi.next_date(0, None, granularity)  # refuses what is no granularity
+    name, opaque = ibi.repository_prefix(host, port), ibi.opaque_prefix(ip, ip_port)
+    if not private and not ipaddress.ip_address(ip).is_global:
+        reason = (
+            f"{ip} is an address that exists in many places at once; if labels from it are meant, say so (--private)"
+        )
+        raise InvalidInput("ibi", "ip", reason)
+    place = Subsystem(handle.fold(host).removesuffix("."), port, ip, ip_port, Fraction(granularity), private)
+    prefix = Prefix(
+        key=name,
+        name=name,
+        scheme="ibi",
+        minter="ibi",
+        case_sensitive=False,
+        policy=_checked_policy(policy),
+        opaque=handle.fold(opaque),
+        subsystem=place,
+        created=registry.now(),
+    )
+
+    def work(tx: Transaction) -> Prefix:
+        require(tx, by, "admin", EVERYWHERE, registry.now())
+        _put_new(tx, prefix, by)
+        return prefix
+
+    return await registry.store.write(work)
+
+
+async def change_prefix(
+    registry: Registry,
+    by: Agent,
+    name: str,
+    *,
+    policy: str | None = None,
+    granularity: Exact | None = None,
+    minter: Minter | None = None,
+    pattern: str | None = None,
+) -> Prefix:
+    """Change what may be changed: the policy text, the granularity of a subsystem, the minter of a Handle prefix."""
+    if granularity is not None:
+        ibi.next_date(0, None, granularity)
+
+    def work(tx: Transaction) -> Prefix:
+        at = registry.now()
+        prefix = known_prefix(tx, name)
+        require(tx, by, "admin", prefix.key, at)
+        if policy is not None:
+            prefix = msgspec.structs.replace(prefix, policy=_checked_policy(policy))
+        if granularity is not None:
+            if prefix.subsystem is None:
+                raise InvalidInput("prefix", "granularity", f"{prefix.name} is no IBI subsystem and has no granularity")
+            place = msgspec.structs.replace(prefix.subsystem, granularity=Fraction(granularity))
+            prefix = msgspec.structs.replace(prefix, subsystem=place)
+        if minter is not None or pattern is not None:
+            wanted = minter or prefix.minter
+            prefix = msgspec.structs.replace(prefix, minter=wanted, pattern=_minting(prefix, wanted, pattern))
+        tx.put_prefix(prefix)
+        tx.put_event(Event(at, by.id, "prefix change", prefix.name, _said(prefix)))
+        return prefix
+
+    return await registry.store.write(work)
+
+
+async def reset_timeline(registry: Registry, by: Agent, name: str, reason: str, *, number: int | None = None) -> None:
+    """Let a timeline go on from now, after a wrong clock drove it into the future; names stay unique all the same."""
+
+    def work(tx: Transaction) -> None:
+        at = registry.now()
+        prefix = known_prefix(tx, name)
+        require(tx, by, "admin", prefix.key, at)
+        last = tx.timeline(prefix.key)
+        if prefix.minter == "sequential":
+            if number is None or number < 0:
+                raise InvalidInput("prefix", "number", "say after which number to go on, as in --number 5000")
+            value = Fraction(number)
+        else:
+            value = seconds(registry.clock)
+        tx.put_timeline(prefix.key, value, Fraction(60))
+        tx.put_event(Event(at, by.id, "timeline reset", prefix.name, f"from {last} to {value}: {reason}"))
+
+    await registry.store.write(work)
+
+
+def prefix_parents(reader: Reader, name: str) -> list[str]:
+    """The prefixes kept here that this one is derived from, the nearest first."""
+    return [parent.key for key in handle.parents(handle.fold(name)) if (parent := reader.prefix(key)) is not None]
+
+
+def person_prefixes(at: str) -> list[Prefix]:
+    """The two namespaces of person identifiers, which every registry keeps."""
+    return [
+        Prefix(key=handle.fold(kind), name=kind, scheme="ppid", minter="ppid", case_sensitive=False, created=at)
+        for kind in ppid.TYPES
+    ]
+
+
+def _handle_prefix(
+    name: str, minter: Minter, case_sensitive: bool, policy: str, pattern: str | None, at: str, parent: str | None
+) -> Prefix:
+    handle.Handle(name, _ANY_SUFFIX)  # refuses what is no prefix
+    if name != name.strip() or ".." in name or name.startswith(".") or name.endswith("."):
+        raise InvalidName(
+            "handle", "prefix", None, f"{shown(name)} has a space at its end, or an empty part between dots"
+        )
+    prefix = Prefix(
+        key=handle.fold(name),
+        name=name,
+        scheme="handle",
+        minter=minter,
+        case_sensitive=case_sensitive,
+        parent=parent,
+        policy=_checked_policy(policy),
+        created=at,
+    )
+    return msgspec.structs.replace(prefix, pattern=_minting(prefix, minter, pattern))
+
+
+def _minting(prefix: Prefix, minter: Minter, pattern: str | None) -> str | None:
+    if prefix.scheme != "handle" or minter not in HANDLE_MINTERS:
+        raise InvalidInput("prefix", "minter", f"the minter of {prefix.name} cannot be {shown(minter)}")
+    if pattern is None:
+        return prefix.pattern if minter == "sequential" else None
+    if minter != "sequential":
+        raise InvalidInput("prefix", "pattern", "a pattern is for numbered names (--minter sequential)")
+    handle.Handle(prefix.name, checked_pattern(pattern))
+    return pattern
+
+
+def _checked_policy(policy: str) -> str:
+    if len(policy) > _LONGEST_POLICY:
+        raise InvalidInput("prefix", "policy", f"the policy is longer than {_LONGEST_POLICY} characters")
+    if any(character < " " and character not in "\n\t" for character in policy.replace("\r\n", "\n")):
+        raise InvalidInput("prefix", "policy", "the policy holds control characters")
+    return policy
+
+
+def _put_new(tx: Transaction, prefix: Prefix, by: Agent) -> None:
+    """A prefix that is not kept yet, and under which no name could be read in two ways."""
+    for key in (prefix.key, prefix.opaque):
+        if key is not None and tx.prefix(key) is not None:
+            raise NameTaken(key)
+    for other in tx.prefixes():
+        if other.scheme != prefix.scheme and _first_parts(other) & _first_parts(prefix):
+            reason = f"{prefix.name} and {other.name} begin alike: names under them could not be told apart"
+            raise InvalidInput("prefix", "prefix", reason)
+    tx.put_prefix(prefix)
+    tx.put_event(Event(prefix.created, by.id, "prefix add", prefix.name, _said(prefix)))
+
+
+def _first_parts(prefix: Prefix) -> set[str]:
+    return {key.partition("/")[0] for key in (prefix.key, prefix.opaque) if key is not None}
+
+
+def _said(prefix: Prefix) -> str:
+    parts = [f"minter {prefix.minter}", "case-sensitive" if prefix.case_sensitive else "not case-sensitive"]
+    if prefix.subsystem is not None:
+        parts.append(f"granularity {prefix.subsystem.granularity}")
+    return ", ".join(parts)

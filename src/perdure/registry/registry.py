@@ -1,0 +1,22 @@
+"""A registry that is open: a store, a clock and the settings. The use cases are the functions beside this file."""
+
+from typing import NamedTuple
+from uuid import UUID
+
+from perdure.minting.clock import Clock, iso_now
+from perdure.registry.protocol import Store
+from perdure.registry.settings import Settings
+
+
+class Registry(NamedTuple):
+    """`id` is the registry's own identity, which its keys, its backups and its settings carry too."""
+
+    id: str
+    store: Store
+    clock: Clock
+    settings: Settings
+    ppid_namespace: UUID
+    home: str  # the prefix under which agents get their own identifiers
+
+    def now(self) -> str:
+        return iso_now(self.clock)

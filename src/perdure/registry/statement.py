@@ -1,0 +1,63 @@
+"""What somebody says of an identifier, before it is checked, and the record that comes of it."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from perdure.errors import InvalidInput
+from perdure.records.authority import to_seconds
+from perdure.records.checks import Limits, check_target, checked_about, checked_values
+from perdure.records.record import About, Record
+from perdure.records.value import Text, Value
+from perdure.registry.entities import Agent
+from perdure.registry.parties import actionable, distinct_owners
+from perdure.registry.protocol import Reader
+
+TARGET_INDEX = 1
+
+
+class Statement(msgspec.Struct, frozen=True):
+    """A target, values, a description, and who answers for it. Nothing at all: the name is reserved for later."""
+
+    target: str | None = None
+    values: tuple[Value, ...] = ()
+    about: About | None = None
+    creator: str | None = None
+    owners: tuple[str, ...] = ()
+
+    @property
+    def binds(self) -> bool:
+        """Whether the name is associated with a thing by this."""
+        return self.target is not None or bool(self.values)
+
+
+def stated_values(said: Statement, limits: Limits, at: str) -> tuple[Value, ...]:
+    """The values, the target among them as a URL, checked and dated."""
+    values = list(said.values)
+    if said.target is not None:
+        check_target(said.target, limits)
+        if any(value.index == TARGET_INDEX for value in values):
+            raise InvalidInput("record", "index", f"index {TARGET_INDEX} is the target's, and a value has it too")
+        values.insert(0, Value(TARGET_INDEX, "URL", Text(said.target)))
+    return checked_values(dated(values, at), limits)
+
+
+def dated(values: Sequence[Value], at: str) -> list[Value]:
+    """Values with a timestamp each: their own, or now."""
+    second = to_seconds(at)
+    return [value if value.timestamp else msgspec.structs.replace(value, timestamp=second) for value in values]
+
+
+def first_record(
+    reader: Reader, by: Agent, said: Statement, values: tuple[Value, ...], limits: Limits, at: str
+) -> Record:
+    """The record of a new identifier. Its creation date is the first association with a thing, so it may have none."""
+    creator = by.identifier if said.creator is None else actionable(reader, said.creator, "creator", limits)
+    return Record(
+        state="active" if said.binds else "reserved",
+        creator=creator,
+        owners=distinct_owners(reader, said.owners, creator, limits) if said.owners else (),
+        created=to_seconds(at) if said.binds else None,
+        values=values,
+        about=checked_about(said.about, limits),
+    )

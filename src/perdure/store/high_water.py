@@ -1,0 +1,78 @@
+"""The high-water mark: the furthest date that any timeline may have issued, kept outside the database.
+
+A database restored from an old backup has forgotten what was issued since. The mark has not: it lies in a file
+beside it, always a little ahead of the last date, so that it is rewritten once in a while and not at every mint.
+"""
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from pathlib import Path
+
+from perdure.errors import StoreUnavailable
+
+
+class HighWater:
+    """The marks in one file, shared by all processes that mint."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._marks = _read(file)
+
+    def reach(self, timeline: str, last: Fraction, ahead: Fraction) -> None:
+        """Make sure that the mark covers `last`; when it must move, it moves `ahead` of that."""
+        mark = self._marks.get(timeline)
+        if mark is not None and last <= mark:
+            return
+        try:
+            with self._locked():
+                self._marks = _read(self._file)  # another process may have moved it further
+                if last > self._marks.get(timeline, last - 1):
+                    self._marks[timeline] = last + ahead
+                    _write(self._file, self._marks)
+        except OSError as problem:
+            raise StoreUnavailable(
+                f"the high-water mark {self._file.name} cannot be written ({problem.strerror}): nothing was issued",
+                True,
+            ) from problem
+
+    def marks(self) -> dict[str, Fraction]:
+        return dict(self._marks)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        lock = os.open(self._file.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(lock)
+
+
+def _read(file: Path) -> dict[str, Fraction]:
+    try:
+        return {timeline: Fraction(mark) for timeline, mark in json.loads(file.read_bytes()).items()}
+    except FileNotFoundError:
+        return {}
+    except (ValueError, AttributeError) as problem:
+        raise StoreUnavailable(
+            f"the high-water mark {file.name} cannot be read ({problem}); restore it or remove it"
+        ) from None
+
+
+def _write(file: Path, marks: dict[str, Fraction]) -> None:
+    """Replace the file whole: after a crash there is the old one or the new one."""
+    fresh = file.with_suffix(".new")
+    with fresh.open("w") as stream:
+        json.dump({timeline: str(mark) for timeline, mark in marks.items()}, stream, indent=1, sort_keys=True)
+        stream.flush()
+        os.fsync(stream.fileno())
+    fresh.replace(file)
+    folder = os.open(file.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

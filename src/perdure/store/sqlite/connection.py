@@ -1,0 +1,78 @@
+"""One connection to the database file, set up for safety first, and SQLite's errors said in the registry's words."""
+
+import random
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import apsw
+
+from perdure.errors import StoreDamaged, StoreUnavailable
+
+_CACHE_KIBIBYTES: Final = 65_536
+_WAL_BYTES: Final = 64 << 20  # what a write-ahead log is cut back to once it is checkpointed
+_PAUSE: Final = (0.0002, 0.002)  # seconds between two tries for a lock, drawn anew each time so that nobody starves
+
+# What went wrong, what to do about it, and whether the same call may succeed later. Nothing was written in any of them.
+_TROUBLES: Final[tuple[tuple[type[apsw.Error], str, bool], ...]] = (
+    (apsw.BusyError, "the database is locked by another program; try again when that has finished", True),
+    (apsw.LockedError, "the database is locked by another program; try again when that has finished", True),
+    (apsw.FullError, "the disk is full, or a quota is: nothing was written. Make room and try again", True),
+    (apsw.ReadOnlyError, "the database, or its folder, cannot be written: check the permissions", False),
+    (apsw.PermissionsError, "the database, or its folder, may not be used: check the permissions", False),
+    (apsw.CantOpenError, "the database cannot be opened: check that the folder exists and can be written", False),
+    (apsw.IOError, "the disk reports an error: nothing was written. Look at the disk before you try again", False),
+)
+_DAMAGE: Final = "the database is damaged: run perdure verify, and restore a backup (perdure restore)"
+
+
+def connect(path: Path, *, create: bool = False, patience: float = 30.0) -> apsw.Connection:
+    """Open the file. `patience` is how many seconds a lock of another process is waited for."""
+    flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
+    connection = apsw.Connection(str(path), flags=flags)
+    connection.set_busy_handler(_Patience(patience))
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")  # acknowledged means fsynced
+    connection.execute("PRAGMA fullfsync = ON")
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute(f"PRAGMA cache_size = -{_CACHE_KIBIBYTES}")
+    connection.execute(f"PRAGMA journal_size_limit = {_WAL_BYTES}")
+    connection.execute("PRAGMA temp_store = MEMORY")
+    return connection
+
+
+class _Patience:
+    """Called by SQLite while a lock is held elsewhere: says whether to try once more."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._until = 0.0
+
+    def __call__(self, tries: int) -> bool:
+        if tries == 0:
+            self._until = time.monotonic() + self._seconds
+        if time.monotonic() > self._until:
+            return False
+        time.sleep(random.uniform(*_PAUSE))  # noqa: S311  (nothing secret about it)
+        return True
+
+
+@contextmanager
+def in_our_words() -> Iterator[None]:
+    """SQLite's errors never leave this room."""
+    try:
+        yield
+    except apsw.Error as problem:
+        raise translated(problem) from problem
+
+
+def translated(problem: apsw.Error) -> StoreUnavailable:
+    if isinstance(problem, apsw.CorruptError | apsw.NotADBError):
+        return StoreDamaged(_DAMAGE)
+    for kind, reason, safe_to_retry in _TROUBLES:
+        if isinstance(problem, kind):
+            return StoreUnavailable(reason, safe_to_retry)
+    return StoreUnavailable(f"the database refused: {problem}")

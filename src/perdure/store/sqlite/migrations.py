@@ -1,0 +1,168 @@
+"""The schema, as a series of steps that only go forward; `user_version` says how many have been made."""
+
+from typing import Final
+
+import apsw
+
+from perdure.errors import StoreUnavailable
+
+# Texts compare by their bytes, as keys must. A row's integer stays inside this file: everything else speaks of keys.
+_FIRST: Final = """
+CREATE TABLE facts (
+    name  TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE identifiers (
+    id      INTEGER PRIMARY KEY,
+    key     TEXT NOT NULL UNIQUE,
+    target  TEXT,
+    state   TEXT NOT NULL CHECK (state IN ('reserved', 'active', 'withdrawn', 'merged')),
+    version INTEGER NOT NULL CHECK (version >= 1),
+    name    TEXT NOT NULL,
+    scheme  TEXT NOT NULL CHECK (scheme IN ('handle', 'ibi', 'ppid')),
+    created TEXT,
+    subject TEXT,  -- NULL: the row is its own subject
+    record  BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE revisions (
+    identifier INTEGER NOT NULL REFERENCES identifiers (id),
+    version    INTEGER NOT NULL CHECK (version >= 1),
+    at         TEXT NOT NULL,
+    agent      TEXT NOT NULL,
+    action     TEXT NOT NULL,
+    note       TEXT,
+    record     BLOB NOT NULL,
+    PRIMARY KEY (identifier, version)
+) STRICT, WITHOUT ROWID;
+
+CREATE TRIGGER revisions_stay BEFORE UPDATE ON revisions BEGIN
+    SELECT RAISE (ABORT, 'revisions are never changed');
+END;
+
+CREATE TRIGGER revisions_are_kept BEFORE DELETE ON revisions BEGIN
+    SELECT RAISE (ABORT, 'revisions are never deleted');
+END;
+
+CREATE TRIGGER identifiers_are_kept BEFORE DELETE ON identifiers BEGIN
+    SELECT RAISE (ABORT, 'identifiers are never deleted');
+END;
+
+CREATE TABLE reverse (
+    data       TEXT NOT NULL,
+    type       TEXT NOT NULL,
+    identifier INTEGER NOT NULL REFERENCES identifiers (id),
+    PRIMARY KEY (data, type, identifier)
+) STRICT, WITHOUT ROWID;
+
+CREATE VIRTUAL TABLE words USING fts5 (
+    text, content = '', contentless_delete = 1, tokenize = "unicode61 remove_diacritics 2"
+);
+
+CREATE TABLE prefixes (
+    key            TEXT PRIMARY KEY,
+    opaque         TEXT UNIQUE,
+    name           TEXT NOT NULL,
+    scheme         TEXT NOT NULL,
+    minter         TEXT NOT NULL,
+    case_sensitive INTEGER NOT NULL,
+    parent         TEXT,
+    policy         TEXT NOT NULL,
+    pattern        TEXT,
+    subsystem      TEXT,
+    created        TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TRIGGER prefix_identity_stays BEFORE UPDATE OF case_sensitive, scheme, opaque ON prefixes
+WHEN NEW.case_sensitive IS NOT OLD.case_sensitive OR NEW.scheme IS NOT OLD.scheme OR NEW.opaque IS NOT OLD.opaque BEGIN
+    SELECT RAISE (ABORT, 'what a prefix compares by is fixed for life');
+END;
+
+CREATE TABLE timelines (
+    key  TEXT PRIMARY KEY,
+    last TEXT NOT NULL  -- an exact fraction
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE person_inputs (
+    uuid_raw TEXT PRIMARY KEY,
+    name     TEXT NOT NULL UNIQUE REFERENCES identifiers (key)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE derivations (
+    prid    TEXT NOT NULL REFERENCES identifiers (key),
+    version INTEGER NOT NULL,
+    poid    TEXT NOT NULL REFERENCES identifiers (key),
+    PRIMARY KEY (prid, version, poid),
+    CHECK (poid <> prid)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX derivations_by_poid ON derivations (poid);
+
+CREATE TABLE agents (
+    id         TEXT PRIMARY KEY,
+    name       TEXT NOT NULL,
+    identifier TEXT NOT NULL UNIQUE,
+    created    TEXT NOT NULL,
+    kind       TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE keys (
+    id      TEXT PRIMARY KEY,
+    agent   TEXT NOT NULL REFERENCES agents (id),
+    digest  BLOB NOT NULL,
+    created TEXT NOT NULL,
+    expires TEXT,
+    revoked TEXT,
+    label   TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE grants (
+    agent    TEXT NOT NULL REFERENCES agents (id),
+    scope    TEXT NOT NULL,
+    action   TEXT NOT NULL,
+    own      INTEGER NOT NULL,
+    until    TEXT,
+    given_by TEXT NOT NULL,
+    given_at TEXT NOT NULL,
+    PRIMARY KEY (agent, scope, action)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE events (
+    id      INTEGER PRIMARY KEY,
+    at      TEXT NOT NULL,
+    agent   TEXT NOT NULL,
+    action  TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    detail  TEXT NOT NULL
+) STRICT;
+
+CREATE TRIGGER events_stay BEFORE UPDATE ON events BEGIN
+    SELECT RAISE (ABORT, 'events are never changed');
+END;
+
+CREATE TRIGGER events_are_kept BEFORE DELETE ON events BEGIN
+    SELECT RAISE (ABORT, 'events are never deleted');
+END;
+"""
+
+MIGRATIONS: Final = (_FIRST,)
+
+
+def migrate(connection: apsw.Connection) -> None:
+    """Bring the schema up to date; a schema from the future is left alone."""
+    if schema_version(connection) == len(MIGRATIONS):
+        return
+    with connection:  # one transaction, and the version read again inside it: another process may have been first
+        connection.execute("BEGIN IMMEDIATE") if not connection.in_transaction else None
+        for number in range(schema_version(connection), len(MIGRATIONS)):
+            connection.execute(MIGRATIONS[number])
+            connection.execute(f"PRAGMA user_version = {number + 1}")
+
+
+def schema_version(connection: apsw.Connection) -> int:
+    version = int(connection.execute("PRAGMA user_version").get)
+    if version > len(MIGRATIONS):
+        raise StoreUnavailable(
+            f"the database has schema {version}, and this program knows {len(MIGRATIONS)}: use a newer Perdure"
+        )
+    return version

@@ -1,0 +1,261 @@
+"""What can be asked of the database: one statement per question."""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from fractions import Fraction
+from typing import Any, Final
+
+import apsw
+import msgspec
+
+from perdure.registry.entities import (
+    Agent,
+    Event,
+    Found,
+    Grant,
+    Identifier,
+    Key,
+    Prefix,
+    Revision,
+    Subsystem,
+)
+
+_IDENTIFIER: Final = (
+    "SELECT key, name, scheme, state, target, version, record, coalesce(subject, key), created FROM identifiers"
+)
+FIND: Final = f"{_IDENTIFIER} WHERE key = ?"
+_FIND_MANY: Final = f"{_IDENTIFIER} WHERE key IN (SELECT value FROM json_each(?))"
+_AFTER: Final = f"{_IDENTIFIER} WHERE key > ? AND key < ? ORDER BY key LIMIT ?"
+
+_REVISION: Final = (
+    "SELECT r.version, r.at, r.agent, r.action, r.record, r.note FROM revisions AS r "
+    "JOIN identifiers AS i ON i.id = r.identifier WHERE i.key = ? ORDER BY r.version"
+)
+_NEWEST_REVISION: Final = f"{_REVISION} DESC LIMIT 1"
+
+# The newest first: that order is the index's own, so a common word costs no more than a rare one.
+_SEARCH: Final = (
+    "SELECT i.name, i.state, i.target FROM words JOIN identifiers AS i ON i.id = words.rowid "
+    "WHERE words MATCH ? ORDER BY words.rowid DESC LIMIT ?"
+)
+_REVERSE: Final = (
+    "SELECT i.name, i.state, i.target FROM reverse AS r JOIN identifiers AS i ON i.id = r.identifier "
+    "WHERE r.data = ?1 AND (?2 IS NULL OR r.type = ?2) ORDER BY r.identifier LIMIT ?3"
+)
+
+_PREFIX: Final = (
+    "SELECT key, name, scheme, minter, case_sensitive, parent, policy, pattern, opaque, subsystem, created "
+    "FROM prefixes"
+)
+_PREFIX_BY_KEY: Final = f"{_PREFIX} WHERE key = ?"
+_PREFIX_BY_OPAQUE: Final = f"{_PREFIX} WHERE opaque = ?"
+_PREFIXES: Final = f"{_PREFIX} ORDER BY key"
+
+_AGENT: Final = "SELECT id, name, identifier, created, kind FROM agents"
+_KEY: Final = "SELECT id, agent, digest, created, expires, revoked, label FROM keys"
+_GRANTS: Final = (
+    "SELECT agent, scope, action, own, until, given_by, given_at FROM grants WHERE agent = ? ORDER BY scope, action"
+)
+_EVENTS: Final = "SELECT at, agent, action, subject, detail FROM events ORDER BY id DESC LIMIT ?"
+
+_COUNTS: Final = {
+    "identifiers": "SELECT count(*) FROM identifiers",
+    "reserved": "SELECT count(*) FROM identifiers WHERE state = 'reserved'",
+    "active": "SELECT count(*) FROM identifiers WHERE state = 'active'",
+    "withdrawn": "SELECT count(*) FROM identifiers WHERE state = 'withdrawn'",
+    "handle": "SELECT count(*) FROM identifiers WHERE scheme = 'handle'",
+    "ibi": "SELECT count(*) FROM identifiers WHERE scheme = 'ibi'",
+    "ppid": "SELECT count(*) FROM identifiers WHERE scheme = 'ppid'",
+    "revisions": "SELECT count(*) FROM revisions",
+    "prefixes": "SELECT count(*) FROM prefixes",
+    "agents": "SELECT count(*) FROM agents",
+}
+
+# Each finds rows that contradict others; what is found is named by the key of an identifier.
+_CONTRADICTIONS: Final = (
+    (
+        "SELECT i.key FROM identifiers AS i WHERE i.subject IS NULL AND i.version <> "
+        "(SELECT count(*) FROM revisions AS r WHERE r.identifier = i.id)",
+        "the number of its revisions is not its version",
+    ),
+    (
+        "SELECT i.key FROM identifiers AS i LEFT JOIN revisions AS r ON r.identifier = i.id AND r.version = i.version "
+        "WHERE i.subject IS NULL AND r.record IS NOT i.record",
+        "its record is not that of its newest revision",
+    ),
+    (
+        "SELECT a.key FROM identifiers AS a LEFT JOIN identifiers AS i ON i.key = a.subject "
+        "WHERE a.subject IS NOT NULL AND (a.record, a.version, a.state, a.target, a.created) IS NOT "
+        "(i.record, i.version, i.state, i.target, i.created)",
+        "it differs from the identifier that it is an alias of",
+    ),
+    (
+        "SELECT i.key FROM identifiers AS i LEFT JOIN words_docsize AS w ON w.id = i.id WHERE w.id IS NULL",
+        "full-text search does not know it",
+    ),
+    (
+        "SELECT r.data FROM reverse AS r LEFT JOIN identifiers AS i ON i.id = r.identifier "
+        "WHERE i.state IS NOT 'active'",
+        "reverse look-up leads to an identifier that is not active",
+    ),
+)
+
+_LAST_CHARACTER: Final = chr(0x10FFFF)
+
+
+class SqliteReader:
+    """Questions to one connection. What they mean is said in the protocol."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self.connection = connection
+        self._execute = connection.execute
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Everything asked inside sees the same state."""
+        self._execute("BEGIN; SELECT 1 FROM facts")
+        try:
+            yield
+        finally:
+            self._execute("COMMIT")
+
+    def find(self, key: str) -> Identifier | None:
+        row = self._execute(FIND, (key,)).fetchone()
+        return None if row is None else Identifier(*row)
+
+    def find_many(self, keys: Sequence[str]) -> dict[str, Identifier]:
+        if len(keys) == 1:
+            found = self.find(keys[0])
+            return {} if found is None else {found.key: found}
+        return {row[0]: Identifier(*row) for row in self._execute(_FIND_MANY, (json.dumps(keys),))}
+
+    def revisions(self, subject: str) -> list[Revision]:
+        return [Revision(*row) for row in self._execute(_REVISION, (subject,))]
+
+    def newest_revision(self, subject: str) -> Revision | None:
+        row = self._execute(_NEWEST_REVISION, (subject,)).fetchone()
+        return None if row is None else Revision(*row)
+
+    def after(self, key: str, limit: int, under: str | None = None) -> list[Identifier]:
+        start, end = (key, _LAST_CHARACTER) if under is None else (max(key, under), under + _LAST_CHARACTER)
+        return [Identifier(*row) for row in self._execute(_AFTER, (start, end, limit))]
+
+    def search(self, words: Sequence[str], limit: int) -> list[Found]:
+        return [Found(*row) for row in self._execute(_SEARCH, (_match(words), limit))]
+
+    def reverse(self, data: str, type: str | None, limit: int) -> list[Found]:
+        return [Found(*row) for row in self._execute(_REVERSE, (data, type, limit))]
+
+    def prefix(self, key: str) -> Prefix | None:
+        row = self._execute(_PREFIX_BY_KEY, (key,)).fetchone() or self._execute(_PREFIX_BY_OPAQUE, (key,)).fetchone()
+        return None if row is None else _prefix(row)
+
+    def prefixes(self) -> list[Prefix]:
+        return [_prefix(row) for row in self._execute(_PREFIXES)]
+
+    def timeline(self, key: str) -> Fraction | None:
+        row = self._execute("SELECT last FROM timelines WHERE key = ?", (key,)).fetchone()
+        return None if row is None else Fraction(row[0])
+
+    def timelines(self) -> dict[str, Fraction]:
+        return {key: Fraction(last) for key, last in self._execute("SELECT key, last FROM timelines ORDER BY key")}
+
+    def person(self, uuid_raw: str) -> str | None:
+        return self.persons([uuid_raw]).get(uuid_raw)
+
+    def persons(self, uuid_raws: Sequence[str]) -> dict[str, str]:
+        rows = self._execute(
+            "SELECT uuid_raw, name FROM person_inputs WHERE uuid_raw IN (SELECT value FROM json_each(?))",
+            (json.dumps(uuid_raws),),
+        )
+        return dict(rows)
+
+    def input_of(self, name: str) -> str | None:
+        return _one(self._execute("SELECT uuid_raw FROM person_inputs WHERE name = ?", (name,)).fetchone())
+
+    def derivations(self, subject: str) -> list[tuple[int, str]]:
+        rows = self._execute("SELECT version, poid FROM derivations WHERE prid = ? ORDER BY version, poid", (subject,))
+        return [(version, poid) for version, poid in rows]
+
+    def agent(self, id: str) -> Agent | None:
+        row = self._execute(f"{_AGENT} WHERE id = ?", (id,)).fetchone()
+        return None if row is None else Agent(*row)
+
+    def agents(self) -> list[Agent]:
+        return [Agent(*row) for row in self._execute(f"{_AGENT} ORDER BY id")]
+
+    def key(self, id: str) -> Key | None:
+        row = self._execute(f"{_KEY} WHERE id = ?", (id,)).fetchone()
+        return None if row is None else Key(*row)
+
+    def keys(self, agent: str) -> list[Key]:
+        return [Key(*row) for row in self._execute(f"{_KEY} WHERE agent = ? ORDER BY created, id", (agent,))]
+
+    def grants(self, agent: str) -> list[Grant]:
+        return [
+            Grant(row[0], row[1], row[2], bool(row[3]), row[4], row[5], row[6])
+            for row in self._execute(_GRANTS, (agent,))
+        ]
+
+    def events(self, limit: int) -> list[Event]:
+        return [Event(*row) for row in self._execute(_EVENTS, (limit,))]
+
+    def fact(self, name: str) -> str | None:
+        return _one(self._execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone())
+
+    def counts(self) -> dict[str, int]:
+        counts = {name: int(self._execute(question).get) for name, question in _COUNTS.items()}
+        return counts | {
+            "bytes": int(self._execute("PRAGMA page_count").get) * int(self._execute("PRAGMA page_size").get)
+        }
+
+    def contradictions(self) -> Iterator[str]:
+        for (found,) in self._execute("PRAGMA integrity_check(20)"):
+            if found != "ok":
+                yield f"the file is damaged: {found}"
+        for row in self._execute("PRAGMA foreign_key_check"):
+            yield f"a row of {row[0]} points to a row of {row[2]} that does not exist"
+        for question, meaning in _CONTRADICTIONS:
+            for (key,) in self._execute(question):
+                yield f"{key}: {meaning}"
+
+
+def _prefix(row: tuple[Any, ...]) -> Prefix:
+    key, name, scheme, minter, case_sensitive, parent, policy, pattern, opaque, subsystem, created = row
+    return Prefix(
+        key=key,
+        name=name,
+        scheme=scheme,
+        minter=minter,
+        case_sensitive=bool(case_sensitive),
+        parent=parent,
+        policy=policy,
+        pattern=pattern,
+        opaque=opaque,
+        subsystem=None if subsystem is None else read_subsystem(subsystem),
+        created=created,
+    )
+
+
+def write_subsystem(subsystem: Subsystem) -> str:
+    fields = msgspec.structs.asdict(subsystem)
+    return json.dumps(fields | {"granularity": str(subsystem.granularity)})
+
+
+def read_subsystem(text: str) -> Subsystem:
+    fields = json.loads(text)
+    return Subsystem(**(fields | {"granularity": Fraction(fields["granularity"])}))
+
+
+def _one(row: tuple[Any, ...] | None) -> str | None:
+    return None if row is None else str(row[0])
+
+
+def _match(words: Sequence[str]) -> str:
+    """Each word as a phrase of the query language, where nothing in it is obeyed; an asterisk at its end is."""
+    quoted = []
+    for word in words:
+        text = word.rstrip("*").replace('"', '""')
+        quoted.append(f'"{text}"{"*" if word.endswith("*") else ""}')
+    return " ".join(quoted)

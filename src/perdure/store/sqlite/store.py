@@ -1,0 +1,106 @@
+"""The store that the registry sees: look-ups on the calling thread, reads on a pool, writes through the writer."""
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, TypeVar
+
+import apsw
+
+from perdure.errors import StoreUnavailable
+from perdure.registry.entities import Identifier
+from perdure.registry.protocol import Progress, Reader, Transaction
+from perdure.store.high_water import HighWater
+from perdure.store.sqlite.connection import connect, in_our_words
+from perdure.store.sqlite.migrations import migrate
+from perdure.store.sqlite.reading import SqliteReader
+from perdure.store.sqlite.writer import Writer
+from perdure.store.sqlite.writing import SqliteTransaction
+
+T = TypeVar("T")
+
+HIGH_WATER: Final = "high-water.json"
+_PAGES_PER_STEP: Final = 4096
+
+
+class SqliteStore:
+    """An open database file. `create` makes it, and the folder it lies in must exist."""
+
+    def __init__(self, file: Path, *, create: bool = False, patience: float = 30.0) -> None:
+        if not create and not file.exists():
+            raise StoreUnavailable(f"there is no database {file.name} here; make a registry with: perdure init")
+        self._file = file
+        self._patience = patience
+        self._local = threading.local()
+        self._connections: list[apsw.Connection] = []
+        self.high_water = HighWater(file.with_name(HIGH_WATER))
+        with in_our_words():
+            connection = self._connect(create=create)
+            migrate(connection)
+        self._writer = Writer(connection, SqliteTransaction(connection, self.high_water))
+
+    async def lookup(self, key: str) -> Identifier | None:
+        return self.lookup_now(key)
+
+    def lookup_now(self, key: str) -> Identifier | None:
+        """One name, at once, on the calling thread."""
+        with in_our_words():
+            return self._reader().find(key)
+
+    async def read(self, work: Callable[[Reader], T]) -> T:
+        return await asyncio.to_thread(self._read, work)
+
+    async def write(self, work: Callable[[Transaction], T]) -> T:
+        result: T = await self._writer.submit(work)
+        return result
+
+    async def backup(self, file: Path, progress: Progress) -> None:
+        await asyncio.to_thread(self._backup, file, progress)
+
+    def close(self) -> None:
+        self._writer.close()
+        for connection in self._connections:
+            connection.close()
+
+    def _connect(self, *, create: bool = False) -> apsw.Connection:
+        connection = connect(self._file, create=create, patience=self._patience)
+        self._connections.append(connection)
+        return connection
+
+    def _reader(self) -> SqliteReader:
+        try:
+            reader: SqliteReader = self._local.reader
+        except AttributeError:
+            reader = self._local.reader = SqliteReader(self._connect())
+        return reader
+
+    def _read(self, work: Callable[[Reader], T]) -> T:
+        with in_our_words():
+            reader = self._reader()
+            with reader.snapshot():
+                return work(reader)
+
+    def _backup(self, file: Path, progress: Progress) -> None:
+        """Into a new file beside the wanted one, which takes its place only when it is whole and on disk."""
+        fresh = file.with_name(f".{file.name}.new")
+        fresh.unlink(missing_ok=True)
+        try:
+            with in_our_words():
+                reader = self._reader()
+                target = apsw.Connection(str(fresh))
+                try:
+                    # Without a snapshot, every write of another connection would make the copy begin again.
+                    with reader.snapshot(), target.backup("main", reader.connection, "main") as copy:
+                        while not copy.done:
+                            copy.step(_PAGES_PER_STEP)
+                            progress(copy.page_count - copy.remaining, copy.page_count)
+                    target.execute("PRAGMA journal_mode = DELETE")  # one file, without a log beside it
+                finally:
+                    target.close()
+            with fresh.open("rb") as stream:
+                os.fsync(stream.fileno())
+            fresh.replace(file)
+        finally:
+            fresh.unlink(missing_ok=True)

@@ -1,0 +1,121 @@
+"""The writer thread: gathers the work that is waiting into one transaction, so that one fsync serves many callers."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
+from typing import Any, Final, NamedTuple
+
+import apsw
+
+from perdure.errors import StoreUnavailable
+from perdure.store.sqlite.connection import translated
+from perdure.store.sqlite.writing import SqliteTransaction
+
+_LARGEST_GROUP: Final = 256
+
+
+class _Job(NamedTuple):
+    work: Callable[[SqliteTransaction], Any]
+    loop: asyncio.AbstractEventLoop
+    future: "asyncio.Future[Any]"
+
+
+class _Outcome(NamedTuple):
+    job: _Job
+    value: Any = None
+    problem: BaseException | None = None
+
+
+class Writer:
+    """One thread, one connection, first come first served."""
+
+    def __init__(self, connection: apsw.Connection, transaction: SqliteTransaction) -> None:
+        self._connection = connection
+        self._transaction = transaction
+        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._closing = False
+        self._thread = threading.Thread(target=self._run, name="perdure-writer", daemon=True)
+        self._thread.start()
+
+    def submit(self, work: Callable[[SqliteTransaction], Any]) -> "asyncio.Future[Any]":
+        if self._closing:
+            raise StoreUnavailable("the registry is closing: nothing was written")
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Any] = loop.create_future()
+        self._jobs.put(_Job(work, loop, future))
+        return future
+
+    def close(self) -> None:
+        """Finish what was submitted, then end."""
+        self._closing = True
+        self._jobs.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        going_on = True
+        while going_on:
+            waiting = [self._jobs.get()]
+            while len(waiting) < _LARGEST_GROUP:
+                try:
+                    waiting.append(self._jobs.get_nowait())
+                except Empty:
+                    break
+            jobs = [job for job in waiting if job is not None]
+            going_on = len(jobs) == len(waiting)
+            if jobs:
+                _answer(self._commit(jobs))
+
+    def _commit(self, jobs: list[_Job]) -> list[_Outcome]:
+        """Everything in one transaction, a savepoint each: a refusal undoes its own work only.
+
+        When the disk or the file is at fault, SQLite may have undone the whole transaction: then all have failed.
+        """
+        connection = self._connection
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            outcomes = [self._attempt(job) for job in jobs]
+            connection.execute("COMMIT")
+        except apsw.Error as problem:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            return [_Outcome(job, problem=translated(problem)) for job in jobs]
+        return outcomes
+
+    def _attempt(self, job: _Job) -> _Outcome:
+        self._connection.execute("SAVEPOINT work")
+        try:
+            outcome = _Outcome(job, job.work(self._transaction))
+        except apsw.ConstraintError as problem:
+            outcome = _Outcome(job, problem=translated(problem))
+        except apsw.Error:
+            raise
+        except Exception as problem:
+            outcome = _Outcome(job, problem=problem)
+        if outcome.problem is not None:
+            self._connection.execute("ROLLBACK TO work")
+        self._connection.execute("RELEASE work")
+        return outcome
+
+
+def _answer(outcomes: list[_Outcome]) -> None:
+    """Tell each event loop once, however many of its callers were served."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[_Outcome]] = {}
+    for outcome in outcomes:
+        by_loop.setdefault(outcome.job.loop, []).append(outcome)
+    for loop, its in by_loop.items():
+        try:
+            loop.call_soon_threadsafe(_resolve, its)
+        except RuntimeError:  # the loop is gone, and with it everybody who was waiting; the work is durable
+            continue
+
+
+def _resolve(outcomes: list[_Outcome]) -> None:
+    for outcome in outcomes:
+        future = outcome.job.future
+        if future.cancelled():
+            continue
+        if outcome.problem is not None:
+            future.set_exception(outcome.problem)
+        else:
+            future.set_result(outcome.value)

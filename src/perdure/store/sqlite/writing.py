@@ -1,0 +1,158 @@
+"""What can be written to the database, inside a transaction that the writer thread opens and ends."""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Final
+
+import apsw
+
+from perdure.errors import NameTaken, StoreDamaged
+from perdure.registry.entities import Agent, Change, Event, Grant, Key, Prefix
+from perdure.store.high_water import HighWater
+from perdure.store.sqlite.reading import SqliteReader, write_subsystem
+
+_INSERT: Final = (
+    "INSERT INTO identifiers (id, key, target, state, version, name, scheme, created, subject, record) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_INSERT_REVISION: Final = (
+    "INSERT INTO revisions (identifier, version, at, agent, action, note, record) VALUES (?, ?, ?, ?, ?, ?, ?)"
+)
+_INSERT_WORDS: Final = "INSERT INTO words (rowid, text) VALUES (?, ?)"
+_REPLACE_WORDS: Final = "INSERT OR REPLACE INTO words (rowid, text) VALUES (?, ?)"
+_INSERT_REVERSE: Final = "INSERT INTO reverse (data, type, identifier) VALUES (?, ?, ?)"
+_DELETE_REVERSE: Final = "DELETE FROM reverse WHERE data = ? AND type = ? AND identifier = ?"
+_UPDATE: Final = "UPDATE identifiers SET target = ?, state = ?, version = ?, created = ?, record = ? WHERE id = ?"
+
+
+class SqliteTransaction(SqliteReader):
+    """Questions and changes, of which all are kept or none."""
+
+    def __init__(self, connection: apsw.Connection, high_water: HighWater) -> None:
+        super().__init__(connection)
+        self._executemany = connection.executemany
+        self._high_water = high_water
+
+    def insert(self, changes: Sequence[Change]) -> None:
+        first = (self._execute("SELECT max(id) FROM identifiers").get or 0) + 1
+        rows, revisions, words, reverse = [], [], [], []
+        for rowid, change in enumerate(changes, first):
+            row = change.identifier
+            subject = None if row.subject == row.key else row.subject
+            rows.append(
+                (
+                    rowid,
+                    row.key,
+                    row.target,
+                    row.state,
+                    row.version,
+                    row.name,
+                    row.scheme,
+                    row.created,
+                    subject,
+                    row.record,
+                )
+            )
+            revisions.extend(
+                (rowid, one.version, one.at, one.agent, one.action, one.note, one.record) for one in change.revisions
+            )
+            words.append((rowid, change.words))
+            reverse.extend((data, kind, rowid) for kind, data in change.reverse)
+        try:
+            self._executemany(_INSERT, rows)
+        except apsw.ConstraintError as problem:
+            if getattr(problem, "extendedresult", 0) != apsw.SQLITE_CONSTRAINT_UNIQUE:
+                raise
+            taken = self.find_many([change.identifier.key for change in changes])
+            names = [change.identifier.name for change in changes]
+            raise NameTaken(next((one.name for one in taken.values()), names[0])) from None
+        self._executemany(_INSERT_REVISION, revisions)
+        self._executemany(_INSERT_WORDS, words)
+        if reverse:
+            self._executemany(_INSERT_REVERSE, reverse)
+
+    def update(self, changes: Sequence[Change]) -> None:
+        for change in changes:
+            row = change.identifier
+            rowid = self._execute("SELECT id FROM identifiers WHERE key = ?", (row.key,)).get
+            if rowid is None:
+                raise StoreDamaged(f"{row.key} was to be changed and is not there")
+            self._execute(_UPDATE, (row.target, row.state, row.version, row.created, row.record, rowid))
+            for one in change.revisions:
+                self._execute(
+                    _INSERT_REVISION, (rowid, one.version, one.at, one.agent, one.action, one.note, one.record)
+                )
+            self._execute(_REPLACE_WORDS, (rowid, change.words))
+            before, now = set(change.reverse_before), set(change.reverse)
+            self._executemany(_DELETE_REVERSE, [(data, kind, rowid) for kind, data in before - now])
+            self._executemany(_INSERT_REVERSE, [(data, kind, rowid) for kind, data in now - before])
+
+    def put_prefix(self, prefix: Prefix) -> None:
+        subsystem = None if prefix.subsystem is None else write_subsystem(prefix.subsystem)
+        self._execute(
+            "INSERT INTO prefixes (key, opaque, name, scheme, minter, case_sensitive, parent, policy, pattern, "
+            "subsystem, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+            "ON CONFLICT (key) DO UPDATE SET minter = excluded.minter, policy = excluded.policy, pattern = excluded.pattern, subsystem = excluded.subsystem",
+            (
+                prefix.key,
+                prefix.opaque,
+                prefix.name,
+                prefix.scheme,
+                prefix.minter,
+                int(prefix.case_sensitive),
+                prefix.parent,
+                prefix.policy,
+                prefix.pattern,
+                subsystem,
+                prefix.created,
+            ),
+        )
+
+    def put_timeline(self, key: str, last: Fraction, ahead: Fraction) -> None:
+        self._high_water.reach(key, last, ahead)  # before the commit: a mark too high costs nothing
+        self._execute(
+            "INSERT INTO timelines (key, last) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET last = excluded.last",
+            (key, str(last)),
+        )
+
+    def put_persons(self, names: Mapping[str, str]) -> None:
+        self._executemany("INSERT INTO person_inputs (uuid_raw, name) VALUES (?, ?)", list(names.items()))
+
+    def put_derivations(self, subject: str, version: int, observations: Sequence[str]) -> None:
+        self._executemany(
+            "INSERT INTO derivations (prid, version, poid) VALUES (?, ?, ?)",
+            [(subject, version, poid) for poid in observations],
+        )
+
+    def put_agent(self, agent: Agent) -> None:
+        self._execute(
+            "INSERT INTO agents (id, name, identifier, created, kind) VALUES (?, ?, ?, ?, ?) "
+            "ON CONFLICT (id) DO UPDATE SET name = excluded.name, identifier = excluded.identifier",
+            (agent.id, agent.name, agent.identifier, agent.created, agent.kind),
+        )
+
+    def put_key(self, key: Key) -> None:
+        self._execute(
+            "INSERT INTO keys (id, agent, digest, created, expires, revoked, label) VALUES (?, ?, ?, ?, ?, ?, ?) "
+            "ON CONFLICT (id) DO UPDATE SET expires = excluded.expires, revoked = excluded.revoked",
+            (key.id, key.agent, key.digest, key.created, key.expires, key.revoked, key.label),
+        )
+
+    def put_grant(self, grant: Grant) -> None:
+        self._execute(
+            "INSERT OR REPLACE INTO grants (agent, scope, action, own, until, given_by, given_at) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (grant.agent, grant.scope, grant.action, int(grant.own), grant.until, grant.given_by, grant.given_at),
+        )
+
+    def remove_grant(self, agent: str, scope: str, action: str) -> None:
+        self._execute("DELETE FROM grants WHERE agent = ? AND scope = ? AND action = ?", (agent, scope, action))
+
+    def put_event(self, event: Event) -> None:
+        self._execute(
+            "INSERT INTO events (at, agent, action, subject, detail) VALUES (?, ?, ?, ?, ?)",
+            (event.at, event.agent, event.action, event.subject, event.detail),
+        )
+
+    def put_fact(self, name: str, value: str) -> None:
+        self._execute("INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)", (name, value))
