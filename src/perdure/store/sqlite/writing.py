@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Final
+from typing import Any, Final
 
 import apsw
 
@@ -35,7 +35,10 @@ class SqliteTransaction(SqliteReader):
 
     def insert(self, changes: Sequence[Change]) -> None:
         first = (self._execute("SELECT max(id) FROM identifiers").get or 0) + 1
-        rows, revisions, words, reverse = [], [], [], []
+        rows: list[tuple[Any, ...]] = []
+        revisions: list[tuple[Any, ...]] = []
+        words: list[tuple[int, str]] = []
+        reverse: list[tuple[str, str, int]] = []
         for rowid, change in enumerate(changes, first):
             row = change.identifier
             subject = None if row.subject == row.key else row.subject
@@ -92,7 +95,8 @@ class SqliteTransaction(SqliteReader):
         self._execute(
             "INSERT INTO prefixes (key, opaque, name, scheme, minter, case_sensitive, parent, policy, pattern, "
             "subsystem, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
-            "ON CONFLICT (key) DO UPDATE SET minter = excluded.minter, policy = excluded.policy, pattern = excluded.pattern, subsystem = excluded.subsystem",
+            "ON CONFLICT (key) DO UPDATE SET "
+            "minter = excluded.minter, policy = excluded.policy, pattern = excluded.pattern, subsystem = excluded.subsystem",
             (
                 prefix.key,
                 prefix.opaque,
