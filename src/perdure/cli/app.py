@@ -8,13 +8,16 @@ from typing import Annotated
 import typer
 
 from perdure import __version__
-from perdure.cli import check, explain, generate, tour
+from perdure.cli import agent, check, edit, exchange, explain, generate, init, keep, look, mint, prefix, tour
 from perdure.cli.screen import complain
 from perdure.errors import PerdureError
 
-LOOK = "Look at identifiers"
-MAKE = "Make labels"
 START = "Start here"
+MINT = "Mint, and say what names stand for"
+FIND = "Find"
+PEOPLE = "Who may do what"
+MOVE = "Move in and out, keep safe"
+LOOK = "Any identifier, without a registry"
 
 INTERRUPTED = 130  # what shells expect of a command that was ended by Ctrl-C
 
@@ -27,9 +30,10 @@ app = typer.Typer(
     help="""
 Persistent identifiers: Handle, PILIN, IBI and PPID.
 
+- A registry of your own: `perdure init`
+- A name that lasts: `perdure mint PREFIX https://example.org/`
 - What is this? `perdure explain 8JMKD3MGP8W/34PGRBS`
 - Are these right? `perdure check identifiers.txt`
-- Make me a label: `perdure generate pilin`
 - Show me around: `perdure tour`
 """,
     epilog="Every command has its own --help with examples. Completion for your shell: `perdure --install-completion`",
@@ -52,10 +56,33 @@ def perdure(
     pass
 
 
+app.command(rich_help_panel=START, epilog=init.EXAMPLES)(init.init)
 app.command(rich_help_panel=START, epilog=tour.EXAMPLES)(tour.tour)
+app.command(rich_help_panel=MINT, epilog=mint.EXAMPLES)(mint.mint)
+app.command(rich_help_panel=MINT, epilog=edit.BIND_EXAMPLES)(edit.bind)
+app.command("set", rich_help_panel=MINT, epilog=edit.SET_EXAMPLES)(edit.set_)
+app.command(rich_help_panel=MINT, epilog=edit.ADD_EXAMPLES)(edit.add_value)
+app.command(rich_help_panel=MINT, epilog=edit.REMOVE_EXAMPLES)(edit.remove_value)
+app.command(rich_help_panel=MINT, epilog=edit.WITHDRAW_EXAMPLES)(edit.withdraw)
+app.command(rich_help_panel=MINT, epilog=edit.REINSTATE_EXAMPLES)(edit.reinstate)
+app.command(rich_help_panel=FIND, epilog=look.SHOW_EXAMPLES)(look.show)
+app.command(rich_help_panel=FIND, epilog=look.RESOLVE_EXAMPLES)(look.resolve)
+app.command(rich_help_panel=FIND, epilog=look.HISTORY_EXAMPLES)(look.history)
+app.command(rich_help_panel=FIND, epilog=look.DIFF_EXAMPLES)(look.diff)
+app.command(rich_help_panel=FIND, epilog=look.SEARCH_EXAMPLES)(look.search)
+app.add_typer(prefix.app, name="prefix", rich_help_panel=PEOPLE, epilog=prefix.EXAMPLES)
+app.add_typer(agent.app, name="agent", rich_help_panel=PEOPLE, epilog=agent.EXAMPLES)
+app.command(rich_help_panel=PEOPLE, epilog=edit.TRANSFER_EXAMPLES)(edit.transfer)
+app.command(rich_help_panel=PEOPLE, epilog=keep.LOG_EXAMPLES)(keep.log)
+app.command("import", rich_help_panel=MOVE, epilog=exchange.IMPORT_EXAMPLES)(exchange.import_)
+app.command(rich_help_panel=MOVE, epilog=exchange.EXPORT_EXAMPLES)(exchange.export)
+app.command(rich_help_panel=MOVE, epilog=keep.BACKUP_EXAMPLES)(keep.backup)
+app.command(rich_help_panel=MOVE, epilog=keep.RESTORE_EXAMPLES)(keep.restore)
+app.command(rich_help_panel=MOVE, epilog=keep.VERIFY_EXAMPLES)(keep.verify)
+app.command(rich_help_panel=MOVE, epilog=keep.STATS_EXAMPLES)(keep.stats)
 app.command(rich_help_panel=LOOK, epilog=explain.EXAMPLES)(explain.explain)
 app.command(rich_help_panel=LOOK, epilog=check.EXAMPLES)(check.check)
-app.add_typer(generate.app, name="generate", rich_help_panel=MAKE, epilog=generate.EXAMPLES)
+app.add_typer(generate.app, name="generate", rich_help_panel=LOOK, epilog=generate.EXAMPLES)
 
 
 def main() -> None:

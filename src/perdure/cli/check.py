@@ -1,22 +1,18 @@
 """`perdure check`: is every identifier of a long list right?"""
 
-import io
-import os
-import stat
-import sys
 from contextlib import ExitStack
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, TextIO
+from typing import Annotated
 
 import typer
 from rich import box
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
 from perdure.cli.lines import plain_lines, table_lines
+from perdure.cli.progress import problems_file, share_bar, size_of
 from perdure.cli.screen import as_json, complain, console, printable, standard_input
 from perdure.cli.tally import Problem, Tally
 from perdure.errors import InvalidInput
@@ -75,9 +71,9 @@ def check(
     shown: list[Problem] = []
     with ExitStack() as stack:
         stream = standard_input() if str(file) == "-" else stack.enter_context(file.open("rb"))
-        sink = stack.enter_context(_sink(problems, stream)) if problems else None
-        progress = stack.enter_context(_progress_bar())
-        task = progress.add_task("checking", total=_size(stream))
+        sink = stack.enter_context(problems_file(problems, stream, "check")) if problems else None
+        progress = stack.enter_context(share_bar())
+        task = progress.add_task("checking", total=size_of(stream))
 
         def advance(size: int) -> None:
             progress.advance(task, size)
@@ -106,23 +102,6 @@ def _separator(delimiter: str | None, file: Path) -> str:
             "check", "delimiter", "one character, no quotation mark, separates columns (or the word tab)"
         )
     return separator
-
-
-def _progress_bar() -> Progress:
-    """On standard error, so that the report can be sent elsewhere; only where somebody watches."""
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=console(stderr=True), transient=True, disable=not sys.stderr.isatty())
-
-
-def _size(stream: io.BufferedReader) -> int | None:
-    status = os.fstat(stream.fileno())
-    return status.st_size if stat.S_ISREG(status.st_mode) else None
-
-
-def _sink(path: Path, stream: io.BufferedReader) -> TextIO:
-    if path.exists() and os.path.samestat(path.stat(), os.fstat(stream.fileno())):
-        raise InvalidInput("check", "problems", f"{path} is the file to check: it would be overwritten")
-    return path.open("w", encoding="utf-8")
 
 
 def _print(screen: Console, tally: Tally, shown: list[Problem]) -> None:

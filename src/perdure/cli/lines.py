@@ -56,9 +56,7 @@ def plain_lines(stream: io.BufferedReader, progress: Progress) -> Iterator[Batch
 
 def table_lines(stream: io.BufferedReader, progress: Progress, column: str, delimiter: str) -> Iterator[Batch]:
     """One column of a CSV or TSV file: named by its heading, or by its number, counted from 1."""
-    start = _text_begins(stream, progress)
-    raw = io.BufferedReader(_Continued(start, stream, progress), CHUNK)
-    text = io.TextIOWrapper(raw, "utf-8", errors="surrogateescape", newline="")
+    text = io.TextIOWrapper(text_stream(stream, progress), "utf-8", errors="surrogateescape", newline="")
     csv.field_size_limit(LONGEST_FIELD)
     # In a file with tabs a quotation mark is a character like any other; elsewhere it must be closed.
     with_tabs = delimiter == "\t"
@@ -84,6 +82,22 @@ def table_lines(stream: io.BufferedReader, progress: Progress, column: str, deli
         yield Batch(numbers, lines)
     except csv.Error as problem:
         raise InvalidInput("input", "file", f"line {rows.line_num} cannot be read as a table: {problem}") from None
+
+
+def text_stream(stream: io.BufferedReader, progress: Progress) -> io.BufferedReader:
+    """The same stream, known to begin like text, and telling how far it has been read."""
+    return io.BufferedReader(_Continued(_text_begins(stream, progress), stream, progress), CHUNK)
+
+
+def bounded_lines(stream: io.BufferedReader, longest: int) -> Iterator[tuple[int, bytes]]:
+    """The lines and their numbers; of one that is too long only the beginning, which no format can read."""
+    number = 0
+    while line := stream.readline(longest):
+        number += 1
+        while len(line) == longest and not line.endswith(b"\n") and (more := stream.readline(longest)):
+            if more.endswith(b"\n"):
+                break
+        yield number, line
 
 
 def _text_begins(stream: io.BufferedReader, progress: Progress) -> bytes:

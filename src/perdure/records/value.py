@@ -4,7 +4,7 @@
 'https://example.org/'
 """
 
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -70,6 +70,22 @@ class Value(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 decode_value: Final = msgspec.json.Decoder(Value).decode
+
+
+def handle_json(value: Value) -> dict[str, Any]:
+    """A value as the HTTP API of Handle servers shows it: the lifetime always, usual permissions never."""
+    shown: dict[str, Any] = {
+        "index": value.index,
+        "type": value.type,
+        "data": msgspec.to_builtins(value.data),
+        "ttl": value.ttl,
+        "timestamp": value.timestamp,
+    }
+    if value.permissions != DEFAULT_PERMISSIONS:
+        shown["permissions"] = value.permissions
+    if value.references:
+        shown["references"] = msgspec.to_builtins(value.references)
+    return shown
 
 
 def same_statement(one: Value, other: Value) -> bool:

@@ -12,7 +12,9 @@ from perdure.registry.editing import (
     withdraw,
 )
 from perdure.registry.entities import Agent
+from perdure.registry.exporting import export
 from perdure.registry.founding import Founded, found, reopen
+from perdure.registry.importing import Options, Tally, forget_checkpoint, import_entries
 from perdure.registry.looking import diff, find_by_value, history, resolve, search, show
 from perdure.registry.minting import Minted, mint, mint_in_chunks
 from perdure.registry.persons import Person, observe, reconstruct, revise_reconstruction, uuid_of
@@ -21,15 +23,18 @@ from perdure.registry.registry import Registry
 from perdure.registry.settings import Settings
 from perdure.registry.statement import Statement
 from perdure.registry.transferring import names_under, transfer_identifiers, transfer_prefix
+from perdure.registry.verifying import verify
 
 __all__ = [
     "Agent",
     "Founded",
     "Minted",
+    "Options",
     "Person",
     "Registry",
     "Settings",
     "Statement",
+    "Tally",
     "add_agent",
     "add_prefix",
     "add_subsystem",
@@ -40,10 +45,13 @@ __all__ = [
     "derive_prefix",
     "describe",
     "diff",
+    "export",
     "find_by_value",
+    "forget_checkpoint",
     "found",
     "grant",
     "history",
+    "import_entries",
     "mint",
     "mint_in_chunks",
     "names_under",
@@ -66,5 +74,6 @@ __all__ = [
     "transfer_identifiers",
     "transfer_prefix",
     "uuid_of",
+    "verify",
     "withdraw",
 ]

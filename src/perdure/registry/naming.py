@@ -4,14 +4,19 @@ Handles are compared without ASCII case in their prefix, and in their suffix whe
 case folding only; PPIDs in their canonical form.
 """
 
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from perdure.errors import InvalidName, NoSuchPrefix, OutOfRange
 from perdure.names import handle, ibi, pilin, ppid, recognise
 from perdure.registry.entities import Prefix, Scheme
-from perdure.registry.protocol import Reader
 
 _LONGEST: Final = 2048  # bytes; what other Handle software can bear, and what fits an index of every engine
+
+
+class PrefixSource(Protocol):
+    """Whatever knows the prefixes: a store, or a copy of them."""
+
+    def prefix(self, key: str) -> Prefix | None: ...
 
 
 class Located(NamedTuple):
@@ -23,25 +28,25 @@ class Located(NamedTuple):
     prefix: Prefix
 
 
-def locate(reader: Reader, text: str) -> Located:
+def locate(prefixes: PrefixSource, text: str) -> Located:
     """The key of a name, from any form in which people write it."""
     if ppid.validate_ppid_syntax(text):
         name = ppid.canonical(text)
-        return Located(name, name, "ppid", known_prefix(reader, name[:4]))
+        return Located(name, name, "ppid", known_prefix(prefixes, name[:4]))
     try:
         parsed = handle.parse(text)
     except InvalidName:
         recognised = recognise(text)  # an address of a resolver, an `ibi:` in front, a citation
         if not recognised.valid or recognised.canonical in (None, text):
             raise
-        return locate(reader, recognised.canonical or text)
+        return locate(prefixes, recognised.canonical or text)
     name = str(parsed)
     if len(name.encode()) > _LONGEST:
         raise OutOfRange("handle", "name", f"the name is longer than {_LONGEST} bytes")
-    prefix = reader.prefix(handle.fold(parsed.prefix))
+    prefix = prefixes.prefix(handle.fold(parsed.prefix))
     if prefix is not None and prefix.scheme == "handle":
         return Located(handle_key(prefix, parsed.suffix), f"{prefix.name}/{parsed.suffix}", "handle", prefix)
-    return _locate_label(reader, name, parsed.prefix)
+    return _locate_label(prefixes, name, parsed.prefix)
 
 
 def handle_key(prefix: Prefix, suffix: str) -> str:
@@ -62,15 +67,15 @@ def forgiven(located: Located) -> Located | None:
     return None if right == suffix else located._replace(key=handle_key(located.prefix, right), name=name)
 
 
-def known_prefix(reader: Reader, text: str) -> Prefix:
+def known_prefix(prefixes: PrefixSource, text: str) -> Prefix:
     """The prefix that goes by this name, as handles write it, or as IBI labels do."""
-    prefix = reader.prefix(handle.fold(text.rstrip("/")))
+    prefix = prefixes.prefix(handle.fold(text.rstrip("/")))
     if prefix is None:
         raise NoSuchPrefix(text)
     return prefix
 
 
-def _locate_label(reader: Reader, text: str, prefix_text: str) -> Located:
+def _locate_label(prefixes: PrefixSource, text: str, prefix_text: str) -> Located:
     """An IBI label belongs to the subsystem of its host and port, or address and port, however it writes those."""
     try:
         label = ibi.parse(text)
@@ -80,7 +85,7 @@ def _locate_label(reader: Reader, text: str, prefix_text: str) -> Located:
         key = ibi.repository_prefix(label.host, label.port)
     else:
         key = handle.fold(ibi.opaque_prefix(label.ip, label.port))
-    prefix = reader.prefix(key)
+    prefix = prefixes.prefix(key)
     if prefix is None or prefix.scheme != "ibi":
         raise NoSuchPrefix(key)
     return Located(label.key, text, "ibi", prefix)

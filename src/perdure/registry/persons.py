@@ -112,6 +112,23 @@ def free_name(reader: Reader, type: ppid.PpidType, raw: UUID, namespace: UUID) -
     return name
 
 
+def raw_uuid(registry: Registry, record: Record) -> UUID | None:
+    """The UUID of the inputs that a person's first record names."""
+    namespace = registry.ppid_namespace
+    if record.observation is not None:
+        seen = record.observation
+        return ppid.poid_uuid(seen.source_url, seen.retrieval_timestamp, seen.content_hash, namespace=namespace)
+    if record.reconstruction is not None:
+        made = record.reconstruction
+        return ppid.prid_uuid(made.observation_ids, made.curator_id, made.timestamp, namespace=namespace)
+    return None
+
+
+def successors(registry: Registry, own: str, most: int = 100) -> set[str]:
+    """The names that newcomers take when this one stands for something else."""
+    return {ppid.successor(own, number, namespace=registry.ppid_namespace) for number in range(1, most)}
+
+
 def _create(
     registry: Registry, tx: Transaction, by: Agent, type: ppid.PpidType, raw: UUID, record: Record, at: str
 ) -> Person:

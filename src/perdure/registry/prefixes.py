@@ -48,7 +48,7 @@ async def add_prefix(
         require(tx, by, "admin", EVERYWHERE, registry.now())
         parent = next((one for one in prefix_parents(tx, name)), None)
         kept = msgspec.structs.replace(prefix, parent=parent)
-        _put_new(tx, kept, by)
+        put_new(tx, kept, by)
         return kept
 
     return await registry.store.write(work)
@@ -76,7 +76,7 @@ async def derive_prefix(
         parent = known_prefix(tx, parents[0])
         require(tx, by, "derive", parent.key, at)
         kept = _handle_prefix(name, minter, case_sensitive, policy, pattern, at, parent.key)
-        _put_new(tx, kept, by)
+        put_new(tx, kept, by)
         for action in ACTIONS:
             tx.put_grant(Grant(by.id, kept.key, action, given_by=by.id, given_at=at))
         return kept
@@ -119,7 +119,7 @@ async def add_subsystem(
 
     def work(tx: Transaction) -> Prefix:
         require(tx, by, "admin", EVERYWHERE, registry.now())
-        _put_new(tx, prefix, by)
+        put_new(tx, prefix, by)
         return prefix
 
     return await registry.store.write(work)
@@ -233,7 +233,7 @@ def _checked_policy(policy: str) -> str:
     return policy
 
 
-def _put_new(tx: Transaction, prefix: Prefix, by: Agent) -> None:
+def put_new(tx: Transaction, prefix: Prefix, by: Agent) -> None:
     """A prefix that is not kept yet, and under which no name could be read in two ways."""
     for key in (prefix.key, prefix.opaque):
         if key is not None and tx.prefix(key) is not None:

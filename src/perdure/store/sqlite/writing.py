@@ -96,7 +96,8 @@ class SqliteTransaction(SqliteReader):
             "INSERT INTO prefixes (key, opaque, name, scheme, minter, case_sensitive, parent, policy, pattern, "
             "subsystem, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
             "ON CONFLICT (key) DO UPDATE SET "
-            "minter = excluded.minter, policy = excluded.policy, pattern = excluded.pattern, subsystem = excluded.subsystem",
+            "minter = excluded.minter, policy = excluded.policy, pattern = excluded.pattern, "
+            "subsystem = excluded.subsystem",
             (
                 prefix.key,
                 prefix.opaque,

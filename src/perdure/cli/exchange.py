@@ -1,0 +1,221 @@
+"""`perdure import` and `perdure export`: moving in, and out, with everything."""
+
+import hashlib
+import io
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, BinaryIO, TextIO
+
+import msgspec
+import typer
+
+from perdure import registry as use
+from perdure.cli.lines import bounded_lines, text_stream
+from perdure.cli.progress import count_bar, problems_file, share_bar, size_of
+from perdure.cli.screen import as_json, complain, standard_input
+from perdure.cli.session import Folder, Json, act
+from perdure.errors import InvalidInput
+from perdure.exchange import batch_file, ndjson, tables
+from perdure.exchange.entry import Entry, Notice, Refused
+from perdure.registry import Options, Tally
+from perdure.registry.entities import Agent
+from perdure.registry.registry import Registry
+
+IMPORT_EXAMPLES = """
+**Examples**
+
+- `perdure import names.csv` with columns name, target, who, what, when, where, creator, owners, created, state
+- `perdure import --dry-run --problems refused.ndjson everything.ndjson`
+- `perdure import --any-suffix batch.txt` a batch file of a Handle server
+- `perdure import --format handles handles.csv` the `handles` table of a Handle server or of DSpace
+"""
+EXPORT_EXAMPLES = """
+**Examples**
+
+- `perdure export everything.ndjson` complete, with history: another Perdure can import it whole
+- `perdure export --format batch --under 12345 moving-out.txt`
+- `perdure export --format csv - | head`
+"""
+
+_SOME_REFUSED = 1
+_SHOWN = 20
+_SAMPLE = 1 << 20
+_LONGEST_LINE = 1 << 24
+
+
+class Format(StrEnum):
+    ndjson = "ndjson"
+    csv = "csv"
+    batch = "batch"
+    handles = "handles"
+
+
+_BY_ENDING = {".ndjson": Format.ndjson, ".jsonl": Format.ndjson, ".csv": Format.csv, ".txt": Format.batch}
+
+FormatOption = Annotated[
+    Format | None,
+    typer.Option(
+        help="ndjson, csv, batch (the batch files of Handle servers) or handles (their SQL table). "
+        "Default: by the ending .ndjson, .csv or .txt."
+    ),
+]
+
+
+def import_(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="What to bring in, or - for standard input.", allow_dash=True)
+    ],
+    format: FormatOption = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check every line, and write nothing.")] = False,
+    update: Annotated[
+        bool, typer.Option("--update", help="Names that exist get a new version with what the file says.")
+    ] = False,
+    any_suffix: Annotated[
+        bool, typer.Option("--any-suffix", help="Take names under a PILIN prefix as they come.")
+    ] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Stop at the first line that is refused.")] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Begin at the first line, though the file was imported before.")
+    ] = False,
+    problems: Annotated[
+        Path | None, typer.Option(help="Write refused lines here, one JSON object each.", dir_okay=False)
+    ] = None,
+    folder: Folder = None,
+    json: Json = False,
+) -> None:
+    """Bring identifiers in. Bad lines are reported and left out; the rest is imported.
+
+    It can be interrupted and run again: it goes on where it stopped, and changes nothing twice.
+    """
+    options = Options(update, strict, dry_run, any_suffix, "standard input" if str(file) == "-" else file.name)
+    chosen = format or _by_ending(file)
+    with ExitStack() as stack:
+        stream = stack.enter_context(file.open("rb")) if str(file) != "-" else standard_input("entries")
+        sink = stack.enter_context(problems_file(problems, stream, "import")) if problems else None
+        report = _Report(sink)
+
+        async def work(registry: Registry, by: Agent) -> Tally:
+            checkpoint = _checkpoint(stream, chosen, options)
+            if again and checkpoint is not None:
+                await use.forget_checkpoint(registry, checkpoint)
+            with share_bar() as bar:
+                task = bar.add_task("importing", total=size_of(stream))
+                entries = _entries(text_stream(stream, lambda count: bar.advance(task, count)), chosen)
+                return await use.import_entries(registry, by, entries, options, checkpoint=checkpoint, report=report)
+
+        tally = act(folder, work)
+    _say_tally(tally, options, report, json)
+    if tally.refused:
+        raise typer.Exit(_SOME_REFUSED)
+
+
+def export(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Where to write, or - for standard output.", allow_dash=True)
+    ],
+    format: FormatOption = None,
+    under: Annotated[str | None, typer.Option(help="Only what lies under this prefix.")] = None,
+    folder: Folder = None,
+) -> None:
+    """Write everything out. NDJSON is complete and loses nothing; the others carry what other software reads."""
+    chosen = format or (Format.ndjson if str(file) == "-" else _by_ending(file))
+    left_out: list[str] = []
+    with ExitStack() as stack:
+        to_screen = str(file) == "-"
+        fresh = file.with_name(f".{file.name}.new")
+        stream: BinaryIO = sys.stdout.buffer if to_screen else stack.enter_context(fresh.open("wb"))
+
+        async def work(registry: Registry, by: Agent) -> int:
+            count = 0
+            total = (await registry.store.read(lambda reader: reader.counts()))["identifiers"]
+            with count_bar("identifiers") as bar:
+                task = bar.add_task("exporting", total=None if under else total)
+                async for written, data in use.export(
+                    registry, by, chosen.value, under=under, left_out=left_out.append
+                ):
+                    stream.write(data)
+                    count += written
+                    bar.advance(task, written)
+            return count
+
+        try:
+            count = act(folder, work)
+        except BaseException:
+            if not to_screen:
+                fresh.unlink(missing_ok=True)
+            raise
+    if not to_screen:
+        fresh.replace(file)
+    for what in left_out[:_SHOWN]:
+        complain(what)
+    if len(left_out) > _SHOWN:
+        complain(f"and {len(left_out) - _SHOWN} more that the format cannot carry")
+    if not to_screen:
+        typer.echo(f"{count} identifiers were written to {file}")
+
+
+def _by_ending(file: Path) -> Format:
+    try:
+        return _BY_ENDING[file.suffix.lower()]
+    except KeyError:
+        raise InvalidInput(
+            "import", "format", "say which format it is: --format ndjson, csv, batch or handles"
+        ) from None
+
+
+def _entries(stream: io.BufferedReader, format: Format) -> Iterator[Entry]:
+    lines = bounded_lines(stream, _LONGEST_LINE)
+    if format is Format.ndjson:
+        return ndjson.read(lines)
+    text = ((number, line.decode("utf-8", "surrogateescape")) for number, line in lines)
+    if format is Format.batch:
+        return batch_file.read((number, line.rstrip("\r\n")) for number, line in text)
+    rows = tables.rows(line for _, line in text)
+    return tables.read_identifiers(rows) if format is Format.csv else tables.read_handles(rows)
+
+
+def _checkpoint(stream: io.BufferedReader, format: Format, options: Options) -> str | None:
+    """What tells this file from others: its beginning, its end, its length, and how it is read."""
+    if not stream.seekable():
+        return None
+    digest = hashlib.sha256(f"{format}|{options.update}|{options.any_suffix}".encode())
+    length = stream.seek(0, io.SEEK_END)
+    digest.update(str(length).encode())
+    for start in (0, max(0, length - _SAMPLE)):
+        stream.seek(start)
+        digest.update(stream.read(_SAMPLE))
+    stream.seek(0)
+    return digest.hexdigest()
+
+
+class _Report:
+    """Problems: all of them into a file, or the first of them onto the screen."""
+
+    def __init__(self, stream: TextIO | None) -> None:
+        self._stream = stream
+        self._shown = 0
+        self.hidden = 0
+
+    def __call__(self, problem: Refused | Notice) -> None:
+        if self._stream is not None:
+            fields = msgspec.structs.asdict(problem) | {"refused": isinstance(problem, Refused)}
+            self._stream.write(as_json(fields) + "\n")
+        elif self._shown < _SHOWN:
+            self._shown += 1
+            complain(f"line {problem.line}: {problem.reason}")
+        else:
+            self.hidden += 1
+
+
+def _say_tally(tally: Tally, options: Options, report: _Report, json: bool) -> None:
+    if report.hidden:
+        complain(f"… and {report.hidden:,} more: write them all to a file with --problems FILE")
+    if json:
+        typer.echo(as_json(msgspec.to_builtins(tally) | {"dry_run": options.dry_run}))
+        return
+    would = "would be " if options.dry_run else ""
+    counts = [f"{getattr(tally, what):,} {would}{what}" for what in ("created", "changed", "unchanged", "refused")]
+    typer.echo(", ".join(counts))

@@ -1,0 +1,95 @@
+"""How a command finds its registry, and who it acts for."""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+import typer
+
+from perdure.cli.screen import as_json
+from perdure.errors import BadKey, InvalidInput
+from perdure.folder import ADMIN_KEY, SETTINGS, is_registry, open_registry
+from perdure.registry import Registry, authenticate
+from perdure.registry.entities import Agent
+
+T = TypeVar("T")
+
+Folder = Annotated[
+    Path | None,
+    typer.Option(
+        "--registry",
+        "-R",
+        envvar="PERDURE_REGISTRY",
+        metavar="DIR",
+        help="The registry's folder. Default: this folder, or the nearest one above it that holds one.",
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The identifier, in any form in which people write it.")]
+
+
+def find_folder(given: Path | None) -> Path:
+    """The folder that was named, or the nearest one at or above this one that holds a registry."""
+    if given is not None:
+        return given
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if is_registry(folder):
+            return folder
+    reason = f"there is no registry here ({SETTINGS}): make one with perdure init, or name its folder with --registry"
+    raise InvalidInput("registry", "folder", reason)
+
+
+def read(folder: Path | None, work: Callable[[Registry], Awaitable[T]]) -> T:
+    """Do something that needs nobody's authority."""
+
+    async def session() -> T:
+        async with open_registry(find_folder(folder)) as registry:
+            return await work(registry)
+
+    return asyncio.run(session())
+
+
+def act(folder: Path | None, work: Callable[[Registry, Agent], Awaitable[T]]) -> T:
+    """Do something in the name of the agent whose key is at hand."""
+    place = find_folder(folder)
+
+    async def session() -> T:
+        async with open_registry(place) as registry:
+            return await work(registry, await authenticate(registry, _key(place)))
+
+    return asyncio.run(session())
+
+
+def look(folder: Path | None, work: Callable[[Registry, Agent | None], Awaitable[T]]) -> T:
+    """Look at something; whoever has a key at hand may see more."""
+    place = find_folder(folder)
+
+    async def session() -> T:
+        async with open_registry(place) as registry:
+            return await work(registry, await authenticate(registry, _key(place)) if _has_key(place) else None)
+
+    return asyncio.run(session())
+
+
+def _has_key(folder: Path) -> bool:
+    return bool(os.environ.get("PERDURE_KEY")) or (folder / ADMIN_KEY).is_file()
+
+
+def _key(folder: Path) -> str:
+    """The key from the environment, else the one that `init` left in the folder."""
+    given = os.environ.get("PERDURE_KEY")
+    if given:
+        return given
+    try:
+        return (folder / ADMIN_KEY).read_text("utf-8", "replace")
+    except FileNotFoundError:
+        raise BadKey(f"there is none: set PERDURE_KEY to yours (no {ADMIN_KEY} is in the folder)") from None
+
+
+def say(value: Any, json: bool, text: str) -> None:
+    """One result, for a person or for a program."""
+    typer.echo(as_json(msgspec.to_builtins(value, enc_hook=str)) if json else text)

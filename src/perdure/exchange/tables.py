@@ -1,0 +1,229 @@
+"""Tables as CSV: one identifier a row, or one value a row as the SQL storage of Handle servers has it."""
+
+import binascii
+import csv
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import msgspec
+
+from perdure.errors import InvalidInput, PerdureError, shown
+from perdure.exchange.entry import Entry, Put, Refused
+from perdure.exchange.handle_data import from_bytes, to_bytes
+from perdure.names import instant
+from perdure.records.record import About
+from perdure.records.value import Reference, Text, Value
+
+IDENTIFIER_COLUMNS: Final = (
+    "name",
+    "target",
+    "who",
+    "what",
+    "when",
+    "where",
+    "creator",
+    "owners",
+    "created",
+    "state",
+)
+HANDLE_COLUMNS: Final = (
+    "handle",
+    "idx",
+    "type",
+    "data",
+    "ttl_type",
+    "ttl",
+    "timestamp",
+    "refs",
+    "admin_read",
+    "admin_write",
+    "pub_read",
+    "pub_write",
+)
+_HEX: Final = re.compile(r"(?:\\x|0[xX])((?:[0-9A-Fa-f]{2})*)")
+_REFERENCE: Final = re.compile(r"([0-9]+):(.+)")
+_YES: Final = {"1": "1", "t": "1", "true": "1", "0": "0", "f": "0", "false": "0", "": "0"}
+_ABSOLUTE: Final = "1"  # ttl_type
+_LONGEST_FIELD: Final = 1 << 22
+
+Rows = Iterable[tuple[int, list[str]]]  # the number of the line that a row ends on, and its fields
+
+
+def rows(lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a CSV file, quoted line breaks and all."""
+    csv.field_size_limit(_LONGEST_FIELD)
+    reader = csv.reader(lines, strict=True)
+    try:
+        for row in reader:
+            if row:
+                yield reader.line_num, row
+    except csv.Error as problem:
+        raise InvalidInput("import", "file", f"line {reader.line_num} cannot be read as CSV: {problem}") from None
+
+
+def read_identifiers(table: Rows) -> Iterator[Entry]:
+    """One identifier a row: `name` and any of the other columns, in any order; other columns hold values, by type."""
+    header, body = _header(table, ("name",))
+    extra = [column for column in header if column.lower() not in IDENTIFIER_COLUMNS]
+    place = {column.lower(): at for at, column in enumerate(header)}
+    types = [(place[column.lower()], column) for column in extra]
+
+    def field(row: list[str], column: str) -> str | None:
+        at = place.get(column)
+        return row[at].strip() or None if at is not None and at < len(row) else None
+
+    for line, row in body:
+        name = field(row, "name")
+        if name is None:
+            yield Refused(line, "the name is missing")
+            continue
+        if len(row) > len(header):
+            yield Refused(line, f"there are {len(row)} fields, and {len(header)} columns", name)
+            continue
+        state = field(row, "state") or "active"
+        if state not in ("active", "reserved"):
+            yield Refused(
+                line, f"the state is {shown(state)}; a table can bring names that are active or reserved", name
+            )
+            continue
+        values = tuple(
+            Value(index, kind, Text(row[at]))
+            for index, (at, kind) in enumerate(types, 2)
+            if at < len(row) and row[at].strip()
+        )
+        about = About(field(row, "who"), field(row, "what"), field(row, "when"), field(row, "where"))
+        yield Put(
+            line=line,
+            name=name,
+            target=field(row, "target"),
+            values=values,
+            about=None if about == About() else about,
+            creator=field(row, "creator"),
+            owners=tuple((field(row, "owners") or "").split()),
+            created=field(row, "created"),
+            state="reserved" if state == "reserved" else "active",
+        )
+
+
+def read_handles(table: Rows) -> Iterator[Entry]:
+    """One value a row: rows of one handle that follow each other are its record."""
+    header, body = _header(table, HANDLE_COLUMNS[:4])
+    place = {column.lower(): at for at, column in enumerate(header)}
+    unknown = [column for column in header if column.lower() not in HANDLE_COLUMNS]
+    if unknown:
+        raise InvalidInput(
+            "import", "columns", f"the column {shown(unknown[0])} is none of {', '.join(HANDLE_COLUMNS)}"
+        )
+    name: str | None = None
+    first = 0
+    values: list[Value] = []
+    for line, row in body:
+        fields = {column: row[at] if at < len(row) else "" for column, at in place.items()}
+        try:
+            value = _value(fields)
+        except (PerdureError, ValueError) as problem:
+            yield Refused(line, problem.reason if isinstance(problem, InvalidInput) else str(problem), fields["handle"])
+            continue
+        if fields["handle"] != name and name is not None:
+            yield Put(line=first, name=name, values=tuple(values))
+            values = []
+        if not values:
+            name, first = fields["handle"], line
+        values.append(value)
+    if name is not None and values:
+        yield Put(line=first, name=name, values=tuple(values))
+
+
+def _header(table: Rows, needed: Iterable[str]) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
+    body = iter(table)
+    first = next(body, None)
+    if first is None:
+        raise InvalidInput("import", "file", "the file is empty")
+    header = [column.strip() for column in first[1]]
+    folded = [column.lower() for column in header]
+    for column in needed:
+        if folded.count(column) != 1:
+            raise InvalidInput(
+                "import", "columns", f"the first line must name one column {column!r}; it has: {', '.join(header)}"
+            )
+    return header, body
+
+
+def _value(fields: dict[str, str]) -> Value:
+    raw = fields["data"]
+    hexadecimal = _HEX.fullmatch(raw)
+    data = binascii.unhexlify(hexadecimal[1]) if hexadecimal else raw.encode("utf-8", "surrogateescape")
+    ttl: int | str = _whole(fields, "ttl", 86_400)
+    if fields.get("ttl_type", "").strip() == _ABSOLUTE:
+        ttl = _iso(int(ttl))
+    permissions = "".join(_flag(fields, column, "1110"[at]) for at, column in enumerate(HANDLE_COLUMNS[8:]))
+    timestamp = _whole(fields, "timestamp", -1)
+    return Value(
+        _whole(fields, "idx", 0),
+        fields["type"],
+        from_bytes(fields["type"], data),
+        "" if timestamp < 0 else _iso(timestamp),
+        ttl,
+        permissions,
+        tuple(_reference(one) for one in filter(None, fields.get("refs", "").split(";"))),
+    )
+
+
+def _whole(fields: dict[str, str], column: str, otherwise: int) -> int:
+    text = fields.get(column, "").strip()
+    if not text:
+        return otherwise
+    if not re.fullmatch(r"[0-9]{1,12}", text):
+        raise InvalidInput("import", column, f"{column} must be a whole number, not {shown(text)}")
+    return int(text)
+
+
+def _flag(fields: dict[str, str], column: str, otherwise: str) -> str:
+    if column not in fields:
+        return otherwise
+    try:
+        return _YES[fields[column].strip().lower()]
+    except KeyError:
+        raise InvalidInput("import", column, f"{column} must be 0 or 1, not {shown(fields[column])}") from None
+
+
+def _reference(text: str) -> Reference:
+    match = _REFERENCE.fullmatch(text.strip())
+    if match is None:
+        raise InvalidInput("import", "refs", f"references are written index:handle;…, not {shown(text)}")
+    return Reference(match[2], int(match[1]))
+
+
+def _iso(seconds: int) -> str:
+    return instant.to_iso(seconds)
+
+
+def handle_rows(name: str, values: Iterable[Value]) -> Iterator[list[str]]:
+    """The rows of one handle, as SQL storage has them. Data that is no plain text is written in hexadecimal."""
+    for value in values:
+        absolute = isinstance(value.ttl, str)
+        ttl = int(instant.from_iso(value.ttl, "record")) if isinstance(value.ttl, str) else value.ttl
+        text = value.text
+        data = text if text is not None and _HEX.match(text) is None else "\\x" + to_bytes(value.data).hex()
+        timestamp = str(int(instant.from_iso(value.timestamp, "record"))) if value.timestamp else ""
+        references = "".join(f"{one.index}:{one.handle};" for one in value.references)
+        yield [
+            name,
+            str(value.index),
+            value.type,
+            data,
+            _ABSOLUTE if absolute else "0",
+            str(ttl),
+            timestamp,
+            references,
+            *value.permissions,
+        ]
+
+
+def identifier_row(put: Put) -> list[str]:
+    """One identifier as a row; values other than the target have no column of their own."""
+    about = put.about or About()
+    said = msgspec.structs.astuple(about)
+    fields = [put.name, put.target, *said, put.creator, " ".join(put.owners), put.created, put.state]
+    return [field or "" for field in fields]

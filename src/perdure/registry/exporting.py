@@ -1,0 +1,161 @@
+"""Export: everything out, in formats that this registry and others read, in constant memory.
+
+Secrets never go out: keys stay where they are, and records hold none.
+"""
+
+import csv
+import io
+from collections.abc import AsyncIterator, Callable
+from fractions import Fraction
+from typing import Any, Final, Literal
+
+import msgspec
+
+from perdure.exchange import batch_file, ndjson, tables
+from perdure.exchange.entry import PastRevision, Put, Whole
+from perdure.records import record as records
+from perdure.records.authority import handle_values
+from perdure.records.target import location
+from perdure.registry.authority import require
+from perdure.registry.entities import EVERYWHERE, Agent, Identifier
+from perdure.registry.naming import known_prefix
+from perdure.registry.protocol import Reader
+from perdure.registry.registry import Registry
+
+Format = Literal["ndjson", "csv", "batch", "handles"]
+FORMATS: Final[tuple[Format, ...]] = ("ndjson", "csv", "batch", "handles")
+_CHUNK: Final = 1000
+_VERSION: Final = 1
+
+LeftOut = Callable[[str], None]
+
+
+async def export(
+    registry: Registry,
+    by: Agent,
+    format: Format = "ndjson",
+    *,
+    under: str | None = None,
+    left_out: LeftOut = lambda what: None,
+) -> AsyncIterator[tuple[int, bytes]]:
+    """The registry, or what lies under one prefix: how many identifiers, and the bytes that they are written in.
+
+    NDJSON is complete, with every version. The other formats say what is so now; what they cannot carry is told.
+    """
+    beginning = await registry.store.read(lambda reader: _permitted(registry, reader, by, under))
+    if format == "ndjson" and under is None:
+        yield 0, await registry.store.read(lambda reader: _settings(registry, reader))
+    if format in ("csv", "handles"):
+        yield 0, _rows([list(tables.IDENTIFIER_COLUMNS if format == "csv" else tables.HANDLE_COLUMNS)])
+    write = {"ndjson": _ndjson, "csv": _csv, "batch": _batch, "handles": _handles}[format]
+    key = ""
+    while True:
+
+        def work(reader: Reader, key: str = key) -> tuple[str, int, bytes]:
+            found = reader.after(key, _CHUNK, beginning)
+            own = [row for row in found if row.subject == row.key]
+            return found[-1].key if found else "", len(own), write(registry, reader, own, left_out)
+
+        key, count, written = await registry.store.read(work)
+        if not key:
+            return
+        yield count, written
+
+
+def _permitted(registry: Registry, reader: Reader, by: Agent, under: str | None) -> str | None:
+    prefix = None if under is None else known_prefix(reader, under)
+    require(reader, by, "admin", EVERYWHERE if prefix is None else prefix.key, registry.now())
+    if prefix is None:
+        return None
+    return f"{prefix.name}-" if prefix.scheme == "ppid" else f"{prefix.key}/"
+
+
+def _settings(registry: Registry, reader: Reader) -> bytes:
+    timelines = reader.timelines()
+    namespace = str(registry.ppid_namespace)
+    lines = [ndjson.write_setting("registry", {"id": registry.id, "ppid_namespace": namespace, "perdure": _VERSION})]
+    for prefix in reader.prefixes():
+        last = timelines.get(prefix.key)
+        fields = msgspec.to_builtins(prefix, enc_hook=_text) | ({} if last is None else {"last": str(last)})
+        lines.append(ndjson.write_setting("prefix", fields))
+    for agent in reader.agents():
+        lines.append(ndjson.write_setting("agent", msgspec.to_builtins(agent)))
+        lines.extend(ndjson.write_setting("grant", msgspec.to_builtins(one)) for one in reader.grants(agent.id))
+    return b"".join(line + b"\n" for line in lines)
+
+
+def _ndjson(registry: Registry, reader: Reader, rows: list[Identifier], left_out: LeftOut) -> bytes:
+    lines = []
+    for row in rows:
+        revisions = tuple(
+            PastRevision(one.version, one.at, one.agent, one.action, records.decode(one.record), one.note)
+            for one in reader.revisions(row.key)
+        )
+        raw = reader.input_of(row.key) if row.scheme == "ppid" else None
+        lines.append(ndjson.write(Whole(name=row.name, scheme=row.scheme, revisions=revisions, uuid_raw=raw)))
+    return b"".join(line + b"\n" for line in lines)
+
+
+def _csv(registry: Registry, reader: Reader, rows: list[Identifier], left_out: LeftOut) -> bytes:
+    written = []
+    for row in rows:
+        record = records.decode(row.record)
+        if row.scheme == "ppid" or record.state not in ("active", "reserved"):
+            left_out(f"{row.name} ({row.scheme}, {record.state}) has no place in a table; NDJSON carries it")
+            continue
+        target = location(record)
+        others = [value for value in record.values if value.text != target]
+        if others:
+            left_out(f"{len(others)} values of {row.name} have no column; NDJSON carries them")
+        put = Put(
+            line=0,
+            name=row.name,
+            target=target,
+            about=record.about,
+            creator=record.creator,
+            owners=record.owners,
+            created=record.created,
+            state="active" if record.state == "active" else "reserved",
+        )
+        written.append(tables.identifier_row(put))
+    return _rows(written)
+
+
+def _batch(registry: Registry, reader: Reader, rows: list[Identifier], left_out: LeftOut) -> bytes:
+    lines: list[str] = []
+    for row in _active_handles(rows, left_out):
+        block, missing = batch_file.write(row.name, _values(registry, row))
+        lines.extend(block)
+        for what in missing:
+            left_out(what)
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def _handles(registry: Registry, reader: Reader, rows: list[Identifier], left_out: LeftOut) -> bytes:
+    written: list[list[str]] = []
+    for row in _active_handles(rows, left_out):
+        written.extend(tables.handle_rows(row.name, _values(registry, row)))
+    return _rows(written)
+
+
+def _active_handles(rows: list[Identifier], left_out: LeftOut) -> list[Identifier]:
+    for row in rows:
+        if row.state != "active" or row.scheme == "ppid":
+            left_out(f"{row.name} ({row.scheme}, {row.state}) is nothing that a Handle server keeps; NDJSON carries it")
+    return [row for row in rows if row.state == "active" and row.scheme != "ppid"]
+
+
+def _values(registry: Registry, row: Identifier) -> Any:
+    return handle_values(records.decode(row.record), registry.settings.type_prefix)
+
+
+def _rows(rows: list[list[str]]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue().encode()
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, Fraction):
+        return str(value)
+    raise NotImplementedError(type(value))

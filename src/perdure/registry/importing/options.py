@@ -1,0 +1,40 @@
+"""How an import goes about it, and what came of it."""
+
+from typing import Literal
+
+import msgspec
+
+Outcome = Literal["created", "changed", "unchanged"]
+
+
+class Options(msgspec.Struct, frozen=True):
+    """`update`: names that exist are changed to what the file says, as a new version.
+
+    `any_suffix`: names under a PILIN prefix are taken as they come, though its minter did not make them.
+    """
+
+    update: bool = False
+    strict: bool = False
+    dry_run: bool = False
+    any_suffix: bool = False
+    source: str = "a file"
+
+    @property
+    def note(self) -> str:
+        return f"imported from {self.source}"
+
+
+class Tally(msgspec.Struct):
+    """What became of the entries, and how far the file was read."""
+
+    created: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    refused: int = 0
+    notices: int = 0
+    entries: int = 0
+    line: int = 0
+    finished: bool = False
+
+    def count(self, outcome: Outcome) -> None:
+        setattr(self, outcome, getattr(self, outcome) + 1)

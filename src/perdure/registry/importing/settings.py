@@ -1,0 +1,93 @@
+"""Parts of a registry that an export carries beside its identifiers: prefixes, agents, grants."""
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from perdure.errors import Conflict, InvalidInput
+from perdure.exchange.entry import Setting
+from perdure.registry.agents import checked_id
+from perdure.registry.entities import Agent, Event, Grant, Prefix
+from perdure.registry.importing.options import Options, Outcome
+from perdure.registry.prefixes import put_new
+from perdure.registry.protocol import Transaction
+
+_AHEAD: Final = Fraction(60)
+
+T = TypeVar("T")
+
+
+def apply_setting(tx: Transaction, by: Agent, entry: Setting, options: Options, at: str) -> Outcome:
+    """What is not here yet is made; what is here stays as it is."""
+    return _KINDS[entry.kind](tx, by, entry.fields, options, at)
+
+
+def _registry(tx: Transaction, by: Agent, fields: dict[str, Any], options: Options, at: str) -> Outcome:
+    namespace = tx.fact("ppid_namespace")
+    if fields.get("ppid_namespace") not in (None, namespace):
+        reason = f"this registry makes person identifiers in the namespace {namespace}, the other one does not"
+        raise InvalidInput("import", "ppid_namespace", reason)
+    return "unchanged"
+
+
+def _prefix(tx: Transaction, by: Agent, fields: dict[str, Any], options: Options, at: str) -> Outcome:
+    last = fields.pop("last", None)
+    wanted = _decoded(fields, Prefix, "prefix")
+    known = tx.prefix(wanted.key)
+    if known is None:
+        put_new(tx, wanted, by)
+    elif (known.key, known.scheme, known.case_sensitive, known.opaque) != (
+        wanted.key,
+        wanted.scheme,
+        wanted.case_sensitive,
+        wanted.opaque,
+    ):
+        raise Conflict(wanted.name, "the same scheme and case policy", "another")
+    if last is not None:
+        reached, here = Fraction(last), tx.timeline(wanted.key)
+        if here is None or reached > here:
+            tx.put_timeline(wanted.key, reached, _AHEAD)
+    return "created" if known is None else "unchanged"
+
+
+def _agent(tx: Transaction, by: Agent, fields: dict[str, Any], options: Options, at: str) -> Outcome:
+    wanted = _decoded(fields, Agent, "agent")
+    checked_id(wanted.id)
+    known = tx.agent(wanted.id)
+    if known is not None:
+        return "unchanged"
+    if any(other.identifier == wanted.identifier for other in tx.agents()):
+        raise Conflict(wanted.id, "an identifier of its own", f"{wanted.identifier}, which is another agent's")
+    tx.put_agent(wanted)
+    tx.put_event(Event(at, by.id, "agent add", wanted.id, options.note))
+    return "created"
+
+
+def _grant(tx: Transaction, by: Agent, fields: dict[str, Any], options: Options, at: str) -> Outcome:
+    wanted = _decoded(fields, Grant, "grant")
+    if tx.agent(wanted.agent) is None:
+        raise InvalidInput("import", "agent", f"there is no agent {wanted.agent!a} to be granted anything")
+    if any((one.scope, one.action) == (wanted.scope, wanted.action) for one in tx.grants(wanted.agent)):
+        return "unchanged"
+    tx.put_grant(wanted)
+    tx.put_event(Event(at, by.id, "grant", wanted.agent, f"{wanted.action} on {wanted.scope}, {options.note}"))
+    return "created"
+
+
+_Apply = Callable[[Transaction, Agent, dict[str, Any], Options, str], Outcome]
+_KINDS: Final[dict[str, _Apply]] = {"registry": _registry, "prefix": _prefix, "agent": _agent, "grant": _grant}
+
+
+def _decoded(fields: dict[str, Any], kind: type[T], part: str) -> T:
+    try:
+        return msgspec.convert(fields, kind, dec_hook=_fraction)
+    except msgspec.ValidationError as problem:
+        raise InvalidInput("import", part, f"this is no {part}: {problem}") from None
+
+
+def _fraction(kind: type, value: Any) -> Any:
+    if kind is Fraction and isinstance(value, str):
+        return Fraction(value)
+    raise NotImplementedError(kind)

@@ -1,0 +1,119 @@
+"""Identifiers that come with their whole history, from an export of a registry."""
+
+from itertools import pairwise
+
+import msgspec
+
+from perdure.errors import Conflict, InvalidInput
+from perdure.exchange.entry import PastRevision, Whole
+from perdure.names import handle, ppid
+from perdure.records import record as records
+from perdure.records.checks import checked_about, checked_values, one_line
+from perdure.records.record import Record
+from perdure.records.target import plain_target, reverse_entries, words
+from perdure.registry import change
+from perdure.registry.entities import Change, Identifier, Revision
+from perdure.registry.importing.options import Outcome
+from perdure.registry.naming import Located, locate
+from perdure.registry.persons import raw_uuid, successors
+from perdure.registry.protocol import Transaction
+from perdure.registry.registry import Registry
+
+_AT = "2026-11-16T00:00:00.000000Z"
+
+
+def apply_whole(registry: Registry, tx: Transaction, entry: Whole) -> Outcome:
+    """All versions as they were. A history that goes on from the one here is continued; any other is refused."""
+    located = locate(tx, entry.name)
+    if located.scheme != entry.scheme:
+        raise InvalidInput("import", "scheme", f"{entry.name} is a name of the scheme {located.scheme} here")
+    revisions = _checked(registry, entry)
+    record = entry.revisions[-1].record
+    kept = tx.revisions(located.key)
+    known = tx.find(located.key)
+    if known is not None:
+        if known.subject != known.key:
+            raise Conflict(known.name, "a name of its own", f"an alias of {known.subject}")
+        if [*kept, *revisions[len(kept) :]] != list(revisions):
+            raise Conflict(known.name, "the same history, or more of it", f"another one, of {len(kept)} versions")
+        if len(kept) == len(revisions):
+            return "unchanged"
+    _write(tx, located, record, revisions, len(kept))
+    if entry.scheme == "ppid":
+        _link(registry, tx, located.name, entry, len(kept))
+    return "changed" if kept else "created"
+
+
+def _write(tx: Transaction, located: Located, record: Record, revisions: tuple[Revision, ...], kept: int) -> None:
+    row = Identifier(
+        located.key,
+        located.name,
+        located.scheme,
+        record.state,
+        plain_target(record),
+        revisions[-1].version,
+        revisions[-1].record,
+        located.key,
+        record.created,
+    )
+    before = reverse_entries(records.decode(revisions[kept - 1].record)) if kept else ()
+    one = Change(row, revisions[kept:], words(located.name, record), reverse_entries(record), before)
+    changes = [one]
+    if record.alias is not None:
+        changes.append(change.alias(one, record.alias, handle.fold(record.alias), record))
+    if kept:
+        tx.update(changes)
+    else:
+        tx.insert(changes)
+
+
+def _link(registry: Registry, tx: Transaction, name: str, entry: Whole, kept: int) -> None:
+    """What a person identifier was made from must lead to it, here too."""
+    first = entry.revisions[0].record
+    if kept == 0:
+        raw = raw_uuid(registry, first)
+        if raw is None or entry.uuid_raw != str(raw):
+            raise InvalidInput("import", "uuid_raw", f"{name} was not made from the inputs that its record names")
+        if tx.person(str(raw)) is not None:
+            raise Conflict(name, "inputs that lead nowhere yet", f"inputs of {tx.person(str(raw))}")
+        own = ppid.uuid_to_ppid(raw, "POID" if first.observation else "PRID")
+        if name != own and name not in successors(registry, own):
+            raise InvalidInput("import", "name", f"its inputs lead to {own}, and {name} is not one of its successors")
+        tx.put_persons({str(raw): name})
+    for past in entry.revisions[kept:]:
+        made = past.record.reconstruction
+        if made is not None:
+            missing = set(made.observation_ids) - set(tx.find_many(made.observation_ids))
+            if missing:
+                raise InvalidInput("import", "observation_ids", f"{min(missing)} is not registered here")
+            tx.put_derivations(name, past.version, made.observation_ids)
+
+
+def _checked(registry: Registry, entry: Whole) -> tuple[Revision, ...]:
+    if not entry.revisions:
+        raise InvalidInput("import", "revisions", f"{entry.name} has no revisions")
+    revisions = tuple(_revision(registry, past) for past in entry.revisions)
+    if [one.version for one in revisions] != list(range(1, len(revisions) + 1)):
+        raise InvalidInput("import", "version", f"the versions of {entry.name} do not count 1, 2, 3, …")
+    if any(earlier.at > later.at for earlier, later in pairwise(revisions)):
+        raise InvalidInput("import", "at", f"the history of {entry.name} runs backwards")
+    return revisions
+
+
+def _revision(registry: Registry, past: PastRevision) -> Revision:
+    limits = registry.settings.limits
+    record = past.record
+    if len(past.at) != len(_AT) or not past.at.endswith("Z"):
+        raise InvalidInput("import", "at", f"{past.at!a} is not a time as revisions have it, like {_AT}")
+    for field in ("agent", "action"):
+        one_line(getattr(past, field), field, limits.text_characters)
+    if (record.tombstone is not None) != (record.state in ("withdrawn", "merged")):
+        raise InvalidInput(
+            "import", "state", f"version {past.version} is {record.state}, and its tombstone says otherwise"
+        )
+    if (record.state == "active") and record.created is None:
+        raise InvalidInput("import", "created", f"version {past.version} is active and has no creation date")
+    record = msgspec.structs.replace(
+        record, values=checked_values(record.values, limits), about=checked_about(record.about, limits)
+    )
+    return Revision(past.version, past.at, past.agent, past.action, records.encode(record), past.note)

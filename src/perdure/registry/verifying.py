@@ -1,0 +1,163 @@
+"""Verify: go over everything that is kept, and say what contradicts what the registry promises."""
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Final
+
+from perdure.errors import PerdureError
+from perdure.minting.clock import NANOSECONDS
+from perdure.names import handle, instant, pilin, ppid
+from perdure.records import record as records
+from perdure.records.authority import DESCRIPTIONS
+from perdure.records.checks import checked_values
+from perdure.records.record import Record
+from perdure.records.target import plain_target
+from perdure.registry.entities import Identifier, Revision
+from perdure.registry.naming import locate
+from perdure.registry.parties import actionable
+from perdure.registry.persons import raw_uuid, successors
+from perdure.registry.protocol import Reader
+from perdure.registry.registry import Registry
+
+_CHUNK: Final = 1000
+MOST_PROBLEMS: Final = 1000
+
+Watch = Callable[[int, int], None]  # identifiers checked, of how many
+
+
+async def verify(registry: Registry, progress: Watch | None = None) -> list[str]:
+    """Every invariant, over the whole registry; what is wrong, or nothing. At most a thousand problems are listed."""
+    problems = await registry.store.read(lambda reader: list(reader.contradictions()))
+    total = (await registry.store.read(lambda reader: reader.counts()))["identifiers"]
+    problems += await registry.store.read(lambda reader: list(_registry_problems(registry, reader)))
+    parties: dict[str, str | None] = {}
+    key, done = "", 0
+    while len(problems) < MOST_PROBLEMS:
+
+        def work(reader: Reader, key: str = key) -> tuple[list[Identifier], list[str]]:
+            rows = reader.after(key, _CHUNK)
+            return rows, [problem for row in rows for problem in _problems(registry, reader, row, parties)]
+
+        rows, found = await registry.store.read(work)
+        if not rows:
+            break
+        key, done = rows[-1].key, done + len(rows)
+        problems += found
+        if progress is not None:
+            progress(done, max(done, total))
+    return problems[:MOST_PROBLEMS]
+
+
+def _registry_problems(registry: Registry, reader: Reader) -> Iterator[str]:
+    for prefix in reader.prefixes():
+        if prefix.parent is not None and reader.prefix(prefix.parent) is None:
+            yield f"{prefix.name}: the prefix that it is derived from, {prefix.parent}, is not kept"
+    for kind in DESCRIPTIONS:
+        if reader.find(handle.fold(f"{registry.settings.type_prefix}/{kind}")) is None:
+            yield f"{registry.settings.type_prefix}/{kind}: the type is not registered, so it does not resolve"
+    now = registry.clock.now_ns() / NANOSECONDS
+    for key, last in reader.timelines().items():
+        owner = reader.prefix(key)
+        if owner is None:
+            yield f"{key}: there is a timeline for a prefix that is not kept"
+        elif owner.minter in ("pilin", "ibi") and last - now > registry.settings.wait + 60:
+            yield f"{key}: its last date is {float(last - now):.0f} s in the future (see: perdure prefix reset --help)"
+
+
+def _problems(registry: Registry, reader: Reader, row: Identifier, parties: dict[str, str | None]) -> Iterator[str]:
+    try:
+        record = records.decode(row.record)
+        yield from (f"{row.name}: {problem}" for problem in _record_problems(registry, reader, row, record, parties))
+        if row.subject == row.key:
+            yield from (f"{row.name}: {problem}" for problem in _history_problems(reader, row))
+            if row.scheme == "ppid":
+                yield from (f"{row.name}: {problem}" for problem in _person_problems(registry, reader, row))
+    except Exception as problem:  # whatever a damaged row does, the others are still looked at
+        yield f"{row.name}: it cannot be read ({problem})"
+
+
+def _record_problems(
+    registry: Registry, reader: Reader, row: Identifier, record: Record, parties: dict[str, str | None]
+) -> Iterator[str]:
+    located = locate(reader, row.name)
+    if located.key != row.key:
+        yield f"it is kept under the key {row.key}, and would be looked up as {located.key}"
+    if located.scheme != row.scheme:
+        yield f"it is kept as {row.scheme}, and is {located.scheme}"
+    if (record.state, record.created, plain_target(record)) != (row.state, row.created, row.target):
+        yield "its row says something else than its record"
+    if (record.tombstone is not None) != (record.state in ("withdrawn", "merged")):
+        yield f"it is {record.state}, and its tombstone says otherwise"
+    if record.state == "active" and record.created is None:
+        yield "it is active and has no creation date"
+    if record.state == "reserved" and record.created is not None:
+        yield "it is reserved and has a creation date"
+    if record.creator in record.owners or len(set(record.owners)) != len(record.owners):
+        yield "its owners repeat each other, or the creator"
+    if checked_values(record.values, registry.settings.limits) != record.values:
+        yield "its values are not in the order of their indexes"
+    if record.alias is not None:
+        other = reader.find(handle.fold(record.alias))
+        if other is None or other.subject != row.subject:
+            yield f"its alias {record.alias} is not there, or belongs to something else"
+    for party in (record.creator, *record.owners):
+        if party not in parties:
+            parties[party] = _leads_nowhere(registry, reader, party)
+        if parties[party] is not None:
+            yield f"{party} is named in its authority metadata, and {parties[party]}"
+
+
+def _leads_nowhere(registry: Registry, reader: Reader, party: str) -> str | None:
+    try:
+        actionable(reader, party, "party", registry.settings.limits)
+    except PerdureError as problem:
+        return str(problem)
+    return None
+
+
+def _history_problems(reader: Reader, row: Identifier) -> Iterator[str]:
+    revisions = reader.revisions(row.key)
+    if [one.version for one in revisions] != list(range(1, row.version + 1)):
+        yield f"its versions do not count from 1 to {row.version}"
+    if any(earlier.at > later.at for earlier, later in pairwise(revisions)):
+        yield "its history runs backwards"
+    if revisions:
+        yield from _mint_problems(reader, row, revisions[0])
+
+
+def _mint_problems(reader: Reader, row: Identifier, first: Revision) -> Iterator[str]:
+    """A name that was minted here must not lie beyond the last date of its timeline, or it could be minted again."""
+    if first.action != "mint" or row.scheme != "handle":
+        return
+    prefix = locate(reader, row.name).prefix
+    last = reader.timeline(prefix.key)
+    if prefix.minter == "pilin" and last is not None:
+        try:
+            date = pilin.to_posix(row.name.partition("/")[2])
+        except PerdureError:
+            return  # from before the prefix had this minter
+        if date > last and not any(event.action == "timeline reset" for event in reader.events(MOST_PROBLEMS)):
+            yield f"its date lies after {instant.to_iso(last)}, its timeline's last: it could be issued again"
+
+
+def _person_problems(registry: Registry, reader: Reader, row: Identifier) -> Iterator[str]:
+    revisions = reader.revisions(row.key)
+    first = records.decode(revisions[0].record)
+    raw = raw_uuid(registry, first)
+    if raw is None:
+        yield "it says nothing of what it was made from"
+        return
+    if reader.person(str(raw)) != row.key:
+        yield "its inputs do not lead to it"
+    own = ppid.uuid_to_ppid(raw, "POID" if first.observation else "PRID")
+    if row.key != own and row.key not in successors(registry, own):
+        yield f"its inputs make {own}, and it is no successor of that"
+    derived = reader.derivations(row.key)
+    for revision in revisions:
+        record = records.decode(revision.record)
+        if record.observation != first.observation:
+            yield f"version {revision.version} is of another observation"
+        if record.reconstruction is not None:
+            named = {poid for version, poid in derived if version == revision.version}
+            if not named or named != set(record.reconstruction.observation_ids):
+                yield f"version {revision.version} does not derive from the observations that it names"
