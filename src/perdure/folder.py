@@ -12,7 +12,6 @@ import os
 import shutil
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from fractions import Fraction
 from pathlib import Path
 from typing import Final, NamedTuple
 from uuid import UUID
@@ -21,6 +20,7 @@ import msgspec
 
 from perdure.errors import InvalidInput, StoreUnavailable, shown
 from perdure.minting.clock import Clock, SystemClock, iso_now, seconds
+from perdure.minting.timeline import AHEAD
 from perdure.names import instant
 from perdure.names.uuid5 import PPID_NAMESPACE
 from perdure.records.authority import DEFAULT_TYPE_PREFIX
@@ -34,7 +34,6 @@ SETTINGS: Final = "perdure.toml"
 DATABASE: Final = "perdure.db"
 ADMIN_KEY: Final = "admin.key"
 LOCK: Final = "perdure.lock"
-_AHEAD: Final = Fraction(60)
 
 _TEMPLATE: Final = """\
 # The settings of a Perdure registry. Lines that begin with # show the defaults; remove the # to change one.
@@ -217,15 +216,13 @@ def _move_forward(registry: Registry, tx: Transaction, store: SqliteStore) -> tu
     for key, last in tx.timelines().items():
         prefix = tx.prefix(key)
         counts = prefix is not None and prefix.minter == "sequential"
-        known = marks.get(key)
-        if counts:
-            safe = max(last, known or last)
-            if known is None:
-                unsure.append(key)
-        else:
-            safe = max(last, now + registry.settings.wait, known or last)
+        mark = marks.get(key)
+        if mark is None and counts:
+            unsure.append(key)
+        # Nothing was ever issued beyond the mark. Without one, nothing beyond the wait that callers put up with.
+        safe = max(last, mark if mark is not None else last if counts else now + registry.settings.wait)
         if safe > last:
-            tx.put_timeline(key, safe, _AHEAD)
+            tx.put_timeline(key, safe, AHEAD)
             moved[key] = str(safe) if counts else instant.to_iso(safe // 1)
     tx.put_event(
         Event(iso_now(registry.clock), "the machine itself", "restore", registry.id, f"{len(moved)} timelines")

@@ -12,7 +12,7 @@ from perdure.exchange.entry import Entry, PastRevision, Put, Refused, Setting, W
 from perdure.records.record import About
 from perdure.records.value import Value
 
-KINDS: Final = ("registry", "prefix", "agent", "grant")
+ENTRIES: Final = ("registry", "prefix", "agent", "grant")
 
 
 class _Short(msgspec.Struct, forbid_unknown_fields=True):
@@ -54,10 +54,10 @@ def _entry(number: int, line: bytes) -> Entry:
     if b'"revisions"' in line:
         long = _long(line)
         return Whole(line=number, name=long.name, scheme=long.scheme, revisions=long.revisions, uuid_raw=long.uuid_raw)
-    if b'"kind"' in line:
+    if b'"entry"' in line:
         fields = _any(line)
-        if fields.get("kind") in KINDS:
-            return Setting(line=number, kind=fields.pop("kind"), fields=fields)
+        if fields.get("entry") in ENTRIES:
+            return Setting(line=number, kind=fields.pop("entry"), fields=fields)
     short = _short(line)
     if short.state not in ("active", "reserved"):
         return Refused(number, "without its revisions, a name can be active or reserved", short.name)
@@ -81,4 +81,4 @@ def write(entry: Whole) -> bytes:
 
 def write_setting(kind: str, fields: dict[str, Any]) -> bytes:
     """A part of a registry as a line."""
-    return _encode({"kind": kind} | fields)
+    return _encode({"entry": kind} | fields)

@@ -12,6 +12,8 @@ from perdure.names import ibi, pilin
 
 _MILLISECOND: Final = 1_000_000  # nanoseconds
 _NANOSECONDS: Final = 1_000_000_000
+# How far the mark that lies outside the store runs ahead of the last date: so often is it rewritten while minting.
+AHEAD: Final = Fraction(5)
 
 
 class Tick(NamedTuple):

@@ -106,7 +106,7 @@ def _csv(registry: Registry, reader: Reader, rows: list[Identifier], left_out: L
         target = location(record)
         others = [value for value in record.values if value.text != target]
         if others:
-            left_out(f"{len(others)} values of {row.name} have no column; NDJSON carries them")
+            left_out(f"{len(others)} value(s) of {row.name} have no column; NDJSON carries them")
         put = Put(
             line=0,
             name=row.name,

@@ -1,12 +1,11 @@
 """Found a registry: everything that must be there before the first mint, in one transaction."""
 
-from fractions import Fraction
 from typing import NamedTuple
 from uuid import UUID, uuid4
 
 from perdure.errors import InvalidInput
 from perdure.minting.clock import Clock, iso_now
-from perdure.minting.timeline import pilin_suffix, pilin_ticks
+from perdure.minting.timeline import AHEAD, pilin_suffix, pilin_ticks
 from perdure.names import handle
 from perdure.names.uuid5 import PPID_NAMESPACE
 from perdure.records.authority import DESCRIPTIONS, to_seconds
@@ -72,7 +71,7 @@ async def found(
         tick = pilin_ticks(clock.now_ns(), None)()
         identifier = f"{home_name}/{pilin_suffix(tick.date)}"
         agent = Agent(admin, name, f"hdl:{identifier}", at)
-        tx.put_timeline(own.key, tick.date, Fraction(60))
+        tx.put_timeline(own.key, tick.date, AHEAD)
         suffix = identifier.partition("/")[2]
         record = _described(agent, name, at)
         tx.insert([change.first(identifier, handle_key(own, suffix), "handle", record, agent, "mint", at)])

@@ -15,7 +15,7 @@ import msgspec
 from perdure.errors import ClockJumped, InvalidInput, NameTaken, OutOfRange
 from perdure.minting.clock import NANOSECONDS
 from perdure.minting.suffixes import DEFAULT_PATTERN, numbered_suffix, random_suffix
-from perdure.minting.timeline import Tick, check_wait, ibi_ticks, pilin_suffix, pilin_ticks
+from perdure.minting.timeline import AHEAD, Tick, check_wait, ibi_ticks, pilin_suffix, pilin_ticks
 from perdure.names import handle, ibi
 from perdure.records import record as records
 from perdure.records.record import Record
@@ -29,9 +29,7 @@ from perdure.registry.statement import Statement, first_record, stated_values
 
 MOST: Final = 1_000_000  # names in one call
 _CHUNK: Final = 500  # names in one transaction
-# How far the mark outside the database runs ahead of what was issued: a minute, or a thousand numbers.
-_AHEAD: Final = Fraction(60)
-_AHEAD_NUMBERS: Final = Fraction(1000)
+_NUMBERS_AHEAD: Final = Fraction(1000)  # as AHEAD, for names that count
 _NOTHING: Final = Statement()
 
 
@@ -160,7 +158,7 @@ def _issue_numbers(tx: Transaction, prefix: Prefix, record: Record, by: Agent, a
         keys = {handle_key(prefix, suffix): suffix for suffix in candidates}
         taken = tx.find_many(list(keys))  # imported, or chosen before the prefix counted
         fresh |= {suffix: candidates[suffix] for key, suffix in keys.items() if key not in taken}
-    tx.put_timeline(prefix.key, Fraction(max(fresh.values())), _AHEAD_NUMBERS)
+    tx.put_timeline(prefix.key, Fraction(max(fresh.values())), _NUMBERS_AHEAD)
     return _issue_suffixes(tx, prefix, record, by, at, list(fresh))
 
 
@@ -231,7 +229,7 @@ def _issue_dated(
         minted.append(Minted(changes[0].identifier.name, alias, newest.date))
     if newest is None:
         raise NameTaken(prefix.name)
-    tx.put_timeline(prefix.key, newest.date, _AHEAD)
+    tx.put_timeline(prefix.key, newest.date, AHEAD)
     tx.insert(issued)
     return _Issue(minted, newest.due)
 

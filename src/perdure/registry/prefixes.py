@@ -9,6 +9,7 @@ import msgspec
 from perdure.errors import InvalidInput, InvalidName, NameTaken, shown
 from perdure.minting.clock import seconds
 from perdure.minting.suffixes import checked_pattern
+from perdure.minting.timeline import AHEAD
 from perdure.names import handle, ibi, ppid
 from perdure.names.instant import Exact
 from perdure.registry.authority import require
@@ -174,7 +175,7 @@ async def reset_timeline(registry: Registry, by: Agent, name: str, reason: str, 
             value = Fraction(number)
         else:
             value = seconds(registry.clock)
-        tx.put_timeline(prefix.key, value, Fraction(60))
+        tx.put_timeline(prefix.key, value, AHEAD)
         tx.put_event(Event(at, by.id, "timeline reset", prefix.name, f"from {last} to {value}: {reason}"))
 
     await registry.store.write(work)

@@ -8,13 +8,12 @@ import msgspec
 
 from perdure.errors import Conflict, InvalidInput
 from perdure.exchange.entry import Setting
+from perdure.minting.timeline import AHEAD
 from perdure.registry.agents import checked_id
 from perdure.registry.entities import Agent, Event, Grant, Prefix
 from perdure.registry.importing.options import Options, Outcome
 from perdure.registry.prefixes import put_new
 from perdure.registry.protocol import Transaction
-
-_AHEAD: Final = Fraction(60)
 
 T = TypeVar("T")
 
@@ -48,7 +47,7 @@ def _prefix(tx: Transaction, by: Agent, fields: dict[str, Any], options: Options
     if last is not None:
         reached, here = Fraction(last), tx.timeline(wanted.key)
         if here is None or reached > here:
-            tx.put_timeline(wanted.key, reached, _AHEAD)
+            tx.put_timeline(wanted.key, reached, AHEAD)
     return "created" if known is None else "unchanged"
 
 

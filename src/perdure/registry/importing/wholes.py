@@ -8,6 +8,7 @@ from perdure.errors import Conflict, InvalidInput
 from perdure.exchange.entry import PastRevision, Whole
 from perdure.names import handle, ppid
 from perdure.records import record as records
+from perdure.records.authority import DESCRIPTIONS
 from perdure.records.checks import checked_about, checked_values, one_line
 from perdure.records.record import Record
 from perdure.records.target import plain_target, reverse_entries, words
@@ -32,6 +33,8 @@ def apply_whole(registry: Registry, tx: Transaction, entry: Whole) -> Outcome:
     kept = tx.revisions(located.key)
     known = tx.find(located.key)
     if known is not None:
+        if _is_founding_type(registry, known.key) and len(kept) == 1:
+            return "unchanged"  # every registry describes the types of its metadata by itself
         if known.subject != known.key:
             raise Conflict(known.name, "a name of its own", f"an alias of {known.subject}")
         if [*kept, *revisions[len(kept) :]] != list(revisions):
@@ -42,6 +45,10 @@ def apply_whole(registry: Registry, tx: Transaction, entry: Whole) -> Outcome:
     if entry.scheme == "ppid":
         _link(registry, tx, located.name, entry, len(kept))
     return "changed" if kept else "created"
+
+
+def _is_founding_type(registry: Registry, key: str) -> bool:
+    return key in {handle.fold(f"{registry.settings.type_prefix}/{kind}") for kind in DESCRIPTIONS}
 
 
 def _write(tx: Transaction, located: Located, record: Record, revisions: tuple[Revision, ...], kept: int) -> None:
