@@ -70,6 +70,7 @@ def set_(
     what: What = None,
     when: When = None,
     where: Where = None,
+    owner: Annotated[list[str] | None, typer.Option(help="Who answers for it, if not the creator.")] = None,
     observation: Annotated[list[str] | None, typer.Option(help="PRID: a POID that it stands upon now.")] = None,
     curator: Annotated[str | None, typer.Option(help="PRID: who revised it.")] = None,
     at: Annotated[str | None, typer.Option(help="PRID: when it was revised, ISO 8601 with a zone.")] = None,
@@ -77,35 +78,24 @@ def set_(
     folder: Folder = None,
 ) -> None:
     """Change the target, values or the description. What is not named stays; the old version stays readable."""
-    about = read_about(who, what, when, where)
-
-    async def work(registry: Registry, by: Agent) -> int:
-        version, expected = 0, if_version
-        if observation or curator or at:
-            if not observation or curator is None or at is None:
-                raise InvalidInput("ppid", "inputs", "a revision of a PRID needs --observation, --curator and --at")
-            version = expected = await use.revise_reconstruction(
-                registry, by, name, observation, curator, at, expected_version=expected
+    if observation or curator or at:
+        if not observation or curator is None or at is None or target or value or who or what or when or where or owner:
+            raise InvalidInput(
+                "ppid", "inputs", "a revision of a PRID takes --observation, --curator and --at, and no more"
             )
-        if target is not None:
-            version = expected = await use.set_target(registry, by, name, target, expected_version=expected)
-        if value:
-            if any(":" not in one.partition("=")[0] for one in value):
-                raise InvalidInput(
-                    "record", "index", "say which value to set, as in 3:EMAIL=… (or use perdure add-value)"
-                )
-            version = expected = await use.set_values(
-                registry, by, name, read_values(value, taken=0), expected_version=expected
-            )
-        if about is not None:
-            version = await use.describe(registry, by, name, about, expected_version=expected)
-        return version
-
-    if target is None and not value and about is None and not (observation or curator or at):
-        raise InvalidInput(
-            "record", "target", "say what to change: a target, --value, --who, --what, --when or --where"
+        revised = act(
+            folder,
+            lambda registry, by: use.revise_reconstruction(
+                registry, by, name, observation, curator, at, expected_version=if_version
+            ),
         )
-    _say(name, act(folder, work))
+        _say(name, revised)
+        return
+    if any(":" not in one.partition("=")[0] for one in value or ()):
+        raise InvalidInput("record", "index", "say which value to set, as in 3:EMAIL=… (or use perdure add-value)")
+    about = read_about(who, what, when, where)
+    said = Statement(target, read_values(value, taken=0), about, None, tuple(owner or ()))
+    _say(name, act(folder, lambda registry, by: use.update(registry, by, name, said, expected_version=if_version)))
 
 
 def add_value(

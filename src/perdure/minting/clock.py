@@ -4,6 +4,7 @@ import asyncio
 import time
 from datetime import datetime, timezone
 from fractions import Fraction
+from functools import lru_cache
 from typing import Final, Protocol
 
 from perdure.errors import ClockJumped
@@ -69,5 +70,9 @@ def seconds(clock: Clock) -> Fraction:
 def iso_now(clock: Clock) -> str:
     """Now as revisions are dated: ISO 8601 in UTC, to the microsecond, always of one length so that text sorts."""
     whole, rest = divmod(clock.now_ns(), NANOSECONDS)
-    written = datetime.fromtimestamp(whole, timezone.utc).strftime("%Y-%m-%dT%H:%M:%S")
-    return f"{written}.{rest // 1000:06d}Z"
+    return f"{_iso_second(whole)}.{rest // 1000:06d}Z"
+
+
+@lru_cache(maxsize=4)
+def _iso_second(whole: int) -> str:
+    return datetime.fromtimestamp(whole, timezone.utc).strftime("%Y-%m-%dT%H:%M:%S")

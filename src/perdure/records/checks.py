@@ -15,6 +15,8 @@ from perdure.records.value import Admin, Binary, Text, Value, ValueList
 _CONTROLS: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
 _LINE_CONTROLS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
 _URL: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(.*)", re.DOTALL)
+_NAMES_HOST: Final = re.compile(r"//[^/?#]")
+_PLAIN_WEB_ADDRESS: Final = re.compile(r"(https?)://[!-.0->@-~][!-~]*")  # nearly all targets: ASCII, with a host
 _IN_URL: Final = re.compile(r"[\x00-\x20\x7f-\xa0\u2028\u2029\ud800-\udfff]")
 _PERMISSIONS: Final = re.compile(r"[01]{4}")
 _ADMIN_PERMISSIONS: Final = re.compile(r"[01]{12}")
@@ -105,6 +107,9 @@ def check_target(url: str, limits: Limits, part: str = "target") -> str:
     """A target as it stands: an absolute address with a scheme that the settings allow."""
     if len(url) > limits.url_characters:
         raise OutOfRange("record", part, f"the target is longer than {limits.url_characters} characters")
+    plain = _PLAIN_WEB_ADDRESS.fullmatch(url)
+    if plain is not None and plain[1] in limits.schemes:
+        return url
     match = _URL.fullmatch(url)
     if match is None or not match[2].strip("/"):
         raise InvalidInput(
@@ -120,7 +125,7 @@ def check_target(url: str, limits: Limits, part: str = "target") -> str:
     if bad:
         reason = f"{bad[0]!a} at position {bad.start()} of the target must be percent-encoded"
         raise InvalidInput("record", part, reason)
-    if scheme in ("http", "https", "ftp") and not re.match(r"//[^/?#]", match[2]):
+    if scheme in ("http", "https", "ftp") and not _NAMES_HOST.match(match[2]):
         raise InvalidInput("record", part, f"the target {shown(url)} names no host")
     return url
 

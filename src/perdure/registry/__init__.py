@@ -9,6 +9,7 @@ from perdure.registry.editing import (
     remove_values,
     set_target,
     set_values,
+    update,
     withdraw,
 )
 from perdure.registry.entities import Agent
@@ -73,6 +74,7 @@ __all__ = [
     "show",
     "transfer_identifiers",
     "transfer_prefix",
+    "update",
     "uuid_of",
     "verify",
     "withdraw",

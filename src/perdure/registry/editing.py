@@ -46,6 +46,36 @@ async def bind(
     return await _revise(registry, by, name, "edit", "bind", edit, expected_version)
 
 
+async def update(
+    registry: Registry, by: Agent, name: str, said: Statement, *, expected_version: int | None = None
+) -> int:
+    """Say something else from now on, in one version; what is not spoken of stays.
+
+    The target takes the place of the first URL value, a value the place of the one with its index, and each part of
+    the description its own. The creator is who first created the identifier, and never changes.
+    """
+    limits = registry.settings.limits
+    if said == Statement():
+        raise InvalidInput("record", "target", "say what to change: a target, a value, a description or the owners")
+    if said.creator is not None:
+        raise InvalidInput("record", "creator", "the creator never changes: name an owner, or transfer the identifier")
+    if said.target is not None:
+        check_target(said.target, limits)
+
+    def edit(reader: Reader, record: Record, at: str) -> Record:
+        revised = _with_values(record, said.values, limits, at) if said.values else record
+        if said.target is not None:
+            revised = _with_values(revised, [_moved(revised, said.target)], limits, at)
+        if said.about is not None:
+            revised = msgspec.structs.replace(revised, about=checked_about(_told(record.about, said.about), limits))
+        if said.owners:
+            owners = distinct_owners(reader, said.owners, record.creator, limits)
+            revised = msgspec.structs.replace(revised, owners=owners)
+        return revised
+
+    return await _revise(registry, by, name, "edit", "set", _active(name, edit), expected_version)
+
+
 async def set_target(
     registry: Registry, by: Agent, name: str, target: str, *, expected_version: int | None = None
 ) -> int:
@@ -159,6 +189,20 @@ async def reinstate(registry: Registry, by: Agent, name: str, *, expected_versio
         return msgspec.structs.replace(record, state=state, tombstone=None)
 
     return await _revise(registry, by, name, "withdraw", "reinstate", edit, expected_version)
+
+
+def _moved(record: Record, target: str) -> Value:
+    """The value that leads to the target: the first URL that there is, or a new one."""
+    first = next((value for value in record.values if value.type == "URL"), None)
+    if first is not None:
+        return msgspec.structs.replace(first, data=Text(target), timestamp="")
+    taken = [value.index for value in record.values]
+    return Value(TARGET_INDEX if TARGET_INDEX not in taken else free_index(taken), "URL", Text(target))
+
+
+def _told(old: About | None, new: About) -> About:
+    given = {field: getattr(new, field) for field in new.__struct_fields__ if getattr(new, field) is not None}
+    return msgspec.structs.replace(old or About(), **given)
 
 
 _Edit = Callable[[Reader, Record, str], Record]

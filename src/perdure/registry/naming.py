@@ -30,6 +30,10 @@ class Located(NamedTuple):
 
 def locate(prefixes: PrefixSource, text: str) -> Located:
     """The key of a name, from any form in which people write it."""
+    head, _, suffix = text.partition("/")
+    plain = prefixes.prefix(handle.fold(head)) if suffix and len(text) <= _LONGEST else None
+    if plain is not None and plain.scheme == "handle" and suffix.isascii() and suffix.isprintable():
+        return Located(handle_key(plain, suffix), f"{plain.name}/{suffix}", "handle", plain)  # nearly all handles
     if ppid.validate_ppid_syntax(text):
         name = ppid.canonical(text)
         return Located(name, name, "ppid", known_prefix(prefixes, name[:4]))

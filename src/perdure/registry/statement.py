@@ -33,13 +33,13 @@ class Statement(msgspec.Struct, frozen=True):
 
 def stated_values(said: Statement, limits: Limits, at: str) -> tuple[Value, ...]:
     """The values, the target among them as a URL, checked and dated."""
-    values = list(said.values)
-    if said.target is not None:
-        check_target(said.target, limits)
-        if any(value.index == TARGET_INDEX for value in values):
-            raise InvalidInput("record", "index", f"index {TARGET_INDEX} is the target's, and a value has it too")
-        values.insert(0, Value(TARGET_INDEX, "URL", Text(said.target)))
-    return checked_values(dated(values, at), limits)
+    values = checked_values(dated(said.values, at), limits) if said.values else ()
+    if said.target is None:
+        return values
+    check_target(said.target, limits)
+    if values and values[0].index == TARGET_INDEX:
+        raise InvalidInput("record", "index", f"index {TARGET_INDEX} is the target's, and a value has it too")
+    return (Value(TARGET_INDEX, "URL", Text(said.target), to_seconds(at)), *values)
 
 
 def dated(values: Sequence[Value], at: str) -> list[Value]:

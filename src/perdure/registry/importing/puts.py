@@ -1,6 +1,7 @@
 """Names that a file wants to exist, and what it says of them."""
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Final, NamedTuple
 
 import msgspec
@@ -57,7 +58,7 @@ def prepare(
     else:
         values = checked_values(values, limits)
     creator = by.identifier if creator_text is None else parties[creator_text]
-    owners = tuple(dict.fromkeys(parties[owner] for owner in entry.owners))
+    owners = tuple(dict.fromkeys(parties[owner] for owner in entry.owners)) if entry.owners else ()
     bound = bool(values) and entry.state == "active"
     if created is not None:
         created = iso_seconds(created, "created")
@@ -133,7 +134,9 @@ def _refuse_made_names(located: Located, options: Options) -> None:
 def _absorbed(entry: Put, type_prefix: str) -> tuple[tuple[Value, ...], str | None, str | None, tuple[Notice, ...]]:
     """Authority metadata that stands among the values goes where it belongs; secrets go nowhere."""
     created, creator = entry.created, entry.creator
-    metadata = {handle.fold(f"{type_prefix}/{kind}"): kind for kind in (CREATION_DATE, CREATOR)}
+    if not entry.values:
+        return (), created, creator, ()
+    metadata = _metadata_types(type_prefix)
     kept, notices = [], []
     for value in entry.values:
         kind = metadata.get(handle.fold(value.type))
@@ -148,10 +151,17 @@ def _absorbed(entry: Put, type_prefix: str) -> tuple[tuple[Value, ...], str | No
     return tuple(kept), created, creator, tuple(notices)
 
 
+@cache
+def _metadata_types(type_prefix: str) -> dict[str, str]:
+    return {handle.fold(f"{type_prefix}/{kind}"): kind for kind in (CREATION_DATE, CREATOR)}
+
+
 def _without_derived_admin(record: Record, type_prefix: str) -> Record:
     """An HS_ADMIN that says just what would be derived is what an export wrote: it is not kept beside the metadata."""
+    if record.created is None or not any(value.type == _ADMIN for value in record.values):
+        return record
     bare = msgspec.structs.replace(record, values=tuple(value for value in record.values if value.type != _ADMIN))
-    if len(bare.values) != len(record.values) - 1 or bare.created is None:
+    if len(bare.values) != len(record.values) - 1:
         return record
     derived = next(value for value in handle_values(bare, type_prefix) if value.type == _ADMIN)
     own = next(value for value in record.values if value.type == _ADMIN)
@@ -164,5 +174,7 @@ def creators_in(entries: Sequence[object], type_prefix: str) -> set[str]:
     for entry in entries:
         if isinstance(entry, Put):
             creator = _absorbed(entry, type_prefix)[2]
-            named.update(text for text in (creator, *entry.owners) if text is not None)
+            if creator is not None:
+                named.add(creator)
+            named.update(entry.owners)
     return named

@@ -21,6 +21,10 @@ class _Job(NamedTuple):
     future: "asyncio.Future[Any]"
 
 
+class _WroteBeforeRefusal(Exception):
+    """Work was refused half-way."""
+
+
 class _Outcome(NamedTuple):
     job: _Job
     value: Any = None
@@ -67,35 +71,55 @@ class Writer:
                 _answer(self._commit(jobs))
 
     def _commit(self, jobs: list[_Job]) -> list[_Outcome]:
-        """Everything in one transaction, a savepoint each: a refusal undoes its own work only.
+        """Everything in one transaction; a refusal undoes its own work only.
 
-        When the disk or the file is at fault, SQLite may have undone the whole transaction: then all have failed.
+        Nearly all work that is refused has written nothing by then, so savepoints are made only when one has: the
+        group is undone and run again with one for each. When the disk or the file is at fault, SQLite may have undone
+        the whole transaction: then all have failed.
         """
-        connection = self._connection
         try:
-            connection.execute("BEGIN IMMEDIATE")
-            outcomes = [self._attempt(job) for job in jobs]
-            connection.execute("COMMIT")
+            try:
+                return self._together(jobs, self._attempt)
+            except _WroteBeforeRefusal:
+                self._connection.execute("ROLLBACK")
+                return self._together(jobs, self._attempt_with_savepoint)
         except apsw.Error as problem:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
             return [_Outcome(job, problem=translated(problem)) for job in jobs]
+
+    def _together(self, jobs: list[_Job], attempt: Callable[[_Job], _Outcome]) -> list[_Outcome]:
+        self._connection.execute("BEGIN IMMEDIATE")
+        self._transaction.begun()
+        outcomes = [attempt(job) for job in jobs]
+        self._connection.execute("COMMIT")
         return outcomes
 
     def _attempt(self, job: _Job) -> _Outcome:
+        before = self._connection.total_changes()
+        outcome = self._run_work(job)
+        if outcome.problem is not None and self._connection.total_changes() != before:
+            raise _WroteBeforeRefusal
+        return outcome
+
+    def _attempt_with_savepoint(self, job: _Job) -> _Outcome:
         self._connection.execute("SAVEPOINT work")
+        outcome = self._run_work(job)
+        if outcome.problem is not None:
+            self._connection.execute("ROLLBACK TO work")
+            self._transaction.begun()
+        self._connection.execute("RELEASE work")
+        return outcome
+
+    def _run_work(self, job: _Job) -> _Outcome:
         try:
-            outcome = _Outcome(job, job.work(self._transaction))
+            return _Outcome(job, job.work(self._transaction))
         except apsw.ConstraintError as problem:
-            outcome = _Outcome(job, problem=translated(problem))
+            return _Outcome(job, problem=translated(problem))
         except apsw.Error:
             raise
         except Exception as problem:
-            outcome = _Outcome(job, problem=problem)
-        if outcome.problem is not None:
-            self._connection.execute("ROLLBACK TO work")
-        self._connection.execute("RELEASE work")
-        return outcome
+            return _Outcome(job, problem=problem)
 
 
 def _answer(outcomes: list[_Outcome]) -> None:

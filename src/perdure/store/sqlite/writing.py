@@ -32,9 +32,29 @@ class SqliteTransaction(SqliteReader):
         super().__init__(connection)
         self._executemany = connection.executemany
         self._high_water = high_water
+        self.begun()
+
+    def begun(self) -> None:
+        """A transaction begins. What many works of one group ask for is asked once: nobody else can change it now."""
+        self._next_row: int | None = None
+        self._known_prefixes: dict[str, Prefix | None] = {}
+        self._known_grants: dict[str, list[Grant]] = {}
+
+    def prefix(self, key: str) -> Prefix | None:
+        if key not in self._known_prefixes:
+            self._known_prefixes[key] = super().prefix(key)
+        return self._known_prefixes[key]
+
+    def grants(self, agent: str) -> list[Grant]:
+        if agent not in self._known_grants:
+            self._known_grants[agent] = super().grants(agent)
+        return self._known_grants[agent]
 
     def insert(self, changes: Sequence[Change]) -> None:
-        first = (self._execute("SELECT max(id) FROM identifiers").get or 0) + 1
+        if self._next_row is None:
+            self._next_row = (self._execute("SELECT max(id) FROM identifiers").get or 0) + 1
+        first = self._next_row
+        self._next_row += len(changes)
         rows: list[tuple[Any, ...]] = []
         revisions: list[tuple[Any, ...]] = []
         words: list[tuple[int, str]] = []
@@ -92,6 +112,7 @@ class SqliteTransaction(SqliteReader):
 
     def put_prefix(self, prefix: Prefix) -> None:
         subsystem = None if prefix.subsystem is None else write_subsystem(prefix.subsystem)
+        self._known_prefixes.clear()
         self._execute(
             "INSERT INTO prefixes (key, opaque, name, scheme, minter, case_sensitive, parent, policy, pattern, "
             "subsystem, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
@@ -144,6 +165,7 @@ class SqliteTransaction(SqliteReader):
         )
 
     def put_grant(self, grant: Grant) -> None:
+        self._known_grants.clear()
         self._execute(
             "INSERT OR REPLACE INTO grants (agent, scope, action, own, until, given_by, given_at) "
             "VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -151,6 +173,7 @@ class SqliteTransaction(SqliteReader):
         )
 
     def remove_grant(self, agent: str, scope: str, action: str) -> None:
+        self._known_grants.clear()
         self._execute("DELETE FROM grants WHERE agent = ? AND scope = ? AND action = ?", (agent, scope, action))
 
     def put_event(self, event: Event) -> None:
