@@ -4,14 +4,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help serve setup test test-slow bench-names lint format docs docs-reference lock clean
+.PHONY: help serve setup test test-slow bench-names bench-registry bench-growth lint format docs docs-reference lock clean
 .DEFAULT_GOAL := help
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
-serve: $(VENV)/run.stamp ## set up, then a short tour of `perdure explain` (the server is yet to come)
-	@$(BIN)/python -m perdure tour
+serve: $(VENV)/run.stamp ## set up, and make a registry in registry/ (the HTTP server is yet to come)
+	@$(BIN)/python -m perdure init registry
+	@echo "The command is $(BIN)/perdure; a short tour of it:  $(BIN)/perdure tour"
 
 setup: $(VENV)/dev.stamp ## make .venv with everything that development needs
 	@echo "Ready, on $$($(BIN)/python --version) (another one: make clean setup PYTHON=…). Try: $(BIN)/perdure --help"
@@ -19,12 +20,18 @@ setup: $(VENV)/dev.stamp ## make .venv with everything that development needs
 test: $(VENV)/dev.stamp lint ## set up, run all checks and tests
 	$(BIN)/python -m pytest -n auto -m "not slow"
 
-test-slow: $(VENV)/dev.stamp ## long fuzz runs on the parsers, and the property tests with many more examples
+test-slow: $(VENV)/dev.stamp ## long fuzz runs, hundreds of crashes, and the property tests with many more examples
 	$(BIN)/python -m pytest -n auto -m slow tests
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n auto -m "not slow" tests/names tests/test_public_surface.py
 
 bench-names: $(VENV)/dev.stamp ## speed of the names library, as ratios to peers in the same run
 	$(BIN)/python -m bench.names
+
+bench-registry: $(VENV)/dev.stamp ## group commit, bulk import and PILIN's pace, as ratios in the same run
+	$(BIN)/python -m bench.registry
+
+bench-growth: $(VENV)/dev.stamp ## look-up, mint and search from 10^3 to 10^7 identifiers (an hour, 15 GB)
+	$(BIN)/python -m bench.growth
 
 lint: $(VENV)/dev.stamp
 	$(BIN)/python -m ruff check .

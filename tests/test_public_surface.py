@@ -3,6 +3,7 @@
 import importlib
 import inspect
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -13,8 +14,8 @@ import perdure
 
 def test_the_names_of_the_library() -> None:
     assert sorted(perdure.__all__) == [
-        "InvalidInput", "InvalidName", "OutOfRange", "PerdureError", "Recognition", "__version__",
-        "external", "handle", "ibi", "pilin", "ppid", "recognise",
+        "BadKey", "ClockBehind", "ClockJumped", "Conflict", "Immutable", "InvalidInput", "InvalidName", "NameTaken", "NoSuchName", "NoSuchPrefix", "NotAuthorised", "OutOfRange", "PerdureError", "Recognition", "StoreDamaged", "StoreUnavailable", "Withdrawn", "WrongState",
+        "__version__", "external", "handle", "ibi", "pilin", "ppid", "recognise",
     ]  # fmt: skip
     assert all(hasattr(perdure, name) for name in perdure.__all__)
 
@@ -54,16 +55,13 @@ def test_the_modules_can_be_imported_by_their_public_names(module: str) -> None:
     assert importlib.import_module(f"perdure.{module}") is getattr(perdure, module)
 
 
-def test_every_error_has_a_stable_code() -> None:
-    assert {
-        error.__name__: error.code
-        for error in (perdure.PerdureError, perdure.InvalidName, perdure.InvalidInput, perdure.OutOfRange)
-    } == {
-        "PerdureError": "error",
-        "InvalidName": "invalid-name",
-        "InvalidInput": "invalid-input",
-        "OutOfRange": "out-of-range",
-    }
+def test_every_error_has_a_stable_code_and_is_documented() -> None:
+    errors = [value for value in vars(perdure).values() if isinstance(value, type) and issubclass(value, Exception)]
+    codes = {error.code: error.__name__ for error in errors}
+    assert len(codes) == len(errors)
+    documented = Path(__file__).parents[1].joinpath("docs", "errors.md").read_text("utf-8")
+    for code, name in codes.items():
+        assert code == "error" or f"| `{name}` | `{code}` |" in documented
     for error in (perdure.InvalidName, perdure.InvalidInput, perdure.OutOfRange):
         assert issubclass(error, perdure.PerdureError)
         assert issubclass(error, ValueError)

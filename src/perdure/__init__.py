@@ -2,7 +2,25 @@
 
 import sys
 
-from perdure.errors import InvalidInput, InvalidName, OutOfRange, PerdureError
+from perdure.errors import (
+    BadKey,
+    ClockBehind,
+    ClockJumped,
+    Conflict,
+    Immutable,
+    InvalidInput,
+    InvalidName,
+    NameTaken,
+    NoSuchName,
+    NoSuchPrefix,
+    NotAuthorised,
+    OutOfRange,
+    PerdureError,
+    StoreDamaged,
+    StoreUnavailable,
+    Withdrawn,
+    WrongState,
+)
 from perdure.names import Recognition, external, handle, ibi, pilin, ppid, recognise
 
 __version__ = "0.1.0"
@@ -13,11 +31,24 @@ for _name, _module in list(sys.modules.items()):
         sys.modules[_name.replace(".names", "", 1)] = _module
 
 __all__ = [
+    "BadKey",
+    "ClockBehind",
+    "ClockJumped",
+    "Conflict",
+    "Immutable",
     "InvalidInput",
     "InvalidName",
+    "NameTaken",
+    "NoSuchName",
+    "NoSuchPrefix",
+    "NotAuthorised",
     "OutOfRange",
     "PerdureError",
     "Recognition",
+    "StoreDamaged",
+    "StoreUnavailable",
+    "Withdrawn",
+    "WrongState",
     "__version__",
     "external",
     "handle",

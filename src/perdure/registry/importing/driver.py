@@ -10,12 +10,12 @@ import msgspec
 from perdure.errors import InvalidInput, PerdureError
 from perdure.exchange.entry import Edit, Entry, Notice, Put, Refused, Setting, Whole
 from perdure.registry.authority import require
-from perdure.registry.entities import EVERYWHERE, Agent, Change, Prefix
+from perdure.registry.entities import EVERYWHERE, Action, Agent, Change, Prefix
 from perdure.registry.importing.edits import apply_edit
 from perdure.registry.importing.options import Options, Outcome, Tally
 from perdure.registry.importing.puts import PreparedPut, creators_in, prepare, put_again
 from perdure.registry.importing.settings import apply_setting
-from perdure.registry.importing.wholes import apply_whole
+from perdure.registry.importing.wholes import PreparedWhole, apply_whole, prepare_whole
 from perdure.registry.naming import locate
 from perdure.registry.parties import actionable
 from perdure.registry.protocol import Reader, Transaction
@@ -25,7 +25,8 @@ _CHUNK: Final = 1000
 _DEFAULTS: Final = Options()
 
 Problem = Refused | Notice
-Ready = tuple[Entry, PreparedPut | None]
+Prepared = PreparedPut | PreparedWhole
+Ready = tuple[Entry, Prepared | None]
 
 
 async def import_entries(
@@ -110,10 +111,12 @@ class _Walk:
         at = self._registry.now()
         return [(entry, self._prepared(entry, at)) for entry in chunk]
 
-    def _prepared(self, entry: Entry, at: str) -> PreparedPut | None:
-        if not isinstance(entry, Put):
-            return None
+    def _prepared(self, entry: Entry, at: str) -> Prepared | None:
         try:
+            if isinstance(entry, Whole) and entry.scheme != "ppid":  # a person leads to others, which must be there
+                return prepare_whole(self._registry, self, entry)
+            if not isinstance(entry, Put):
+                return None
             return prepare(self._registry, self, self._by, entry, self._options, self._parties, at)
         except (PerdureError, KeyError):
             return None
@@ -167,22 +170,24 @@ class _Chunk:
         self._tally = msgspec.structs.replace(before)
         self._at = registry.now()
         self._allowed: set[tuple[str, str]] = set()
-        self._fresh: dict[str, Change] = {}
+        self._fresh: list[Change] = []
         self._problems: list[Problem] = []
 
     def apply(self, ready: list[Ready]) -> tuple[Tally, list[Problem]]:
-        keys = [prepared.located.key for _, prepared in ready if prepared is not None]
-        known = set(self._tx.find_many(keys)) if keys else set()
+        wanted = [one.identifier.key for _, prepared in ready if prepared is not None for one in prepared.changes]
+        known = set(self._tx.find_many(wanted)) if wanted else set()
         for entry, prepared in ready:
             self._tally.entries += 1
             self._tally.line = max(self._tally.line, entry.line)
             try:
                 if isinstance(entry, Refused | Notice):
                     self._note(entry)
-                elif prepared is not None and prepared.located.key not in known:
-                    self._require("import", prepared.located.prefix.key)
-                    known.add(prepared.located.key)
-                    self._fresh[prepared.located.key] = prepared.change
+                elif prepared is not None and known.isdisjoint(
+                    keys := [one.identifier.key for one in prepared.changes]
+                ):
+                    self._permit(entry, prepared.located.prefix.key)
+                    known.update(keys)
+                    self._fresh.extend(prepared.changes)
                     self._tally.created += 1
                     self._problems.extend(prepared.notices)
                 else:
@@ -202,35 +207,38 @@ class _Chunk:
 
     def _flush(self) -> None:
         if self._fresh:
-            self._tx.insert(list(self._fresh.values()))
+            self._tx.insert(self._fresh)
             self._fresh.clear()
 
-    def _require(self, action: str, scope: str) -> None:
-        if (action, scope) not in self._allowed:
-            require(self._tx, self._by, "admin" if action == "admin" else "import", scope, self._at)
-            self._allowed.add((action, scope))
+    def _permit(self, entry: Entry, scope: str) -> None:
+        """Refuse who has no grant. A whole history is written in the names of others: that takes more than `import`."""
+        action: Action = "admin" if isinstance(entry, Whole | Setting) else "import"
+        where = EVERYWHERE if action == "admin" else scope
+        if (action, where) not in self._allowed:
+            require(self._tx, self._by, action, where, self._at)
+            self._allowed.add((action, where))
 
-    def _one(self, entry: Entry, prepared: PreparedPut | None) -> Outcome:
+    def _one(self, entry: Entry, prepared: Prepared | None) -> Outcome:
         tx, by, options, at = self._tx, self._by, self._options, self._at
         if isinstance(entry, Whole):
-            self._require("admin", EVERYWHERE)  # it writes history in the name of others
+            self._permit(entry, EVERYWHERE)
             return apply_whole(self._registry, tx, entry)
         if isinstance(entry, Setting):
-            self._require("admin", EVERYWHERE)
+            self._permit(entry, EVERYWHERE)
             return apply_setting(tx, by, entry, options, at)
         if isinstance(entry, Edit):
-            self._require("import", locate(tx, entry.name).prefix.key)
+            self._permit(entry, locate(tx, entry.name).prefix.key)
             return apply_edit(self._registry, tx, by, entry, options, at)
         if not isinstance(entry, Put):
             raise InvalidInput("import", "line", "this cannot be imported")
-        if prepared is None:
+        if not isinstance(prepared, PreparedPut):
             for text in creators_in([entry], self._registry.settings.type_prefix) - self._parties.keys():
                 self._parties[text] = actionable(tx, text, "creator", self._registry.settings.limits)
             prepared = prepare(self._registry, tx, by, entry, options, self._parties, at)
-        self._require("import", prepared.located.prefix.key)
+        self._permit(entry, prepared.located.prefix.key)
         self._problems.extend(prepared.notices)
         if tx.find(prepared.located.key) is None:
-            tx.insert([prepared.change])
+            tx.insert(prepared.changes)
             return "created"
         return put_again(self._registry, tx, by, prepared, entry, options, at)
 

@@ -32,7 +32,7 @@ class PreparedPut(NamedTuple):
 
     located: Located
     record: Record
-    change: Change
+    changes: tuple[Change, ...]
     notices: tuple[Notice, ...]
 
 
@@ -78,7 +78,7 @@ def prepare(
     stated = bool(newest) and newest != to_seconds(at) and not entry.target
     when = newest[:19] + _TO_MICROSECONDS if stated else at
     new = change.first(located.name, located.key, located.scheme, record, by, "import", when, options.note)
-    return PreparedPut(located, record, new, notices)
+    return PreparedPut(located, record, (new,), notices)
 
 
 def put_again(

@@ -1,11 +1,12 @@
 """Identifiers that come with their whole history, from an export of a registry."""
 
 from itertools import pairwise
+from typing import NamedTuple
 
 import msgspec
 
 from perdure.errors import Conflict, InvalidInput
-from perdure.exchange.entry import PastRevision, Whole
+from perdure.exchange.entry import Notice, PastRevision, Whole
 from perdure.names import handle, ppid
 from perdure.records import record as records
 from perdure.records.authority import DESCRIPTIONS
@@ -15,7 +16,7 @@ from perdure.records.target import plain_target, reverse_entries, words
 from perdure.registry import change
 from perdure.registry.entities import Change, Identifier, Revision
 from perdure.registry.importing.options import Outcome
-from perdure.registry.naming import Located, locate
+from perdure.registry.naming import Located, PrefixSource, locate
 from perdure.registry.persons import raw_uuid, successors
 from perdure.registry.protocol import Transaction
 from perdure.registry.registry import Registry
@@ -23,15 +24,30 @@ from perdure.registry.registry import Registry
 _AT = "2026-11-16T00:00:00.000000Z"
 
 
-def apply_whole(registry: Registry, tx: Transaction, entry: Whole) -> Outcome:
-    """All versions as they were. A history that goes on from the one here is continued; any other is refused."""
-    located = locate(tx, entry.name)
+class PreparedWhole(NamedTuple):
+    """A history that can be written as soon as its name is known not to exist."""
+
+    located: Located
+    changes: tuple[Change, ...]
+    revisions: tuple[Revision, ...]
+    notices: tuple[Notice, ...] = ()
+
+
+def prepare_whole(registry: Registry, prefixes: PrefixSource, entry: Whole) -> PreparedWhole:
+    """Everything that can be checked and made ready without the store."""
+    located = locate(prefixes, entry.name)
     if located.scheme != entry.scheme:
         raise InvalidInput("import", "scheme", f"{entry.name} is a name of the scheme {located.scheme} here")
     revisions = _checked(registry, entry)
-    record = entry.revisions[-1].record
-    kept = tx.revisions(located.key)
+    return PreparedWhole(located, _changes(located, entry.revisions[-1].record, revisions, 0), revisions)
+
+
+def apply_whole(registry: Registry, tx: Transaction, entry: Whole) -> Outcome:
+    """All versions as they were. A history that goes on from the one here is continued; any other is refused."""
+    prepared = prepare_whole(registry, tx, entry)
+    located, revisions = prepared.located, prepared.revisions
     known = tx.find(located.key)
+    kept = [] if known is None else tx.revisions(located.key)
     if known is not None:
         if _is_founding_type(registry, known.key) and len(kept) == 1:
             return "unchanged"  # every registry describes the types of its metadata by itself
@@ -41,7 +57,10 @@ def apply_whole(registry: Registry, tx: Transaction, entry: Whole) -> Outcome:
             raise Conflict(known.name, "the same history, or more of it", f"another one, of {len(kept)} versions")
         if len(kept) == len(revisions):
             return "unchanged"
-    _write(tx, located, record, revisions, len(kept))
+    if kept:
+        tx.update(_changes(located, entry.revisions[-1].record, revisions, len(kept)))
+    else:
+        tx.insert(prepared.changes)
     if entry.scheme == "ppid":
         _link(registry, tx, located.name, entry, len(kept))
     return "changed" if kept else "created"
@@ -51,7 +70,8 @@ def _is_founding_type(registry: Registry, key: str) -> bool:
     return key in {handle.fold(f"{registry.settings.type_prefix}/{kind}") for kind in DESCRIPTIONS}
 
 
-def _write(tx: Transaction, located: Located, record: Record, revisions: tuple[Revision, ...], kept: int) -> None:
+def _changes(located: Located, record: Record, revisions: tuple[Revision, ...], kept: int) -> tuple[Change, ...]:
+    """What is to be written for a history of which so many versions are kept already."""
     row = Identifier(
         located.key,
         located.name,
@@ -65,13 +85,9 @@ def _write(tx: Transaction, located: Located, record: Record, revisions: tuple[R
     )
     before = reverse_entries(records.decode(revisions[kept - 1].record)) if kept else ()
     one = Change(row, revisions[kept:], words(located.name, record), reverse_entries(record), before)
-    changes = [one]
-    if record.alias is not None:
-        changes.append(change.alias(one, record.alias, handle.fold(record.alias), record))
-    if kept:
-        tx.update(changes)
-    else:
-        tx.insert(changes)
+    if record.alias is None:
+        return (one,)
+    return one, change.alias(one, record.alias, handle.fold(record.alias), record)
 
 
 def _link(registry: Registry, tx: Transaction, name: str, entry: Whole, kept: int) -> None:
