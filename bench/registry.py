@@ -113,6 +113,7 @@ def change_of(number: int, by: Agent) -> Change:
 
 
 async def open_new(file: Path) -> tuple[Registry, Agent, SqliteStore]:
+    file.parent.mkdir(parents=True, exist_ok=True)
     store = SqliteStore(file, create=True)
     founded = await found(store, SystemClock(), Settings(), name="Bench Library")
     await add_prefix(founded.registry, founded.admin, UUIDS, minter="uuid")

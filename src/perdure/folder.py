@@ -214,8 +214,7 @@ def _move_forward(registry: Registry, tx: Transaction, store: SqliteStore) -> tu
     moved: dict[str, str] = {}
     unsure: list[str] = []
     for key, last in tx.timelines().items():
-        prefix = tx.prefix(key)
-        counts = prefix is not None and prefix.minter == "sequential"
+        counts = key.endswith("/#")
         mark = marks.get(key)
         if mark is None and counts:
             unsure.append(key)

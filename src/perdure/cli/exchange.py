@@ -213,6 +213,9 @@ class _Report:
 def _say_tally(tally: Tally, options: Options, report: _Report, json: bool) -> None:
     if report.hidden:
         complain(f"… and {report.hidden:,} more: write them all to a file with --problems FILE")
+    if tally.finished and tally.resumed and tally.resumed == tally.entries and not json:
+        typer.echo("This file was imported before; nothing was changed. To go over it again: --again")
+        return
     if json:
         typer.echo(as_json(msgspec.to_builtins(tally) | {"dry_run": options.dry_run}))
         return

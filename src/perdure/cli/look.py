@@ -52,7 +52,7 @@ def show(
 
 def history(name: Name, folder: Folder = None, json: Json = False) -> None:
     """Every version: when, by whom, and what was done."""
-    revisions = read(folder, lambda registry: use.history(registry, name))
+    revisions = look(folder, lambda registry, by: use.history(registry, name, by=by))
     if json:
         for one in revisions:
             fields = {field: getattr(one, field) for field in ("version", "at", "agent", "action", "note")}

@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Final, Protocol
 
-from perdure.errors import ClockJumped
+from perdure.errors import ClockBehind, ClockJumped
 
 NANOSECONDS: Final = 1_000_000_000
 # A machine without a battery wakes up in 1970 or 2000. This program did not exist then.
@@ -41,12 +41,16 @@ class SystemClock:
             raise _jumped(steady + self._offset, now)
         if now < _EARLIEST * NANOSECONDS:
             raise _jumped(_EARLIEST * NANOSECONDS, now)
-        self._offset += jump  # a clock that is corrected little by little is followed
+        self._offset += max(jump, 0)  # one that is corrected little by little is followed; one set back may return
         return now
 
     async def wait_until(self, instant: Fraction) -> None:
         wanted = -(-instant.numerator * NANOSECONDS // instant.denominator)  # rounded up: never too early
+        begun, allowed = _steady_ns(), wanted - self.now_ns() + NANOSECONDS
         while (missing := wanted - self.now_ns()) > 0:
+            if _steady_ns() - begun > allowed:  # the clock was set back meanwhile: nobody waits for that
+                now = Fraction(wanted - missing, NANOSECONDS)
+                raise ClockBehind("the system clock", instant, now, Fraction(missing, NANOSECONDS))
             await asyncio.sleep(min(missing / NANOSECONDS, _LONGEST_NAP))
 
 

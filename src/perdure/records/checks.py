@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime
 from typing import Final
 
 import msgspec
@@ -17,7 +18,8 @@ _LINE_CONTROLS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u202
 _URL: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(.*)", re.DOTALL)
 _NAMES_HOST: Final = re.compile(r"//[^/?#]")
 _PLAIN_WEB_ADDRESS: Final = re.compile(r"(https?)://[!-.0->@-~][!-~]*")  # nearly all targets: ASCII, with a host
-_IN_URL: Final = re.compile(r"[\x00-\x20\x7f-\xa0\u2028\u2029\ud800-\udfff]")
+_IN_URL: Final = re.compile(r"[\x00-\x20\x7f-\xa0\u1680\u2000-\u200f\u2028-\u202f\u205f\u3000\ud800-\udfff\ufeff]")
+_NOT_STORABLE: Final = re.compile(r"[\x00\ud800-\udfff]")
 _PERMISSIONS: Final = re.compile(r"[01]{4}")
 _ADMIN_PERMISSIONS: Final = re.compile(r"[01]{12}")
 _MAX_UNSIGNED: Final = 2**31 - 1  # the protocol's own: indexes and lifetimes are 32 bits on the wire
@@ -73,9 +75,10 @@ def check_value(value: Value, limits: Limits) -> None:
         iso_seconds(value.ttl, f"{where}.ttl")
     elif not 0 <= value.ttl <= _MAX_UNSIGNED:
         raise OutOfRange("record", f"{where}.ttl", f"the lifetime {value.ttl} is not between 0 and {_MAX_UNSIGNED} s")
-    if value.timestamp and _ISO_SECONDS.fullmatch(value.timestamp) is None:
-        reason = f"timestamp {shown(value.timestamp)} is not in UTC with seconds, as in 2025-01-09T10:30:00Z"
-        raise InvalidInput("record", f"{where}.timestamp", reason)
+    if value.timestamp:
+        check_seconds(value.timestamp, f"{where}.timestamp")
+    for reference in value.references:
+        _check_reference(reference.handle, reference.index, f"{where}.references", f"{where}.references", limits)
     _check_data(value, where, limits)
 
 
@@ -84,12 +87,11 @@ def _check_data(value: Value, where: str, limits: Limits) -> None:
     if isinstance(data, Text):
         if len(data.value.encode("utf-8", "surrogatepass")) > limits.value_bytes:
             raise OutOfRange("record", f"{where}.data", f"the data is longer than {limits.value_bytes} bytes")
-        found = _CONTROLS.search(data.value)
-        if found:
-            reason = f"{found[0]!a} at position {found.start()} is a control character"
-            raise InvalidInput("record", f"{where}.data", reason)
-        if value.type == "URL":
+        plain_text(data.value, f"{where}.data")
+        if value.is_url:
             check_target(data.value, limits, f"{where}.data")
+    elif value.is_url:
+        raise InvalidInput("record", f"{where}.data", "a URL is text")
     elif isinstance(data, Binary):
         if len(data.value) > limits.value_bytes:
             raise OutOfRange("record", f"{where}.data", f"the data is longer than {limits.value_bytes} bytes")
@@ -97,10 +99,18 @@ def _check_data(value: Value, where: str, limits: Limits) -> None:
         if _ADMIN_PERMISSIONS.fullmatch(data.value.permissions) is None:
             reason = f"an administrator's permissions are twelve characters 0 or 1, not {shown(data.value.permissions)}"
             raise InvalidInput("record", f"{where}.data.permissions", reason)
-        one_line(data.value.handle, f"{where}.data.handle", limits.name_bytes)
+        rights = data.value
+        _check_reference(rights.handle, rights.index, f"{where}.data.handle", f"{where}.data.index", limits)
     elif isinstance(data, ValueList):
         for reference in data.value:
-            one_line(reference.handle, f"{where}.data.handle", limits.name_bytes)
+            parts = f"{where}.data.handle", f"{where}.data.index"
+            _check_reference(reference.handle, reference.index, *parts, limits)
+
+
+def _check_reference(name: str, index: int, name_part: str, index_part: str, limits: Limits) -> None:
+    one_line(name, name_part, limits.name_bytes)
+    if not 0 <= index <= _MAX_UNSIGNED:  # 0 stands for any value of the handle
+        raise OutOfRange("record", index_part, f"index {index} is not between 0 and {_MAX_UNSIGNED}")
 
 
 def check_target(url: str, limits: Limits, part: str = "target") -> str:
@@ -151,6 +161,32 @@ def one_line(text: str, part: str, longest: int) -> str:
     if found:
         raise InvalidInput("record", part, f"{found[0]!a} at position {found.start()} of {part} is a control character")
     return text
+
+
+def plain_text(text: str, part: str) -> str:
+    """Text of any number of lines, without anything else that a terminal or a page might obey."""
+    found = _CONTROLS.search(text)
+    if found:
+        raise InvalidInput("record", part, f"{found[0]!a} at position {found.start()} of {part} is a control character")
+    return text
+
+
+def storable(text: str, part: str) -> str:
+    """Text that every store can look up: neither half a character nor a null."""
+    found = _NOT_STORABLE.search(text)
+    if found:
+        raise InvalidInput("record", part, f"{found[0]!a} at position {found.start()} of {part} is no character")
+    return text
+
+
+def check_seconds(text: str, part: str) -> str:
+    """An instant that is written as this registry writes them: UTC, with seconds, and one that exists."""
+    try:
+        if _ISO_SECONDS.fullmatch(text) and datetime.fromisoformat(text):
+            return text
+    except ValueError:
+        pass
+    raise InvalidInput("record", part, f"{part} {shown(text)} is not in UTC with seconds, as in 2025-01-09T10:30:00Z")
 
 
 def iso_seconds(text: str, part: str) -> str:

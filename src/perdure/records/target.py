@@ -6,7 +6,7 @@ from perdure.records.record import Record
 from perdure.records.value import Value
 
 # With one of these beside it, a URL value is not the whole answer: the resolver has to choose.
-_CHOOSING: Final = ("10320/loc", "HS_ALIAS")
+_CHOOSING: Final = frozenset({"10320/LOC", "HS_ALIAS"})
 # Values that are looked up in reverse: by what they say, exactly.
 _REVERSE_TYPES: Final = frozenset({"URL", "CHECKSUM", "EMAIL", "HS_ALIAS"})
 _LONGEST_WORDS: Final = 65_536
@@ -18,16 +18,16 @@ def plain_target(record: Record) -> str | None:
         return None
     target = None
     for value in record.values:
-        if value.type in _CHOOSING:
+        if value.type.upper() in _CHOOSING:
             return None
-        if target is None and value.type == "URL" and value.is_public:
+        if target is None and value.is_url and value.is_public:
             target = value.text
     return target
 
 
 def location(record: Record) -> str | None:
     """The first public URL value, whatever stands beside it."""
-    return next((value.text for value in record.values if value.type == "URL" and value.is_public), None)
+    return next((value.text for value in record.values if value.is_url and value.is_public), None)
 
 
 def reverse_entries(record: Record) -> tuple[tuple[str, str], ...]:
@@ -35,7 +35,9 @@ def reverse_entries(record: Record) -> tuple[tuple[str, str], ...]:
     if record.state != "active":
         return ()
     return tuple(
-        dict.fromkeys((value.type, value.text) for value in record.values if _is_looked_up(value) and value.text)
+        dict.fromkeys(
+            (value.type.upper(), value.text) for value in record.values if _is_looked_up(value) and value.text
+        )
     )
 
 
@@ -57,4 +59,4 @@ def words(name: str, record: Record) -> str:
 
 
 def _is_looked_up(value: Value) -> bool:
-    return value.is_public and value.type in _REVERSE_TYPES
+    return value.is_public and value.type.upper() in _REVERSE_TYPES

@@ -65,6 +65,11 @@ class Value(msgspec.Struct, frozen=True, omit_defaults=True):
         return self.data.value if isinstance(self.data, Text) else None
 
     @property
+    def is_url(self) -> bool:
+        """Whether clients follow it; they compare types without case."""
+        return self.type == "URL" or self.type.upper() == "URL"
+
+    @property
     def is_public(self) -> bool:
         return self.permissions[PUBLIC_READ] == "1"
 

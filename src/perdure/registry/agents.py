@@ -14,9 +14,10 @@ from typing import Final, Literal
 import msgspec
 
 from perdure.errors import BadKey, Conflict, InvalidInput, NameTaken, shown
-from perdure.records.checks import iso_seconds, one_line
+from perdure.records.authority import to_seconds
+from perdure.records.checks import iso_seconds, one_line, storable
 from perdure.records.value import Text, Value
-from perdure.registry.authority import is_allowed, known_agent, require
+from perdure.registry.authority import known_agent, require
 from perdure.registry.entities import ACTIONS, EVERYWHERE, Action, Agent, Event, Grant, Key
 from perdure.registry.minting import mint
 from perdure.registry.naming import known_prefix
@@ -46,7 +47,7 @@ async def authenticate(registry: Registry, token: str) -> Agent:
     now = registry.now()
     if key.revoked is not None:
         raise BadKey(f"it was revoked at {key.revoked}")
-    if key.expires is not None and key.expires <= now:
+    if key.expires is not None and key.expires <= to_seconds(now):
         raise BadKey(f"it lapsed at {key.expires}")
     return await registry.store.read(lambda reader: known_agent(reader, key.agent))
 
@@ -93,13 +94,15 @@ async def new_key(
 ) -> tuple[Key, str]:
     """One more key for an agent, beside those it has. The second value is the key itself: it is never seen again."""
     until = None if expires is None else iso_seconds(expires, "expires")
+    if label:
+        one_line(label, "label", _LONGEST_NAME)
 
     def work(tx: Transaction) -> tuple[Key, str]:
         at = registry.now()
         agent = known_agent(tx, id)
         if by.id != agent.id:
             require(tx, by, "admin", EVERYWHERE, at)
-        if until is not None and until <= at:
+        if until is not None and until <= to_seconds(at):
             raise InvalidInput("agent", "expires", f"{until} has passed already")
         key, token = make_key(registry.id, agent.id, at, until, label)
         tx.put_key(key)
@@ -114,7 +117,7 @@ async def revoke_key(registry: Registry, by: Agent, key_id: str) -> Key:
 
     def work(tx: Transaction) -> Key:
         at = registry.now()
-        key = tx.key(key_id)
+        key = tx.key(storable(key_id, "key"))
         if key is None:
             raise InvalidInput("agent", "key", f"there is no key {shown(key_id)} (see: perdure agent list --keys)")
         if by.id != key.agent:
@@ -149,7 +152,9 @@ async def grant(
         require(tx, by, "admin", where, at)
         grants = [Grant(agent.id, where, action, own, lapses, by.id, at) for action in actions]
         for one in grants:
+            tx.remove_grant(agent.id, where, one.action)  # what is said last is what holds
             tx.put_grant(one)
+        _require_administrator(tx, agent.id)
         what = ", ".join(actions) + (" (own only)" if own else "") + (f" until {lapses}" if lapses else "")
         tx.put_event(Event(at, by.id, "grant", agent.id, f"{what} on {where}"))
         return grants
@@ -169,8 +174,7 @@ async def revoke(registry: Registry, by: Agent, id: str, scope: str, actions: Se
         gone = [one for one in tx.grants(agent.id) if one.scope == where and one.action in actions]
         for one in gone:
             tx.remove_grant(agent.id, where, one.action)
-        if not any(is_allowed(tx, other, "admin", EVERYWHERE, at) for other in tx.agents()):
-            raise Conflict(agent.id, "an administrator of the registry besides", "none")
+        _require_administrator(tx, agent.id)
         if gone:
             what = ", ".join(one.action for one in gone)
             tx.put_event(Event(at, by.id, "revoke", agent.id, f"{what} on {where}"))
@@ -209,6 +213,15 @@ def checked_id(id: str) -> str:
             "agent", "agent", f"{shown(id)} is no short name: lower-case letters, digits, . _ - and at most 64"
         )
     return id
+
+
+def _require_administrator(tx: Transaction, id: str) -> None:
+    """There must always be somebody who may do everything, and whose grant does not end by itself."""
+    for agent in tx.agents():
+        for one in tx.grants(agent.id):
+            if (one.scope, one.action, one.own, one.until) == (EVERYWHERE, "admin", False, None):
+                return
+    raise Conflict(id, "an administrator of the whole registry besides", "none")
 
 
 def _check_actions(actions: Sequence[Action]) -> None:

@@ -1,6 +1,8 @@
 """Who may do what. Nothing is allowed that no grant allows, and grants are read anew in every transaction."""
 
 from perdure.errors import InvalidInput, NotAuthorised
+from perdure.records.authority import to_seconds
+from perdure.records.checks import storable
 from perdure.records.record import Record
 from perdure.registry.entities import EVERYWHERE, Action, Agent, Grant
 from perdure.registry.protocol import Reader
@@ -27,12 +29,12 @@ def is_allowed(reader: Reader, by: Agent, action: Action, scope: str, now: str, 
 
 
 def has_lapsed(grant: Grant, now: str) -> bool:
-    return grant.until is not None and grant.until <= now
+    return grant.until is not None and grant.until <= to_seconds(now)
 
 
 def known_agent(reader: Reader, id: str) -> Agent:
     """The agent of that name."""
-    agent = reader.agent(id)
+    agent = reader.agent(storable(id, "agent"))
     if agent is None:
         raise InvalidInput("agent", "agent", f"there is no agent {id!a} (see: perdure agent list)")
     return agent

@@ -57,7 +57,6 @@ def revise(
         raise Conflict(found.name, f"version {found.version}", f"version {newest.version if newest else 0}")
     before = records.decode(found.record)
     version = found.version + 1
-    # A clock that stepped back must not make history run backwards.
     revision = Revision(version, max(at, newest.at), by.id, action, written, note)
     names = transaction.find_many([found.subject]) if found.subject != found.key else {found.key: found}
     subject = names[found.subject]

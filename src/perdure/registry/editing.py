@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from perdure.errors import Immutable, InvalidInput, Withdrawn, WrongState
+from perdure.errors import Immutable, InvalidInput, PerdureError, Withdrawn, WrongState
 from perdure.records.authority import to_seconds
 from perdure.records.checks import Limits, check_target, checked_about, checked_values, free_index, one_line
 from perdure.records.record import About, Record, Tombstone
@@ -28,6 +28,8 @@ async def bind(
     """Associate a reserved name with its thing for the first time: from now on it has a creation date."""
     if not said.binds:
         raise InvalidInput("record", "target", "say what the name stands for: a target, or a value")
+    if said.creator is not None:
+        raise InvalidInput("record", "creator", "the creator never changes: it is who minted the name")
     limits = registry.settings.limits
 
     def edit(reader: Reader, record: Record, at: str) -> Record:
@@ -84,7 +86,7 @@ async def set_target(
     check_target(target, limits)
 
     def edit(reader: Reader, record: Record, at: str) -> Record:
-        first = next((value for value in record.values if value.type == "URL"), None)
+        first = next((value for value in record.values if value.is_url), None)
         if first is not None:
             moved = msgspec.structs.replace(first, data=Text(target), timestamp="")
         else:
@@ -174,6 +176,8 @@ async def withdraw(
         if record.state in ("withdrawn", "merged"):
             raise WrongState(name, record.state, "active or reserved")
         instead = None if replaced_by is None else actionable(reader, replaced_by, "replaced_by", limits)
+        if instead is not None and _are_the_same(reader, instead, name):
+            raise InvalidInput("record", "replaced_by", f"{instead} cannot replace itself")
         return msgspec.structs.replace(record, state="withdrawn", tombstone=Tombstone(reason, instead))
 
     return await _revise(registry, by, name, "withdraw", "withdraw", edit, expected_version, reason)
@@ -193,7 +197,7 @@ async def reinstate(registry: Registry, by: Agent, name: str, *, expected_versio
 
 def _moved(record: Record, target: str) -> Value:
     """The value that leads to the target: the first URL that there is, or a new one."""
-    first = next((value for value in record.values if value.type == "URL"), None)
+    first = next((value for value in record.values if value.is_url), None)
     if first is not None:
         return msgspec.structs.replace(first, data=Text(target), timestamp="")
     taken = [value.index for value in record.values]
@@ -203,6 +207,14 @@ def _moved(record: Record, target: str) -> Value:
 def _told(old: About | None, new: About) -> About:
     given = {field: getattr(new, field) for field in new.__struct_fields__ if getattr(new, field) is not None}
     return msgspec.structs.replace(old or About(), **given)
+
+
+def _are_the_same(reader: Reader, one: str, other: str) -> bool:
+    """Whether two names stand for one thing; a name that is not registered here stands for another."""
+    try:
+        return existing(reader, one)[0].subject == existing(reader, other)[0].subject
+    except PerdureError:
+        return False
 
 
 _Edit = Callable[[Reader, Record, str], Record]
@@ -221,9 +233,11 @@ async def _revise(
     """Authority first, then the edit, then the new version, in one transaction. Saying the same again is no change."""
 
     def work(tx: Transaction) -> int:
-        at = registry.now()
+        now = registry.now()
         found, record, prefix = existing(tx, name, expected_version)
-        require(tx, by, needed, prefix.key, at, record)
+        require(tx, by, needed, prefix.key, now, record)
+        newest = tx.newest_revision(found.subject)
+        at = max(now, newest.at) if newest else now  # a clock that stepped back must not make history run backwards
         if record.observation is not None and needed == "edit":
             raise Immutable(found.name, "an observation never changes; a new extraction is a new observation")
         revised = edit(tx, record, at)

@@ -76,6 +76,11 @@ class Prefix(msgspec.Struct, frozen=True, kw_only=True):
     created: str = ""
 
 
+def counter(prefix: Prefix) -> str:
+    """The timeline of the numbers under a prefix, apart from that of its dates; no other key has such an end."""
+    return f"{prefix.key}/#"
+
+
 class Agent(msgspec.Struct, frozen=True):
     """A person or a program. `id` is a short name that is never used again; `identifier` resolves to who it is."""
 

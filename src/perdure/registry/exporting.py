@@ -17,7 +17,7 @@ from perdure.records import record as records
 from perdure.records.authority import handle_values
 from perdure.records.target import location
 from perdure.registry.authority import require
-from perdure.registry.entities import EVERYWHERE, Agent, Identifier
+from perdure.registry.entities import EVERYWHERE, Agent, Identifier, counter
 from perdure.registry.naming import known_prefix
 from perdure.registry.protocol import Reader
 from perdure.registry.registry import Registry
@@ -75,7 +75,7 @@ def _settings(registry: Registry, reader: Reader) -> bytes:
     namespace = str(registry.ppid_namespace)
     lines = [ndjson.write_setting("registry", {"id": registry.id, "ppid_namespace": namespace, "perdure": _VERSION})]
     for prefix in reader.prefixes():
-        last = timelines.get(prefix.key)
+        last = timelines.get(counter(prefix) if prefix.minter == "sequential" else prefix.key)
         fields = msgspec.to_builtins(prefix, enc_hook=_text) | ({} if last is None else {"last": str(last)})
         lines.append(ndjson.write_setting("prefix", fields))
     for agent in reader.agents():

@@ -6,7 +6,7 @@ from uuid import UUID, uuid4
 from perdure.errors import InvalidInput
 from perdure.minting.clock import Clock, iso_now
 from perdure.minting.timeline import AHEAD, pilin_suffix, pilin_ticks
-from perdure.names import handle
+from perdure.names import handle, ppid
 from perdure.names.uuid5 import PPID_NAMESPACE
 from perdure.records.authority import DESCRIPTIONS, to_seconds
 from perdure.records.checks import one_line
@@ -16,7 +16,7 @@ from perdure.registry import change
 from perdure.registry.agents import checked_id, make_key
 from perdure.registry.entities import ACTIONS, EVERYWHERE, Agent, Event, Grant, Prefix
 from perdure.registry.naming import handle_key
-from perdure.registry.prefixes import person_prefixes
+from perdure.registry.prefixes import check_prefix_name, person_prefixes
 from perdure.registry.protocol import Reader, Store, Transaction
 from perdure.registry.registry import Registry
 from perdure.registry.settings import Settings
@@ -47,7 +47,11 @@ async def found(
     checked_id(admin)
     identity = uuid4().hex
     home_name = home or f"local-{identity[:8]}"
-    handle.Handle(home_name, "x")
+    check_prefix_name(home_name)
+    if handle.fold(home_name) in {handle.fold(name) for name in (*ppid.TYPES, settings.type_prefix)}:
+        raise InvalidInput(
+            "registry", "home", f"{home_name!a} stands for something else already: choose another prefix"
+        )
     registry = Registry(identity, store, clock, settings, ppid_namespace, handle.fold(home_name))
 
     def work(tx: Transaction) -> Founded:

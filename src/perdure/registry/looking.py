@@ -8,6 +8,7 @@ import msgspec
 from perdure.errors import InvalidInput, NoSuchName, Withdrawn, WrongState
 from perdure.records import record as records
 from perdure.records.authority import AuthorityMetadata, handle_values, metadata
+from perdure.records.checks import one_line, storable
 from perdure.records.record import About, Observation, Reconstruction, Record, Tombstone
 from perdure.records.target import location
 from perdure.records.value import Value
@@ -19,6 +20,7 @@ from perdure.registry.registry import Registry
 
 MOST_FOUND: Final = 1000
 _MOST_WORDS: Final = 20
+_LONGEST_WORD: Final = 1000
 _SHORTEST_BEGINNING: Final = 3
 
 
@@ -61,21 +63,24 @@ async def show(registry: Registry, text: str, *, version: int | None = None, by:
     """The record with its authority metadata, now or at a version. Values that are not public need a grant to edit."""
 
     def work(reader: Reader) -> View:
-        found, record, prefix = existing(reader, text)
+        found, current, prefix = existing(reader, text)
         revision = _revision(reader, found, version)
-        record = records.decode(revision.record)
-        full = by is not None and is_allowed(reader, by, "edit", prefix.key, registry.now(), record)
-        return _view(registry, reader, found, revision, record, full)
+        # Who may see what is not public is a question of today, also for an old version.
+        full = by is not None and is_allowed(reader, by, "edit", prefix.key, registry.now(), current)
+        return _view(registry, reader, found, revision, records.decode(revision.record), full)
 
     return await registry.store.read(work)
 
 
-async def history(registry: Registry, text: str) -> list[Revision]:
-    """Every version: when, by whom, and by what act."""
+async def history(registry: Registry, text: str, *, by: Agent | None = None) -> list[Revision]:
+    """Every version: when, by whom, and by what act. Values that are not public need a grant to edit."""
 
     def work(reader: Reader) -> list[Revision]:
-        found, _, _ = existing(reader, text)
-        return reader.revisions(found.subject)
+        found, current, prefix = existing(reader, text)
+        revisions = reader.revisions(found.subject)
+        if by is not None and is_allowed(reader, by, "edit", prefix.key, registry.now(), current):
+            return revisions
+        return [_public(revision) for revision in revisions]
 
     return await registry.store.read(work)
 
@@ -96,6 +101,7 @@ async def search(registry: Registry, words: Sequence[str], *, limit: int = 100) 
     if not 1 <= len(words) <= _MOST_WORDS:
         raise InvalidInput("search", "words", f"give one to {_MOST_WORDS} words")
     for word in words:
+        one_line(word, "words", _LONGEST_WORD)
         if word.endswith("*") and len(word.rstrip("*")) < _SHORTEST_BEGINNING:
             raise InvalidInput(
                 "search", "words", f"the beginning of a word needs {_SHORTEST_BEGINNING} characters before the *"
@@ -107,7 +113,9 @@ async def search(registry: Registry, words: Sequence[str], *, limit: int = 100) 
 
 async def find_by_value(registry: Registry, data: str, *, type: str | None = "URL", limit: int = 100) -> list[Found]:
     """Reverse look-up: the identifiers that lead to exactly this target, or say exactly this."""
-    return await registry.store.read(lambda reader: reader.reverse(data, type, _bounded(limit)))
+    storable(data, "data")
+    kind = None if type is None else storable(type, "type").upper()
+    return await registry.store.read(lambda reader: reader.reverse(data, kind, _bounded(limit)))
 
 
 async def resolve(registry: Registry, text: str) -> Resolution:
@@ -137,6 +145,14 @@ def _revision(reader: Reader, found: Identifier, version: int | None) -> Revisio
         if revision.version == version:
             return revision
     raise InvalidInput("history", "version", f"{found.name} has versions 1 to {found.version}, not {version}")
+
+
+def _public(revision: Revision) -> Revision:
+    record = records.decode(revision.record)
+    if all(value.is_public for value in record.values):
+        return revision
+    values = tuple(value for value in record.values if value.is_public)
+    return msgspec.structs.replace(revision, record=records.encode(msgspec.structs.replace(record, values=values)))
 
 
 def _view(

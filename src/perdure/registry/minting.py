@@ -21,8 +21,8 @@ from perdure.records import record as records
 from perdure.records.record import Record
 from perdure.registry import change
 from perdure.registry.authority import require
-from perdure.registry.entities import Agent, Change, Prefix, Subsystem
-from perdure.registry.naming import handle_key, known_prefix
+from perdure.registry.entities import Agent, Change, Prefix, Subsystem, counter
+from perdure.registry.naming import check_length, handle_key, known_prefix
 from perdure.registry.protocol import Transaction
 from perdure.registry.registry import Registry
 from perdure.registry.statement import Statement, first_record, stated_values
@@ -75,6 +75,8 @@ async def mint_in_chunks(
     suffixes: Sequence[str] = (),
 ) -> AsyncIterator[list[Minted]]:
     """The same, as the names become available: each chunk is durable, and its dates have come."""
+    if isinstance(suffixes, str):
+        raise InvalidInput("mint", "suffix", "the suffixes must be a list, even if there is only one")
     if suffixes:
         count = len(suffixes)
     if not 1 <= count <= MOST:
@@ -140,6 +142,7 @@ def _issue_suffixes(
     changes = []
     for suffix in suffixes:
         name = str(handle.Handle(prefix.name, suffix))
+        check_length(name)
         changes.append(change.first(name, handle_key(prefix, suffix), "handle", record, by, "mint", at, None, encoded))
     keys = [one.identifier.key for one in changes]
     if len(set(keys)) < len(keys):
@@ -149,7 +152,7 @@ def _issue_suffixes(
 
 
 def _issue_numbers(tx: Transaction, prefix: Prefix, record: Record, by: Agent, at: str, wanted: int) -> _Issue:
-    last = int(tx.timeline(prefix.key) or 0)
+    last = int(tx.timeline(counter(prefix)) or 0)
     pattern = prefix.pattern or DEFAULT_PATTERN
     numbers = iter(counting(last + 1))
     fresh: dict[str, int] = {}
@@ -158,7 +161,7 @@ def _issue_numbers(tx: Transaction, prefix: Prefix, record: Record, by: Agent, a
         keys = {handle_key(prefix, suffix): suffix for suffix in candidates}
         taken = tx.find_many(list(keys))  # imported, or chosen before the prefix counted
         fresh |= {suffix: candidates[suffix] for key, suffix in keys.items() if key not in taken}
-    tx.put_timeline(prefix.key, Fraction(max(fresh.values())), _NUMBERS_AHEAD)
+    tx.put_timeline(counter(prefix), Fraction(max(fresh.values())), _NUMBERS_AHEAD)
     return _issue_suffixes(tx, prefix, record, by, at, list(fresh))
 
 

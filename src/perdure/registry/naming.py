@@ -8,9 +8,13 @@ from typing import Final, NamedTuple, Protocol
 
 from perdure.errors import InvalidName, NoSuchPrefix, OutOfRange
 from perdure.names import handle, ibi, pilin, ppid, recognise
+from perdure.records.checks import storable
 from perdure.registry.entities import Prefix, Scheme
 
-_LONGEST: Final = 2048  # bytes; what other Handle software can bear, and what fits an index of every engine
+LONGEST_NAME: Final = 2048  # bytes; what other Handle software can bear, and what fits an index of every engine
+
+
+_IBI: Final = "ibi:"
 
 
 class PrefixSource(Protocol):
@@ -31,8 +35,9 @@ class Located(NamedTuple):
 def locate(prefixes: PrefixSource, text: str) -> Located:
     """The key of a name, from any form in which people write it."""
     head, _, suffix = text.partition("/")
-    plain = prefixes.prefix(handle.fold(head)) if suffix and len(text) <= _LONGEST else None
-    if plain is not None and plain.scheme == "handle" and suffix.isascii() and suffix.isprintable():
+    is_plain = suffix and len(text) <= LONGEST_NAME and text.isascii() and text.isprintable()
+    plain = prefixes.prefix(head.lower()) if is_plain else None
+    if plain is not None and plain.scheme == "handle":
         return Located(handle_key(plain, suffix), f"{plain.name}/{suffix}", "handle", plain)  # nearly all handles
     if ppid.validate_ppid_syntax(text):
         name = ppid.canonical(text)
@@ -45,12 +50,17 @@ def locate(prefixes: PrefixSource, text: str) -> Located:
             raise
         return locate(prefixes, recognised.canonical or text)
     name = str(parsed)
-    if len(name.encode()) > _LONGEST:
-        raise OutOfRange("handle", "name", f"the name is longer than {_LONGEST} bytes")
+    check_length(name)
     prefix = prefixes.prefix(handle.fold(parsed.prefix))
     if prefix is not None and prefix.scheme == "handle":
         return Located(handle_key(prefix, parsed.suffix), f"{prefix.name}/{parsed.suffix}", "handle", prefix)
     return _locate_label(prefixes, name, parsed.prefix)
+
+
+def check_length(name: str) -> None:
+    """A name that is too long could be kept, but not looked up everywhere."""
+    if len(name.encode("utf-8", "surrogatepass")) > LONGEST_NAME:
+        raise OutOfRange("handle", "name", f"the name is longer than {LONGEST_NAME} bytes")
 
 
 def handle_key(prefix: Prefix, suffix: str) -> str:
@@ -73,7 +83,7 @@ def forgiven(located: Located) -> Located | None:
 
 def known_prefix(prefixes: PrefixSource, text: str) -> Prefix:
     """The prefix that goes by this name, as handles write it, or as IBI labels do."""
-    prefix = prefixes.prefix(handle.fold(text.rstrip("/")))
+    prefix = prefixes.prefix(handle.fold(storable(text, "prefix").rstrip("/")))
     if prefix is None:
         raise NoSuchPrefix(text)
     return prefix
@@ -81,8 +91,9 @@ def known_prefix(prefixes: PrefixSource, text: str) -> Prefix:
 
 def _locate_label(prefixes: PrefixSource, text: str, prefix_text: str) -> Located:
     """An IBI label belongs to the subsystem of its host and port, or address and port, however it writes those."""
+    bare = text[len(_IBI) :] if handle.fold(text).startswith(_IBI) else text
     try:
-        label = ibi.parse(text)
+        label = ibi.parse(ibi.split_document_type(bare)[0])
     except InvalidName:
         raise NoSuchPrefix(prefix_text) from None
     if isinstance(label, ibi.RepositoryName):
@@ -92,4 +103,4 @@ def _locate_label(prefixes: PrefixSource, text: str, prefix_text: str) -> Locate
     prefix = prefixes.prefix(key)
     if prefix is None or prefix.scheme != "ibi":
         raise NoSuchPrefix(key)
-    return Located(label.key, text, "ibi", prefix)
+    return Located(handle.fold(bare), bare, "ibi", prefix)  # with the document type, if a citation has one

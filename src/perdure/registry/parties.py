@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from perdure.errors import InvalidInput, InvalidName, NoSuchPrefix, shown
-from perdure.names import handle
+from perdure.names import handle, ppid
 from perdure.records.checks import Limits, check_target
 from perdure.registry.naming import forgiven, locate
 from perdure.registry.protocol import Reader
@@ -37,6 +37,16 @@ def actionable(reader: Reader, text: str, part: str, limits: Limits) -> str:
     if found.state != "active":
         raise _refused(part, text, f"it is {found.state}")
     return f"hdl:{found.name}" if found.scheme == "handle" else found.name
+
+
+def check_party(text: str, part: str, limits: Limits) -> None:
+    """An identifier as it is kept, of whatever registry: of a form that can lead somewhere."""
+    if _WEB.match(text):
+        check_target(text, limits, part)
+    elif not ppid.validate_ppid(text) and "://" not in text:
+        handle.parse(text)
+    elif "://" in text:
+        raise _refused(part, text, "it is neither hdl: nor https:")
 
 
 def distinct_owners(reader: Reader, owners: Sequence[str], creator: str, limits: Limits) -> tuple[str, ...]:

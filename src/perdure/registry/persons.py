@@ -61,7 +61,8 @@ async def reconstruct(
     def work(tx: Transaction) -> Person:
         at = registry.now()
         require(tx, by, "mint", known_prefix(tx, "PRID").key, at)
-        _require_observations(tx, observations)
+        if tx.person(str(raw)) is None:
+            _require_observations(tx, observations)
         return _create(registry, tx, by, "PRID", raw, _record(by, at, reconstruction=made), at)
 
     return await registry.store.write(work)
@@ -89,6 +90,8 @@ async def revise_reconstruction(
             raise InvalidInput("ppid", "name", f"{found.name} is no reconstruction (PRID)")
         if record.state != "active":
             raise WrongState(found.name, record.state, "active")
+        if record.reconstruction == made:
+            return found.version
         _require_observations(tx, observations)
         revised = msgspec.structs.replace(record, reconstruction=made)
         return change.revise(tx, found, revised, by, "revise", at, largest=registry.settings.limits.record_bytes)

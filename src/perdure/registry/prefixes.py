@@ -12,6 +12,7 @@ from perdure.minting.suffixes import checked_pattern
 from perdure.minting.timeline import AHEAD
 from perdure.names import handle, ibi, ppid
 from perdure.names.instant import Exact
+from perdure.records.checks import one_line, plain_text
 from perdure.registry.authority import require
 from perdure.registry.entities import (
     ACTIONS,
@@ -23,8 +24,9 @@ from perdure.registry.entities import (
     Minter,
     Prefix,
     Subsystem,
+    counter,
 )
-from perdure.registry.naming import known_prefix
+from perdure.registry.naming import check_length, known_prefix
 from perdure.registry.protocol import Reader, Transaction
 from perdure.registry.registry import Registry
 
@@ -75,6 +77,8 @@ async def derive_prefix(
     def work(tx: Transaction) -> Prefix:
         at = registry.now()
         parent = known_prefix(tx, parents[0])
+        if parent.scheme != "handle":
+            raise InvalidInput("prefix", "prefix", f"{parent.name} is no Handle prefix: nothing is derived from it")
         require(tx, by, "derive", parent.key, at)
         kept = _handle_prefix(name, minter, case_sensitive, policy, pattern, at, parent.key)
         put_new(tx, kept, by)
@@ -163,19 +167,23 @@ async def change_prefix(
 
 async def reset_timeline(registry: Registry, by: Agent, name: str, reason: str, *, number: int | None = None) -> None:
     """Let a timeline go on from now, after a wrong clock drove it into the future; names stay unique all the same."""
+    one_line(reason, "reason", registry.settings.limits.text_characters)
 
     def work(tx: Transaction) -> None:
         at = registry.now()
         prefix = known_prefix(tx, name)
         require(tx, by, "admin", prefix.key, at)
-        last = tx.timeline(prefix.key)
+        if prefix.minter in ("uuid", "chosen", "ppid"):
+            raise InvalidInput("prefix", "prefix", f"{prefix.name} has no timeline: its names are not made from one")
+        key = counter(prefix) if prefix.minter == "sequential" else prefix.key
+        last = tx.timeline(key)
         if prefix.minter == "sequential":
             if number is None or number < 0:
                 raise InvalidInput("prefix", "number", "say after which number to go on, as in --number 5000")
             value = Fraction(number)
         else:
             value = seconds(registry.clock)
-        tx.put_timeline(prefix.key, value, AHEAD)
+        tx.put_timeline(key, value, AHEAD)
         tx.put_event(Event(at, by.id, "timeline reset", prefix.name, f"from {last} to {value}: {reason}"))
 
     await registry.store.write(work)
@@ -194,14 +202,22 @@ def person_prefixes(at: str) -> list[Prefix]:
     ]
 
 
-def _handle_prefix(
-    name: str, minter: Minter, case_sensitive: bool, policy: str, pattern: str | None, at: str, parent: str | None
-) -> Prefix:
-    handle.Handle(name, _ANY_SUFFIX)  # refuses what is no prefix
+def check_prefix_name(name: str) -> None:
+    """Refuse what is no Handle prefix, or what could be mistaken for something else."""
+    handle.Handle(name, _ANY_SUFFIX)
+    check_length(name)
+    if name == EVERYWHERE:
+        raise InvalidName("handle", "prefix", 0, f"{EVERYWHERE} stands for the whole registry")
     if name != name.strip() or ".." in name or name.startswith(".") or name.endswith("."):
         raise InvalidName(
             "handle", "prefix", None, f"{shown(name)} has a space at its end, or an empty part between dots"
         )
+
+
+def _handle_prefix(
+    name: str, minter: Minter, case_sensitive: bool, policy: str, pattern: str | None, at: str, parent: str | None
+) -> Prefix:
+    check_prefix_name(name)
     prefix = Prefix(
         key=handle.fold(name),
         name=name,
@@ -229,9 +245,7 @@ def _minting(prefix: Prefix, minter: Minter, pattern: str | None) -> str | None:
 def _checked_policy(policy: str) -> str:
     if len(policy) > _LONGEST_POLICY:
         raise InvalidInput("prefix", "policy", f"the policy is longer than {_LONGEST_POLICY} characters")
-    if any(character < " " and character not in "\n\t" for character in policy.replace("\r\n", "\n")):
-        raise InvalidInput("prefix", "policy", "the policy holds control characters")
-    return policy
+    return plain_text(policy, "policy")
 
 
 def put_new(tx: Transaction, prefix: Prefix, by: Agent) -> None:

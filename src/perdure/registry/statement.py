@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from perdure.errors import InvalidInput
+from perdure.errors import InvalidInput, shown
 from perdure.records.authority import to_seconds
 from perdure.records.checks import Limits, check_target, checked_about, checked_values
 from perdure.records.record import About, Record
@@ -45,6 +45,10 @@ def stated_values(said: Statement, limits: Limits, at: str) -> tuple[Value, ...]
 def dated(values: Sequence[Value], at: str) -> list[Value]:
     """Values with a timestamp each: their own, or now."""
     second = to_seconds(at)
+    for value in values:
+        if value.timestamp > second:
+            part = f"values[{value.index}].timestamp"
+            raise InvalidInput("record", part, f"timestamp {shown(value.timestamp)} has not come yet")
     return [value if value.timestamp else msgspec.structs.replace(value, timestamp=second) for value in values]
 
 

@@ -6,8 +6,8 @@ from typing import Final
 import msgspec
 
 from perdure.registry import change
-from perdure.registry.authority import has_lapsed, known_agent, require
-from perdure.registry.entities import ACTIONS, Action, Agent, Event, Grant, Prefix
+from perdure.registry.authority import known_agent, require
+from perdure.registry.entities import ACTIONS, EVERYWHERE, Action, Agent, Event, Grant, Prefix
 from perdure.registry.existing import existing
 from perdure.registry.naming import known_prefix
 from perdure.registry.protocol import Reader, Transaction
@@ -88,12 +88,8 @@ def _transfer(registry: Registry, tx: Transaction, by: Agent, names: Sequence[st
 
 
 def _let_own(tx: Transaction, by: Agent, receiver: Agent, prefix: Prefix, at: str) -> None:
-    """A grant for what is one's own under the prefix, unless there is one already that reaches as far."""
-    held = {
-        grant.action
-        for grant in tx.grants(receiver.id)
-        if grant.scope in ("*", prefix.key) and not has_lapsed(grant, at)
-    }
+    """A grant for what is one's own under the prefix, unless one reaches as far already and never ends."""
+    held = {one.action for one in tx.grants(receiver.id) if one.scope in (EVERYWHERE, prefix.key) and one.until is None}
     for action in _OWNERS_ACTIONS:
         if action not in held:
             tx.put_grant(Grant(receiver.id, prefix.key, action, own=True, given_by=by.id, given_at=at))

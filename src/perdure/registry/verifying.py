@@ -57,10 +57,11 @@ def _registry_problems(registry: Registry, reader: Reader) -> Iterator[str]:
             yield f"{registry.settings.type_prefix}/{kind}: the type is not registered, so it does not resolve"
     now = registry.clock.now_ns() / NANOSECONDS
     for key, last in reader.timelines().items():
-        owner = reader.prefix(key)
+        counts = key.endswith("/#")
+        owner = reader.prefix(key.removesuffix("/#"))
         if owner is None:
             yield f"{key}: there is a timeline for a prefix that is not kept"
-        elif owner.minter in ("pilin", "ibi") and last - now > registry.settings.wait + 60:
+        elif not counts and last - now > registry.settings.wait + 60:
             yield f"{key}: its last date is {float(last - now):.0f} s in the future (see: perdure prefix reset --help)"
 
 

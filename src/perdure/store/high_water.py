@@ -57,7 +57,7 @@ def _read(file: Path) -> dict[str, Fraction]:
         return {timeline: Fraction(mark) for timeline, mark in json.loads(file.read_bytes()).items()}
     except FileNotFoundError:
         return {}
-    except (ValueError, AttributeError) as problem:
+    except (OSError, ValueError, TypeError, ArithmeticError, AttributeError) as problem:
         raise StoreUnavailable(
             f"the high-water mark {file.name} cannot be read ({problem}); restore it or remove it"
         ) from None

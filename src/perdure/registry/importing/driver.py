@@ -43,6 +43,7 @@ async def import_entries(
     tally = Tally()
     if checkpoint is not None and not options.dry_run:
         tally = await registry.store.read(lambda reader: _resumed(reader, checkpoint))
+        tally.resumed = tally.entries
         if tally.finished:
             return tally
     walk = _Walk(registry, by, options, checkpoint, report)
@@ -63,7 +64,8 @@ async def import_entries(
         raise
     tally.finished = True
     if checkpoint is not None and not options.dry_run:
-        await registry.store.write(lambda tx: _keep(tx, checkpoint, tally))
+        # What was refused may be right the next time: then the file is gone over again, and finds the rest unchanged.
+        await registry.store.write(lambda tx: _keep(tx, checkpoint, Tally() if tally.refused else tally))
     watch(tally)
     return tally
 
@@ -122,20 +124,24 @@ class _Walk:
             return None
 
     def _look_up(self, reader: Reader, named: set[str]) -> None:
-        for prefix in reader.prefixes():
-            self._prefixes[prefix.key] = prefix
-            if prefix.opaque is not None:
-                self._prefixes[prefix.opaque] = prefix
+        self._know_prefixes(reader)
         for text in named:
             try:
                 self._parties[text] = actionable(reader, text, "creator", self._registry.settings.limits)
             except PerdureError:
                 continue  # it may come with this very chunk
 
+    def _know_prefixes(self, reader: Reader) -> None:
+        for prefix in reader.prefixes():
+            self._prefixes[prefix.key] = prefix
+            if prefix.opaque is not None:
+                self._prefixes[prefix.opaque] = prefix
+
     async def write(self, ready: list[Ready], before: Tally) -> Tally:
         def work(tx: Transaction) -> tuple[Tally, list[Problem]]:
             tally, problems = _Chunk(self._registry, tx, self._by, self._options, self._parties, before).apply(ready)
             if self._options.dry_run:
+                self._know_prefixes(tx)  # so that what follows can build upon them, though nothing is kept
                 raise _Undone(tally, problems)
             if self._checkpoint is not None:
                 _keep(tx, self._checkpoint, tally)
@@ -171,11 +177,12 @@ class _Chunk:
         self._at = registry.now()
         self._allowed: set[tuple[str, str]] = set()
         self._fresh: list[Change] = []
+        self._known: set[str] = set()
         self._problems: list[Problem] = []
 
     def apply(self, ready: list[Ready]) -> tuple[Tally, list[Problem]]:
         wanted = [one.identifier.key for _, prepared in ready if prepared is not None for one in prepared.changes]
-        known = set(self._tx.find_many(wanted)) if wanted else set()
+        known = self._known = set(self._tx.find_many(wanted)) if wanted else set()
         for entry, prepared in ready:
             self._tally.entries += 1
             self._tally.line = max(self._tally.line, entry.line)
@@ -237,6 +244,7 @@ class _Chunk:
             prepared = prepare(self._registry, tx, by, entry, options, self._parties, at)
         self._permit(entry, prepared.located.prefix.key)
         self._problems.extend(prepared.notices)
+        self._known.add(prepared.located.key)
         if tx.find(prepared.located.key) is None:
             tx.insert(prepared.changes)
             return "created"

@@ -35,6 +35,7 @@ class Tally(msgspec.Struct):
     entries: int = 0
     line: int = 0
     finished: bool = False
+    resumed: int = 0  # how many entries an earlier run had done
 
     def count(self, outcome: Outcome) -> None:
         setattr(self, outcome, getattr(self, outcome) + 1)

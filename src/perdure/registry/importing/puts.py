@@ -6,9 +6,10 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from perdure.errors import Conflict, InvalidInput, Withdrawn
+from perdure.errors import Conflict, InvalidInput, OutOfRange, Withdrawn
 from perdure.exchange.entry import Notice, Put
 from perdure.names import handle
+from perdure.records import record as records
 from perdure.records.authority import CREATION_DATE, CREATOR, handle_values, to_seconds
 from perdure.records.checks import checked_about, checked_values, iso_seconds
 from perdure.records.record import Record
@@ -53,10 +54,9 @@ def prepare(
     _refuse_made_names(located, options)
     limits = registry.settings.limits
     values, created, creator_text, notices = _absorbed(entry, registry.settings.type_prefix)
-    if entry.target is not None or not all(value.timestamp for value in values):
-        values = stated_values(Statement(entry.target, values), limits, at)
-    else:
-        values = checked_values(values, limits)
+    values = stated_values(Statement(entry.target, values), limits, at)
+    if values and entry.state == "reserved":
+        raise InvalidInput("import", "state", "a name that is reserved has no target and no values")
     creator = by.identifier if creator_text is None else parties[creator_text]
     owners = tuple(dict.fromkeys(parties[owner] for owner in entry.owners)) if entry.owners else ()
     bound = bool(values) and entry.state == "active"
@@ -77,7 +77,10 @@ def prepare(
     newest = max((value.timestamp for value in values), default="")
     stated = bool(newest) and newest != to_seconds(at) and not entry.target
     when = newest[:19] + _TO_MICROSECONDS if stated else at
-    new = change.first(located.name, located.key, located.scheme, record, by, "import", when, options.note)
+    encoded = records.encode(record)
+    if len(encoded) > limits.record_bytes:
+        raise OutOfRange("record", "record", f"the record is longer than {limits.record_bytes} bytes")
+    new = change.first(located.name, located.key, located.scheme, record, by, "import", when, options.note, encoded)
     return PreparedPut(located, record, (new,), notices)
 
 
@@ -106,9 +109,9 @@ def put_again(
 def _merged(record: Record, wanted: Record, entry: Put) -> Record:
     """The record with everything in place that the entry says. What it does not speak of stays."""
     old = {value.index: value for value in record.values}
-    target = None if entry.target is None else next((one for one in record.values if one.type == "URL"), None)
+    target = None if entry.target is None else next((one for one in record.values if one.is_url), None)
     for value in wanted.values:
-        is_target = entry.target is not None and value.text == entry.target and value.type == "URL"
+        is_target = entry.target is not None and value.text == entry.target and value.is_url
         if is_target and target is not None:
             value = msgspec.structs.replace(target, data=Text(entry.target or ""), timestamp=value.timestamp)
         before = old.get(value.index)
@@ -143,7 +146,8 @@ def _absorbed(entry: Put, type_prefix: str) -> tuple[tuple[Value, ...], str | No
         if kind == CREATION_DATE and value.text:
             created = created or value.text
         elif kind == CREATOR and value.text:
-            creator = creator or f"hdl:{value.text}" if "://" not in value.text else value.text
+            is_handle = "/" in value.text and "://" not in value.text
+            creator = creator or (f"hdl:{value.text}" if is_handle else value.text)
         elif value.type.upper() == _SECRET:
             notices.append(Notice(entry.line, f"the secret in value {value.index} ({_SECRET}) was left out"))
         else:

@@ -9,13 +9,18 @@ import msgspec
 from perdure.errors import Conflict, InvalidInput
 from perdure.exchange.entry import Setting
 from perdure.minting.timeline import AHEAD
+from perdure.names import handle, ibi
+from perdure.records.checks import Limits, one_line
 from perdure.registry.agents import checked_id
-from perdure.registry.entities import Agent, Event, Grant, Prefix
+from perdure.registry.entities import EVERYWHERE, Agent, Event, Grant, Prefix, counter
 from perdure.registry.importing.options import Options, Outcome
-from perdure.registry.prefixes import put_new
+from perdure.registry.naming import known_prefix
+from perdure.registry.parties import check_party
+from perdure.registry.prefixes import check_prefix_name, put_new
 from perdure.registry.protocol import Transaction
 
 T = TypeVar("T")
+_LIMITS: Final = Limits()
 
 
 def apply_setting(tx: Transaction, by: Agent, entry: Setting, options: Options, at: str) -> Outcome:
@@ -32,8 +37,9 @@ def _registry(tx: Transaction, by: Agent, fields: dict[str, Any], options: Optio
 
 
 def _prefix(tx: Transaction, by: Agent, fields: dict[str, Any], options: Options, at: str) -> Outcome:
-    last = fields.pop("last", None)
-    wanted = _decoded(fields, Prefix, "prefix")
+    last = _number(fields.get("last"))
+    wanted = _decoded({name: value for name, value in fields.items() if name != "last"}, Prefix, "prefix")
+    _check_prefix(wanted)
     known = tx.prefix(wanted.key)
     if known is None:
         put_new(tx, wanted, by)
@@ -45,15 +51,18 @@ def _prefix(tx: Transaction, by: Agent, fields: dict[str, Any], options: Options
     ):
         raise Conflict(wanted.name, "the same scheme and case policy", "another")
     if last is not None:
-        reached, here = Fraction(last), tx.timeline(wanted.key)
-        if here is None or reached > here:
-            tx.put_timeline(wanted.key, reached, AHEAD)
+        timeline = counter(wanted) if wanted.minter == "sequential" else wanted.key
+        here = tx.timeline(timeline)
+        if here is None or last > here:
+            tx.put_timeline(timeline, last, AHEAD)
     return "created" if known is None else "unchanged"
 
 
 def _agent(tx: Transaction, by: Agent, fields: dict[str, Any], options: Options, at: str) -> Outcome:
     wanted = _decoded(fields, Agent, "agent")
     checked_id(wanted.id)
+    one_line(wanted.name, "name", _LIMITS.text_characters)
+    check_party(wanted.identifier, "identifier", _LIMITS)
     known = tx.agent(wanted.id)
     if known is not None:
         return "unchanged"
@@ -66,6 +75,8 @@ def _agent(tx: Transaction, by: Agent, fields: dict[str, Any], options: Options,
 
 def _grant(tx: Transaction, by: Agent, fields: dict[str, Any], options: Options, at: str) -> Outcome:
     wanted = _decoded(fields, Grant, "grant")
+    if wanted.scope != EVERYWHERE:
+        known_prefix(tx, wanted.scope)
     if tx.agent(wanted.agent) is None:
         raise InvalidInput("import", "agent", f"there is no agent {wanted.agent!a} to be granted anything")
     if any((one.scope, one.action) == (wanted.scope, wanted.action) for one in tx.grants(wanted.agent)):
@@ -77,6 +88,28 @@ def _grant(tx: Transaction, by: Agent, fields: dict[str, Any], options: Options,
 
 _Apply = Callable[[Transaction, Agent, dict[str, Any], Options, str], Outcome]
 _KINDS: Final[dict[str, _Apply]] = {"registry": _registry, "prefix": _prefix, "agent": _agent, "grant": _grant}
+
+
+def _number(text: Any) -> Fraction | None:
+    try:
+        return None if text is None else Fraction(text)
+    except (ValueError, TypeError, ArithmeticError):
+        raise InvalidInput("import", "last", f"{text!a} is no date of a timeline") from None
+
+
+def _check_prefix(wanted: Prefix) -> None:
+    if wanted.scheme == "handle":
+        check_prefix_name(wanted.name)
+        right = handle.fold(wanted.name)
+    elif wanted.subsystem is not None:
+        place = wanted.subsystem
+        right = ibi.repository_prefix(place.host, place.port)
+        if wanted.opaque != handle.fold(ibi.opaque_prefix(place.ip, place.ip_port)):
+            raise InvalidInput("import", "opaque", f"{wanted.opaque!a} is not the opaque prefix of {wanted.name}")
+    else:
+        right = handle.fold(wanted.name)
+    if wanted.key != right:
+        raise InvalidInput("import", "key", f"{wanted.name} is looked up as {right}, not as {wanted.key!a}")
 
 
 def _decoded(fields: dict[str, Any], kind: type[T], part: str) -> T:

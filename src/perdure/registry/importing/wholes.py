@@ -1,5 +1,6 @@
 """Identifiers that come with their whole history, from an export of a registry."""
 
+import re
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -9,18 +10,20 @@ from perdure.errors import Conflict, InvalidInput
 from perdure.exchange.entry import Notice, PastRevision, Whole
 from perdure.names import handle, ppid
 from perdure.records import record as records
-from perdure.records.authority import DESCRIPTIONS
-from perdure.records.checks import checked_about, checked_values, one_line
+from perdure.records.authority import DESCRIPTIONS, to_seconds
+from perdure.records.checks import check_seconds, checked_about, checked_values, one_line
 from perdure.records.record import Record
 from perdure.records.target import plain_target, reverse_entries, words
 from perdure.registry import change
 from perdure.registry.entities import Change, Identifier, Revision
 from perdure.registry.importing.options import Outcome
 from perdure.registry.naming import Located, PrefixSource, locate
+from perdure.registry.parties import check_party
 from perdure.registry.persons import raw_uuid, successors
 from perdure.registry.protocol import Transaction
 from perdure.registry.registry import Registry
 
+_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z")
 _AT = "2026-11-16T00:00:00.000000Z"
 
 
@@ -39,6 +42,9 @@ def prepare_whole(registry: Registry, prefixes: PrefixSource, entry: Whole) -> P
     if located.scheme != entry.scheme:
         raise InvalidInput("import", "scheme", f"{entry.name} is a name of the scheme {located.scheme} here")
     revisions = _checked(registry, entry)
+    alias = entry.revisions[-1].record.alias
+    if alias is not None and (located.scheme != "ibi" or locate(prefixes, alias).prefix.key != located.prefix.key):
+        raise InvalidInput("import", "alias", f"{alias!a} is no other label of {entry.name}")
     return PreparedWhole(located, _changes(located, entry.revisions[-1].record, revisions, 0), revisions)
 
 
@@ -57,12 +63,14 @@ def apply_whole(registry: Registry, tx: Transaction, entry: Whole) -> Outcome:
             raise Conflict(known.name, "the same history, or more of it", f"another one, of {len(kept)} versions")
         if len(kept) == len(revisions):
             return "unchanged"
+    if entry.scheme == "ppid":
+        _check_person(registry, tx, located.name, entry, len(kept))
     if kept:
         tx.update(_changes(located, entry.revisions[-1].record, revisions, len(kept)))
     else:
         tx.insert(prepared.changes)
     if entry.scheme == "ppid":
-        _link(registry, tx, located.name, entry, len(kept))
+        _link(tx, located.name, entry, len(kept))
     return "changed" if kept else "created"
 
 
@@ -90,8 +98,8 @@ def _changes(located: Located, record: Record, revisions: tuple[Revision, ...], 
     return one, change.alias(one, record.alias, handle.fold(record.alias), record)
 
 
-def _link(registry: Registry, tx: Transaction, name: str, entry: Whole, kept: int) -> None:
-    """What a person identifier was made from must lead to it, here too."""
+def _check_person(registry: Registry, tx: Transaction, name: str, entry: Whole, kept: int) -> None:
+    """What a person identifier was made from must lead to it, here too, and what it derives from must be here."""
     first = entry.revisions[0].record
     if kept == 0:
         raw = raw_uuid(registry, first)
@@ -102,14 +110,21 @@ def _link(registry: Registry, tx: Transaction, name: str, entry: Whole, kept: in
         own = ppid.uuid_to_ppid(raw, "POID" if first.observation else "PRID")
         if name != own and name not in successors(registry, own):
             raise InvalidInput("import", "name", f"its inputs lead to {own}, and {name} is not one of its successors")
-        tx.put_persons({str(raw): name})
     for past in entry.revisions[kept:]:
         made = past.record.reconstruction
         if made is not None:
             missing = set(made.observation_ids) - set(tx.find_many(made.observation_ids))
-            if missing:
-                raise InvalidInput("import", "observation_ids", f"{min(missing)} is not registered here")
-            tx.put_derivations(name, past.version, made.observation_ids)
+            if missing or not made.observation_ids:
+                gone = min(missing, default="an observation")
+                raise InvalidInput("import", "observation_ids", f"{gone} is not registered here")
+
+
+def _link(tx: Transaction, name: str, entry: Whole, kept: int) -> None:
+    if kept == 0 and entry.uuid_raw is not None:
+        tx.put_persons({entry.uuid_raw: name})
+    for past in entry.revisions[kept:]:
+        if past.record.reconstruction is not None:
+            tx.put_derivations(name, past.version, past.record.reconstruction.observation_ids)
 
 
 def _checked(registry: Registry, entry: Whole) -> tuple[Revision, ...]:
@@ -126,8 +141,9 @@ def _checked(registry: Registry, entry: Whole) -> tuple[Revision, ...]:
 def _revision(registry: Registry, past: PastRevision) -> Revision:
     limits = registry.settings.limits
     record = past.record
-    if len(past.at) != len(_AT) or not past.at.endswith("Z"):
+    if _TIME.fullmatch(past.at) is None:
         raise InvalidInput("import", "at", f"{past.at!a} is not a time as revisions have it, like {_AT}")
+    check_seconds(to_seconds(past.at), "at")
     for field in ("agent", "action"):
         one_line(getattr(past, field), field, limits.text_characters)
     if (record.tombstone is not None) != (record.state in ("withdrawn", "merged")):
@@ -136,6 +152,10 @@ def _revision(registry: Registry, past: PastRevision) -> Revision:
         )
     if (record.state == "active") and record.created is None:
         raise InvalidInput("import", "created", f"version {past.version} is active and has no creation date")
+    if record.created is not None:
+        check_seconds(record.created, "created")
+    for party in (record.creator, *record.owners):
+        check_party(party, "creator", limits)
     record = msgspec.structs.replace(
         record, values=checked_values(record.values, limits), about=checked_about(record.about, limits)
     )

@@ -33,7 +33,7 @@ def connect(path: Path, *, create: bool = False, patience: float = 30.0) -> apsw
     flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
     connection = apsw.Connection(str(path), flags=flags)
     connection.set_busy_handler(_Patience(patience))
-    connection.execute("PRAGMA journal_mode = WAL")
+    _use_wal(connection, patience)
     connection.execute("PRAGMA synchronous = FULL")  # acknowledged means fsynced
     connection.execute("PRAGMA fullfsync = ON")
     connection.execute("PRAGMA foreign_keys = ON")
@@ -42,6 +42,19 @@ def connect(path: Path, *, create: bool = False, patience: float = 30.0) -> apsw
     connection.execute(f"PRAGMA journal_size_limit = {_WAL_BYTES}")
     connection.execute("PRAGMA temp_store = MEMORY")
     return connection
+
+
+def _use_wal(connection: apsw.Connection, patience: float) -> None:
+    """The first connection ever switches the file over; SQLite does not wait for its lock by itself then."""
+    until = time.monotonic() + patience
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except (apsw.BusyError, apsw.LockedError):
+            if time.monotonic() > until:
+                raise
+            time.sleep(random.uniform(*_PAUSE))  # noqa: S311
 
 
 class _Patience:

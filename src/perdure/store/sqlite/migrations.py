@@ -124,7 +124,7 @@ CREATE TABLE grants (
     until    TEXT,
     given_by TEXT NOT NULL,
     given_at TEXT NOT NULL,
-    PRIMARY KEY (agent, scope, action)
+    PRIMARY KEY (agent, scope, action, own)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE events (
@@ -152,11 +152,15 @@ def migrate(connection: apsw.Connection) -> None:
     """Bring the schema up to date; a schema from the future is left alone."""
     if schema_version(connection) == len(MIGRATIONS):
         return
-    with connection:  # one transaction, and the version read again inside it: another process may have been first
-        connection.execute("BEGIN IMMEDIATE") if not connection.in_transaction else None
-        for number in range(schema_version(connection), len(MIGRATIONS)):
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        for number in range(schema_version(connection), len(MIGRATIONS)):  # another process may have been first
             connection.execute(MIGRATIONS[number])
             connection.execute(f"PRAGMA user_version = {number + 1}")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
 
 
 def schema_version(connection: apsw.Connection) -> int:

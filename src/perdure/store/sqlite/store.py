@@ -4,6 +4,7 @@ import asyncio
 import os
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -23,6 +24,7 @@ T = TypeVar("T")
 
 HIGH_WATER: Final = "high-water.json"
 _PAGES_PER_STEP: Final = 4096
+_READERS: Final = 4
 
 
 class SqliteStore:
@@ -35,6 +37,9 @@ class SqliteStore:
         self._patience = patience
         self._local = threading.local()
         self._connections: list[apsw.Connection] = []
+        self._closed = False
+        # Threads of its own, so that their connections live as long as the store, whatever event loops come and go.
+        self._pool = ThreadPoolExecutor(_READERS, "perdure-reader")
         self.high_water = HighWater(file.with_name(HIGH_WATER))
         with in_our_words():
             connection = self._connect(create=create)
@@ -50,17 +55,21 @@ class SqliteStore:
             return self._reader().find(key)
 
     async def read(self, work: Callable[[Reader], T]) -> T:
-        return await asyncio.to_thread(self._read, work)
+        return await asyncio.get_running_loop().run_in_executor(self._pool, self._read, work)
 
     async def write(self, work: Callable[[Transaction], T]) -> T:
         result: T = await self._writer.submit(work)
         return result
 
     async def backup(self, file: Path, progress: Progress) -> None:
-        await asyncio.to_thread(self._backup, file, progress)
+        await asyncio.get_running_loop().run_in_executor(self._pool, self._backup, file, progress)
 
     def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
         self._writer.close()
+        self._pool.shutdown()
         for connection in self._connections:
             connection.close()
 
@@ -70,6 +79,8 @@ class SqliteStore:
         return connection
 
     def _reader(self) -> SqliteReader:
+        if self._closed:
+            raise StoreUnavailable("the registry is closed")
         try:
             reader: SqliteReader = self._local.reader
         except AttributeError:
@@ -84,6 +95,8 @@ class SqliteStore:
 
     def _backup(self, file: Path, progress: Progress) -> None:
         """Into a new file beside the wanted one, which takes its place only when it is whole and on disk."""
+        if file.exists() and file.samefile(self._file):
+            raise StoreUnavailable("a backup cannot take the place of the database itself: name another file")
         fresh = file.with_name(f".{file.name}.new")
         fresh.unlink(missing_ok=True)
         try:

@@ -1,0 +1,88 @@
+"""Let processes work on a registry, kill them at a random moment, and hear what they had been told until then."""
+
+import os
+import random
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Final
+
+from tests.crash.ledger import Acknowledged, read_lines
+from tests.crash.worker import OPENING, READY
+
+_ROOT: Final = Path(__file__).parents[2]
+_PATIENCE: Final = 60.0  # seconds until a process must have got as far as it is waited for
+
+
+class Doomed:
+    """A process that works on a registry until it is killed."""
+
+    def __init__(self, folder: Path, *, share: int = 0, of: int = 1, program: str = "worker") -> None:
+        command = [sys.executable, "-m", f"tests.crash.{program}", str(folder), str(share), str(of)]
+        self._process = subprocess.Popen(command, cwd=_ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self._reported = bytearray()
+
+    def let_work(self, until: float) -> None:
+        """Listen, so that the pipe never holds it up; it must not end by itself."""
+        while (left := until - time.monotonic()) > 0:
+            self._listen(left)
+
+    def await_line(self, line: bytes) -> None:
+        deadline = time.monotonic() + _PATIENCE
+        while line not in self._reported:
+            assert time.monotonic() < deadline, f"the process did not come to {line!r} in time"
+            self._listen(deadline - time.monotonic())
+
+    def kill(self) -> list[Acknowledged]:
+        """End it as a power cut would, as far as a process can tell; then what it had reported."""
+        self._process.send_signal(signal.SIGKILL)
+        rest, complaints = self._process.communicate()
+        assert self._process.returncode == -signal.SIGKILL, complaints.decode()
+        assert complaints == b"", complaints.decode()
+        return read_lines(bytes(self._reported) + rest)
+
+    def _listen(self, seconds: float) -> None:
+        assert self._process.stdout is not None
+        readable, _, _ = select.select([self._process.stdout], [], [], seconds)
+        if readable:
+            part = os.read(self._process.stdout.fileno(), 1 << 16)
+            if not part:
+                _, complaints = self._process.communicate()
+                raise AssertionError(f"the process ended by itself: {complaints.decode()}")
+            self._reported += part
+
+
+def killed_while_opening(folder: Path) -> list[Acknowledged]:
+    """Killed while it takes over what the one before it left behind: a log, locks, a half-written file."""
+    process = Doomed(folder)
+    process.await_line(OPENING)
+    process.let_work(time.monotonic() + random.uniform(0, 0.03))
+    return process.kill()
+
+
+def killed_while_founding(folder: Path, program: str = "founder") -> None:
+    """Killed while it makes a registry."""
+    process = Doomed(folder, program=program)
+    process.await_line(OPENING)
+    process.let_work(time.monotonic() + random.uniform(0, 0.04))
+    process.kill()
+
+
+def killed_at_work(folder: Path, longest: float, processes: int = 1) -> list[list[Acknowledged]]:
+    """Killed at any moment between the first operation and `longest` seconds later, each by itself."""
+    doomed = [Doomed(folder, share=share, of=processes) for share in range(processes)]
+    for one in doomed:
+        one.await_line(READY)
+    start = time.monotonic()
+    moments = [(start + random.uniform(0, longest), one) for one in doomed]
+    reported = []
+    for moment, one in sorted(moments, key=lambda pair: pair[0]):
+        while time.monotonic() < moment:
+            for other in doomed:
+                if other not in [gone for gone, _ in reported]:
+                    other.let_work(min(moment, time.monotonic() + 0.01))
+        reported.append((one, one.kill()))
+    return [said for _, said in reported]

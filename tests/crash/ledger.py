@@ -1,0 +1,183 @@
+"""What a registry acknowledged, line by line, and whether it is still there."""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from tests.crash.ground import KEYS, MARKS, TIMELINES, Open
+
+from perdure.records import record as records
+from perdure.records.record import Record
+from perdure.registry import mint, observe
+from perdure.registry.entities import Identifier, Revision
+from perdure.registry.protocol import Reader
+from perdure.registry.verifying import verify
+
+_PAGE: Final = 1000
+OBSERVED: Final = ("2025-01-09T10:30:00Z", "0" * 64)  # when and what; where is different each time
+
+
+class Acknowledged(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One operation that returned. `said` is a text of its own, that the record holds at this version."""
+
+    act: str
+    name: str
+    version: int
+    said: str
+    alias: str | None = None
+    timeline: str | None = None
+    date: str | None = None
+
+
+_line: Final = msgspec.json.Encoder().encode
+_read: Final = msgspec.json.Decoder(Acknowledged).decode
+
+# What must be true of the record at the acknowledged version.
+_CONTENT: Final[dict[str, Callable[[Record, str], bool]]] = {
+    "mint": lambda record, said: record.state == "active" and [value.text for value in record.values] == [said],
+    "import": lambda record, said: record.state == "active" and [value.text for value in record.values] == [said],
+    "set": lambda record, said: record.values[0].text == said,
+    "add": lambda record, said: said in [value.text for value in record.values],
+    "withdraw": lambda record, said: record.tombstone is not None and record.tombstone.reason == said,
+    "reinstate": lambda record, said: record.state == "active" and record.tombstone is None,
+    "observe": lambda record, said: record.observation is not None and record.observation.source_url == said,
+}
+
+
+def write_line(acknowledged: Acknowledged) -> bytes:
+    return _line(acknowledged) + b"\n"
+
+
+def read_lines(reported: bytes) -> list[Acknowledged]:
+    """Every whole line; the kill may have cut the last one off."""
+    return [_read(line) for line in reported.split(b"\n")[:-1] if line.startswith(b"{")]
+
+
+class Ledger:
+    """Everything acknowledged so far, by all processes that ever worked on one registry."""
+
+    def __init__(self) -> None:
+        self._entries: list[Acknowledged] = []
+        self._versions: dict[str, int] = {}  # as the last audit found them
+        self._latest: dict[str, Fraction] = {}
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def enter(self, batches: Iterable[list[Acknowledged]]) -> None:
+        """What each of several processes reported, since the last time; their dates must be later than all before."""
+        before = dict(self._latest)
+        for batch in batches:
+            for one in batch:
+                self._entries.append(one)
+                if one.timeline is None:
+                    continue
+                date = Fraction(one.date or 0)
+                assert date > before.get(one.timeline, 0), f"{one.name} is dated before what was acknowledged earlier"
+                self._latest[one.timeline] = max(date, self._latest.get(one.timeline, Fraction(0)))
+
+    def check_marks(self, folder: Path) -> None:
+        """The marks outside the database cover every date that anybody was told."""
+        if self._latest:
+            marks = json.loads((folder / MARKS).read_bytes())
+            for timeline, latest in self._latest.items():
+                assert Fraction(marks[KEYS[timeline]]) >= latest, f"the mark of {timeline} lags behind what was issued"
+
+    async def audit(self, open_registry: Open, in_flight: int) -> None:
+        """Everything is there, once; `in_flight` operations at most were done without having been acknowledged."""
+        registry = open_registry.registry
+        assert await verify(registry) == []
+        kept = await registry.store.read(_everything)
+        self._check_contents(kept)
+        self._check_nothing_doubled(kept, in_flight)
+        await self._check_persons(open_registry)
+        await self._check_dates(open_registry)
+
+    def _check_contents(self, kept: dict[str, tuple[Identifier, list[Revision]]]) -> None:
+        for one in self._entries:
+            assert one.name in kept, f"{one} is lost"
+            row, history = kept[one.name]
+            assert [revision.version for revision in history] == list(range(1, row.version + 1))
+            assert one.version <= row.version, f"{one} is lost: only version {row.version} is there"
+            record = records.decode(history[one.version - 1].record)
+            assert _CONTENT[one.act](record, one.said), f"{one} says something else: {record}"
+            if one.alias is not None:
+                alias, _ = kept[one.alias]
+                assert (alias.record, alias.version, alias.subject) == (row.record, row.version, row.key)
+
+    def _check_nothing_doubled(self, kept: dict[str, tuple[Identifier, list[Revision]]], in_flight: int) -> None:
+        minted = Counter(one.name for one in self._entries if one.act in ("mint", "observe"))
+        assert [name for name, times in minted.items() if times > 1] == [], "a name was given away twice"
+        acts = Counter((one.name, one.version) for one in self._entries if one.act != "import")
+        assert [act for act, times in acts.items() if times > 1] == [], "two operations made the same version"
+        dates = Counter((one.timeline, one.date) for one in self._entries if one.timeline is not None)
+        assert [date for date, times in dates.items() if times > 1] == [], "a date was given away twice"
+
+        first_said: defaultdict[str, set[str]] = defaultdict(set)
+        for name, (row, history) in kept.items():
+            if row.subject == row.key and (said := _first_target(history)) is not None:
+                first_said[said].add(name)
+        for said, names in first_said.items():
+            made = int(said.rpartition("?of=")[2])
+            assert len(names) == made, f"the mint of {said} made {len(names)} names, not {made}"
+
+        _check_imports(name for name in kept if "/file-" in name)
+
+        # One more operation than was acknowledged may be done for each that was under way, and no more.
+        versions = {name: row.version for name, (row, _) in kept.items() if row.subject == row.key}
+        acknowledged: defaultdict[str, int] = defaultdict(int, self._versions)
+        for one in self._entries:
+            acknowledged[one.name] = max(acknowledged[one.name], one.version)
+        unheard_of = {said for said, names in first_said.items() if not any(name in acknowledged for name in names)}
+        unheard_of = {said for said in unheard_of if "/file-" not in said}
+        unheard_of |= {name for name in versions if name.startswith("POID") and name not in acknowledged}
+        more = sum(versions[name] - version for name, version in acknowledged.items() if version)
+        assert len(unheard_of) + more <= in_flight
+        self._versions = versions
+
+    async def _check_persons(self, open_registry: Open) -> None:
+        """The same inputs lead to the same identifier still."""
+        observed = [one for one in self._entries if one.act == "observe"]
+        for one in observed[-5:]:
+            again = await observe(*open_registry, one.said, *OBSERVED)
+            assert (again.name, again.created) == (one.name, False)
+
+    async def _check_dates(self, open_registry: Open) -> None:
+        """The registry goes on where it was: later than everything that was acknowledged."""
+        for timeline in TIMELINES:
+            (fresh,) = await mint(*open_registry, timeline)
+            assert date_of(timeline, fresh.name, fresh.date) > self._latest.get(timeline, 0)
+
+
+def date_of(timeline: str, name: str, date: Fraction | None) -> Fraction:
+    """The date of a name, or its number where the timeline only counts."""
+    return Fraction(name.removeprefix(f"{timeline}/")) if date is None else date
+
+
+def _check_imports(names: Iterable[str]) -> None:
+    """A file is brought in from its beginning, without gaps."""
+    lines: defaultdict[str, set[int]] = defaultdict(set)
+    for name in names:
+        file, _, line = name.rpartition("-")
+        lines[file].add(int(line))
+    for file, found in lines.items():
+        assert found == set(range(1, len(found) + 1)), f"lines of {file} are missing"
+
+
+def _first_target(history: list[Revision]) -> str | None:
+    record = records.decode(history[0].record)
+    text = record.values[0].text if record.values else None
+    return text if text is not None and text.startswith("https://example.org/") else None
+
+
+def _everything(reader: Reader) -> dict[str, tuple[Identifier, list[Revision]]]:
+    kept: dict[str, tuple[Identifier, list[Revision]]] = {}
+    key = ""
+    while page := reader.after(key, _PAGE):
+        kept |= {row.name: (row, reader.revisions(row.subject)) for row in page}
+        key = page[-1].key
+    return kept

@@ -1,0 +1,165 @@
+"""A damaged file: said clearly, wherever it is met, and whatever is intact can still be read."""
+
+import asyncio
+import random
+from pathlib import Path
+from typing import Final
+
+import pytest
+from tests.crash.ground import DATABASE, RANDOM, lay, opened
+
+from perdure.errors import InvalidInput, StoreDamaged, StoreUnavailable
+from perdure.records.value import Text, Value
+from perdure.registry import Statement, history, mint, resolve, set_target, show
+from perdure.registry.verifying import verify
+
+_PAGE: Final = 4096
+_NAMES: Final = 300
+_SAID: Final = (Value(2, "NOTE", Text("of some length " * 10)),)
+
+
+async def _filled(folder: Path) -> dict[str, str]:
+    """A registry with names that lead somewhere, each elsewhere, and the whole of it in one file."""
+    await lay(folder)
+    targets: dict[str, str] = {}
+    async with opened(folder) as at:
+        minted = await mint(*at, RANDOM, _NAMES, said=Statement(target="https://example.org/", values=_SAID))
+        for number, one in enumerate(minted):
+            targets[one.name] = f"https://example.org/{number}/"
+        await asyncio.gather(*(set_target(*at, name, target) for name, target in targets.items()))
+    assert not (folder / f"{DATABASE}-wal").exists()
+    return targets
+
+
+def _overwrite(file: Path, offset: int, content: bytes) -> None:
+    with file.open("r+b") as stream:
+        stream.seek(offset)
+        stream.write(content)
+
+
+async def _survey(folder: Path, targets: dict[str, str]) -> tuple[int, int, list[str]]:
+    """How many names lead where they should, how many are said to be damaged, and what the check of the whole says."""
+    right = damaged = 0
+    async with opened(folder) as at:
+        for name, target in targets.items():
+            try:
+                assert (await resolve(at.registry, name)).target == target
+                assert (await show(at.registry, name)).values[0].text == target
+                assert [one.version for one in await history(at.registry, name)] == [1, 2]
+                right += 1
+            except StoreDamaged:
+                damaged += 1
+        try:
+            found = await verify(at.registry)
+        except StoreDamaged as problem:
+            found = [str(problem)]
+    return right, damaged, found
+
+
+def _page_of(file: Path, text: str) -> int:
+    """A page in which this text stands."""
+    return file.read_bytes().index(text.encode()) // _PAGE
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_page_of_garbage_is_found_and_the_rest_is_readable(tmp_path: Path, seed: int) -> None:
+    targets = asyncio.run(_filled(tmp_path))
+    chance = random.Random(seed)
+    file = tmp_path / DATABASE
+    page = _page_of(file, f'"https://example.org/{chance.randrange(_NAMES)}/"')
+    _overwrite(file, page * _PAGE, chance.randbytes(_PAGE))
+
+    right, damaged, found = asyncio.run(_survey(tmp_path, targets))
+    assert found, "the check found nothing wrong"
+    assert right + damaged == _NAMES
+    assert right > _NAMES / 2
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_record_with_a_hole_in_it_is_damaged_and_the_others_are_not(tmp_path: Path, seed: int) -> None:
+    targets = asyncio.run(_filled(tmp_path))
+    file, number = tmp_path / DATABASE, random.Random(seed).randrange(_NAMES)
+    content = file.read_bytes()
+    said = f'"https://example.org/{number}/"'.encode()
+    offset = content.index(said)
+    while offset >= 0:  # in the row and in its history
+        _overwrite(file, offset, bytes(len(said)))
+        offset = content.find(said, offset + 1)
+
+    right, damaged, found = asyncio.run(_survey(tmp_path, targets))
+    assert found, "the check found nothing wrong"
+    assert (right, damaged) == (_NAMES - 1, 1)
+
+
+def test_a_target_that_differs_from_its_record_is_found(tmp_path: Path) -> None:
+    asyncio.run(_filled(tmp_path))
+    file = tmp_path / DATABASE
+    in_the_row = file.read_bytes().index(b"https://example.org/7/active")  # where the state follows the target
+    _overwrite(file, in_the_row, b"https://example.org/8")
+
+    (found,) = asyncio.run(_problems(tmp_path))
+    assert "its row says something else than its record" in found
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_check_of_a_damaged_file_lists_what_is_wrong(tmp_path: Path, seed: int) -> None:
+    """It must not stop at the damage and ask to be run."""
+    asyncio.run(_filled(tmp_path))
+    file, chance = tmp_path / DATABASE, random.Random(seed)
+    page = _page_of(file, f'"https://example.org/{chance.randrange(_NAMES)}/"')
+    _overwrite(file, page * _PAGE, bytes(_PAGE))
+    assert any("damaged" in problem for problem in asyncio.run(_problems(tmp_path)))
+
+
+async def _problems(folder: Path) -> list[str]:
+    async with opened(folder) as at:
+        return await verify(at.registry)
+
+
+@pytest.mark.parametrize("kept", [0.1, 0.5, 0.9])
+def test_a_truncated_database_is_damaged_and_never_says_something_wrong(tmp_path: Path, kept: float) -> None:
+    targets = asyncio.run(_filled(tmp_path))
+    file = tmp_path / DATABASE
+    last = file.read_bytes().rindex(b"https://example.org/")  # beyond it there may be nothing but free pages
+    with file.open("r+b") as stream:
+        stream.truncate(int(last * kept))
+    try:
+        right, damaged, found = asyncio.run(_survey(tmp_path, targets))
+    except StoreDamaged:
+        return
+    assert found, "the check found nothing wrong"
+    assert right + damaged == _NAMES
+
+
+@pytest.mark.parametrize("content", [b"", b"not a database " * 1000, b"SQLite format 3\0" + bytes(5000)])
+def test_a_file_that_is_no_registry_is_refused(tmp_path: Path, content: bytes) -> None:
+    asyncio.run(lay(tmp_path))
+    (tmp_path / DATABASE).write_bytes(content)
+
+    async def run() -> None:
+        async with opened(tmp_path):
+            pass
+
+    with pytest.raises((StoreUnavailable, InvalidInput)):
+        asyncio.run(run())
+    assert (tmp_path / DATABASE).read_bytes() == content, "a file that is no registry was written to"
+
+
+def test_writing_to_a_damaged_file_is_refused_and_the_writer_goes_on(tmp_path: Path) -> None:
+    targets = asyncio.run(_filled(tmp_path))
+    file = tmp_path / DATABASE
+    _overwrite(file, _page_of(file, '"https://example.org/150/"') * _PAGE, bytes(_PAGE))
+
+    async def run() -> None:
+        refused = done = 0
+        async with opened(tmp_path) as at:
+            for name in targets:
+                try:
+                    await asyncio.wait_for(set_target(*at, name, "https://example.org/new/"), 60)
+                    done += 1
+                except StoreDamaged:
+                    refused += 1
+        assert refused > 0
+        assert done > _NAMES / 2
+
+    asyncio.run(run())

@@ -1,0 +1,150 @@
+"""A registry at work, to be killed: mints, edits and imports without end, and says what was acknowledged.
+
+    python -m tests.crash.worker FOLDER SHARE OF
+
+Of several that work on one registry, each edits its own share of the names. Each line on standard output is one
+operation that returned, written at once and whole.
+"""
+
+import asyncio
+import os
+import random
+import sys
+from collections.abc import Coroutine
+from itertools import count
+from pathlib import Path
+from typing import Final
+from uuid import uuid4
+from zlib import crc32
+
+from tests.crash.ground import BULK, DATED, NUMBERED, PAIRED, RANDOM, TIMELINES, Open, opened
+from tests.crash.ledger import OBSERVED, Acknowledged, date_of, write_line
+
+from perdure.exchange.entry import Put
+from perdure.records.value import Text, Value
+from perdure.registry import Statement, add_values, mint, observe, reinstate, set_target, show, withdraw
+from perdure.registry.editing import ANY_INDEX
+from perdure.registry.importing import Tally, import_entries
+
+AT_ONCE: Final = 200  # names in one bulk operation
+LINES: Final = 1200  # of a file that is imported; more than one transaction takes
+OPENING: Final = b"opening\n"
+READY: Final = b"ready\n"
+IN_FLIGHT: Final = 13  # operations at a time
+_ACKNOWLEDGEMENTS: Final = 1  # the descriptor of the pipe
+_MOST_EDITED: Final = 200
+
+
+def report(acknowledged: Acknowledged) -> None:
+    os.write(_ACKNOWLEDGEMENTS, write_line(acknowledged))
+
+
+def new_target(of: int = 1) -> str:
+    """An address that no other operation uses, and that tells how many names it is for."""
+    return f"https://example.org/{uuid4().hex}?of={of}"
+
+
+class Share:
+    """The names that this process may edit, each of them in the hands of one editor at a time."""
+
+    def __init__(self, share: int, of: int) -> None:
+        self.number, self._of = share, of
+        self._free: list[str] = []
+
+    def put(self, name: str) -> None:
+        if crc32(name.encode()) % self._of == self.number and len(self._free) < _MOST_EDITED:
+            self._free.append(name)
+
+    async def take(self) -> str:
+        while not self._free:
+            await asyncio.sleep(0.001)
+        return self._free.pop(random.randrange(len(self._free)))
+
+
+async def mint_singly(at: Open, prefix: str, share: Share) -> None:
+    while True:
+        target = new_target()
+        (one,) = await mint(*at, prefix, said=Statement(target=target))
+        date = str(date_of(prefix, one.name, one.date)) if prefix in TIMELINES else None
+        report(Acknowledged("mint", one.name, 1, target, one.alias, prefix if date else None, date))
+        share.put(one.name)
+
+
+async def mint_in_bulk(at: Open) -> None:
+    """Many names in one transaction: all of them or none."""
+    while True:
+        target = new_target(AT_ONCE)
+        for one in await mint(*at, BULK, AT_ONCE, said=Statement(target=target)):
+            report(Acknowledged("mint", one.name, 1, target))
+        await asyncio.sleep(random.uniform(0, 0.1))
+
+
+async def import_files(at: Open, share: int) -> None:
+    """One file after the other; the one that the process before was killed over goes on where that one stopped."""
+    for number in count():
+        checkpoint = f"file-{share}-{number}"
+        entries = [
+            Put(line=line, name=f"{BULK}/{checkpoint}-{line}", target=f"https://example.org/{checkpoint}/{line}?of=1")
+            for line in range(1, LINES + 1)
+        ]
+        told = 0
+
+        def acknowledge(tally: Tally, entries: list[Put] = entries) -> None:
+            nonlocal told
+            for entry in entries[told : tally.entries]:
+                report(Acknowledged("import", entry.name, 1, entry.target or ""))
+            told = tally.entries
+
+        tally = await import_entries(*at, entries, checkpoint=checkpoint, watch=acknowledge)
+        assert (tally.created, tally.refused, tally.unchanged) == (LINES, 0, 0), tally
+        await asyncio.sleep(random.uniform(0, 0.3))
+
+
+async def observe_persons(at: Open) -> None:
+    while True:
+        source = f"https://example.org/staff/{uuid4().hex}"
+        person = await observe(*at, source, *OBSERVED)
+        assert person.created
+        report(Acknowledged("observe", person.name, 1, source))
+
+
+async def edit(at: Open, share: Share) -> None:
+    """Change, withdraw and reinstate; a name may have been left withdrawn by the process before."""
+    while True:
+        name = await share.take()
+        target, reason, note = new_target(), f"reason {uuid4().hex}", f"note {uuid4().hex}"
+        if (await show(at.registry, name)).state == "withdrawn":
+            report(Acknowledged("reinstate", name, await reinstate(*at, name), ""))
+        report(Acknowledged("set", name, await set_target(*at, name, target), target))
+        added = [Value(ANY_INDEX, "NOTE", Text(note))]
+        report(Acknowledged("add", name, await add_values(*at, name, added), note))
+        report(Acknowledged("withdraw", name, await withdraw(*at, name, reason), reason))
+        report(Acknowledged("reinstate", name, await reinstate(*at, name), ""))
+        share.put(name)
+
+
+def activities(at: Open, share: Share) -> list[Coroutine[None, None, None]]:
+    """What goes on at the same time, so that many operations share a commit; each has one operation under way."""
+    return [
+        *(mint_singly(at, prefix, share) for prefix in (RANDOM, RANDOM, DATED, DATED, NUMBERED, PAIRED, PAIRED)),
+        mint_in_bulk(at),
+        import_files(at, share.number),
+        observe_persons(at),
+        *(edit(at, share) for _ in range(3)),
+    ]
+
+
+async def work(folder: Path, share: Share) -> None:
+    os.write(_ACKNOWLEDGEMENTS, OPENING)
+    async with opened(folder) as at:
+        for prefix in (RANDOM, DATED, PAIRED):
+            for row in await at.registry.store.read(lambda reader, key=f"{prefix}/": reader.after("", 50, key)):
+                share.put(row.name)
+        os.write(_ACKNOWLEDGEMENTS, READY)
+        going_on = activities(at, share)
+        assert len(going_on) == IN_FLIGHT
+        await asyncio.gather(*going_on)
+
+
+if __name__ == "__main__":
+    asyncio.run(work(Path(sys.argv[1]), Share(int(sys.argv[2]), int(sys.argv[3]))))

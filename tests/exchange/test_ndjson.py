@@ -1,0 +1,147 @@
+"""NDJSON: complete lines, short lines, and lines that are neither."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.exchange.material import FEWER, about, instants, line_texts, plain_names, values
+
+from perdure.exchange import ndjson
+from perdure.exchange.entry import Entry, PastRevision, Put, Refused, Setting, Whole
+from perdure.records.record import STATES, About, Observation, Reconstruction, Record, Tombstone
+from perdure.records.value import Text, Value
+
+texts = line_texts.filter(str.strip)
+records = st.builds(
+    Record,
+    state=st.sampled_from(STATES),
+    creator=texts,
+    owners=st.lists(texts, max_size=2).map(tuple),
+    created=st.none() | instants,
+    values=st.lists(values(), max_size=3).map(tuple),
+    about=st.none() | about,
+    alias=st.none() | plain_names,
+    tombstone=st.none() | st.builds(Tombstone, texts, st.none() | texts),
+    observation=st.none() | st.builds(Observation, texts, instants, texts),
+    reconstruction=st.none() | st.builds(Reconstruction, st.lists(texts, max_size=2).map(tuple), texts, instants),
+)
+revisions = st.builds(
+    PastRevision, st.integers(1, 9), instants, texts, st.sampled_from(["mint", "set"]), records, st.none() | texts
+)
+
+
+def read(*lines: str | bytes) -> list[Entry]:
+    encoded = [line if isinstance(line, bytes) else line.encode() for line in lines]
+    return list(ndjson.read(enumerate(encoded, 1)))
+
+
+@given(plain_names, st.lists(revisions, min_size=1, max_size=3).map(tuple), st.none() | st.uuids().map(str))
+@settings(max_examples=FEWER)
+def test_an_identifier_with_its_history_comes_back_whole(
+    name: str, past: tuple[PastRevision, ...], uuid_raw: str | None
+) -> None:
+    whole = Whole(name=name, scheme="handle", revisions=past, uuid_raw=uuid_raw)
+    line = ndjson.write(whole)
+    assert b"\n" not in line
+    [entry] = read(line)
+    assert entry == Whole(line=1, name=name, scheme="handle", revisions=past, uuid_raw=uuid_raw)
+    assert ndjson.write(entry) == line
+
+
+def test_a_setting_comes_back() -> None:
+    line = ndjson.write_setting("prefix", {"name": "12345", "policy": "Ünïcode"})
+    assert read(line) == [Setting(line=1, kind="prefix", fields={"name": "12345", "policy": "Ünïcode"})]
+
+
+def test_a_short_line_is_enough() -> None:
+    assert read('{"name": "12345/a", "target": "https://example.org/"}') == [
+        Put(line=1, name="12345/a", target="https://example.org/")
+    ]
+
+
+def test_a_short_line_may_say_everything_that_is_so_now() -> None:
+    [entry] = read(
+        json.dumps(
+            {
+                "name": "12345/a",
+                "values": [{"index": 2, "type": "EMAIL", "data": {"format": "string", "value": "a@example.org"}}],
+                "about": {"what": "On lasting"},
+                "creator": "https://example.org/maria",
+                "owners": ["https://example.org/jan"],
+                "created": "2007-06-22T02:53:46Z",
+                "state": "reserved",
+            }
+        )
+    )
+    assert entry == Put(
+        line=1,
+        name="12345/a",
+        values=(Value(2, "EMAIL", Text("a@example.org")),),
+        about=About(what="On lasting"),
+        creator="https://example.org/maria",
+        owners=("https://example.org/jan",),
+        created="2007-06-22T02:53:46Z",
+        state="reserved",
+    )
+
+
+def test_a_target_that_speaks_of_revisions_or_entries_is_a_target() -> None:
+    for word in ("revisions", "entry"):
+        [entry] = read(json.dumps({"name": "12345/a", "about": {"what": f'"{word}"'}}))
+        assert isinstance(entry, Put)
+
+
+def test_blank_lines_are_nothing() -> None:
+    assert [entry.line for entry in read("", "  ", '{"name": "12345/a"}', "\r\n")] == [3]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "{",
+        "[]",
+        "null",
+        "12345/a",
+        '{"target": "https://example.org/"}',
+        '{"name": 5}',
+        '{"name": "12345/a", "url": "https://example.org/"}',
+        '{"name": "12345/a", "state": "withdrawn"}',
+        '{"name": "12345/a", "values": [{"index": "x", "type": "URL", "data": "https://example.org/"}]}',
+        '{"name": "12345/a", "revisions": []}',
+        '{"entry": "secret", "id": "x"}',
+        b'{"name": "12345/\xff"}',
+        "[" * 100_000,
+    ],
+)
+def test_a_line_that_says_something_else_is_refused_and_the_next_one_read(line: str | bytes) -> None:
+    refused, good = read(line, '{"name": "12345/b"}')
+    assert isinstance(refused, Refused)
+    assert refused.line == 1
+    assert good == Put(line=2, name="12345/b")
+
+
+@given(st.lists(st.binary(max_size=60), max_size=5))
+def test_no_bytes_stop_the_reader(lines: list[bytes]) -> None:
+    read(*lines)
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(
+                    ["name", "entry", "revisions", "values", "scheme", "target", "index", "data", "owners"]
+                ),
+                inner,
+                max_size=4,
+            )
+        ),
+        max_leaves=12,
+    )
+)
+@settings(max_examples=FEWER)
+def test_no_json_stops_the_reader(value: object) -> None:
+    read(json.dumps(value))

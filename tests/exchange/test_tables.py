@@ -1,0 +1,281 @@
+"""Tables: one identifier a row, and one value a row as the SQL storage of Handle servers has it."""
+
+import csv
+import io
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.exchange.material import FEWER, about, instants, line_texts, names, values
+
+from perdure.errors import InvalidInput
+from perdure.exchange import tables
+from perdure.exchange.entry import Entry, Put, Refused
+from perdure.exchange.handle_data import from_bytes, to_bytes
+from perdure.records.record import About
+from perdure.records.value import Admin, AdminRights, Binary, Reference, Text, Value
+
+HEADER = ",".join(tables.HANDLE_COLUMNS)
+# HS_ADMIN as PostgreSQL prints bytea: permissions 0x07F3, handle 0.NA/12345, index 200.
+ADMIN_HEX = r"\x07f30000000a302e4e412f3132333435000000c8"
+
+
+def lines(text: str) -> list[str]:
+    return text.splitlines(keepends=True)
+
+
+def identifiers(text: str) -> list[Entry]:
+    return list(tables.read_identifiers(tables.rows(lines(text))))
+
+
+def handles(text: str) -> list[Entry]:
+    return list(tables.read_handles(tables.rows(lines(text))))
+
+
+def written(rows: list[list[str]]) -> list[str]:
+    """A file with every field in quotation marks, by lines that end at the line feed alone."""
+    stream = io.StringIO()
+    csv.writer(stream, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows(rows)
+    return [f"{line}\n" for line in stream.getvalue().split("\n")[:-1]]
+
+
+def test_a_name_and_a_target_are_enough() -> None:
+    assert identifiers("name,target\n12345/a,https://example.org/\n") == [
+        Put(line=2, name="12345/a", target="https://example.org/")
+    ]
+
+
+def test_columns_come_in_any_order_and_case() -> None:
+    text = "Target,WHAT,Name\nhttps://example.org/,On lasting,12345/a\n"
+    assert identifiers(text) == [
+        Put(line=2, name="12345/a", target="https://example.org/", about=About(what="On lasting"))
+    ]
+
+
+def test_everything_that_is_said_of_an_identifier_has_a_column() -> None:
+    text = (
+        "name,target,who,what,when,where,creator,owners,created,state\n"
+        "12345/a,,W,X,Y,Z,hdl:1/me,hdl:1/a hdl:1/b,2007-06-22T02:53:46Z,reserved\n"
+    )
+    assert identifiers(text) == [
+        Put(
+            line=2,
+            name="12345/a",
+            about=About("W", "X", "Y", "Z"),
+            creator="hdl:1/me",
+            owners=("hdl:1/a", "hdl:1/b"),
+            created="2007-06-22T02:53:46Z",
+            state="reserved",
+        )
+    ]
+
+
+def test_other_columns_are_values_of_that_type() -> None:
+    [entry] = identifiers("name,EMAIL,10320/loc\n12345/a,a@example.org,<locations/>\n")
+    assert isinstance(entry, Put)
+    assert entry.values == (Value(2, "EMAIL", Text("a@example.org")), Value(3, "10320/loc", Text("<locations/>")))
+
+
+def test_a_quoted_field_may_hold_line_breaks_and_lines_are_counted_all_the_same() -> None:
+    first, second = identifiers('name,DESC\n12345/a,"two\nlines"\n12345/b,one\n')
+    assert isinstance(first, Put)
+    assert first.values[0].data == Text("two\nlines")
+    assert second.line == 4
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        (",https://example.org/,active", "name"),
+        ("12345/a,https://example.org/,withdrawn", "state"),
+        ("12345/a,https://example.org/,active,more", "4 fields"),
+    ],
+)
+def test_a_bad_row_is_refused_and_the_next_one_read(row: str, told: str) -> None:
+    bad, good = identifiers(f"name,target,state\n{row}\n12345/b,https://example.org/,active\n")
+    assert isinstance(bad, Refused)
+    assert bad.line == 2
+    assert told in bad.reason
+    assert isinstance(good, Put)
+
+
+def test_a_row_with_its_quotation_marks_wrong_does_not_stop_the_rest() -> None:
+    bad, good = identifiers('name,target\n12345/a,"https://example.org/"x\n12345/b,https://example.org/\n')
+    assert isinstance(bad, Refused)
+    assert bad.line == 2
+    assert good == Put(line=3, name="12345/b", target="https://example.org/")
+
+
+@pytest.mark.parametrize("text", ["", "target\nhttps://example.org/\n", "name,name\n12345/a,12345/b\n"])
+def test_a_table_without_one_column_of_names_is_refused_whole(text: str) -> None:
+    with pytest.raises(InvalidInput):
+        identifiers(text)
+
+
+@given(
+    names.filter(lambda name: name == name.strip()),
+    st.none() | st.just("https://example.org/?a=1,2&b=\"'"),
+    about,
+    st.none() | instants,
+    st.sampled_from(["active", "reserved"]),
+)
+@settings(max_examples=FEWER)
+def test_an_identifier_written_as_a_row_is_read_again(
+    name: str, target: str | None, said: About, created: str | None, state: str
+) -> None:
+    stripped = About(*(None if text is None else text.strip() for text in (said.who, said.what, said.when, said.where)))
+    put = Put(
+        line=2,
+        name=name,
+        target=target,
+        about=None if stripped == About() else stripped,
+        creator="hdl:1/me",
+        owners=("hdl:1/a", "hdl:1/b"),
+        created=created,
+        state="reserved" if state == "reserved" else "active",
+    )
+    table = written([list(tables.IDENTIFIER_COLUMNS), tables.identifier_row(put)])
+    assert list(tables.read_identifiers(tables.rows(table))) == [put]
+
+
+def test_rows_of_one_handle_are_its_record() -> None:
+    text = f"""{HEADER}
+12345/a,1,URL,https://example.org/,0,86400,1182480826,,1,1,1,0
+12345/a,100,HS_ADMIN,{ADMIN_HEX},0,86400,1182480826,,1,1,1,0
+12345/b,1,URL,https://example.org/b,0,600,1182480827,,1,1,0,0
+"""
+    first, second = handles(text)
+    assert first == Put(
+        line=2,
+        name="12345/a",
+        values=(
+            Value(1, "URL", Text("https://example.org/"), "2007-06-22T02:53:46Z"),
+            Value(100, "HS_ADMIN", Admin(AdminRights("0.NA/12345", 200, "011111110011")), "2007-06-22T02:53:46Z"),
+        ),
+    )
+    assert second == Put(
+        line=4,
+        name="12345/b",
+        values=(Value(1, "URL", Text("https://example.org/b"), "2007-06-22T02:53:47Z", 600, "1100"),),
+    )
+
+
+@pytest.mark.parametrize(
+    "hexadecimal", [ADMIN_HEX, ADMIN_HEX.replace("\\x", "0x"), ADMIN_HEX.upper().replace("\\X", "\\x")]
+)
+def test_binary_data_is_read_as_each_engine_prints_it(hexadecimal: str) -> None:
+    [entry] = handles(f"{HEADER}\n12345/a,100,HS_ADMIN,{hexadecimal},0,86400,0,,1,1,1,0\n")
+    assert isinstance(entry, Put)
+    assert entry.values[0].data == Admin(AdminRights("0.NA/12345", 200, "011111110011"))
+    assert next(tables.handle_rows("12345/a", entry.values))[3] == ADMIN_HEX
+
+
+def test_text_in_hexadecimal_is_text() -> None:
+    [entry] = handles(f"{HEADER}\n12345/a,1,URL,\\x{b'https://example.org/'.hex()},0,86400,0,,1,1,1,0\n")
+    assert isinstance(entry, Put)
+    assert entry.values[0].data == Text("https://example.org/")
+
+
+def test_an_absolute_lifetime_is_an_instant() -> None:
+    [entry] = handles(f"{HEADER}\n12345/a,1,URL,https://example.org/,1,1893456000,0,,1,1,1,0\n")
+    assert isinstance(entry, Put)
+    assert entry.values[0].ttl == "2030-01-01T00:00:00Z"
+    assert next(tables.handle_rows("12345/a", entry.values))[4:6] == ["1", "1893456000"]
+
+
+def test_references_are_read_and_written() -> None:
+    [entry] = handles(f"{HEADER}\n12345/a,1,URL,https://example.org/,0,86400,0,300:12345/x;301:12345/y;,1,1,1,0\n")
+    assert isinstance(entry, Put)
+    assert entry.values[0].references == (Reference("12345/x", 300), Reference("12345/y", 301))
+    assert next(tables.handle_rows("12345/a", entry.values))[7] == "300:12345/x;301:12345/y;"
+
+
+@pytest.mark.parametrize(
+    ("flags", "permissions"),
+    [("1,1,1,0", "1110"), ("t,t,f,f", "1100"), ("true,false,TRUE,False", "1010"), ("0,0,1,1", "0011")],
+)
+def test_permissions_have_a_column_each_however_an_engine_prints_them(flags: str, permissions: str) -> None:
+    [entry] = handles(f"{HEADER}\n12345/a,1,URL,https://example.org/,0,86400,0,,{flags}\n")
+    assert isinstance(entry, Put)
+    assert entry.values[0].permissions == permissions
+
+
+def test_a_table_with_four_columns_gets_the_usual_rest() -> None:
+    [entry] = handles("handle,idx,type,data\n12345/a,1,URL,https://example.org/\n")
+    assert isinstance(entry, Put)
+    assert entry.values == (Value(1, "URL", Text("https://example.org/")),)
+
+
+def test_data_that_is_no_utf_8_is_kept_as_bytes() -> None:
+    raw = b"caf\xe9".decode("utf-8", "surrogateescape")
+    [entry] = handles(f"{HEADER}\n12345/a,1,DESC,{raw},0,86400,0,,1,1,1,0\n")
+    assert isinstance(entry, Put)
+    assert entry.values[0].data == Binary(b"caf\xe9")
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ("12345/a,x,URL,https://example.org/,0,86400,0,,1,1,1,0", "idx"),
+        ("12345/a,-1,URL,https://example.org/,0,86400,0,,1,1,1,0", "idx"),
+        ("12345/a,1,URL,https://example.org/,0,soon,0,,1,1,1,0", "ttl"),
+        ("12345/a,1,URL,https://example.org/,0,86400,2007-06-22,,1,1,1,0", "timestamp"),
+        ("12345/a,1,URL,https://example.org/,0,86400,0,12345/x,1,1,1,0", "index:handle"),
+        ("12345/a,1,URL,https://example.org/,0,86400,0,,1,1,yes,0", "pub_read"),
+    ],
+)
+def test_a_bad_value_is_refused_by_line_and_column_and_other_handles_are_read(row: str, told: str) -> None:
+    bad, good = handles(f"{HEADER}\n{row}\n12345/b,1,URL,https://example.org/,0,86400,0,,1,1,1,0\n")
+    assert isinstance(bad, Refused)
+    assert (bad.line, bad.name) == (2, "12345/a")
+    assert told in bad.reason
+    assert isinstance(good, Put)
+    assert good.name == "12345/b"
+
+
+def test_a_column_that_no_handle_server_has_is_named() -> None:
+    with pytest.raises(InvalidInput, match="colour"):
+        handles("handle,idx,type,data,colour\n12345/a,1,URL,https://example.org/,red\n")
+
+
+def _as_stored(value: Value) -> Value:
+    """Bytes are all that SQL storage keeps: those that are text, or empty, come back as text."""
+    if isinstance(value.data, Binary):
+        return Value(
+            value.index,
+            value.type,
+            from_bytes(value.type, to_bytes(value.data)),
+            value.timestamp,
+            value.ttl,
+            value.permissions,
+            value.references,
+        )
+    return value
+
+
+@given(names, st.lists(values(), min_size=1, max_size=4))
+@settings(max_examples=FEWER)
+def test_values_written_as_rows_are_read_again(name: str, said: list[Value]) -> None:
+    table = written([list(tables.HANDLE_COLUMNS), *tables.handle_rows(name, said)])
+    [entry] = tables.read_handles(tables.rows(table))
+    assert isinstance(entry, Put)
+    assert entry.name == name
+    assert entry.values == tuple(_as_stored(value) for value in said)
+
+
+@pytest.mark.parametrize("text", ["\\x", "0x41", "\\x41 is hexadecimal", "0xZZ", "\\xé"])
+def test_text_that_looks_like_hexadecimal_stays_text(text: str) -> None:
+    table = written([list(tables.HANDLE_COLUMNS), *tables.handle_rows("12345/a", [Value(1, "DESC", Text(text))])])
+    [entry] = tables.read_handles(tables.rows(table))
+    assert isinstance(entry, Put)
+    assert entry.values[0].data == Text(text)
+
+
+@given(st.lists(st.lists(line_texts, max_size=5), max_size=5))
+@settings(max_examples=FEWER)
+def test_no_table_stops_the_reader_but_by_saying_why(rows: list[list[str]]) -> None:
+    for header, read in (
+        (["name", "target"], tables.read_identifiers),
+        (["handle", "idx", "type", "data"], tables.read_handles),
+    ):
+        list(read(enumerate([header, *rows], 1)))

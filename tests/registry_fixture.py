@@ -1,0 +1,161 @@
+"""What the tests of the registry and of the stores stand on: a clock that they own, and registries on fresh stores.
+
+Another engine joins by a branch in `_opened` and its name in `ENGINES`: every test here then runs on it as well.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import pytest
+
+from perdure.minting.clock import NANOSECONDS, Clock
+from perdure.registry import Founded, Registry, Settings, add_agent, add_prefix, found, grant, reopen
+from perdure.registry.entities import Agent, Event
+from perdure.registry.protocol import Reader, Store
+from perdure.store.sqlite import SqliteStore
+
+T = TypeVar("T")
+
+ENGINES = ["sqlite"]
+NOON = Fraction(1_800_000_000)  # 2027-01-15T08:00:00Z, if not noon
+
+
+class ManualClock:
+    """A clock that stands still until somebody sets it; whoever waits for an instant brings it there."""
+
+    def __init__(self, now: Fraction | int | str = NOON) -> None:
+        self.now = Fraction(now)
+        self.waits: list[Fraction] = []
+
+    def now_ns(self) -> int:
+        return int(self.now * NANOSECONDS)
+
+    async def wait_until(self, instant: Fraction) -> None:
+        self.waits.append(max(instant - self.now, Fraction(0)))
+        self.now = max(self.now, instant)
+
+    def step(self, seconds: Fraction | float | str) -> None:
+        """Forward, or back."""
+        self.now += Fraction(seconds)
+
+
+class StoreFactory(Protocol):
+    """Opens a store at a place of that name, making it the first time: twice the same name is the same data."""
+
+    def __call__(self, place: str = "registry") -> Store: ...
+
+
+@pytest.fixture(params=ENGINES)
+def store_factory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[StoreFactory]:
+    stores: list[Store] = []
+
+    def opened(place: str = "registry") -> Store:
+        stores.append(_opened(request.param, tmp_path, place))
+        return stores[-1]
+
+    yield opened
+    for store in stores:
+        store.close()
+
+
+def _opened(engine: str, folder: Path, place: str) -> Store:
+    assert engine == "sqlite"
+    (folder / place).mkdir(exist_ok=True)
+    return SqliteStore(folder / place / "perdure.db", create=True)
+
+
+class Office:
+    """A registry with people in it, spoken to one sentence at a time, on one event loop."""
+
+    def __init__(self, runner: asyncio.Runner, founded: Founded, clock: ManualClock) -> None:
+        self.runner = runner
+        self.registry, self.admin, self.key = founded
+        self.clock = clock
+
+    def run(self, awaitable: Awaitable[T]) -> T:
+        async def waiting() -> T:
+            return await awaitable
+
+        return self.runner.run(waiting())
+
+    def ask(self, use_case: Callable[..., Coroutine[Any, Any, T]], *arguments: Any, **options: Any) -> T:
+        """A use case that needs nobody: to look, to authenticate, to recover."""
+        return self.run(use_case(self.registry, *arguments, **options))
+
+    def by(self, agent: Agent, use_case: Callable[..., Coroutine[Any, Any, T]], *arguments: Any, **options: Any) -> T:
+        return self.run(use_case(self.registry, agent, *arguments, **options))
+
+    def do(self, use_case: Callable[..., Coroutine[Any, Any, T]], *arguments: Any, **options: Any) -> T:
+        """A use case, by the administrator."""
+        return self.by(self.admin, use_case, *arguments, **options)
+
+    def read(self, work: Callable[[Reader], T]) -> T:
+        return self.run(self.registry.store.read(work))
+
+    def hire(self, id: str, scope: str | None = None, *actions: str, **options: Any) -> Agent:
+        """One more agent, with these grants."""
+        agent = self.do(add_agent, id, f"Agent {id}", identifier=f"https://example.org/people/{id}")
+        if scope is not None:
+            self.do(grant, id, scope, actions, **options)
+        return agent
+
+    def prefix(self, name: str, minter: str = "pilin", **options: Any) -> str:
+        self.do(add_prefix, name, minter=minter, **options)
+        return name
+
+    def with_settings(self, **settings: Any) -> Registry:
+        return self.registry._replace(settings=Settings(**settings))
+
+    def events(self) -> list[Event]:
+        """The newest first."""
+        return self.read(lambda reader: reader.events(1000))
+
+    def contradictions(self) -> list[str]:
+        return self.read(lambda reader: list(reader.contradictions()))
+
+    def everything(self) -> object:
+        """All that a store keeps of identifiers and of itself: compare two of them to see that nothing was written."""
+
+        def work(reader: Reader) -> object:
+            rows = reader.after("", 10_000)
+            return (
+                rows,
+                [reader.revisions(row.subject) for row in rows],
+                reader.prefixes(),
+                reader.timelines(),
+                [(agent, reader.keys(agent.id), reader.grants(agent.id)) for agent in reader.agents()],
+                reader.events(10_000),
+            )
+
+        return self.read(work)
+
+    def reopened(self, store: Store) -> "Office":
+        """The same registry after a restart, on a store that was opened anew."""
+        registry = self.run(reopen(store, self.clock, self.registry.settings))
+        return Office(self.runner, Founded(registry, self.admin, self.key), self.clock)
+
+
+def open_office(runner: asyncio.Runner, store: Store, clock: ManualClock | None = None, **options: Any) -> Office:
+    """A registry founded a moment ago; its clock stands still."""
+    clock = clock or ManualClock()
+    settings = options.pop("settings", Settings())
+    founded = runner.run(found(store, clock, settings, name="The Library of Tests", **options))
+    return Office(runner, founded, clock)
+
+
+@pytest.fixture
+def runner() -> Iterator[asyncio.Runner]:
+    with asyncio.Runner() as runner:
+        yield runner
+
+
+@pytest.fixture
+def office(runner: asyncio.Runner, store_factory: StoreFactory) -> Office:
+    """A registry with an administrator, and nothing else."""
+    return open_office(runner, store_factory())
+
+
+_: type[Clock] = ManualClock

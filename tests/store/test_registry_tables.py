@@ -1,0 +1,197 @@
+"""What every store keeps beside identifiers: prefixes, timelines, persons, agents, keys, grants, events, facts."""
+
+import contextlib
+from fractions import Fraction
+
+import msgspec
+import pytest
+from tests.store.material import AT, JAN, Desk, change
+
+from perdure.errors import PerdureError
+from perdure.registry.entities import Event, Grant, Key, Prefix, Subsystem
+
+PREFIX = Prefix(
+    key="10.abc",
+    name="10.ABC",
+    scheme="handle",
+    minter="sequential",
+    case_sensitive=False,
+    parent="10",
+    policy="Für alle.\n",
+    pattern="t-##",
+    created=AT,
+)
+SUBSYSTEM = Prefix(
+    key="sid.inpe.br/mtc-m18",
+    name="sid.inpe.br/mtc-m18",
+    scheme="ibi",
+    minter="ibi",
+    opaque="8jmkd3mgp8w",
+    subsystem=Subsystem("mtc-m18.sid.inpe.br", 80, "150.163.34.243", 800, Fraction(1, 10**9), True),
+    created=AT,
+)
+
+
+def test_a_prefix_is_kept_field_by_field(desk: Desk) -> None:
+    desk.write(lambda tx: (tx.put_prefix(SUBSYSTEM), tx.put_prefix(PREFIX)))
+    assert desk.read(lambda reader: reader.prefix("10.abc")) == PREFIX
+    assert desk.read(lambda reader: reader.prefixes()) == [PREFIX, SUBSYSTEM]
+    assert desk.read(lambda reader: reader.prefix("10.ABC")) is None
+
+
+def test_a_subsystem_is_found_by_either_prefix(desk: Desk) -> None:
+    desk.write(lambda tx: tx.put_prefix(SUBSYSTEM))
+    for key in ("sid.inpe.br/mtc-m18", "8jmkd3mgp8w"):
+        assert desk.read(lambda reader, key=key: reader.prefix(key)) == SUBSYSTEM
+
+
+def test_a_prefix_changes_where_it_may(desk: Desk) -> None:
+    desk.write(lambda tx: tx.put_prefix(PREFIX))
+    changed = msgspec.structs.replace(PREFIX, minter="uuid", policy="New", pattern=None)
+    desk.write(lambda tx: tx.put_prefix(changed))
+    assert desk.read(lambda reader: reader.prefix("10.abc")) == changed
+
+
+@pytest.mark.parametrize("fixed", [{"case_sensitive": True}, {"scheme": "ibi"}, {"opaque": "xyz"}])
+def test_what_a_prefix_compares_by_never_changes(desk: Desk, fixed: dict[str, object]) -> None:
+    desk.write(lambda tx: tx.put_prefix(PREFIX))
+    with contextlib.suppress(PerdureError):
+        desk.write(lambda tx: tx.put_prefix(msgspec.structs.replace(PREFIX, **fixed)))
+    assert desk.read(lambda reader: reader.prefix("10.abc")) == PREFIX
+
+
+def test_an_opaque_prefix_belongs_to_one_subsystem(desk: Desk) -> None:
+    desk.write(lambda tx: tx.put_prefix(SUBSYSTEM))
+    other = msgspec.structs.replace(SUBSYSTEM, key="sid.inpe.br/other")
+    with pytest.raises(PerdureError):
+        desk.write(lambda tx: tx.put_prefix(other))
+
+
+@pytest.mark.parametrize("last", [Fraction(0), Fraction(1, 3), Fraction(1_800_000_000_123, 1000), Fraction(1, 10**40)])
+def test_a_timeline_is_kept_exactly(desk: Desk, last: Fraction) -> None:
+    assert desk.read(lambda reader: reader.timeline("1")) is None
+    desk.write(lambda tx: tx.put_timeline("1", last, Fraction(60)))
+    assert desk.read(lambda reader: reader.timeline("1")) == last
+
+
+def test_a_timeline_may_be_set_back(desk: Desk) -> None:
+    """The registry decides that, in an audited reset; the store keeps what it is told."""
+    for last in (5, 9, 2):
+        desk.write(lambda tx, last=last: tx.put_timeline("1", Fraction(last), Fraction(60)))
+    desk.write(lambda tx: tx.put_timeline("0", Fraction(7), Fraction(60)))
+    assert desk.read(lambda reader: reader.timelines()) == {"0": Fraction(7), "1": Fraction(2)}
+
+
+def test_a_person_is_found_from_either_side(desk: Desk) -> None:
+    desk.insert(change("POID-a", scheme="ppid"), change("POID-b", scheme="ppid"))
+    desk.write(lambda tx: tx.put_persons({"u-1": "POID-a", "u-2": "POID-b"}))
+    assert desk.read(lambda reader: (reader.person("u-1"), reader.person("u-3"))) == ("POID-a", None)
+    assert desk.read(lambda reader: reader.persons(["u-2", "u-3", "u-1"])) == {"u-1": "POID-a", "u-2": "POID-b"}
+    assert desk.read(lambda reader: (reader.input_of("POID-b"), reader.input_of("POID-c"))) == ("u-2", None)
+
+
+@pytest.mark.parametrize("inputs", [{"u-1": "POID-b"}, {"u-2": "POID-a"}, {"u-3": "POID-missing"}])
+def test_inputs_and_names_belong_together_for_ever(desk: Desk, inputs: dict[str, str]) -> None:
+    desk.insert(change("POID-a", scheme="ppid"), change("POID-b", scheme="ppid"))
+    desk.write(lambda tx: tx.put_persons({"u-1": "POID-a"}))
+    with pytest.raises(PerdureError):
+        desk.write(lambda tx: tx.put_persons(inputs))
+    assert desk.read(lambda reader: reader.persons(["u-1", "u-2", "u-3"])) == {"u-1": "POID-a"}
+
+
+def test_derivations_are_kept_by_version(desk: Desk) -> None:
+    desk.insert(*(change(key, scheme="ppid") for key in ("POID-a", "POID-b", "PRID-a")))
+    desk.write(lambda tx: tx.put_derivations("PRID-a", 2, ["POID-b", "POID-a"]))
+    desk.write(lambda tx: tx.put_derivations("PRID-a", 1, ["POID-b"]))
+    assert desk.read(lambda reader: reader.derivations("PRID-a")) == [(1, "POID-b"), (2, "POID-a"), (2, "POID-b")]
+
+
+@pytest.mark.parametrize("poid", ["POID-missing", "PRID-a"])
+def test_a_derivation_leads_to_something_else_that_exists(desk: Desk, poid: str) -> None:
+    desk.insert(change("PRID-a", scheme="ppid"))
+    with pytest.raises(PerdureError):
+        desk.write(lambda tx: tx.put_derivations("PRID-a", 1, [poid]))
+    assert desk.read(lambda reader: reader.derivations("PRID-a")) == []
+
+
+def test_agents(desk: Desk) -> None:
+    ada = msgspec.structs.replace(JAN, id="ada", identifier="hdl:1/ada", kind="program")
+    desk.write(lambda tx: (tx.put_agent(JAN), tx.put_agent(ada)))
+    assert desk.read(lambda reader: (reader.agent("jan"), reader.agent("piet"))) == (JAN, None)
+    assert desk.read(lambda reader: reader.agents()) == [ada, JAN]
+
+
+def test_an_identifier_is_one_agents(desk: Desk) -> None:
+    desk.write(lambda tx: tx.put_agent(JAN))
+    with pytest.raises(PerdureError):
+        desk.write(lambda tx: tx.put_agent(msgspec.structs.replace(JAN, id="piet")))
+
+
+def test_keys(desk: Desk) -> None:
+    desk.write(lambda tx: tx.put_agent(JAN))
+    first = Key("k1", "jan", bytes(range(32)), "2027-01-01T00:00:00.000000Z", label="laptop")
+    second = Key("k0", "jan", b"\x00" * 32, "2027-01-02T00:00:00.000000Z", "2028-01-01T00:00:00Z")
+    desk.write(lambda tx: (tx.put_key(second), tx.put_key(first)))
+    assert desk.read(lambda reader: reader.keys("jan")) == [first, second]
+    assert desk.read(lambda reader: (reader.key("k1"), reader.key("k9"), reader.keys("piet"))) == (first, None, [])
+    revoked = msgspec.structs.replace(first, revoked=AT)
+    desk.write(lambda tx: tx.put_key(revoked))
+    assert desk.read(lambda reader: reader.key("k1")) == revoked
+
+
+def test_a_keys_digest_is_fixed(desk: Desk) -> None:
+    desk.write(lambda tx: tx.put_agent(JAN))
+    key = Key("k1", "jan", b"a" * 32, AT)
+    desk.write(lambda tx: tx.put_key(key))
+    desk.write(lambda tx: tx.put_key(msgspec.structs.replace(key, digest=b"b" * 32)))
+    assert desk.read(lambda reader: reader.key("k1")) == key
+
+
+def test_grants(desk: Desk) -> None:
+    desk.write(lambda tx: tx.put_agent(JAN))
+    mint = Grant("jan", "1", "mint", given_by="admin", given_at=AT)
+    edit = Grant("jan", "1", "edit", True, "2028-01-01T00:00:00Z", "admin", AT)
+    desk.write(lambda tx: (tx.put_grant(mint), tx.put_grant(edit)))
+    assert desk.read(lambda reader: reader.grants("jan")) == [edit, mint]
+    wider = msgspec.structs.replace(edit, own=False, until=None)
+    desk.write(lambda tx: tx.put_grant(wider))
+    assert desk.read(lambda reader: reader.grants("jan")) == [wider, mint]
+    desk.write(lambda tx: (tx.remove_grant("jan", "1", "mint"), tx.remove_grant("jan", "2", "edit")))
+    assert desk.read(lambda reader: reader.grants("jan")) == [wider]
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda tx: tx.put_key(Key("k1", "nobody", b"", AT)),
+        lambda tx: tx.put_grant(Grant("nobody", "1", "mint")),
+    ],
+)
+def test_keys_and_grants_are_somebodys(desk: Desk, work) -> None:
+    with pytest.raises(PerdureError):
+        desk.write(work)
+
+
+def test_events_come_newest_first(desk: Desk) -> None:
+    events = [Event(AT, "jan", "grant", f"agent {number}", "détail") for number in range(5)]
+    for event in events:
+        desk.write(lambda tx, event=event: tx.put_event(event))
+    assert desk.read(lambda reader: reader.events(3)) == events[:1:-1]
+
+
+def test_facts(desk: Desk) -> None:
+    assert desk.read(lambda reader: reader.fact("registry")) is None
+    desk.write(lambda tx: tx.put_fact("registry", "abc"))
+    assert desk.read(lambda reader: reader.fact("registry")) == "abc"
+
+
+def test_a_transaction_reads_what_it_wrote(desk: Desk) -> None:
+    def work(tx):
+        tx.insert([change("1/a")])
+        tx.put_timeline("1", Fraction(5), Fraction(1))
+        return tx.find("1/a"), tx.timeline("1"), tx.newest_revision("1/a"), len(tx.search(["words"], 5))
+
+    row, last, newest, hits = desk.write(work)
+    assert row is not None
+    assert newest is not None
+    assert (last, hits) == (5, 1)

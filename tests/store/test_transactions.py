@@ -1,0 +1,201 @@
+"""What every store promises of a write: all of it or nothing, for ever, and seen by everybody from then on."""
+
+import asyncio
+from fractions import Fraction
+
+import pytest
+from tests.registry_fixture import StoreFactory
+from tests.store.material import AT, JAN, Desk, change, revised
+
+from perdure.errors import NameTaken, StoreUnavailable
+from perdure.registry.entities import Event
+
+
+class Refused(Exception):
+    pass
+
+
+def test_a_work_that_fails_leaves_nothing_behind(desk: Desk) -> None:
+    desk.insert(change("1/old", words="old", reverse=(("URL", "https://old.org/"),)))
+
+    def work(tx):
+        tx.insert([change("1/a", words="fresh", reverse=(("URL", "https://a.org/"),))])
+        tx.update([revised("1/old", 2, b"x", words="changed", reverse_before=(("URL", "https://old.org/"),))])
+        tx.put_agent(JAN)
+        tx.put_event(Event(AT, "jan", "x", "y"))
+        tx.put_fact("f", "v")
+        tx.put_timeline("1", Fraction(5), Fraction(1))
+        raise Refused
+
+    with pytest.raises(Refused):
+        desk.write(work)
+    assert desk.names() == ["1/old"]
+    assert desk.read(lambda r: (r.agents(), r.events(9), r.fact("f"), r.timelines())) == ([], [], None, {})
+    assert desk.read(lambda r: [len(r.search([word], 9)) for word in ("fresh", "changed", "old")]) == [0, 0, 1]
+    assert desk.read(lambda r: [len(r.reverse(f"https://{one}.org/", "URL", 9)) for one in ("a", "old")]) == [0, 1]
+    assert desk.contradictions() == []
+
+
+def test_of_many_at_once_only_those_that_fail_are_undone(desk: Desk) -> None:
+    """They may share one commit; a refusal undoes its own work and nobody else's."""
+
+    def work(number: int):
+        def write(tx):
+            tx.insert([change(f"1/{number:03d}")])
+            if number % 7 == 3:
+                raise Refused(number)
+            if number % 7 == 5:
+                tx.insert([change(f"1/{number:03d}")])
+            return number
+
+        return write
+
+    async def everybody() -> list[object]:
+        return await asyncio.gather(*(desk.store.write(work(number)) for number in range(300)), return_exceptions=True)
+
+    answers = desk.runner.run(everybody())
+    kept = [number for number in range(300) if number % 7 not in (3, 5)]
+    assert [answer for answer in answers if isinstance(answer, int)] == kept
+    assert {answer.args[0] for answer in answers if isinstance(answer, Refused)} == set(range(3, 300, 7))
+    assert sum(isinstance(answer, NameTaken) for answer in answers) == len(range(5, 300, 7))
+    assert desk.names() == [f"1/{number:03d}" for number in kept]
+    assert desk.contradictions() == []
+
+
+def test_of_many_who_want_one_name_one_gets_it(desk: Desk) -> None:
+    async def everybody() -> list[object]:
+        return await asyncio.gather(
+            *(desk.store.write(lambda tx: tx.insert([change("1/a")])) for _ in range(50)), return_exceptions=True
+        )
+
+    answers = desk.runner.run(everybody())
+    assert answers.count(None) == 1
+    assert sum(isinstance(answer, NameTaken) for answer in answers) == 49
+
+
+def test_works_of_one_caller_are_done_in_their_order(desk: Desk) -> None:
+    async def in_order() -> None:
+        works = [desk.store.write(lambda tx, number=number: tx.put_fact("last", str(number))) for number in range(100)]
+        await asyncio.gather(*works)
+
+    desk.runner.run(in_order())
+    assert desk.read(lambda reader: reader.fact("last")) == "99"
+
+
+def test_a_read_sees_every_write_that_was_acknowledged(desk: Desk, store_factory: StoreFactory) -> None:
+    other = store_factory()
+
+    async def back_and_forth() -> None:
+        for number in range(30):
+            writer, reader = (desk.store, other) if number % 2 else (other, desk.store)
+            await writer.write(lambda tx, number=number: tx.insert([change(f"1/{number}")]))
+            assert await reader.lookup(f"1/{number}") is not None
+            found = await asyncio.gather(
+                *(reader.read(lambda asked, number=number: asked.find(f"1/{number}")) for _ in range(5))
+            )
+            assert None not in found
+
+    desk.runner.run(back_and_forth())
+
+
+def test_one_read_sees_one_state(desk: Desk, store_factory: StoreFactory) -> None:
+    """Whatever is written meanwhile: the two facts always agree."""
+    other = store_factory()
+    desk.write(lambda tx: (tx.put_fact("a", "0"), tx.put_fact("b", "0")))
+
+    async def both() -> None:
+        stop = False
+
+        async def writing() -> None:
+            for number in range(150):
+                value = str(number)
+                await other.write(lambda tx, value=value: (tx.put_fact("a", value), tx.put_fact("b", value)))
+            nonlocal stop
+            stop = True
+
+        async def reading() -> None:
+            while not stop:
+                one, two = await desk.store.read(lambda reader: (reader.fact("a"), reader.fact("b")))
+                assert one == two
+
+        await asyncio.gather(writing(), reading(), reading())
+
+    desk.runner.run(both())
+
+
+def test_two_stores_on_one_place_write_at_once_and_lose_nothing(desk: Desk, store_factory: StoreFactory) -> None:
+    stores = [desk.store, store_factory()]
+
+    def count_up(tx):
+        value = int(tx.fact("count") or 0) + 1
+        tx.put_fact("count", str(value))
+        tx.insert([change(f"1/{value}")])
+        return value
+
+    async def everybody() -> list[int]:
+        async def one(number: int) -> list[int]:
+            return [await stores[number % 2].write(count_up) for _ in range(20)]
+
+        return [value for mine in await asyncio.gather(*(one(number) for number in range(6))) for value in mine]
+
+    assert sorted(desk.runner.run(everybody())) == list(range(1, 121))
+    assert len(desk.names()) == 120
+    assert desk.contradictions() == []
+
+
+def test_what_was_acknowledged_is_there_after_closing(desk: Desk, store_factory: StoreFactory) -> None:
+    desk.insert(change("1/a"))
+    desk.store.close()
+    again = Desk(desk.runner, store_factory())
+    assert again.names() == ["1/a"]
+
+
+def test_what_was_submitted_before_closing_is_done(desk: Desk, store_factory: StoreFactory) -> None:
+    async def submit_and_close() -> None:
+        works = [
+            asyncio.ensure_future(desk.store.write(lambda tx, number=number: tx.insert([change(f"1/{number}")])))
+            for number in range(20)
+        ]
+        await asyncio.sleep(0)
+        desk.store.close()
+        await asyncio.gather(*works)
+
+    desk.runner.run(submit_and_close())
+    assert len(Desk(desk.runner, store_factory()).names()) == 20
+
+
+def test_a_store_may_be_closed_twice(desk: Desk) -> None:
+    desk.store.close()
+    desk.store.close()
+
+
+def test_a_closed_store_says_so(desk: Desk) -> None:
+    desk.insert(change("1/a"))
+    desk.store.close()
+    with pytest.raises(StoreUnavailable):
+        desk.insert(change("1/b"))
+    with pytest.raises(StoreUnavailable):
+        desk.lookup("1/a")
+    with pytest.raises(StoreUnavailable):
+        desk.read(lambda reader: reader.find("1/a"))
+
+
+def test_a_caller_who_gives_up_disturbs_nobody(desk: Desk) -> None:
+    async def impatient() -> None:
+        gone = asyncio.ensure_future(desk.store.write(lambda tx: tx.put_fact("gone", "1")))
+        await asyncio.sleep(0)
+        gone.cancel()
+        await asyncio.gather(*(desk.store.write(lambda tx, n=n: tx.insert([change(f"1/{n}")])) for n in range(5)))
+
+    desk.runner.run(impatient())
+    assert len(desk.names()) == 5
+
+
+def test_an_error_in_a_read_reaches_its_caller_and_the_next_read_works(desk: Desk) -> None:
+    def work(reader):
+        raise Refused
+
+    for _ in range(3):
+        with pytest.raises(Refused):
+            desk.read(work)
+    assert desk.names() == []
