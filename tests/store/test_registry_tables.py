@@ -155,9 +155,11 @@ def test_grants(desk: Desk) -> None:
     assert desk.read(lambda reader: reader.grants("jan")) == [edit, mint]
     wider = msgspec.structs.replace(edit, own=False, until=None)
     desk.write(lambda tx: tx.put_grant(wider))
-    assert desk.read(lambda reader: reader.grants("jan")) == [wider, mint]
+    assert desk.read(lambda reader: reader.grants("jan")) == [wider, edit, mint]  # one for all, one for one's own
     desk.write(lambda tx: (tx.remove_grant("jan", "1", "mint"), tx.remove_grant("jan", "2", "edit")))
-    assert desk.read(lambda reader: reader.grants("jan")) == [wider]
+    assert desk.read(lambda reader: reader.grants("jan")) == [wider, edit]
+    desk.write(lambda tx: tx.remove_grant("jan", "1", "edit"))
+    assert desk.read(lambda reader: reader.grants("jan")) == []
 
 
 @pytest.mark.parametrize(

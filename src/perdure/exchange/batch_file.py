@@ -12,21 +12,31 @@ from perdure.errors import shown
 from perdure.exchange.entry import Edit, Entry, Notice, Put, Refused
 from perdure.records.value import Admin, AdminRights, Data, Reference, Text, Value, ValueList
 
-_VALUE: Final = re.compile(r"([0-9]+)[ \t]+(\S+)[ \t]+(\S+)[ \t]+([01]{4})[ \t]+([A-Z0-9]+)(?:[ \t](.*))?", re.DOTALL)
+_VALUE: Final = re.compile(
+    r"([0-9]{1,10})[ \t]+(\S+)[ \t]+(\S+)[ \t]+([01]{4})[ \t]+([A-Z0-9]+)(?:[ \t](.*))?", re.DOTALL
+)
 _OPERATION: Final = re.compile(r"(CREATE|ADD|MODIFY|DELETE|REMOVE)[ \t]+(.*)")
 _FOR_SERVERS: Final = re.compile(r"(AUTHENTICATE|SESSIONSETUP|HOME|UNHOME)\b")
-_REMOVAL: Final = re.compile(r"([0-9]+(?:,[0-9]+)*):(.*)")
-_ADMIN: Final = re.compile(r"([0-9]+):([01]{12}):(.+)")
-_REFERENCE: Final = re.compile(r"([0-9]+):(.+)")
+_AUTHENTICATE: Final = "AUTHENTICATE"
+_REMOVAL: Final = re.compile(r"([0-9]{1,10}(?:,[0-9]{1,10})*):(.*)")
+_ADMIN: Final = re.compile(r"([0-9]{1,10}):([01]{12}):(.+)")
+_REFERENCE: Final = re.compile(r"([0-9]{1,10}):(.+)")
 _ACTS: Final[dict[str, Literal["add", "modify"]]] = {"ADD": "add", "MODIFY": "modify"}
-# A line that stands for no value at all is worth stopping a block for; more of them are one trouble, not many.
 
 
 def read(lines: Iterable[tuple[int, str]]) -> Iterator[Entry]:
     """The operations of a batch file, given its lines and their numbers."""
     block: list[tuple[int, str]] = []
+    secret_follows = False
     for number, line in lines:
-        if line.strip():
+        if secret_follows:  # whatever it looks like, it is read by nobody
+            secret_follows = not line.strip()
+            continue
+        if line.startswith(_AUTHENTICATE):
+            yield from _operations(block)
+            yield from _operations([(number, line)])
+            block, secret_follows = [], True
+        elif line.strip():
             # An operation may follow the one before without a blank line between.
             if block and (_OPERATION.match(line) or _FOR_SERVERS.match(line)):
                 yield from _operations(block)
@@ -40,6 +50,8 @@ def read(lines: Iterable[tuple[int, str]]) -> Iterator[Entry]:
 
 
 def _operations(block: list[tuple[int, str]]) -> Iterator[Entry]:
+    if not block:
+        return
     number, first = block[0]
     server = _FOR_SERVERS.match(first)
     if server:
@@ -97,7 +109,7 @@ def _value(line: str) -> Value | str:
     if match is None:
         return "a value is written as: index type ttl permissions FORM data, as in 1 URL 86400 1110 UTF8 https://…"
     index, kind, ttl, permissions, form, rest = match.groups()
-    if not ttl.isdigit() or len(index) > 10 or len(ttl) > 10:
+    if _WHOLE.fullmatch(index) is None or _WHOLE.fullmatch(ttl) is None:
         return "the index and the lifetime must be whole numbers"
     data = _data(form, rest or "")
     if isinstance(data, str):
@@ -130,26 +142,24 @@ def write(name: str, values: Iterable[Value]) -> tuple[list[str], list[str]]:
     """The block that creates a handle, and what it cannot carry: binary data, and text of several lines."""
     lines, left_out = [f"CREATE {name}"], []
     for value in values:
-        data = _written(value.data)
-        if data is None:
+        line = f"{value.index} {value.type} {value.ttl} {value.permissions} {_written(value.data)}"
+        bare = msgspec.structs.replace(value, timestamp="", references=())
+        if re.search(r"[\r\n]", line) or line != line.rstrip() or _value(line) != bare:
+            # It would be read as something else, or not at all.
             left_out.append(
-                f"value {value.index} ({value.type}) of {name} has data that the batch language cannot write"
-            )
-        elif isinstance(value.ttl, str) or " " in value.type:
-            left_out.append(
-                f"value {value.index} ({value.type}) of {name} lapses at an instant, or has a type with spaces"
+                f"value {value.index} ({value.type}) of {name} is nothing that the batch language can write"
             )
         else:
-            lines.append(f"{value.index} {value.type} {value.ttl} {value.permissions} {data}")
+            lines.append(line)
     return [*lines, ""], left_out
 
 
-def _written(data: Data) -> str | None:
+def _written(data: Data) -> str:
     if isinstance(data, Text):
-        return None if re.search(r"[\r\n]", data.value) or data.value != data.value.strip() else f"UTF8 {data.value}"
+        return f"UTF8 {data.value}"
     if isinstance(data, Admin):
         rights = data.value
         return f"ADMIN {rights.index}:{rights.permissions[::-1]}:{rights.handle}"
     if isinstance(data, ValueList):
         return "LIST " + "".join(f"{one.index}:{one.handle};" for one in data.value)
-    return None
+    return ""  # bytes have no form in this language

@@ -47,19 +47,24 @@ _YES: Final = {"1": "1", "t": "1", "true": "1", "0": "0", "f": "0", "false": "0"
 _ABSOLUTE: Final = "1"  # ttl_type
 _LONGEST_FIELD: Final = 1 << 22
 
-Rows = Iterable[tuple[int, list[str]]]  # the number of the line that a row ends on, and its fields
+# The number of the line that a row ends on, and its fields, or what keeps it from being read.
+Rows = Iterable[tuple[int, list[str] | str]]
 
 
-def rows(lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
+def rows(lines: Iterable[str]) -> Iterator[tuple[int, list[str] | str]]:
     """The rows of a CSV file, quoted line breaks and all."""
     csv.field_size_limit(_LONGEST_FIELD)
     reader = csv.reader(lines, strict=True)
-    try:
-        for row in reader:
-            if row:
-                yield reader.line_num, row
-    except csv.Error as problem:
-        raise InvalidInput("import", "file", f"line {reader.line_num} cannot be read as CSV: {problem}") from None
+    while True:
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as problem:
+            yield reader.line_num, f"this cannot be read as CSV: {problem}"
+            continue
+        if row:
+            yield reader.line_num, row
 
 
 def read_identifiers(table: Rows) -> Iterator[Entry]:
@@ -74,6 +79,9 @@ def read_identifiers(table: Rows) -> Iterator[Entry]:
         return row[at].strip() or None if at is not None and at < len(row) else None
 
     for line, row in body:
+        if isinstance(row, str):
+            yield Refused(line, row)
+            continue
         name = field(row, "name")
         if name is None:
             yield Refused(line, "the name is missing")
@@ -119,6 +127,9 @@ def read_handles(table: Rows) -> Iterator[Entry]:
     first = 0
     values: list[Value] = []
     for line, row in body:
+        if isinstance(row, str):
+            yield Refused(line, row)
+            continue
         fields = {column: row[at] if at < len(row) else "" for column, at in place.items()}
         try:
             value = _value(fields)
@@ -135,12 +146,12 @@ def read_handles(table: Rows) -> Iterator[Entry]:
         yield Put(line=first, name=name, values=tuple(values))
 
 
-def _header(table: Rows, needed: Iterable[str]) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
+def _header(table: Rows, needed: Iterable[str]) -> tuple[list[str], Iterator[tuple[int, list[str] | str]]]:
     body = iter(table)
-    first = next(body, None)
-    if first is None:
-        raise InvalidInput("import", "file", "the file is empty")
-    header = [column.strip() for column in first[1]]
+    _, first = next(body, (0, "the file is empty"))
+    if isinstance(first, str):
+        raise InvalidInput("import", "file", first)
+    header = [column.strip() for column in first]
     folded = [column.lower() for column in header]
     for column in needed:
         if folded.count(column) != 1:
@@ -205,7 +216,11 @@ def handle_rows(name: str, values: Iterable[Value]) -> Iterator[list[str]]:
         absolute = isinstance(value.ttl, str)
         ttl = int(instant.from_iso(value.ttl, "record")) if isinstance(value.ttl, str) else value.ttl
         text = value.text
-        data = text if text is not None and _HEX.match(text) is None else "\\x" + to_bytes(value.data).hex()
+        data = (
+            text
+            if text is not None and _HEX.match(text) is None and "\r" not in text
+            else "\\x" + to_bytes(value.data).hex()
+        )
         timestamp = str(int(instant.from_iso(value.timestamp, "record"))) if value.timestamp else ""
         references = "".join(f"{one.index}:{one.handle};" for one in value.references)
         yield [

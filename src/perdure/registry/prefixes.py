@@ -173,7 +173,7 @@ async def reset_timeline(registry: Registry, by: Agent, name: str, reason: str, 
         at = registry.now()
         prefix = known_prefix(tx, name)
         require(tx, by, "admin", prefix.key, at)
-        if prefix.minter in ("uuid", "chosen", "ppid"):
+        if prefix.minter == "ppid":
             raise InvalidInput("prefix", "prefix", f"{prefix.name} has no timeline: its names are not made from one")
         key = counter(prefix) if prefix.minter == "sequential" else prefix.key
         last = tx.timeline(key)

@@ -50,6 +50,8 @@ async def import_entries(
     pending: asyncio.Task[Tally] | None = None
     try:
         for chunk in _chunks(islice(entries, tally.entries, None)):
+            if pending is not None and options.dry_run:
+                tally, pending = await pending, None
             ready = await walk.prepared(chunk)
             if pending is not None:
                 tally = await pending

@@ -55,6 +55,7 @@ class SqliteStore:
             return self._reader().find(key)
 
     async def read(self, work: Callable[[Reader], T]) -> T:
+        self._check_open()
         return await asyncio.get_running_loop().run_in_executor(self._pool, self._read, work)
 
     async def write(self, work: Callable[[Transaction], T]) -> T:
@@ -62,6 +63,7 @@ class SqliteStore:
         return result
 
     async def backup(self, file: Path, progress: Progress) -> None:
+        self._check_open()
         await asyncio.get_running_loop().run_in_executor(self._pool, self._backup, file, progress)
 
     def close(self) -> None:
@@ -73,14 +75,17 @@ class SqliteStore:
         for connection in self._connections:
             connection.close()
 
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StoreUnavailable("the registry is closed")
+
     def _connect(self, *, create: bool = False) -> apsw.Connection:
         connection = connect(self._file, create=create, patience=self._patience)
         self._connections.append(connection)
         return connection
 
     def _reader(self) -> SqliteReader:
-        if self._closed:
-            raise StoreUnavailable("the registry is closed")
+        self._check_open()
         try:
             reader: SqliteReader = self._local.reader
         except AttributeError:

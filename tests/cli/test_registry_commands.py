@@ -1,0 +1,336 @@
+"""The commands of a registry, as a person types them: wrong input first, then a life from `init` to `restore`."""
+
+import asyncio
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.conftest import Run
+
+from perdure.folder import make_registry, open_registry
+from perdure.registry import Registry, Statement, add_agent, add_prefix, grant, mint, new_key
+from perdure.registry.entities import Agent
+
+URL = "https://example.org/"
+POID = ("--source", "https://example.org/staff/jan", "--at", "2025-01-09T10:30:00Z")
+CURATOR = "https://orcid.org/0000-0002-1825-0097"
+
+
+class Desk:
+    """The command in a folder with a registry."""
+
+    def __init__(self, run: Run, folder: Path, key: str) -> None:
+        self.run, self.folder, self.key = run, folder, key
+
+    def ok(self, *arguments: str, code: int = 0, **options: Any) -> str:
+        done = self.run(*arguments, **options)
+        assert done.returncode == code, done.stderr
+        assert "Traceback" not in done.stderr
+        return done.stdout
+
+    def json(self, *arguments: str, **options: Any) -> Any:
+        found = [json.loads(line) for line in self.ok(*arguments, "--json", **options).splitlines()]
+        return found[0] if len(found) == 1 else found
+
+    def refuses(self, *arguments: str, **options: Any) -> str:
+        """Exit code 2, one line that says what to do, no traceback, no key, nothing on standard output or on disk."""
+        before = state(self.folder)
+        done = self.run(*arguments, **options)
+        assert done.returncode == 2, done.stdout + done.stderr
+        assert done.stdout == ""
+        assert "Traceback" not in done.stderr
+        assert re.fullmatch(r"perdure: [^\n]+\n", done.stderr), done.stderr
+        assert self.key.rpartition("_")[2] not in done.stderr
+        assert state(self.folder) == before
+        return done.stderr
+
+
+def state(folder: Path) -> object:
+    """What the registry holds, and which files lie beside it."""
+
+    async def look() -> object:
+        async with open_registry(folder) as registry:
+            return await registry.store.read(
+                lambda reader: (
+                    reader.after("", 10_000),
+                    reader.prefixes(),
+                    reader.timelines(),
+                    reader.agents(),
+                    reader.events(10_000),
+                    [reader.grants(agent.id) for agent in reader.agents()],
+                )
+            )
+
+    files = {path.name for path in folder.iterdir() if not path.name.endswith(("-wal", "-shm", "lock", ".json"))}
+    return asyncio.run(look()), files
+
+
+@pytest.fixture
+def desk(run: Run, tmp_path: Path) -> Desk:
+    """Prefix 12345 with one identifier `12345/a`, made without starting the command."""
+    founded = asyncio.run(make_registry(tmp_path, name="The Library"))
+
+    async def furnish() -> None:
+        async with open_registry(tmp_path) as registry:
+            await add_prefix(registry, founded.admin, "12345", minter="chosen")
+            await add_prefix(registry, founded.admin, "12346")
+            await mint(registry, founded.admin, "12345", said=Statement(URL), suffixes=["a"])
+
+    asyncio.run(furnish())
+    return Desk(run, tmp_path, founded.key)
+
+
+# Wrong input
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("mint", "99999", URL), ["99999", "perdure prefix list"]),
+        (("mint", "12345", "--suffix", "a"), ["12345/a", "taken"]),
+        (("mint", "12346", "javascript:alert(1)"), ["javascript", "https"]),
+        (("mint", "12346", URL, "--what", "bell\x07"), ["what", "control character"]),
+        (("mint", "12346", "https://example.org/\x1b[31m"), ["target", "percent-encoded"]),
+        (("mint", "12346", URL, "--value", "0:EMAIL=a@example.org"), ["index 0"]),
+        (("mint", "12346", URL, "--value", "2:A=x", "--value", "2:B=y"), ["index 2", "twice"]),
+        (("mint", "POID", "--source", URL, "--at", "yesterday", "--hash", "0" * 64), ["yesterday"]),
+        (("mint", "POID"), ["--source", "--at", "--hash"]),
+        (("add-value", "12345/a", "EMAIL", "a@example.org", "--index", "0"), ["index"]),
+        (("add-value", "12345/a", "EMAIL", "a@example.org", "--index", "1"), ["index 1", "taken"]),
+        (("set", "12345/a", "--value", "urn:x=y"), ["index"]),
+        (("show", "12345/nothing"), ["12345/nothing", "not registered"]),
+        (("agent", "key", "admin", "--expires", "2030-01-01"), ["2030-01-01"]),
+        (("import", "missing.csv"), ["missing.csv"]),
+        (("restore", "missing.db"), ["missing.db"]),
+    ],
+)
+def test_wrong_input_is_one_line_that_names_the_field(desk: Desk, arguments: tuple[str, ...], told: list[str]) -> None:
+    said = desk.refuses(*arguments)
+    for word in told:
+        assert word in said
+
+
+def test_a_key_that_opens_nothing_is_refused_and_never_repeated(desk: Desk, tmp_path: Path) -> None:
+    other = asyncio.run(make_registry(tmp_path / "other", name="Others")).key
+    wrong = desk.key[:-5] + "AAAAA"
+    for key, told in ((other, "another registry"), (wrong, "not known"), ("secret-word", "perdure_")):
+        said = desk.refuses("mint", "12346", env={"PERDURE_KEY": key})
+        assert told in said
+        assert key not in said
+    (desk.folder / "admin.key").unlink()
+    assert "PERDURE_KEY" in desk.refuses("mint", "12346")
+
+
+def test_a_key_that_has_lapsed_is_refused(desk: Desk) -> None:
+    async def lapsed() -> str:
+        async with open_registry(desk.folder) as registry:
+            admin = await registry.store.read(lambda reader: reader.agent("admin"))
+            assert admin is not None
+            return await _short_key(registry, admin)
+
+    key = asyncio.run(lapsed())
+    said = desk.refuses("mint", "12346", env={"PERDURE_KEY": key})
+    assert "lapsed at" in said
+    assert key not in said
+
+
+async def _short_key(registry: Registry, admin: Agent) -> str:
+    key, token = await new_key(registry, admin, "admin", expires=f"{int(registry.now()[:4]) + 1}-01-01T00:00:00Z")
+    await registry.store.write(
+        lambda tx: tx.put_key(type(key)(key.id, key.agent, key.digest, key.created, key.created))
+    )
+    return token
+
+
+def test_a_key_without_the_grant_is_refused(desk: Desk) -> None:
+    async def hire() -> str:
+        async with open_registry(desk.folder) as registry:
+            admin = await registry.store.read(lambda reader: reader.agent("admin"))
+            assert admin is not None
+            await add_agent(registry, admin, "maria", "Maria", identifier="https://example.org/maria")
+            await grant(registry, admin, "maria", "12345", ["mint"])
+            return (await new_key(registry, admin, "maria"))[1]
+
+    key = asyncio.run(hire())
+    said = desk.refuses("mint", "12346", env={"PERDURE_KEY": key})
+    assert "maria" in said
+    assert "12346" in said
+    assert "admin" in desk.refuses("export", "all.ndjson", env={"PERDURE_KEY": key})
+
+
+def test_without_a_registry_the_command_says_how_to_make_one(run: Run) -> None:
+    done = run("mint", "12345")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "perdure init" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_file_that_may_not_be_read_is_named(desk: Desk) -> None:
+    path = desk.folder / "names.csv"
+    path.write_text("name\n12345/b\n")
+    path.chmod(0)
+    assert "names.csv" in desk.refuses("import", "names.csv")
+
+
+# A life
+
+
+def test_init_makes_a_registry_once(run: Run, tmp_path: Path) -> None:
+    first = run("init", "archive", "--name", "City Archive", "--prefix", "12345")
+    assert (first.returncode, first.stderr) == (0, "")
+    [key] = re.findall(r"perdure_\S+", first.stdout)
+    assert (tmp_path / "archive" / "admin.key").read_text().strip() == key
+    before = state(tmp_path / "archive")
+    again = run("init", "archive", "--name", "Another")
+    assert again.returncode == 0
+    assert "nothing was changed" in again.stdout
+    assert key not in again.stdout + again.stderr
+    assert state(tmp_path / "archive") == before
+    shown = run("show", "102.100.TYPE/CREATOR", "-R", "archive")
+    assert "party that first created the identifier" in shown.stdout
+
+
+def test_prefixes_from_the_command(desk: Desk) -> None:
+    desk.ok("prefix", "add", "777", "--minter", "sequential", "--pattern", "thesis-####", "--ignore-case")
+    desk.ok("prefix", "derive", "777.1")
+    desk.ok("prefix", "change", "777.1", "--policy", "Names are never used again.")
+    desk.ok("prefix", "add", "--host", "mtc-m18.sid.inpe.br", "--ip", "150.163.34.243", "--granularity", "0.1")
+    listed = {one["name"]: one for one in desk.json("prefix", "list")}
+    assert listed["777"]["case_sensitive"] is False
+    assert (listed["777.1"]["parent"], listed["777.1"]["policy"]) == ("777", "Names are never used again.")
+    assert listed["sid.inpe.br/mtc-m18"]["granularity"] == "1/10"
+    assert desk.ok("mint", "777", "--count", "2") == "777/thesis-0001\n777/thesis-0002\n"
+    desk.ok("prefix", "reset", "777", "--reason", "paper ledger", "--number", "5000")
+    assert desk.ok("mint", "777") == "777/thesis-5001\n"
+    assert "5001" in desk.ok("prefix", "show", "777")
+    label, alias = desk.ok("mint", "sid.inpe.br/mtc-m18", URL).strip().split("\t")
+    assert alias.startswith("8JMKD3MGP8W/")
+    assert desk.ok("resolve", alias) == desk.ok("resolve", label) == f"{URL}\n"
+
+
+def test_an_identifier_from_reservation_to_tombstone(desk: Desk) -> None:
+    names = desk.ok("mint", "12346", "--count", "3").splitlines()
+    assert len(set(names)) == 3
+    name = names[0]
+    assert "reserved" in desk.refuses("resolve", name)
+    desk.ok("bind", name, URL, "--what", "On lasting", "--who", "M. Silva")
+    desk.ok("set", name, "https://example.org/new", "--value", "3:EMAIL=desk@example.org")
+    desk.ok("add-value", name, "DESC", "first copy")
+    desk.ok("remove-value", name, "3")
+    assert desk.ok("resolve", f"hdl:{name.lower()}") == "https://example.org/new\n"
+    view = desk.json("show", name)
+    assert (view["state"], view["version"]) == ("active", 5)
+    assert [one["action"] for one in desk.json("history", name)] == ["mint", "bind", "set", "add value", "remove value"]
+    [changed] = [one for one in desk.json("diff", name, "2", "5") if one["part"] == "value 1"]
+    assert changed["after"]["data"]["value"] == "https://example.org/new"
+    assert desk.ok("search", "silva").split("\t")[0] == name
+    assert desk.ok("search", "--target", "https://example.org/new").split("\t")[0] == name
+    desk.ok("withdraw", name, "--reason", "retracted", "--replaced-by", "12345/a")
+    said = desk.refuses("resolve", name)
+    assert "retracted" in said
+    assert "12345/a" in said
+    desk.ok("reinstate", name)
+    assert desk.ok("resolve", name) == "https://example.org/new\n"
+    assert "Everything is as it should be" in desk.ok("verify")
+
+
+def test_a_record_is_shown_as_the_policy_writes_it(desk: Desk) -> None:
+    [minted] = [desk.json("mint", "12346", URL, "--creator", "https://example.org/maria")]
+    record = {value["type"]: value for value in desk.json("show", minted["name"])["handle_record"]}
+    assert set(record) == {"URL", "HS_ADMIN", "102.100.TYPE/CREATION_DATE", "102.100.TYPE/CREATOR"}
+    assert record["URL"]["data"] == {"format": "string", "value": URL}
+    assert record["102.100.TYPE/CREATOR"]["data"]["value"] == "https://example.org/maria"
+    created = record["102.100.TYPE/CREATION_DATE"]["data"]["value"]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", created)
+    assert record["HS_ADMIN"]["data"]["value"]["permissions"] == "011111110011"
+
+
+def test_person_identifiers_from_the_command(desk: Desk) -> None:
+    assert desk.ok("mint", "POID", *POID, "--hash", "0" * 64) == "POID-93b0-4476-560e-5ac1\n"
+    again = desk.json("mint", "POID", *POID, "--hash", "0" * 64)
+    assert again["created"] is False
+    made = desk.ok("mint", "PRID", "--observation", "POID-93b0-4476-560e-5ac1", "--curator", CURATOR, *POID[2:])
+    assert made == "PRID-5ccc-3780-8c9c-5a90\n"
+    desk.ok(
+        "set",
+        "PRID-5ccc-3780-8c9c-5a90",
+        "--observation",
+        "POID-93b0-4476-560e-5ac1",
+        "--curator",
+        CURATOR,
+        "--at",
+        "2026-01-09T10:30:00Z",
+    )
+    assert desk.json("show", "prid-5ccc-3780-8c9c-5a90")["version"] == 2
+    assert "never changes" in desk.refuses("set", "POID-93b0-4476-560e-5ac1", "--what", "x")
+
+
+def test_people_their_keys_and_what_they_may_do(desk: Desk) -> None:
+    desk.ok("agent", "add", "maria", "--name", "Maria Silva")
+    desk.ok("agent", "grant", "maria", "12345", "mint", "edit", "--until", "2099-01-01T00:00:00Z")
+    made = desk.json("agent", "key", "maria", "--label", "laptop")
+    hers = {"PERDURE_KEY": made["key"]}
+    desk.ok("mint", "12345", URL, "--suffix", "m", env=hers)
+    desk.ok("transfer", "maria", "12345/a")
+    assert desk.json("show", "12345/a")["authority"]["owners"] != []
+    listed = desk.ok("agent", "list", "--keys")
+    assert made["id"] in listed
+    assert made["key"] not in listed + desk.ok("log", "--json")
+    desk.ok("agent", "revoke", "maria", "12345", "mint")
+    assert "no grant to mint" in desk.refuses("mint", "12345", "--suffix", "n", env=hers)
+    desk.ok("agent", "key", "maria", "--revoke", made["id"])
+    assert "revoked" in desk.refuses("mint", "12345", "--suffix", "n", env=hers)
+    (desk.folder / "admin.key").unlink()
+    recovered = desk.json("agent", "recover", "admin", "--reason", "all keys were lost")
+    desk.ok("mint", "12345", "--suffix", "n", env={"PERDURE_KEY": recovered["key"]})
+    assert [one for one in desk.json("log") if one["action"] == "recovery" and "lost" in one["detail"]]
+
+
+def test_moving_in_and_out(desk: Desk) -> None:
+    (desk.folder / "names.csv").write_text(
+        "name,target,what\n12345/b,https://example.org/b,Bee\n12345/c,javascript:alert(1),Cee\n12345/d,https://example.org/d,Dee\n"
+    )
+    before = state(desk.folder)
+    desk.ok("import", "names.csv", "--dry-run", code=1)
+    assert state(desk.folder) == before
+    done = desk.run("import", "names.csv", "--problems", "problems.ndjson")
+    assert (done.returncode, done.stdout) == (1, "2 created, 0 changed, 0 unchanged, 1 refused\n")
+    [problem] = [json.loads(line) for line in (desk.folder / "problems.ndjson").read_text().splitlines()]
+    assert (problem["line"], problem["name"], problem["refused"]) == (3, "12345/c", True)
+    assert "javascript" in problem["reason"]
+    after = state(desk.folder)
+    desk.ok("import", "names.csv", code=1)
+    assert state(desk.folder) == after
+    for name in ("all.ndjson", "out.txt"):
+        desk.ok("export", name)
+    assert "CREATE 12345/b\n1 URL 86400 1110 UTF8 https://example.org/b\n" in (desk.folder / "out.txt").read_text()
+    piped = desk.json("import", "-", "--format", "ndjson", stdin=(desk.folder / "all.ndjson").read_bytes())
+    assert (piped["created"], piped["changed"], piped["refused"]) == (0, 0, 0)
+    assert desk.ok("export", "--format", "csv", "--under", "12345", "-").splitlines()[0].startswith("name,target,who")
+
+
+def test_an_import_that_lacked_its_prefix_is_run_again_when_that_is_there(desk: Desk) -> None:
+    (desk.folder / "names.csv").write_text("name,target\n777/a,https://example.org/a\n")
+    said = desk.run("import", "names.csv")
+    assert said.returncode == 1
+    assert "line 2: this registry does not keep a prefix '777'" in said.stderr
+    desk.ok("prefix", "add", "777", "--minter", "chosen")
+    assert desk.ok("import", "names.csv").startswith("1 created")
+
+
+def test_backup_restore_and_stock_taking(desk: Desk) -> None:
+    desk.ok("backup", "safe.db")
+    assert "--overwrite" in desk.refuses("backup", "safe.db")
+    [lost] = desk.ok("mint", "12346", URL).split()
+    assert desk.json("stats")["identifiers"] == 5  # this one, 12345/a, the administrator and two types
+    done = desk.run("restore", "safe.db")
+    assert done.returncode == 0
+    [aside] = desk.folder.glob("perdure-before-restore-*.db")
+    assert aside.name in done.stdout
+    assert "not registered" in desk.refuses("show", lost)
+    assert desk.json("verify") == {"sound": True, "problems": []}
+    assert "restore" in desk.ok("log", "--limit", "1")
