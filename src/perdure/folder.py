@@ -12,6 +12,8 @@ import os
 import shutil
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from fractions import Fraction
+from itertools import chain, count
 from pathlib import Path
 from typing import Final, NamedTuple
 from uuid import UUID
@@ -26,7 +28,7 @@ from perdure.names.uuid5 import PPID_NAMESPACE
 from perdure.records.authority import DEFAULT_TYPE_PREFIX
 from perdure.records.checks import Limits
 from perdure.registry import Founded, Registry, Settings, found, reopen
-from perdure.registry.entities import Event
+from perdure.registry.entities import COUNTER, Event
 from perdure.registry.protocol import Store, Transaction
 from perdure.store.sqlite import SqliteStore
 
@@ -144,9 +146,11 @@ async def make_registry(
     clock: Clock | None = None,
 ) -> Founded:
     """A new registry in a folder, which is made if it is not there. A half-made one from before is made again."""
+    database, building = folder / DATABASE, folder / f".{DATABASE}.new"
     if is_registry(folder):
-        raise InvalidInput("registry", "folder", "there is a registry in this folder already")
-    database = folder / DATABASE
+        if database.exists() or not building.exists():
+            raise InvalidInput("registry", "folder", "there is a registry in this folder already")
+        (folder / SETTINGS).unlink()  # it was interrupted before its last step: nobody has its key yet
     if database.exists():
         reason = f"there is a {DATABASE} in this folder but no {SETTINGS}: move one of them, or bring back the other"
         raise InvalidInput("registry", "folder", reason)
@@ -154,7 +158,6 @@ async def make_registry(
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
         raise StoreUnavailable(f"the folder {shown(str(folder))} cannot be made: {problem.strerror}") from None
-    building = folder / f".{DATABASE}.new"
     _remove_database(building)
     store = SqliteStore(building, create=True)
     try:
@@ -167,11 +170,10 @@ async def make_registry(
         _remove_database(building)
         raise
     store.close()
-    # The settings come last: without them there is no registry, whenever this is interrupted.
     _write(folder / ADMIN_KEY, f"{founded.key}\n", 0o600)
-    building.replace(database)
     text = _TEMPLATE.format(id=founded.registry.id, database=DATABASE, type_prefix=_quoted(type_prefix))
     _write(folder / SETTINGS, text, 0o644)
+    building.replace(database)  # the last step: until then, whenever this is interrupted, it can be done again
     return founded
 
 
@@ -213,11 +215,17 @@ def _move_forward(registry: Registry, tx: Transaction, store: SqliteStore) -> tu
     now = seconds(registry.clock)
     moved: dict[str, str] = {}
     unsure: list[str] = []
-    for key, last in tx.timelines().items():
-        counts = key.endswith("/#")
+    timelines: dict[str, Fraction | None] = dict(tx.timelines())
+    # Marks of timelines that the backup has never heard of count too: their first names were issued since.
+    for key, last in (dict.fromkeys(marks) | timelines).items():
+        counts = key.endswith(COUNTER)
         mark = marks.get(key)
+        if last is None:
+            tx.put_timeline(key, marks[key], AHEAD)
+            moved[key] = str(marks[key]) if counts else instant.to_iso(marks[key] // 1)
+            continue
         if mark is None and counts:
-            unsure.append(key)
+            unsure.append(key.removesuffix(COUNTER))
         # Nothing was ever issued beyond the mark. Without one, nothing beyond the wait that callers put up with.
         safe = max(last, mark if mark is not None else last if counts else now + registry.settings.wait)
         if safe > last:
@@ -234,7 +242,9 @@ def _set_aside(database: Path, clock: Clock) -> Path | None:
     if not database.exists():
         return None
     stamp = iso_now(clock)[:19].replace(":", "").replace("-", "")
-    aside = database.with_name(f"{database.stem}-before-restore-{stamp}{database.suffix}")
+    stem = f"{database.stem}-before-restore-{stamp}"
+    names = chain([stem], (f"{stem}-{number}" for number in count(2)))
+    aside = next(file for name in names if not (file := database.with_name(f"{name}{database.suffix}")).exists())
     for suffix in ("-wal", "-shm", ""):
         part = database.with_name(database.name + suffix)
         if part.exists():

@@ -216,11 +216,8 @@ def handle_rows(name: str, values: Iterable[Value]) -> Iterator[list[str]]:
         absolute = isinstance(value.ttl, str)
         ttl = int(instant.from_iso(value.ttl, "record")) if isinstance(value.ttl, str) else value.ttl
         text = value.text
-        data = (
-            text
-            if text is not None and _HEX.match(text) is None and "\r" not in text
-            else "\\x" + to_bytes(value.data).hex()
-        )
+        is_plain = text is not None and _HEX.match(text) is None and "\r" not in text
+        data = text if is_plain and text is not None else "\\x" + to_bytes(value.data).hex()
         timestamp = str(int(instant.from_iso(value.timestamp, "record"))) if value.timestamp else ""
         references = "".join(f"{one.index}:{one.handle};" for one in value.references)
         yield [

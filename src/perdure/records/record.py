@@ -7,8 +7,10 @@ from typing import Final, Literal
 
 import msgspec
 
+from perdure.errors import StoreDamaged
 from perdure.records.value import Value
 
+_REMEDY: Final = "run perdure verify, and restore a backup (perdure restore)"
 State = Literal["reserved", "active", "withdrawn", "merged"]
 STATES: Final[tuple[State, ...]] = ("reserved", "active", "withdrawn", "merged")
 
@@ -66,4 +68,12 @@ class Record(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 encode: Final = msgspec.json.Encoder(order="deterministic").encode
-decode: Final = msgspec.json.Decoder(Record).decode
+_decode: Final = msgspec.json.Decoder(Record).decode
+
+
+def decode(written: bytes) -> Record:
+    """The record as it was written."""
+    try:
+        return _decode(written)
+    except msgspec.DecodeError as problem:
+        raise StoreDamaged(f"a record cannot be read ({problem}): {_REMEDY}") from problem

@@ -76,9 +76,12 @@ class Prefix(msgspec.Struct, frozen=True, kw_only=True):
     created: str = ""
 
 
+COUNTER: Final = "/#"  # no key of a prefix ends so
+
+
 def counter(prefix: Prefix) -> str:
-    """The timeline of the numbers under a prefix, apart from that of its dates; no other key has such an end."""
-    return f"{prefix.key}/#"
+    """The timeline of the numbers under a prefix, apart from that of its dates."""
+    return f"{prefix.key}{COUNTER}"
 
 
 class Agent(msgspec.Struct, frozen=True):

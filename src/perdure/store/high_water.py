@@ -29,10 +29,11 @@ class HighWater:
             return
         try:
             with self._locked():
-                self._marks = _read(self._file)  # another process may have moved it further
-                if last > self._marks.get(timeline, last - 1):
-                    self._marks[timeline] = last + ahead
-                    _write(self._file, self._marks)
+                marks = _read(self._file)  # another process may have moved it further
+                if last > marks.get(timeline, last - 1):
+                    marks[timeline] = last + ahead
+                    _write(self._file, marks)
+                self._marks = marks  # only now: what is remembered here is what the file holds
         except OSError as problem:
             raise StoreUnavailable(
                 f"the high-water mark {self._file.name} cannot be written ({problem.strerror}): nothing was issued",

@@ -1,5 +1,6 @@
 """One connection to the database file, set up for safety first, and SQLite's errors said in the registry's words."""
 
+import errno
 import random
 import time
 from collections.abc import Iterator
@@ -25,6 +26,7 @@ _TROUBLES: Final[tuple[tuple[type[apsw.Error], str, bool], ...]] = (
     (apsw.CantOpenError, "the database cannot be opened: check that the folder exists and can be written", False),
     (apsw.IOError, "the disk reports an error: nothing was written. Look at the disk before you try again", False),
 )
+_NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _DAMAGE: Final = "the database is damaged: run perdure verify, and restore a backup (perdure restore)"
 
 
@@ -80,11 +82,16 @@ def in_our_words() -> Iterator[None]:
         yield
     except apsw.Error as problem:
         raise translated(problem) from problem
+    except UnicodeDecodeError as problem:  # a text that is none
+        raise StoreDamaged(_DAMAGE) from problem
 
 
-def translated(problem: apsw.Error) -> StoreUnavailable:
+def translated(problem: apsw.Error, system_errno: int = 0) -> StoreUnavailable:
+    """`system_errno` is what the system said last: a quota is an I/O error to SQLite, and a full disk to us."""
     if isinstance(problem, apsw.CorruptError | apsw.NotADBError):
         return StoreDamaged(_DAMAGE)
+    if isinstance(problem, apsw.IOError) and system_errno in _NO_ROOM:
+        problem = apsw.FullError()
     for kind, reason, safe_to_retry in _TROUBLES:
         if isinstance(problem, kind):
             return StoreUnavailable(reason, safe_to_retry)

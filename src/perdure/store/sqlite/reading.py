@@ -1,7 +1,7 @@
 """What can be asked of the database: one statement per question."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any, Final
@@ -116,7 +116,8 @@ class SqliteReader:
         try:
             yield
         finally:
-            self._execute("COMMIT")
+            if self.connection.in_transaction:  # after an error of the disk, SQLite has ended it already
+                self._execute("ROLLBACK")  # there is nothing to keep, and a damaged index could refuse a COMMIT
 
     def find(self, key: str) -> Identifier | None:
         row = self._execute(FIND, (key,)).fetchone()
@@ -209,14 +210,28 @@ class SqliteReader:
         }
 
     def contradictions(self) -> Iterator[str]:
-        for (found,) in self._execute("PRAGMA integrity_check(20)"):
-            if found != "ok":
-                yield f"the file is damaged: {found}"
-        for row in self._execute("PRAGMA foreign_key_check"):
-            yield f"a row of {row[0]} points to a row of {row[2]} that does not exist"
+        yield from self._found(
+            "PRAGMA integrity_check(20)", lambda row: None if row[0] == "ok" else f"the file is damaged: {row[0]}"
+        )
+        yield from self._found(
+            "PRAGMA foreign_key_check",
+            lambda row: f"a row of {row[0]} points to a row of {row[2]} that does not exist",
+        )
         for question, meaning in _CONTRADICTIONS:
-            for (key,) in self._execute(question):
-                yield f"{key}: {meaning}"
+
+            def named(row: tuple[Any, ...], meaning: str = meaning) -> str:
+                return f"{row[0]}: {meaning}"
+
+            yield from self._found(question, named)
+
+    def _found(self, question: str, said: Callable[[tuple[Any, ...]], str | None]) -> Iterator[str]:
+        """What a question turns up; damage that stops it is itself a finding, and the next question is asked."""
+        try:
+            for row in self._execute(question):
+                if (problem := said(row)) is not None:
+                    yield problem
+        except (apsw.CorruptError, UnicodeDecodeError) as damage:
+            yield f"the file is damaged: {damage}"
 
 
 def _prefix(row: tuple[Any, ...]) -> Prefix:

@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 
 import apsw
 
-from perdure.errors import StoreUnavailable
+from perdure.errors import StoreDamaged, StoreUnavailable
 from perdure.registry.entities import Identifier
 from perdure.registry.protocol import Progress, Reader, Transaction
 from perdure.store.high_water import HighWater
@@ -31,8 +31,8 @@ class SqliteStore:
     """An open database file. `create` makes it, and the folder it lies in must exist."""
 
     def __init__(self, file: Path, *, create: bool = False, patience: float = 30.0) -> None:
-        if not create and not file.exists():
-            raise StoreUnavailable(f"there is no database {file.name} here; make a registry with: perdure init")
+        if not create:
+            _check_there(file)
         self._file = file
         self._patience = patience
         self._local = threading.local()
@@ -122,3 +122,15 @@ class SqliteStore:
             fresh.replace(file)
         finally:
             fresh.unlink(missing_ok=True)
+
+
+def _check_there(file: Path) -> None:
+    """SQLite would take an empty file for a new database, and write to it."""
+    try:
+        size = file.stat().st_size
+    except (FileNotFoundError, NotADirectoryError):
+        raise StoreUnavailable(f"there is no database {file.name} here; make a registry with: perdure init") from None
+    except OSError as problem:
+        raise StoreUnavailable(f"the database {file.name} cannot be opened ({problem.strerror})") from problem
+    if size == 0:
+        raise StoreDamaged(f"the database {file.name} is empty: restore a backup (perdure restore)")

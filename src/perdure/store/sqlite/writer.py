@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any, Final, NamedTuple
 
@@ -84,9 +85,11 @@ class Writer:
                 self._connection.execute("ROLLBACK")
                 return self._together(jobs, self._attempt_with_savepoint)
         except apsw.Error as problem:
+            system_errno = self._connection.system_errno
             if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
-            return [_Outcome(job, problem=translated(problem)) for job in jobs]
+                with suppress(apsw.Error):  # nobody may be left waiting because of it
+                    self._connection.execute("ROLLBACK")
+            return [_Outcome(job, problem=translated(problem, system_errno)) for job in jobs]
 
     def _together(self, jobs: list[_Job], attempt: Callable[[_Job], _Outcome]) -> list[_Outcome]:
         self._connection.execute("BEGIN IMMEDIATE")
