@@ -8,13 +8,16 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final, Literal
 
+import msgspec
+
 from perdure.errors import shown
 from perdure.exchange.entry import Edit, Entry, Notice, Put, Refused
 from perdure.records.value import Admin, AdminRights, Data, Reference, Text, Value, ValueList
 
 _VALUE: Final = re.compile(
-    r"([0-9]{1,10})[ \t]+(\S+)[ \t]+(\S+)[ \t]+([01]{4})[ \t]+([A-Z0-9]+)(?:[ \t](.*))?", re.DOTALL
+    r"([0-9]+)[ \t]+([^ \t]+)[ \t]+([^ \t]+)[ \t]+([01]{4})[ \t]+([A-Z0-9]+)(?:[ \t](.*))?", re.DOTALL
 )
+_WHOLE: Final = re.compile(r"[0-9]{1,10}")
 _OPERATION: Final = re.compile(r"(CREATE|ADD|MODIFY|DELETE|REMOVE)[ \t]+(.*)")
 _FOR_SERVERS: Final = re.compile(r"(AUTHENTICATE|SESSIONSETUP|HOME|UNHOME)\b")
 _AUTHENTICATE: Final = "AUTHENTICATE"

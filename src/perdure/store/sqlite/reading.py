@@ -54,7 +54,10 @@ _PREFIXES: Final = f"{_PREFIX} ORDER BY key"
 
 _AGENT: Final = "SELECT id, name, identifier, created, kind FROM agents"
 _KEY: Final = "SELECT id, agent, digest, created, expires, revoked, label FROM keys"
-_GRANTS: Final = "SELECT agent, scope, action, own, until, given_by, given_at FROM grants WHERE agent = ? ORDER BY scope, action, own"
+_GRANTS: Final = (
+    "SELECT agent, scope, action, own, until, given_by, given_at FROM grants WHERE agent = ? "
+    "ORDER BY scope, action, own"
+)
 _EVENTS: Final = "SELECT at, agent, action, subject, detail FROM events ORDER BY id DESC LIMIT ?"
 
 _COUNTS: Final = {
