@@ -37,6 +37,8 @@ DATABASE: Final = "perdure.db"
 ADMIN_KEY: Final = "admin.key"
 LOCK: Final = "perdure.lock"
 
+_DAY: Final = 86_400
+
 _TEMPLATE: Final = """\
 # The settings of a Perdure registry. Lines that begin with # show the defaults; remove the # to change one.
 
@@ -89,6 +91,9 @@ class _SettingsFile(msgspec.Struct, forbid_unknown_fields=True):
     @property
     def settings(self) -> Settings:
         minting = self.minting
+        for name, most in (("longest_wait", _DAY), ("largest_gap_days", _DAY)):
+            if not 0 <= getattr(minting, name) <= most:  # what is no number is refused too
+                raise InvalidInput("settings", name, f"{name} in {SETTINGS} must be between 0 and {most}")
         return Settings(self.limits, self.metadata.type_prefix, minting.longest_wait, minting.largest_gap_days)
 
 

@@ -215,7 +215,7 @@ def test_what_is_written_is_read_again(name: str, said: list[Value]) -> None:
 @given(
     st.lists(
         values(
-            text=line_texts.map(str.strip),
+            text=line_texts.map(str.strip).filter(bool),
             kinds=types.filter(lambda kind: not re.search(r"\s", kind)),
             ttls=lifetimes,
             binary=False,

@@ -147,7 +147,8 @@ def write(name: str, values: Iterable[Value]) -> tuple[list[str], list[str]]:
     for value in values:
         line = f"{value.index} {value.type} {value.ttl} {value.permissions} {_written(value.data)}"
         bare = msgspec.structs.replace(value, timestamp="", references=())
-        if re.search(r"[\r\n]", line) or line != line.rstrip() or _value(line) != bare:
+        is_padded = value.text is not None and value.text != value.text.strip()  # others cut that off
+        if is_padded or re.search(r"[\r\n]", line) or _value(line) != bare:
             # It would be read as something else, or not at all.
             left_out.append(
                 f"value {value.index} ({value.type}) of {name} is nothing that the batch language can write"

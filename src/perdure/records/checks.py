@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
 
@@ -28,16 +28,19 @@ _NEVER: Final = frozenset({"javascript", "data", "vbscript"})  # whatever the se
 _ISO_SECONDS: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
 
 
-class Limits(msgspec.Struct, frozen=True):
+Size = Annotated[int, msgspec.Meta(ge=1, le=1 << 30)]
+
+
+class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The bounds of a record; the registry's settings say how wide they are."""
 
-    value_bytes: int = 65_536
-    values: int = 2_048
-    record_bytes: int = 1_048_576
-    url_characters: int = 8_192
-    name_bytes: int = 2_048
-    type_characters: int = 255
-    text_characters: int = 4_096
+    value_bytes: Size = 65_536
+    values: Size = 2_048
+    record_bytes: Size = 1_048_576
+    url_characters: Size = 8_192
+    name_bytes: Size = 2_048
+    type_characters: Size = 255
+    text_characters: Size = 4_096
     schemes: tuple[str, ...] = ("http", "https", "ftp", "mailto")
 
 

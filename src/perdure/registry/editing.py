@@ -17,7 +17,7 @@ from perdure.registry.existing import existing
 from perdure.registry.parties import actionable, distinct_owners
 from perdure.registry.protocol import Reader, Transaction
 from perdure.registry.registry import Registry
-from perdure.registry.statement import TARGET_INDEX, Statement, dated, stated_values
+from perdure.registry.statement import TARGET_INDEX, Statement, dated, refuse_the_future, stated_values
 
 ANY_INDEX: Final = 0  # asks for the lowest one that is free
 
@@ -263,6 +263,7 @@ def _with_values(record: Record, put: Sequence[Value], limits: Limits, at: str) 
     """The record with these values in place; one that says what it said before keeps its timestamp."""
     old = {value.index: value for value in record.values}
     checked_values(put, limits)
+    refuse_the_future(put, at)
     for value in dated(put, at):
         before = old.get(value.index)
         if before is None or not same_statement(before, value):

@@ -48,6 +48,7 @@ async def found(
     identity = uuid4().hex
     home_name = home or f"local-{identity[:8]}"
     check_prefix_name(home_name)
+    check_prefix_name(settings.type_prefix)
     if handle.fold(home_name) in {handle.fold(name) for name in (*ppid.TYPES, settings.type_prefix)}:
         raise InvalidInput(
             "registry", "home", f"{home_name!a} stands for something else already: choose another prefix"

@@ -33,6 +33,7 @@ class Statement(msgspec.Struct, frozen=True):
 
 def stated_values(said: Statement, limits: Limits, at: str) -> tuple[Value, ...]:
     """The values, the target among them as a URL, checked and dated."""
+    refuse_the_future(said.values, at)
     values = checked_values(dated(said.values, at), limits) if said.values else ()
     if said.target is None:
         return values
@@ -42,13 +43,17 @@ def stated_values(said: Statement, limits: Limits, at: str) -> tuple[Value, ...]
     return (Value(TARGET_INDEX, "URL", Text(said.target), to_seconds(at)), *values)
 
 
+def refuse_the_future(values: Sequence[Value], at: str) -> None:
+    """A timestamp that has not come yet would make the last update go backwards when its value is removed."""
+    for value in values:
+        if value.timestamp > to_seconds(at):
+            part = f"values[{value.index}].timestamp"
+            raise InvalidInput("record", part, f"timestamp {shown(value.timestamp)} has not come yet")
+
+
 def dated(values: Sequence[Value], at: str) -> list[Value]:
     """Values with a timestamp each: their own, or now."""
     second = to_seconds(at)
-    for value in values:
-        if value.timestamp > second:
-            part = f"values[{value.index}].timestamp"
-            raise InvalidInput("record", part, f"timestamp {shown(value.timestamp)} has not come yet")
     return [value if value.timestamp else msgspec.structs.replace(value, timestamp=second) for value in values]
 
 

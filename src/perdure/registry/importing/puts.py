@@ -54,7 +54,11 @@ def prepare(
     _refuse_made_names(located, options)
     limits = registry.settings.limits
     values, created, creator_text, notices = _absorbed(entry, registry.settings.type_prefix)
-    values = stated_values(Statement(entry.target, values), limits, at)
+    newest = max((value.timestamp for value in values), default="")
+    # The source's own time, where it tells one: moving house is no change of the record.
+    is_told = bool(newest) and (entry.target is None or newest > to_seconds(at))
+    when = newest[:19] + _TO_MICROSECONDS if is_told else at
+    values = stated_values(Statement(entry.target, values), limits, max(when, at))
     if values and entry.state == "reserved":
         raise InvalidInput("import", "state", "a name that is reserved has no target and no values")
     creator = by.identifier if creator_text is None else parties[creator_text]
@@ -73,10 +77,6 @@ def prepare(
         about=checked_about(entry.about, limits),
     )
     record = _without_derived_admin(record, registry.settings.type_prefix)
-    # The source's own time, where it tells one: moving house is no change of the record.
-    newest = max((value.timestamp for value in values), default="")
-    stated = bool(newest) and newest != to_seconds(at) and not entry.target
-    when = newest[:19] + _TO_MICROSECONDS if stated else at
     encoded = records.encode(record)
     if len(encoded) > limits.record_bytes:
         raise OutOfRange("record", "record", f"the record is longer than {limits.record_bytes} bytes")
