@@ -7,7 +7,7 @@ import typer
 from perdure import registry as use
 from perdure.cli.progress import count_bar
 from perdure.cli.session import Folder, Name, act
-from perdure.cli.statements import Values, Version, What, When, Where, Who, read_about, read_values
+from perdure.cli.statements import Values, Version, What, When, Where, Who, has_index, read_about, read_values
 from perdure.errors import InvalidInput
 from perdure.records.value import DEFAULT_PERMISSIONS, DEFAULT_TTL, Text, Value
 from perdure.registry import Statement
@@ -91,7 +91,7 @@ def set_(
         )
         _say(name, revised)
         return
-    if any(":" not in one.partition("=")[0] for one in value or ()):
+    if not all(has_index(one) for one in value or ()):
         raise InvalidInput("record", "index", "say which value to set, as in 3:EMAIL=… (or use perdure add-value)")
     about = read_about(who, what, when, where)
     said = Statement(target, read_values(value, taken=0), about, None, tuple(owner or ()))
@@ -102,7 +102,7 @@ def add_value(
     name: Name,
     type: Annotated[str, typer.Argument(metavar="TYPE", help="The type, like URL, EMAIL or a handle of a type.")],
     data: Annotated[str, typer.Argument(metavar="DATA", help="What it says.")],
-    index: Annotated[int, typer.Option(help="Its index. Default: the lowest that is free.")] = ANY_INDEX,
+    index: Annotated[int | None, typer.Option(help="Its index. Default: the lowest that is free.")] = None,
     ttl: Annotated[int, typer.Option(help="How many seconds it may be kept by others.")] = DEFAULT_TTL,
     permissions: Annotated[
         str, typer.Option(help="Admin read, admin write, public read, public write.")
@@ -111,9 +111,9 @@ def add_value(
     folder: Folder = None,
 ) -> None:
     """Add one value."""
-    if index < 0:
+    if index is not None and index < 1:
         raise InvalidInput("record", "index", f"index {index} is below 1")
-    value = Value(index, type, Text(data), "", ttl, permissions)
+    value = Value(index or ANY_INDEX, type, Text(data), "", ttl, permissions)
     version = act(folder, lambda registry, by: use.add_values(registry, by, name, [value], expected_version=if_version))
     _say(name, version)
 

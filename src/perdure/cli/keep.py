@@ -47,7 +47,7 @@ def backup(
 
 
 def restore(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A backup.", exists=True, dir_okay=False)],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A backup.")],
     folder: Folder = None,
     json: Json = False,
 ) -> None:

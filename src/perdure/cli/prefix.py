@@ -17,7 +17,7 @@ from perdure.cli.session import Folder, Json, act, read, say
 from perdure.errors import InvalidInput
 from perdure.names import instant
 from perdure.names.instant import Exact
-from perdure.registry.entities import Agent, Prefix
+from perdure.registry.entities import Agent, Prefix, counter
 from perdure.registry.naming import known_prefix
 from perdure.registry.registry import Registry
 
@@ -166,7 +166,7 @@ def show(prefix: PrefixName, folder: Folder = None, json: Json = False) -> None:
 
     def look_up(reader: Any) -> tuple[Prefix, Fraction | None]:
         found = known_prefix(reader, prefix)
-        return found, reader.timeline(found.key)
+        return found, reader.timeline(counter(found) if found.minter == "sequential" else found.key)
 
     found, last = read(folder, lambda registry: registry.store.read(look_up))
     shown = _shown(found)

@@ -48,6 +48,12 @@ def read_values(texts: list[str] | None, taken: int = 1) -> tuple[Value, ...]:
     return tuple(values)
 
 
+def has_index(text: str) -> bool:
+    """Whether a value says which one it is."""
+    match = _VALUE.fullmatch(text)
+    return match is not None and match[1] is not None
+
+
 def read_about(who: str | None, what: str | None, when: str | None, where: str | None) -> About | None:
     about = About(who, what, when, where)
     return None if about == About() else about
