@@ -4,7 +4,7 @@ Another engine joins by a branch in `_opened` and its name in `ENGINES`: every t
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -12,7 +12,20 @@ from typing import Any, Protocol, TypeVar
 import pytest
 
 from perdure.minting.clock import NANOSECONDS, Clock
-from perdure.registry import Founded, Registry, Settings, add_agent, add_prefix, found, grant, reopen
+from perdure.records.record import About
+from perdure.records.value import Value
+from perdure.registry import (
+    Founded,
+    Registry,
+    Settings,
+    Statement,
+    add_agent,
+    add_prefix,
+    found,
+    grant,
+    reopen,
+    update,
+)
 from perdure.registry.entities import Agent, Event
 from perdure.registry.protocol import Reader, Store
 from perdure.store.sqlite import SqliteStore
@@ -144,6 +157,18 @@ def open_office(runner: asyncio.Runner, store: Store, clock: ManualClock | None 
     settings = options.pop("settings", Settings())
     founded = runner.run(found(store, clock, settings, name="The Library of Tests", **options))
     return Office(runner, founded, clock)
+
+
+async def set_target(registry: Registry, by: Agent, name: str, target: str, **options: Any) -> int:
+    return await update(registry, by, name, Statement(target), **options)
+
+
+async def set_values(registry: Registry, by: Agent, name: str, values: Sequence[Value], **options: Any) -> int:
+    return await update(registry, by, name, Statement(values=tuple(values)), **options)
+
+
+async def describe(registry: Registry, by: Agent, name: str, about: About, **options: Any) -> int:
+    return await update(registry, by, name, Statement(about=about), **options)
 
 
 @pytest.fixture

@@ -6,7 +6,8 @@ PerdureError                 has a stable `code`, the same in every language and
   │    └─ OutOfRange         the right kind of value, but too early, too late, too small or too large
   ├─ NameTaken               the name stands for something already    (name)
   ├─ NoSuchName              nothing is registered under it           (name, suggestions)
-  │    └─ NoSuchPrefix       and the prefix itself is unknown
+  │    ├─ NoSuchPrefix       and the prefix itself is unknown
+  │    └─ NoTarget           the name is there, but it leads nowhere
   ├─ Withdrawn               there is a tombstone                     (name, reason, replaced_by)
   ├─ WrongState              not in the state that this needs         (name, state, needed)
   │    └─ Immutable          it can never be changed                  (name, reason)
@@ -121,6 +122,15 @@ class NoSuchPrefix(NoSuchName):
 
     def __str__(self) -> str:
         return f"this registry does not keep a prefix {shown(self.name)} (see: perdure prefix list)"
+
+
+class NoTarget(NoSuchName):
+    """The name is registered, and says nothing of where it leads."""
+
+    code = "no-target"
+
+    def __str__(self) -> str:
+        return f"{shown(self.name)} leads nowhere: it has no URL (see: perdure show)"
 
 
 class Withdrawn(PerdureError):

@@ -18,10 +18,11 @@ from typing import Final
 from uuid import uuid4
 
 from tests.crash.ground import DATED, RANDOM, Open, lay, opened
+from tests.registry_fixture import set_target
 
 from perdure.errors import StoreUnavailable
 from perdure.records.value import Text, Value
-from perdure.registry import Statement, find_by_value, mint, resolve, set_target
+from perdure.registry import Statement, find_by_value, mint, resolve
 from perdure.registry.verifying import verify
 
 _TASKS: Final = 40

@@ -7,10 +7,11 @@ from typing import Final
 
 import pytest
 from tests.crash.ground import DATABASE, RANDOM, lay, opened
+from tests.registry_fixture import set_target
 
 from perdure.errors import InvalidInput, StoreDamaged, StoreUnavailable
 from perdure.records.value import Text, Value
-from perdure.registry import Statement, history, mint, resolve, set_target, show
+from perdure.registry import Statement, history, mint, resolve, show
 from perdure.registry.verifying import verify
 
 _PAGE: Final = 4096

@@ -19,10 +19,11 @@ from zlib import crc32
 
 from tests.crash.ground import BULK, DATED, NUMBERED, PAIRED, RANDOM, TIMELINES, Open, opened
 from tests.crash.ledger import OBSERVED, Acknowledged, date_of, write_line
+from tests.registry_fixture import set_target
 
 from perdure.exchange.entry import Put
 from perdure.records.value import Text, Value
-from perdure.registry import Statement, add_values, mint, observe, reinstate, set_target, show, withdraw
+from perdure.registry import Statement, add_values, mint, observe, reinstate, show, withdraw
 from perdure.registry.editing import ANY_INDEX
 from perdure.registry.importing import Tally, import_entries
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from tests.registry_fixture import Office
+from tests.registry_fixture import Office, describe, set_target, set_values
 
 from perdure.errors import NotAuthorised
 from perdure.records.record import About
@@ -18,7 +18,6 @@ from perdure.registry import (
     bind,
     change_prefix,
     derive_prefix,
-    describe,
     grant,
     mint,
     new_key,
@@ -30,8 +29,6 @@ from perdure.registry import (
     revise_reconstruction,
     revoke,
     revoke_key,
-    set_target,
-    set_values,
     transfer_identifiers,
     transfer_prefix,
     withdraw,

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import msgspec
 import pytest
-from tests.registry_fixture import ManualClock, Office, StoreFactory, open_office
+from tests.registry_fixture import ManualClock, Office, StoreFactory, describe, open_office, set_target, set_values
 
 from perdure.errors import InvalidInput
 from perdure.names import instant
@@ -17,13 +17,10 @@ from perdure.registry import (
     add_values,
     bind,
     change_prefix,
-    describe,
     mint,
     reinstate,
     remove_values,
     resolve,
-    set_target,
-    set_values,
     show,
     transfer_identifiers,
     withdraw,

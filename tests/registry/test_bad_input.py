@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.registry_fixture import Office, StoreFactory, open_office
+from tests.registry_fixture import Office, StoreFactory, describe, open_office, set_target, set_values
 
 from perdure.errors import InvalidInput, NotAuthorised, OutOfRange, PerdureError
 from perdure.records.checks import Limits
@@ -20,7 +20,6 @@ from perdure.registry import (
     add_values,
     authenticate,
     bind,
-    describe,
     diff,
     find_by_value,
     grant,
@@ -32,8 +31,6 @@ from perdure.registry import (
     resolve,
     revoke_key,
     search,
-    set_target,
-    set_values,
     show,
     transfer_identifiers,
     transfer_prefix,

@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from tests.registry_fixture import Office
+from tests.registry_fixture import Office, describe, set_target, set_values
 
 from perdure.errors import Conflict, InvalidInput, NoSuchName, NoSuchPrefix, Withdrawn, WrongState
 from perdure.records import record as records
@@ -14,14 +14,11 @@ from perdure.registry import (
     add_subsystem,
     add_values,
     bind,
-    describe,
     history,
     mint,
     reinstate,
     remove_values,
     resolve,
-    set_target,
-    set_values,
     show,
     withdraw,
 )

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from tests.registry_fixture import NOON, ManualClock, Office, StoreFactory, open_office
+from tests.registry_fixture import NOON, ManualClock, Office, StoreFactory, describe, open_office, set_target
 
 from perdure.errors import NoSuchPrefix, NotAuthorised
 from perdure.exchange import batch_file, ndjson, tables
@@ -17,7 +17,6 @@ from perdure.registry import (
     Statement,
     Tally,
     add_subsystem,
-    describe,
     export,
     find_by_value,
     grant,
@@ -30,7 +29,6 @@ from perdure.registry import (
     resolve,
     revise_reconstruction,
     search,
-    set_target,
     show,
     verify,
     withdraw,

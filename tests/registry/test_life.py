@@ -11,7 +11,7 @@ from typing import Any
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, precondition, rule
-from tests.registry_fixture import Office, open_office
+from tests.registry_fixture import Office, open_office, set_target
 
 from perdure.errors import ClockBehind, ClockJumped, NameTaken, PerdureError, Withdrawn, WrongState
 from perdure.records import record as records
@@ -28,7 +28,6 @@ from perdure.registry import (
     reinstate,
     remove_values,
     resolve,
-    set_target,
     show,
     withdraw,
 )

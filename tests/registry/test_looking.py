@@ -1,7 +1,7 @@
 """Looking: what an identifier says, said, and where it leads."""
 
 import pytest
-from tests.registry_fixture import Office
+from tests.registry_fixture import Office, describe, set_target, set_values
 
 from perdure.errors import InvalidInput, NoSuchName, NoSuchPrefix, WrongState
 from perdure.records.record import About
@@ -10,15 +10,12 @@ from perdure.registry import (
     Statement,
     add_values,
     change_prefix,
-    describe,
     diff,
     find_by_value,
     mint,
     remove_values,
     resolve,
     search,
-    set_target,
-    set_values,
     show,
     transfer_identifiers,
     withdraw,

@@ -4,7 +4,7 @@ import asyncio
 from fractions import Fraction
 
 import pytest
-from tests.registry_fixture import ManualClock, Office, StoreFactory, open_office
+from tests.registry_fixture import ManualClock, Office, StoreFactory, open_office, set_target
 
 from perdure import ibi
 from perdure.errors import ClockBehind, InvalidInput, NameTaken, WrongState
@@ -19,7 +19,6 @@ from perdure.registry import (
     mint,
     reopen,
     resolve,
-    set_target,
     show,
     withdraw,
 )

@@ -4,7 +4,7 @@ import asyncio
 from uuid import UUID
 
 import pytest
-from tests.registry_fixture import Office, StoreFactory, open_office
+from tests.registry_fixture import Office, StoreFactory, describe, open_office, set_target, set_values
 
 from perdure import ppid
 from perdure.errors import (
@@ -21,15 +21,12 @@ from perdure.registry import (
     Statement,
     add_values,
     bind,
-    describe,
     diff,
     history,
     observe,
     reconstruct,
     reopen,
     revise_reconstruction,
-    set_target,
-    set_values,
     show,
     uuid_of,
     withdraw,

@@ -1,7 +1,7 @@
 """Handing over: a prefix, or identifiers by the thousand."""
 
 import pytest
-from tests.registry_fixture import Office
+from tests.registry_fixture import Office, set_target
 
 from perdure.errors import InvalidInput, NoSuchName, NoSuchPrefix, NotAuthorised
 from perdure.registry import (
@@ -12,7 +12,6 @@ from perdure.registry import (
     mint,
     names_under,
     observe,
-    set_target,
     show,
     transfer_identifiers,
     transfer_prefix,

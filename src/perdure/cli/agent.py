@@ -108,7 +108,7 @@ def key(
 def grant(
     agent: Id,
     prefix: Scope,
-    actions: Annotated[list[ActionName], typer.Argument(metavar="ACTION...", help=f"{', '.join(ACTIONS)}.")],
+    actions: Annotated[list[ActionName], typer.Argument(metavar="ACTION", help=f"{', '.join(ACTIONS)}.")],
     own: Annotated[
         bool, typer.Option("--own", help="Only for identifiers that the agent answers for (as owner, or else creator).")
     ] = False,
@@ -130,7 +130,7 @@ def revoke(
     agent: Id,
     prefix: Scope,
     actions: Annotated[
-        list[ActionName] | None, typer.Argument(metavar="[ACTION]...", help="What to take back. Default: everything.")
+        list[ActionName] | None, typer.Argument(metavar="ACTION", help="What to take back. Default: everything.")
     ] = None,
     folder: Folder = None,
 ) -> None:

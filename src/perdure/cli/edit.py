@@ -39,14 +39,14 @@ TRANSFER_EXAMPLES = """
 **Examples**
 
 - `perdure transfer maria 12345/Y35XYS0QH 12345/0N8J991QH`
-- `perdure transfer maria --under 12345` all identifiers under a prefix
-- `perdure transfer maria --prefix 12345` the prefix itself: who may do what under it
+- all identifiers under a prefix: `perdure transfer maria --under 12345`
+- the prefix itself, who may do what under it: `perdure transfer maria --prefix 12345`
 """
 
 
 def bind(
     name: Name,
-    target: Annotated[str | None, typer.Argument(metavar="[TARGET]", help="Where it leads.")] = None,
+    target: Annotated[str | None, typer.Argument(metavar="TARGET", help="Where it leads.")] = None,
     value: Values = None,
     who: Who = None,
     what: What = None,
@@ -64,7 +64,7 @@ def bind(
 
 def set_(
     name: Name,
-    target: Annotated[str | None, typer.Argument(metavar="[TARGET]", help="Where it leads from now on.")] = None,
+    target: Annotated[str | None, typer.Argument(metavar="TARGET", help="Where it leads from now on.")] = None,
     value: Values = None,
     who: Who = None,
     what: What = None,
@@ -92,7 +92,9 @@ def set_(
         _say(name, revised)
         return
     if not all(has_index(one) for one in value or ()):
-        raise InvalidInput("record", "index", "say which value to set, as in 3:EMAIL=… (or use perdure add-value)")
+        raise InvalidInput(
+            "record", "index", "say by its index which value to set, as in 3:EMAIL=… (or use perdure add-value)"
+        )
     about = read_about(who, what, when, where)
     said = Statement(target, read_values(value, taken=0), about, None, tuple(owner or ()))
     _say(name, act(folder, lambda registry, by: use.update(registry, by, name, said, expected_version=if_version)))
@@ -120,7 +122,7 @@ def add_value(
 
 def remove_value(
     name: Name,
-    index: Annotated[list[int], typer.Argument(metavar="INDEX...", help="The indexes of the values.")],
+    index: Annotated[list[int], typer.Argument(metavar="INDEX", help="The indexes of the values.")],
     if_version: Version = None,
     folder: Folder = None,
 ) -> None:
@@ -156,7 +158,7 @@ def reinstate(name: Name, if_version: Version = None, folder: Folder = None) -> 
 
 def transfer(
     to: Annotated[str, typer.Argument(metavar="AGENT", help="Who answers for them from now on.")],
-    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Identifiers.")] = None,
+    names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Identifiers.")] = None,
     under: Annotated[str | None, typer.Option(help="All identifiers under this prefix.")] = None,
     prefix: Annotated[str | None, typer.Option(help="This prefix itself: the grants on it.")] = None,
     giver: Annotated[str | None, typer.Option("--from", help="With --prefix: whose grants go. Default: yours.")] = None,

@@ -27,22 +27,22 @@ from perdure.registry.registry import Registry
 IMPORT_EXAMPLES = """
 **Examples**
 
-- `perdure import names.csv` with columns name, target, who, what, when, where, creator, owners, created, state
+- columns name, target, who, what, when, where, creator, owners, created, state: `perdure import names.csv`
 - `perdure import --dry-run --problems refused.ndjson everything.ndjson`
-- `perdure import --any-suffix batch.txt` a batch file of a Handle server
-- `perdure import --format handles handles.csv` the `handles` table of a Handle server or of DSpace
+- a batch file of a Handle server: `perdure import --any-suffix batch.txt`
+- the `handles` table of a Handle server or of DSpace: `perdure import --format handles handles.csv`
 """
 EXPORT_EXAMPLES = """
 **Examples**
 
-- `perdure export everything.ndjson` complete, with history: another Perdure can import it whole
+- complete, with history, for another Perdure: `perdure export everything.ndjson`
 - `perdure export --format batch --under 12345 moving-out.txt`
 - `perdure export --format csv - | head`
 """
 
 _SOME_REFUSED = 1
 _SHOWN = 20
-_SAMPLE = 1 << 20
+_CHUNK = 1 << 20
 _LONGEST_LINE = 1 << 24
 
 
@@ -122,10 +122,12 @@ def export(
 ) -> None:
     """Write everything out. NDJSON is complete and loses nothing; the others carry what other software reads."""
     chosen = format or (Format.ndjson if str(file) == "-" else _by_ending(file))
-    left_out: list[str] = []
+    left_out = _LeftOut()
     with ExitStack() as stack:
         to_screen = str(file) == "-"
         fresh = file.with_name(f".{file.name}.new")
+        if not to_screen and not file.parent.is_dir():
+            raise InvalidInput("export", "file", f"there is no folder {file.parent} to write {file.name} into")
         stream: BinaryIO = sys.stdout.buffer if to_screen else stack.enter_context(fresh.open("wb"))
 
         async def work(registry: Registry, by: Agent) -> int:
@@ -133,9 +135,7 @@ def export(
             total = (await registry.store.read(lambda reader: reader.counts()))["identifiers"]
             with count_bar("identifiers") as bar:
                 task = bar.add_task("exporting", total=None if under else total)
-                async for written, data in use.export(
-                    registry, by, chosen.value, under=under, left_out=left_out.append
-                ):
+                async for written, data in use.export(registry, by, chosen.value, under=under, left_out=left_out):
                     stream.write(data)
                     count += written
                     bar.advance(task, written)
@@ -149,10 +149,7 @@ def export(
             raise
     if not to_screen:
         fresh.replace(file)
-    for what in left_out[:_SHOWN]:
-        complain(what)
-    if len(left_out) > _SHOWN:
-        complain(f"and {len(left_out) - _SHOWN} more that the format cannot carry")
+    left_out.say_how_many_more()
     if not to_screen:
         typer.echo(f"{count} identifiers were written to {file}")
 
@@ -178,17 +175,30 @@ def _entries(stream: io.BufferedReader, format: Format) -> Iterator[Entry]:
 
 
 def _checkpoint(stream: io.BufferedReader, format: Format, options: Options) -> str | None:
-    """What tells this file from others: its beginning, its end, its length, and how it is read."""
+    """What tells this file from others: its content, and how it is read."""
     if not stream.seekable():
         return None
     digest = hashlib.sha256(f"{format}|{options.update}|{options.any_suffix}".encode())
-    length = stream.seek(0, io.SEEK_END)
-    digest.update(str(length).encode())
-    for start in (0, max(0, length - _SAMPLE)):
-        stream.seek(start)
-        digest.update(stream.read(_SAMPLE))
+    while chunk := stream.read(_CHUNK):
+        digest.update(chunk)
     stream.seek(0)
     return digest.hexdigest()
+
+
+class _LeftOut:
+    """What a format cannot carry: the first of it onto the screen, the rest counted."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def __call__(self, what: str) -> None:
+        self._count += 1
+        if self._count <= _SHOWN:
+            complain(what)
+
+    def say_how_many_more(self) -> None:
+        if self._count > _SHOWN:
+            complain(f"… and {self._count - _SHOWN:,} more that the format cannot carry")
 
 
 class _Report:

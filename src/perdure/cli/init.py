@@ -24,7 +24,7 @@ EXAMPLES = """
 
 def init(
     folder: Annotated[
-        Path, typer.Argument(metavar="[DIR]", help="The folder of the registry, which is made if it is not there.")
+        Path, typer.Argument(metavar="DIR", help="The folder of the registry, which is made if it is not there.")
     ] = Path(),
     name: Annotated[
         str | None, typer.Option(help="Who runs it: the first creator's name. Default: your user name.")

@@ -22,8 +22,8 @@ SEARCH_EXAMPLES = """
 **Examples**
 
 - `perdure search lasting silva`
-- `perdure search 'thes*'` the beginning of a word
-- `perdure search --target https://example.org/thesis.pdf` which identifiers lead there
+- the beginning of a word: `perdure search 'thes*'`
+- which identifiers lead there: `perdure search --target https://example.org/thesis.pdf`
 """
 RESOLVE_EXAMPLES = "**Example**\n\n- `perdure resolve hdl:12345/Y35XYS0QH`"
 
@@ -90,9 +90,7 @@ def diff(
 
 
 def search(
-    words: Annotated[
-        list[str] | None, typer.Argument(metavar="[WORD]...", help="Words that must all be there.")
-    ] = None,
+    words: Annotated[list[str] | None, typer.Argument(metavar="WORD", help="Words that must all be there.")] = None,
     target: Annotated[str | None, typer.Option(help="Find the identifiers that lead to exactly this URL.")] = None,
     type: Annotated[str, typer.Option(help="With --target: look among values of this type.")] = "URL",
     limit: Annotated[int, typer.Option(help="How many to list, the newest first.")] = 100,

@@ -24,7 +24,7 @@ EXAMPLES = """
 
 - `perdure mint 12345 https://example.org/thesis.pdf --what "On lasting" --who "M. Silva"`
 - `perdure mint 12345 --count 10000 > reserved.txt`
-- `perdure mint sid.inpe.br/mtc-m18 https://example.org/` gives both labels of an IBI
+- both labels of an IBI: `perdure mint sid.inpe.br/mtc-m18 https://example.org/`
 - `perdure mint POID --source https://example.org/staff/jan --at 2025-01-09T10:30:00Z --content page.html`
 - `perdure mint PRID --observation POID-93b0-4476-560e-5ac1 --curator https://orcid.org/… --at 2025-01-09T10:30:00Z`
 """
@@ -33,7 +33,7 @@ EXAMPLES = """
 def mint(
     prefix: Annotated[str, typer.Argument(metavar="PREFIX", help="A Handle prefix, an IBI subsystem, POID or PRID.")],
     target: Annotated[
-        str | None, typer.Argument(metavar="[TARGET]", help="Where the identifier leads. Without one it is reserved.")
+        str | None, typer.Argument(metavar="TARGET", help="Where the identifier leads. Without one it is reserved.")
     ] = None,
     count: Annotated[int, typer.Option(help="How many.")] = 1,
     suffix: Annotated[

@@ -71,7 +71,7 @@ PrefixName = Annotated[str, typer.Argument(metavar="PREFIX", help="The prefix.")
 
 @app.command("add", epilog=EXAMPLES)
 def add(
-    prefix: Annotated[str | None, typer.Argument(metavar="[PREFIX]", help="A Handle prefix, like 12345.")] = None,
+    prefix: Annotated[str | None, typer.Argument(metavar="PREFIX", help="A Handle prefix, like 12345.")] = None,
     minter: Minter = MinterName.pilin,
     pattern: Pattern = None,
     ignore_case: IgnoreCase = False,

@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 import typer
 
-from perdure.cli.screen import as_json
+from perdure.cli.screen import as_json, complain
 from perdure.errors import BadKey, InvalidInput
 from perdure.folder import ADMIN_KEY, SETTINGS, is_registry, open_registry
 from perdure.registry import Registry, authenticate
@@ -70,13 +70,20 @@ def look(folder: Path | None, work: Callable[[Registry, Agent | None], Awaitable
 
     async def session() -> T:
         async with open_registry(place) as registry:
-            return await work(registry, await authenticate(registry, _key(place)) if _has_key(place) else None)
+            return await work(registry, await _whoever(registry, place))
 
     return asyncio.run(session())
 
 
-def _has_key(folder: Path) -> bool:
-    return bool(os.environ.get("PERDURE_KEY")) or (folder / ADMIN_KEY).is_file()
+async def _whoever(registry: Registry, folder: Path) -> Agent | None:
+    """Whose key is at hand, if anybody's; a key that opens nothing is no reason to hide what is public."""
+    if not os.environ.get("PERDURE_KEY") and not (folder / ADMIN_KEY).is_file():
+        return None
+    try:
+        return await authenticate(registry, _key(folder))
+    except BadKey as problem:
+        complain(f"{problem}; only what is public is shown")
+        return None
 
 
 def _key(folder: Path) -> str:

@@ -10,7 +10,7 @@ from perdure.records.checks import free_index
 from perdure.records.record import About
 from perdure.records.value import Text, Value
 
-_VALUE: Final = re.compile(r"(?:([0-9]+):)?([^=]+)=(.*)", re.DOTALL)
+_VALUE: Final = re.compile(r"(?:([0-9]{1,10}):)?([^=]+)=(.*)", re.DOTALL)
 
 Values = Annotated[
     list[str] | None,

@@ -126,24 +126,29 @@ def read_handles(table: Rows) -> Iterator[Entry]:
     name: str | None = None
     first = 0
     values: list[Value] = []
+    wrong: Refused | None = None
+
+    def record() -> Iterator[Entry]:
+        """The handle whose rows have been read; half a record is worse than none."""
+        if wrong is not None:
+            yield wrong
+        elif name is not None:
+            yield Put(line=first, name=name, values=tuple(values))
+
     for line, row in body:
         if isinstance(row, str):
             yield Refused(line, row)
             continue
         fields = {column: row[at] if at < len(row) else "" for column, at in place.items()}
+        if fields["handle"] != name:
+            yield from record()
+            name, first, values, wrong = fields["handle"], line, [], None
         try:
-            value = _value(fields)
+            values.append(_value(fields))
         except (PerdureError, ValueError) as problem:
-            yield Refused(line, problem.reason if isinstance(problem, InvalidInput) else str(problem), fields["handle"])
-            continue
-        if fields["handle"] != name and name is not None:
-            yield Put(line=first, name=name, values=tuple(values))
-            values = []
-        if not values:
-            name, first = fields["handle"], line
-        values.append(value)
-    if name is not None and values:
-        yield Put(line=first, name=name, values=tuple(values))
+            reason = problem.reason if isinstance(problem, InvalidInput) else str(problem)
+            wrong = wrong or Refused(line, reason, name)
+    yield from record()
 
 
 def _header(table: Rows, needed: Iterable[str]) -> tuple[list[str], Iterator[tuple[int, list[str] | str]]]:

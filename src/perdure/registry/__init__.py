@@ -4,11 +4,8 @@ from perdure.registry.agents import add_agent, authenticate, grant, new_key, rec
 from perdure.registry.editing import (
     add_values,
     bind,
-    describe,
     reinstate,
     remove_values,
-    set_target,
-    set_values,
     update,
     withdraw,
 )
@@ -44,7 +41,6 @@ __all__ = [
     "bind",
     "change_prefix",
     "derive_prefix",
-    "describe",
     "diff",
     "export",
     "find_by_value",
@@ -69,8 +65,6 @@ __all__ = [
     "revoke",
     "revoke_key",
     "search",
-    "set_target",
-    "set_values",
     "show",
     "transfer_identifiers",
     "transfer_prefix",

@@ -27,7 +27,7 @@ from perdure.registry.registry import Registry
 from perdure.registry.statement import Statement
 
 _ID: Final = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?")
-_TOKEN: Final = re.compile(r"perdure_([0-9a-f]{8})_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")
+_TOKEN: Final = re.compile(r"perdure_([0-9a-f]{8})_([0-9a-f]{12})_([0-9a-f]{64})")
 _LONGEST_NAME: Final = 500
 THE_MACHINE: Final = "the machine itself"
 
@@ -203,7 +203,7 @@ async def recover(registry: Registry, id: str, reason: str) -> tuple[Key, str]:
 def make_key(registry_id: str, agent: str, at: str, expires: str | None, label: str) -> tuple[Key, str]:
     """A key, and the word that opens it."""
     key_id = secrets.token_hex(6)
-    token = f"perdure_{registry_id[:8]}_{key_id}_{secrets.token_urlsafe(32)}"
+    token = f"perdure_{registry_id[:8]}_{key_id}_{secrets.token_hex(32)}"
     return Key(key_id, agent, _digest(token), at, expires, None, label), token
 
 

@@ -78,38 +78,6 @@ async def update(
     return await _revise(registry, by, name, "edit", "set", _active(name, edit), expected_version)
 
 
-async def set_target(
-    registry: Registry, by: Agent, name: str, target: str, *, expected_version: int | None = None
-) -> int:
-    """Let the identifier lead to another address: its first URL value changes, the others stay."""
-    limits = registry.settings.limits
-    check_target(target, limits)
-
-    def edit(reader: Reader, record: Record, at: str) -> Record:
-        first = next((value for value in record.values if value.is_url), None)
-        if first is not None:
-            moved = msgspec.structs.replace(first, data=Text(target), timestamp="")
-        else:
-            taken = [value.index for value in record.values]
-            index = TARGET_INDEX if TARGET_INDEX not in taken else free_index(taken)
-            moved = Value(index, "URL", Text(target))
-        return _with_values(record, [moved], limits, at)
-
-    return await _revise(registry, by, name, "edit", "set", _active(name, edit), expected_version)
-
-
-async def set_values(
-    registry: Registry, by: Agent, name: str, values: Sequence[Value], *, expected_version: int | None = None
-) -> int:
-    """Put values in the place of those with the same index, or beside them where there is none."""
-    limits = registry.settings.limits
-
-    def edit(reader: Reader, record: Record, at: str) -> Record:
-        return _with_values(record, values, limits, at)
-
-    return await _revise(registry, by, name, "edit", "set", _active(name, edit), expected_version)
-
-
 async def add_values(
     registry: Registry, by: Agent, name: str, values: Sequence[Value], *, expected_version: int | None = None
 ) -> int:
@@ -143,20 +111,6 @@ async def remove_values(
         return msgspec.structs.replace(record, values=kept)
 
     return await _revise(registry, by, name, "edit", "remove value", _active(name, edit), expected_version)
-
-
-async def describe(
-    registry: Registry, by: Agent, name: str, about: About, *, expected_version: int | None = None
-) -> int:
-    """Say who, what, when and where; fields that are not given keep what they say."""
-    limits = registry.settings.limits
-
-    def edit(reader: Reader, record: Record, at: str) -> Record:
-        old = record.about or About()
-        given = {field: getattr(about, field) for field in about.__struct_fields__ if getattr(about, field) is not None}
-        return msgspec.structs.replace(record, about=checked_about(msgspec.structs.replace(old, **given), limits))
-
-    return await _revise(registry, by, name, "edit", "describe", _active(name, edit), expected_version)
 
 
 async def withdraw(

@@ -5,7 +5,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from perdure.errors import InvalidInput, NoSuchName, Withdrawn, WrongState
+from perdure.errors import InvalidInput, NoSuchName, NoTarget, Withdrawn, WrongState
 from perdure.records import record as records
 from perdure.records.authority import AuthorityMetadata, handle_values, metadata
 from perdure.records.checks import one_line, storable
@@ -129,7 +129,7 @@ async def resolve(registry: Registry, text: str) -> Resolution:
             raise WrongState(found.name, record.state, "active")
         target = found.target or location(record)
         if target is None:
-            raise NoSuchName(f"a target of {found.name}")
+            raise NoTarget(found.name)
         return Resolution(found.name, target, found.version)
 
     return await registry.store.read(work)

@@ -46,7 +46,7 @@ def locate(prefixes: PrefixSource, text: str) -> Located:
         parsed = handle.parse(text)
     except InvalidName:
         recognised = recognise(text)  # an address of a resolver, an `ibi:` in front, a citation
-        if not recognised.valid or recognised.canonical in (None, text):
+        if not text.isprintable() or not recognised.valid or recognised.canonical in (None, text):
             raise
         return locate(prefixes, recognised.canonical or text)
     name = str(parsed)
