@@ -28,14 +28,18 @@ from perdure.names.uuid5 import PPID_NAMESPACE
 from perdure.records.authority import DEFAULT_TYPE_PREFIX
 from perdure.records.checks import Limits
 from perdure.registry import Founded, Registry, Settings, found, reopen
+from perdure.registry.agents import THE_MACHINE
 from perdure.registry.entities import COUNTER, Event
 from perdure.registry.protocol import Store, Transaction
+from perdure.store.folders import sync_folder
 from perdure.store.sqlite import SqliteStore
+from perdure.store.sqlite.files import create_private, put_in_place, remove_database, set_aside
 
 SETTINGS: Final = "perdure.toml"
 DATABASE: Final = "perdure.db"
 ADMIN_KEY: Final = "admin.key"
 LOCK: Final = "perdure.lock"
+_BUILDING: Final = f".{DATABASE}.new"
 
 _DAY: Final = 86_400
 
@@ -106,7 +110,8 @@ class Restored(NamedTuple):
 
 
 def is_registry(folder: Path) -> bool:
-    return (folder / SETTINGS).is_file()
+    """Whether a registry was made here, to its last step."""
+    return (folder / SETTINGS).is_file() and not (folder / _BUILDING).exists()
 
 
 @contextmanager
@@ -151,35 +156,47 @@ async def make_registry(
     clock: Clock | None = None,
 ) -> Founded:
     """A new registry in a folder, which is made if it is not there. A half-made one from before is made again."""
-    database, building = folder / DATABASE, folder / f".{DATABASE}.new"
-    if is_registry(folder):
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise StoreUnavailable(f"the folder {shown(str(folder))} cannot be made: {problem.strerror}") from None
+    with _held(folder, alone=True):  # two who make one at once must not mix theirs
+        _refuse_what_is_there(folder)
+        building = folder / _BUILDING
+        remove_database(building)
+        store = SqliteStore(building, create=True)
+        try:
+            settings = Settings(type_prefix=type_prefix)
+            founded = await found(
+                store,
+                clock or SystemClock(),
+                settings,
+                name=name,
+                home=home,
+                admin=admin,
+                ppid_namespace=ppid_namespace,
+            )
+        except BaseException:
+            store.close()
+            remove_database(building)
+            raise
+        store.close()
+        _write(folder / ADMIN_KEY, f"{founded.key}\n", 0o600)
+        text = _TEMPLATE.format(id=founded.registry.id, database=DATABASE, type_prefix=_quoted(type_prefix))
+        _write(folder / SETTINGS, text, 0o644)
+        put_in_place(building, folder / DATABASE)  # the last step: interrupted before, all can be done again
+        return founded
+
+
+def _refuse_what_is_there(folder: Path) -> None:
+    database, building = folder / DATABASE, folder / _BUILDING
+    if (folder / SETTINGS).is_file():
         if database.exists() or not building.exists():
             raise InvalidInput("registry", "folder", "there is a registry in this folder already")
         (folder / SETTINGS).unlink()  # it was interrupted before its last step: nobody has its key yet
     if database.exists():
         reason = f"there is a {DATABASE} in this folder but no {SETTINGS}: move one of them, or bring back the other"
         raise InvalidInput("registry", "folder", reason)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as problem:
-        raise StoreUnavailable(f"the folder {shown(str(folder))} cannot be made: {problem.strerror}") from None
-    _remove_database(building)
-    store = SqliteStore(building, create=True)
-    try:
-        settings = Settings(type_prefix=type_prefix)
-        founded = await found(
-            store, clock or SystemClock(), settings, name=name, home=home, admin=admin, ppid_namespace=ppid_namespace
-        )
-    except BaseException:
-        store.close()
-        _remove_database(building)
-        raise
-    store.close()
-    _write(folder / ADMIN_KEY, f"{founded.key}\n", 0o600)
-    text = _TEMPLATE.format(id=founded.registry.id, database=DATABASE, type_prefix=_quoted(type_prefix))
-    _write(folder / SETTINGS, text, 0o644)
-    building.replace(database)  # the last step: until then, whenever this is interrupted, it can be done again
-    return founded
 
 
 async def restore_registry(folder: Path, backup: Path, *, clock: Clock | None = None) -> Restored:
@@ -191,70 +208,74 @@ async def restore_registry(folder: Path, backup: Path, *, clock: Clock | None = 
 
 async def _restore(folder: Path, file: _SettingsFile, backup: Path, time: Clock) -> Restored:
     database = _database(folder, file)
+    if backup.exists() and database.exists() and backup.samefile(database):
+        raise InvalidInput("restore", "file", f"{backup.name} is the database itself, and no backup")
     incoming = database.with_name(f".{database.name}.incoming")
-    _remove_database(incoming)
+    remove_database(incoming)
+    create_private(incoming)
     try:
         shutil.copyfile(backup, incoming)
     except OSError as problem:
+        remove_database(incoming)
         raise StoreUnavailable(f"{shown(str(backup))} cannot be read: {problem.strerror}") from None
+    aside: Path | None = None
+    known: dict[str, Fraction] = {}
     try:
-        store = SqliteStore(incoming)
+        try:
+            store = SqliteStore(incoming)
+        except StoreUnavailable as problem:
+            reason = f"{backup.name} is no backup of Perdure, or is damaged; nothing was changed"
+            raise StoreUnavailable(reason) from problem
         try:
             registry = await reopen(store, time, file.settings, file.registry.id)
             problems = await store.read(lambda reader: list(reader.contradictions()))
             if problems:
                 raise StoreUnavailable(f"the backup is damaged, and was left alone: {problems[0]}")
-            moved, unsure = await store.write(lambda tx: _move_forward(registry, tx, store))
+            if database.exists():
+                aside = _free_name(database, time)
+                known = set_aside(database, aside)
+            moved, unsure = await store.write(lambda tx: _move_forward(registry, tx, store.high_water.marks(), known))
         finally:
             store.close()
-        aside = _set_aside(database, time)
-        incoming.replace(database)
+        put_in_place(incoming, database, replace=True)
     except BaseException:
-        _remove_database(incoming)
+        remove_database(incoming)
         raise
     return Restored(aside, moved, unsure)
 
 
-def _move_forward(registry: Registry, tx: Transaction, store: SqliteStore) -> tuple[dict[str, str], list[str]]:
-    marks = store.high_water.marks()
+def _move_forward(
+    registry: Registry, tx: Transaction, marks: dict[str, Fraction], known: dict[str, Fraction]
+) -> tuple[dict[str, str], list[str]]:
+    """Every timeline past the backup's own last date, the marks, the database that is replaced, and the present.
+
+    Timelines that the backup has never heard of count too: their first names were issued since.
+    """
     now = seconds(registry.clock)
+    here = tx.timelines()
     moved: dict[str, str] = {}
     unsure: list[str] = []
-    timelines: dict[str, Fraction | None] = dict(tx.timelines())
-    # Marks of timelines that the backup has never heard of count too: their first names were issued since.
-    for key, last in (dict.fromkeys(marks) | timelines).items():
+    for key in here.keys() | marks.keys() | known.keys():
         counts = key.endswith(COUNTER)
-        mark = marks.get(key)
-        if last is None:
-            tx.put_timeline(key, marks[key], AHEAD)
-            moved[key] = str(marks[key]) if counts else instant.to_iso(marks[key] // 1)
-            continue
-        if mark is None and counts:
+        last = here.get(key)
+        candidates = [date for source in (here, marks, known) if (date := source.get(key)) is not None]
+        safe = max(candidates) if counts else max(*candidates, now)
+        if counts and key not in known:  # the mark may be as old as the backup
             unsure.append(key.removesuffix(COUNTER))
-        # Nothing was ever issued beyond the mark. Without one, nothing beyond the wait that callers put up with.
-        safe = max(last, mark if mark is not None else last if counts else now + registry.settings.wait)
-        if safe > last:
+        if last is None or safe > last:
             tx.put_timeline(key, safe, AHEAD)
             moved[key] = str(safe) if counts else instant.to_iso(safe // 1)
-    tx.put_event(
-        Event(iso_now(registry.clock), "the machine itself", "restore", registry.id, f"{len(moved)} timelines")
-    )
-    return moved, unsure
+    detail = f"{len(moved)} timelines moved forward"
+    tx.put_event(Event(iso_now(registry.clock), THE_MACHINE, "restore", registry.id, detail))
+    return moved, sorted(unsure)
 
 
-def _set_aside(database: Path, clock: Clock) -> Path | None:
-    """The database that was there stays, under another name; nothing is ever thrown away."""
-    if not database.exists():
-        return None
+def _free_name(database: Path, clock: Clock) -> Path:
+    """A name beside the database for the one that is replaced: nothing is ever thrown away."""
     stamp = iso_now(clock)[:19].replace(":", "").replace("-", "")
     stem = f"{database.stem}-before-restore-{stamp}"
     names = chain([stem], (f"{stem}-{number}" for number in count(2)))
-    aside = next(file for name in names if not (file := database.with_name(f"{name}{database.suffix}")).exists())
-    for suffix in ("-wal", "-shm", ""):
-        part = database.with_name(database.name + suffix)
-        if part.exists():
-            part.replace(aside.with_name(aside.name + suffix))
-    return aside
+    return next(file for name in names if not (file := database.with_name(f"{name}{database.suffix}")).exists())
 
 
 def _read_settings(folder: Path) -> _SettingsFile:
@@ -283,11 +304,6 @@ def _open_store(folder: Path, file: _SettingsFile) -> Store:
     return SqliteStore(_database(folder, file))
 
 
-def _remove_database(database: Path) -> None:
-    for suffix in ("", "-wal", "-shm"):
-        database.with_name(database.name + suffix).unlink(missing_ok=True)
-
-
 def _write(path: Path, text: str, mode: int) -> None:
     """A file that is there whole or not at all."""
     fresh = path.with_name(f".{path.name}.new")
@@ -298,6 +314,7 @@ def _write(path: Path, text: str, mode: int) -> None:
         stream.flush()
         os.fsync(stream.fileno())
     fresh.replace(path)
+    sync_folder(path.parent)
 
 
 def _quoted(text: str) -> str:

@@ -313,7 +313,7 @@ def test_an_import_that_has_finished_is_not_begun_again(library: Office) -> None
 
 def test_a_forgotten_checkpoint_lets_a_file_begin_anew(library: Office) -> None:
     bring(library, puts(3), checkpoint="file")
-    library.ask(forget_checkpoint, "file")
+    library.do(forget_checkpoint, "file")
     assert counts(bring(library, puts(4), checkpoint="file")[0]) == (1, 0, 3, 0)
 
 

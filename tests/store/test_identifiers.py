@@ -167,8 +167,8 @@ def test_reverse_look_up_is_by_data_and_type(desk: Desk) -> None:
     def found(data: str, type: str | None, limit: int = 10) -> list[str]:
         return [one.name for one in desk.read(lambda reader: reader.reverse(data, type, limit))]
 
-    assert found("https://example.org/", "URL") == ["1/A", "1/B"]
-    assert found("https://example.org/", "URL", 1) == ["1/A"]
+    assert found("https://example.org/", "URL") == ["1/B", "1/A"]
+    assert found("https://example.org/", "URL", 1) == ["1/B"]
     assert found("https://EXAMPLE.org/", "URL") == []
     assert found("jan@example.org", "URL") == []
     assert found("jan@example.org", None) == ["1/A"]

@@ -6,11 +6,9 @@ from typing import Annotated, Any
 
 import msgspec
 import typer
-from rich import box
-from rich.table import Table
 
 from perdure import registry as use
-from perdure.cli.screen import as_json, console, printable
+from perdure.cli.screen import as_json, printable, show_table
 from perdure.cli.session import Folder, Json, act, find_folder, read, say
 from perdure.folder import open_registry
 from perdure.registry.entities import ACTIONS, EVERYWHERE, Action, Agent, Grant, Key
@@ -122,7 +120,8 @@ def grant(
         return await use.grant(registry, by, agent, prefix, _actions(actions), own=own, until=until)
 
     given = act(folder, work)
-    say(given, json, f"{agent} may now {', '.join(one.action for one in given)} on {prefix}")
+    end = f" until {given[0].until}" if given and given[0].until else ""
+    say(given, json, f"{agent} may now {', '.join(one.action for one in given)} on {prefix}{end}")
 
 
 @app.command("revoke", epilog="**Example**\n\n- `perdure agent revoke maria 12345`")
@@ -157,13 +156,11 @@ def list_agents(
             shown = msgspec.to_builtins(agent) | {"grants": msgspec.to_builtins(grants)}
             typer.echo(as_json(shown | ({"keys": [_shown_key(one) for one in its_keys]} if keys else {})))
         return
-    table = Table(box=box.SIMPLE_HEAD)
-    for heading in ("agent", "name", "identifier", "may", *(["keys"] if keys else [])):
-        table.add_column(heading, overflow="fold")
+    rows = []
     for agent, grants, its_keys in found:
-        row = [agent.id, printable(agent.name), agent.identifier, _may(grants)]
-        table.add_row(*row, *(["\n".join(_said(one) for one in its_keys)] if keys else []))
-    console().print(table)
+        row = [agent.id, agent.name, agent.identifier, _may(grants)]
+        rows.append([*row, *(["\n".join(_said(one) for one in its_keys)] if keys else [])])
+    show_table(("agent", "name", "identifier", "may", *(["keys"] if keys else [])), rows, whole=("agent", "identifier"))
 
 
 @app.command(
@@ -185,7 +182,10 @@ def recover(
             return await use.recover(registry, agent, reason)
 
     made, token = asyncio.run(session())
-    say(_shown_key(made) | {"key": token}, json, f"{token}\nThis is key {made.id} of {agent}; it is shown this once.")
+    text = f"""{token}
+This is key {made.id} of {agent}; it is shown this once. Next:  export PERDURE_KEY=<the key>
+The old keys still open: see perdure agent list --keys, and end one with perdure agent key {agent} --revoke ID"""
+    say(_shown_key(made) | {"key": token}, json, text)
 
 
 def _actions(names: list[ActionName]) -> list[Action]:
@@ -204,7 +204,7 @@ def _said(key: Key) -> str:
 def _may(grants: list[Grant]) -> str:
     by_scope: dict[str, list[str]] = {}
     for one in grants:
-        note = ("*" if one.own else "") + (f" until {one.until}" if one.until else "")
+        note = (" own" if one.own else "") + (f" until {one.until}" if one.until else "")
         by_scope.setdefault(one.scope, []).append(one.action + note)
     lines = []
     for scope, actions in by_scope.items():

@@ -11,6 +11,7 @@ from typing import Annotated, BinaryIO, TextIO
 
 import msgspec
 import typer
+from rich.console import Console
 
 from perdure import registry as use
 from perdure.cli.lines import bounded_lines, text_stream
@@ -94,14 +95,20 @@ def import_(
     chosen = format or _by_ending(file)
     with ExitStack() as stack:
         stream = stack.enter_context(file.open("rb")) if str(file) != "-" else standard_input("entries")
-        sink = stack.enter_context(problems_file(problems, stream, "import")) if problems else None
-        report = _Report(sink)
+        report = _Report()
 
         async def work(registry: Registry, by: Agent) -> Tally:
             checkpoint = _checkpoint(stream, chosen, options)
             if again and checkpoint is not None:
-                await use.forget_checkpoint(registry, checkpoint)
+                await use.forget_checkpoint(registry, by, checkpoint)
+            before = await use.imported_so_far(registry, by, checkpoint) if checkpoint is not None else Tally()
+            goes_on = before.entries > 0 and not dry_run
+            if goes_on and not before.finished:
+                complain(f"going on after line {before.line:,}, where an earlier run stopped")
+            if problems is not None:
+                report.sink = stack.enter_context(problems_file(problems, stream, "import", append=goes_on))
             with share_bar() as bar:
+                report.screen = bar.console
                 task = bar.add_task("importing", total=size_of(stream))
                 entries = _entries(text_stream(stream, lambda count: bar.advance(task, count)), chosen)
                 return await use.import_entries(registry, by, entries, options, checkpoint=checkpoint, report=report)
@@ -158,9 +165,7 @@ def _by_ending(file: Path) -> Format:
     try:
         return _BY_ENDING[file.suffix.lower()]
     except KeyError:
-        raise InvalidInput(
-            "import", "format", "say which format it is: --format ndjson, csv, batch or handles"
-        ) from None
+        raise InvalidInput("file", "format", "say which format it is: --format ndjson, csv, batch or handles") from None
 
 
 def _entries(stream: io.BufferedReader, format: Format) -> Iterator[Entry]:
@@ -204,18 +209,19 @@ class _LeftOut:
 class _Report:
     """Problems: all of them into a file, or the first of them onto the screen."""
 
-    def __init__(self, stream: TextIO | None) -> None:
-        self._stream = stream
+    def __init__(self) -> None:
+        self.sink: TextIO | None = None
+        self.screen: Console | None = None  # where a progress bar is drawn, so that it stays below what is said
         self._shown = 0
         self.hidden = 0
 
     def __call__(self, problem: Refused | Notice) -> None:
-        if self._stream is not None:
+        if self.sink is not None:
             fields = msgspec.structs.asdict(problem) | {"refused": isinstance(problem, Refused)}
-            self._stream.write(as_json(fields) + "\n")
+            self.sink.write(as_json(fields) + "\n")
         elif self._shown < _SHOWN:
             self._shown += 1
-            complain(f"line {problem.line}: {problem.reason}")
+            complain(f"line {problem.line}: {problem.reason}", self.screen)
         else:
             self.hidden += 1
 

@@ -6,12 +6,10 @@ from typing import Annotated
 
 import msgspec
 import typer
-from rich import box
-from rich.table import Table
 
 from perdure import registry as use
 from perdure.cli.progress import count_bar, share_bar
-from perdure.cli.screen import as_json, complain, console, printable
+from perdure.cli.screen import as_json, complain, printable, show_table
 from perdure.cli.session import Folder, Json, find_folder, read
 from perdure.errors import InvalidInput
 from perdure.folder import restore_registry
@@ -53,8 +51,8 @@ def restore(
 ) -> None:
     """Go back to a backup. The database that is there is set aside, not thrown away.
 
-    Identifiers that were minted after the backup are missing then, but their names are not issued again: every
-    timeline is moved past all that may have been issued.
+    Identifiers that were minted after the backup are missing then, but names that a minter made are not issued again:
+    every timeline is moved past all that may have been issued. Names that people choose can be chosen again.
     """
     restored = asyncio.run(restore_registry(find_folder(folder), file))
     if json:
@@ -65,7 +63,8 @@ def restore(
         typer.echo(f"The database that was there is kept as {restored.set_aside.name}")
     for key, until in restored.moved.items():
         complain(
-            f"names under {printable(key)} go on after {until}: what was minted since the backup is not issued again"
+            f"names under {printable(key.removesuffix(COUNTER))} go on after {until}: "
+            "what was minted since the backup is not issued again"
         )
     for key in restored.unsure:
         complain(
@@ -73,6 +72,7 @@ def restore(
             f"if numbers were issued, say so with perdure prefix reset {printable(key)} --number …"
         )
     typer.echo("What was minted or changed after the backup is missing; import it again from where you have it.")
+    typer.echo("Keys and grants are those of the backup too: see perdure agent list --keys")
 
 
 def verify(folder: Folder = None, json: Json = False) -> None:
@@ -104,12 +104,7 @@ def stats(folder: Folder = None, json: Json = False) -> None:
     if json:
         typer.echo(as_json(counts))
         return
-    table = Table(box=box.SIMPLE, show_header=False)
-    table.add_column(justify="left")
-    table.add_column(justify="right")
-    for what, count in counts.items():
-        table.add_row(what, f"{count:,}")
-    console().print(table)
+    show_table(("what", "how many"), ((what, f"{count:,}") for what, count in counts.items()))
 
 
 def log(
@@ -123,8 +118,5 @@ def log(
         for event in events:
             typer.echo(as_json(msgspec.to_builtins(event)))
         return
-    table = Table("when", "who", "what", "to", "", box=box.SIMPLE_HEAD)
-    for event in events:
-        row = (event.at[:19] + "Z", event.agent, event.action, event.subject, event.detail)
-        table.add_row(*(printable(text) for text in row))
-    console().print(table)
+    rows = ((one.at[:19] + "Z", one.agent, one.action, one.subject, one.detail) for one in events)
+    show_table(("when", "who", "what", "to", "details"), rows, whole=("when",))

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from perdure import registry as use
-from perdure.cli.screen import as_json, console, printable
+from perdure.cli.screen import as_json, console, printable, show_table
 from perdure.cli.session import Folder, Json, Name, look, read
 from perdure.errors import InvalidInput
 from perdure.records.value import Admin, Binary, Value, ValueList, handle_json
@@ -58,12 +58,8 @@ def history(name: Name, folder: Folder = None, json: Json = False) -> None:
             fields = {field: getattr(one, field) for field in ("version", "at", "agent", "action", "note")}
             typer.echo(as_json(fields | {"record": msgspec.json.decode(one.record)}))
         return
-    table = Table(box=box.SIMPLE_HEAD)
-    for heading in ("version", "when", "who", "what", "note"):
-        table.add_column(heading)
-    for one in revisions:
-        table.add_row(str(one.version), one.at[:19] + "Z", printable(one.agent), one.action, printable(one.note or ""))
-    console().print(table)
+    rows = ((str(one.version), one.at[:19] + "Z", one.agent, one.action, one.note or "") for one in revisions)
+    show_table(("version", "when", "who", "what", "note"), rows, whole=("version", "when"))
 
 
 def diff(

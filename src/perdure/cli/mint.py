@@ -1,5 +1,7 @@
 """`perdure mint`: names that last."""
 
+import asyncio
+import signal
 from contextlib import suppress
 from fractions import Fraction
 from hashlib import file_digest
@@ -18,6 +20,8 @@ from perdure.names import instant
 from perdure.registry import Minted, Person, Statement
 from perdure.registry.entities import Agent
 from perdure.registry.registry import Registry
+
+_INTERRUPTED = 130
 
 EXAMPLES = """
 **Examples**
@@ -75,6 +79,12 @@ def mint(
         made = act(folder, lambda registry, by: use.reconstruct(registry, by, observation, curator, at))
         _say_person(made, json)
         return
+    if source or at or hash or content or observation or curator:
+        raise InvalidInput(
+            "mint", "inputs", "--source, --at, --hash, --content, --observation and --curator are for POID and PRID"
+        )
+    if suffix and count != 1:
+        raise InvalidInput("mint", "count", "give --suffix for each name, and no --count")
     said = Statement(target, read_values(value), read_about(who, what, when, where), creator, tuple(owner or ()))
     act(folder, lambda registry, by: _mint(registry, by, prefix, count, said, suffix or [], json))
 
@@ -83,6 +93,8 @@ async def _mint(
     registry: Registry, by: Agent, prefix: str, count: int, said: Statement, suffixes: list[str], json: bool
 ) -> None:
     total = len(suffixes) or count
+    stopped = asyncio.Event()  # Ctrl-C ends it after the names that are on disk already have been printed
+    asyncio.get_running_loop().add_signal_handler(signal.SIGINT, stopped.set)
     with count_bar("names") as bar:
         task = bar.add_task("minting", total=total)
         async for chunk in use.mint_in_chunks(registry, by, prefix, count, said=said, suffixes=suffixes):
@@ -91,6 +103,8 @@ async def _mint(
                     as_json(_fields(one)) if json else one.name if one.alias is None else f"{one.name}\t{one.alias}"
                 )
             bar.advance(task, len(chunk))
+            if stopped.is_set():
+                raise typer.Exit(_INTERRUPTED)
 
 
 def _fields(one: Minted) -> dict[str, str]:

@@ -8,11 +8,9 @@ from typing import Annotated, Any
 
 import msgspec
 import typer
-from rich import box
-from rich.table import Table
 
 from perdure import registry as use
-from perdure.cli.screen import as_json, console, printable
+from perdure.cli.screen import as_json, printable, show_table
 from perdure.cli.session import Folder, Json, act, read, say
 from perdure.errors import InvalidInput
 from perdure.names import instant
@@ -93,6 +91,11 @@ def add(
     if (host is None) != (ip is None) or (host is None) == (prefix is None):
         raise InvalidInput("prefix", "prefix", "give a Handle prefix, or --host and --ip of an IBI subsystem")
 
+    if host is None and (granularity is not None or private):
+        raise InvalidInput(
+            "prefix", "granularity", "--granularity and --private are for an IBI subsystem (--host and --ip)"
+        )
+
     async def work(registry: Registry, by: Agent) -> Prefix:
         if host is not None and ip is not None:
             return await use.add_subsystem(
@@ -117,7 +120,8 @@ def add(
         )
 
     made = act(folder, work)
-    say(made, json, f"{made.name} is kept here now. Next:  perdure mint {made.name}")
+    how = " --suffix …" if made.minter == "chosen" else ""
+    say(made, json, f"{made.name} is kept here now. Next:  perdure mint {made.name}{how}")
 
 
 @app.command("derive", epilog="**Example**\n\n- `perdure prefix derive 12345.1`")
@@ -151,13 +155,11 @@ def list_prefixes(folder: Folder = None, json: Json = False) -> None:
         for prefix in prefixes:
             typer.echo(as_json(_shown(prefix)))
         return
-    table = Table(box=box.SIMPLE_HEAD)
-    for heading in ("prefix", "scheme", "minter", "case", "derived from"):
-        table.add_column(heading)
-    for prefix in prefixes:
-        case = "told apart" if prefix.case_sensitive else "ignored"
-        table.add_row(printable(prefix.name), prefix.scheme, prefix.minter, case, prefix.parent or "")
-    console().print(table)
+    rows = (
+        (one.name, one.scheme, one.minter, "told apart" if one.case_sensitive else "ignored", one.parent or "")
+        for one in prefixes
+    )
+    show_table(("prefix", "scheme", "minter", "case", "derived from"), rows, whole=("prefix",))
 
 
 @app.command("show", epilog="**Example**\n\n- `perdure prefix show 12345`")

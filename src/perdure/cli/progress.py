@@ -37,11 +37,11 @@ def size_of(stream: io.BufferedReader) -> int | None:
     return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
-def problems_file(path: Path, stream: io.BufferedReader, scheme: str) -> TextIO:
+def problems_file(path: Path, stream: io.BufferedReader, scheme: str, *, append: bool = False) -> TextIO:
     """A file for problems, which must not be the file that is read."""
     if path.exists() and os.path.samestat(path.stat(), os.fstat(stream.fileno())):
         raise InvalidInput(scheme, "problems", f"{path} is the file that is read: it would be overwritten")
-    return path.open("w", encoding="utf-8")
+    return path.open("a" if append else "w", encoding="utf-8")
 
 
 def _bar(*amount: ProgressColumn) -> Progress:

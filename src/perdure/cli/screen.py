@@ -3,9 +3,12 @@
 import io
 import json
 import sys
+from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
+from rich import box
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from perdure.errors import InvalidInput
@@ -18,11 +21,26 @@ def console(stderr: bool = False) -> Console:
     return Console(stderr=stderr, highlight=False, width=None if stream.isatty() else _UNBOUNDED)
 
 
-def complain(message: str) -> None:
-    """Say on standard error what is wrong."""
-    console(stderr=True).print(
+def complain(message: str, screen: Console | None = None) -> None:
+    """Say on standard error what is wrong; on a screen that shows a progress bar, above that."""
+    (screen or console(stderr=True)).print(
         Text("perdure: ", style="bold red").append(printable(message), style="default"), soft_wrap=True
     )
+
+
+def show_table(headings: Sequence[str], rows: Iterable[Sequence[str]], whole: Sequence[str] = ()) -> None:
+    """A table for a person; for a program, tab-separated lines. The columns in `whole` are never cut or broken."""
+    screen = console()
+    if not screen.is_terminal:
+        for row in rows:
+            screen.print("\t".join(printable(cell) for cell in row), markup=False, soft_wrap=True)
+        return
+    table = Table(box=box.SIMPLE_HEAD)
+    for heading in headings:
+        table.add_column(heading, overflow="fold", no_wrap=heading in whole)
+    for row in rows:
+        table.add_row(*(Text("\n".join(printable(line) for line in cell.split("\n"))) for cell in row))
+    screen.print(table)
 
 
 def standard_input(awaited: str = "identifiers, one per line") -> io.BufferedReader:

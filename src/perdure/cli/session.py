@@ -77,7 +77,7 @@ def look(folder: Path | None, work: Callable[[Registry, Agent | None], Awaitable
 
 async def _whoever(registry: Registry, folder: Path) -> Agent | None:
     """Whose key is at hand, if anybody's; a key that opens nothing is no reason to hide what is public."""
-    if not os.environ.get("PERDURE_KEY") and not (folder / ADMIN_KEY).is_file():
+    if "PERDURE_KEY" not in os.environ and not (folder / ADMIN_KEY).is_file():
         return None
     try:
         return await authenticate(registry, _key(folder))
@@ -89,12 +89,17 @@ async def _whoever(registry: Registry, folder: Path) -> Agent | None:
 def _key(folder: Path) -> str:
     """The key from the environment, else the one that `init` left in the folder."""
     given = os.environ.get("PERDURE_KEY")
-    if given:
+    if given is not None:
+        if not given.strip():
+            raise BadKey("PERDURE_KEY is set, but empty")
         return given
     try:
         return (folder / ADMIN_KEY).read_text("utf-8", "replace")
     except FileNotFoundError:
-        raise BadKey(f"there is none: set PERDURE_KEY to yours (no {ADMIN_KEY} is in the folder)") from None
+        reason = (
+            f"none is at hand; set PERDURE_KEY to yours (no {ADMIN_KEY} is here), or see perdure agent recover --help"
+        )
+        raise BadKey(reason) from None
 
 
 def say(value: Any, json: bool, text: str) -> None:

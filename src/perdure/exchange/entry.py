@@ -9,7 +9,7 @@ from perdure.records.value import Value
 
 
 class Put(msgspec.Struct, frozen=True, kw_only=True):
-    """Let a name exist and say this. Without `overwrite`, a name that says something else already is refused."""
+    """Let a name exist and say this."""
 
     line: int
     name: str

@@ -3,6 +3,7 @@
 import binascii
 import csv
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -46,25 +47,47 @@ _REFERENCE: Final = re.compile(r"([0-9]+):(.+)")
 _YES: Final = {"1": "1", "t": "1", "true": "1", "0": "0", "f": "0", "false": "0", "": "0"}
 _ABSOLUTE: Final = "1"  # ttl_type
 _LONGEST_FIELD: Final = 1 << 22
+_MOST_LINES: Final = 200  # of one row
 
 # The number of the line that a row ends on, and its fields, or what keeps it from being read.
 Rows = Iterable[tuple[int, list[str] | str]]
 
 
 def rows(lines: Iterable[str]) -> Iterator[tuple[int, list[str] | str]]:
-    """The rows of a CSV file, quoted line breaks and all."""
+    """The rows of a CSV file, quoted line breaks and all.
+
+    A quotation mark that is opened and not closed would swallow the rest of the file. So a row may go over so many
+    lines and no more: then its first line is refused, and the next one is read as a row again.
+    """
     csv.field_size_limit(_LONGEST_FIELD)
-    reader = csv.reader(lines, strict=True)
+    waiting: deque[tuple[int, str]] = deque()
+    source = iter(enumerate(lines, 1))
     while True:
-        try:
-            row = next(reader)
-        except StopIteration:
+        row: list[tuple[int, str]] = []
+        quotes = 0
+        while not row or quotes % 2:
+            one = waiting.popleft() if waiting else next(source, None)
+            if one is None or len(row) == _MOST_LINES:
+                break
+            row.append(one)
+            quotes += one[1].count('"')
+        if not row:
             return
-        except csv.Error as problem:
-            yield reader.line_num, f"this cannot be read as CSV: {problem}"
+        if quotes % 2:
+            yield row[0][0], "a quotation mark is opened on this line and not closed"
+            waiting.extendleft(reversed([*row[1:], *([one] if one is not None else [])]))
             continue
-        if row:
-            yield reader.line_num, row
+        yield from _row(row)
+
+
+def _row(lines: list[tuple[int, str]]) -> Iterator[tuple[int, list[str] | str]]:
+    number = lines[-1][0]
+    try:
+        for fields in csv.reader((line for _, line in lines), strict=True):
+            if fields:
+                yield number, fields
+    except csv.Error as problem:
+        yield number, f"this cannot be read as CSV: {problem}"
 
 
 def read_identifiers(table: Rows) -> Iterator[Entry]:

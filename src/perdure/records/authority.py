@@ -67,6 +67,12 @@ def as_handle(identifier: str) -> str:
         return identifier
 
 
+def _administrator(record: Record) -> str:
+    """The owner's handle; where no owner has one, the creator's."""
+    parties = [as_handle(party) for party in (*record.responsible, record.creator)]
+    return next((party for party in parties if "://" not in party), parties[0])
+
+
 def handle_values(record: Record, type_prefix: str = DEFAULT_TYPE_PREFIX) -> tuple[Value, ...]:
     """The record as Handle clients see it: its own values, and the authority metadata realised as values.
 
@@ -78,7 +84,7 @@ def handle_values(record: Record, type_prefix: str = DEFAULT_TYPE_PREFIX) -> tup
     taken = {value.index for value in values}
     types = {handle.fold(value.type) for value in values}
     derived = (
-        ("HS_ADMIN", Admin(AdminRights(as_handle(record.responsible[0]), _ADMIN_INDEX, _ALL_BUT_LIST))),
+        ("HS_ADMIN", Admin(AdminRights(_administrator(record), _ADMIN_INDEX, _ALL_BUT_LIST))),
         (f"{type_prefix}/{CREATION_DATE}", Text(record.created)),
         (f"{type_prefix}/{CREATOR}", Text(as_handle(record.creator))),
     )

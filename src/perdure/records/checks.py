@@ -66,7 +66,7 @@ def check_value(value: Value, limits: Limits) -> None:
     if not 0 < len(value.type) <= limits.type_characters:
         raise InvalidInput("record", f"{where}.type", f"the type must have 1 to {limits.type_characters} characters")
     one_line(value.type, f"{where}.type", limits.type_characters)
-    if value.type.upper() in _SECRETS:
+    if value.type.upper().rpartition("/")[2] in _SECRETS:
         reason = (
             f"{value.type} would put a secret into a public record; give its owner a key instead (perdure agent key)"
         )

@@ -12,7 +12,7 @@ from perdure.registry.editing import (
 from perdure.registry.entities import Agent
 from perdure.registry.exporting import export
 from perdure.registry.founding import Founded, found, reopen
-from perdure.registry.importing import Options, Tally, forget_checkpoint, import_entries
+from perdure.registry.importing import Options, Tally, forget_checkpoint, import_entries, imported_so_far
 from perdure.registry.looking import diff, find_by_value, history, resolve, search, show
 from perdure.registry.minting import Minted, mint, mint_in_chunks
 from perdure.registry.persons import Person, observe, reconstruct, revise_reconstruction, uuid_of
@@ -49,6 +49,7 @@ __all__ = [
     "grant",
     "history",
     "import_entries",
+    "imported_so_far",
     "mint",
     "mint_in_chunks",
     "names_under",

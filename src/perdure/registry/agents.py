@@ -150,6 +150,8 @@ async def grant(
         agent = known_agent(tx, id)
         where = scope if scope == EVERYWHERE else known_prefix(tx, scope).key
         require(tx, by, "admin", where, at)
+        if lapses is not None and lapses <= to_seconds(at):
+            raise InvalidInput("agent", "until", f"{lapses} has passed already")
         grants = [Grant(agent.id, where, action, own, lapses, by.id, at) for action in actions]
         for one in grants:
             tx.remove_grant(agent.id, where, one.action)  # what is said last is what holds

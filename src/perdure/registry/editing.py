@@ -151,7 +151,7 @@ async def reinstate(registry: Registry, by: Agent, name: str, *, expected_versio
 
 def _moved(record: Record, target: str) -> Value:
     """The value that leads to the target: the first URL that there is, or a new one."""
-    first = next((value for value in record.values if value.is_url), None)
+    first = next((value for value in record.values if value.is_url and value.is_public), None)
     if first is not None:
         return msgspec.structs.replace(first, data=Text(target), timestamp="")
     taken = [value.index for value in record.values]
@@ -197,6 +197,8 @@ async def _revise(
         revised = edit(tx, record, at)
         if revised == record:
             return found.version
+        if revised.owners != record.owners:  # who answers for it is more than what it says
+            require(tx, by, "transfer", prefix.key, now, record)
         return change.revise(tx, found, revised, by, act, at, note, registry.settings.limits.record_bytes)
 
     return await registry.store.write(work)

@@ -80,7 +80,9 @@ def _settings(registry: Registry, reader: Reader) -> bytes:
         lines.append(ndjson.write_setting("prefix", fields))
     for agent in reader.agents():
         lines.append(ndjson.write_setting("agent", msgspec.to_builtins(agent)))
-        lines.extend(ndjson.write_setting("grant", msgspec.to_builtins(one)) for one in reader.grants(agent.id))
+        for one in reader.grants(agent.id):
+            fields = msgspec.to_builtins(one) | {"identifier": agent.identifier}
+            lines.append(ndjson.write_setting("grant", fields))
     return b"".join(line + b"\n" for line in lines)
 
 

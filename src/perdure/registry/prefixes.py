@@ -116,7 +116,7 @@ async def add_subsystem(
         scheme="ibi",
         minter="ibi",
         case_sensitive=False,
-        policy=_checked_policy(policy),
+        policy=checked_policy(policy),
         opaque=handle.fold(opaque),
         subsystem=place,
         created=registry.now(),
@@ -141,6 +141,10 @@ async def change_prefix(
     pattern: str | None = None,
 ) -> Prefix:
     """Change what may be changed: the policy text, the granularity of a subsystem, the minter of a Handle prefix."""
+    if policy is None and granularity is None and minter is None and pattern is None:
+        raise InvalidInput(
+            "prefix", "prefix", "say what to change: the policy, the granularity, the minter or the pattern"
+        )
     if granularity is not None:
         ibi.next_date(0, None, granularity)
 
@@ -149,7 +153,7 @@ async def change_prefix(
         prefix = known_prefix(tx, name)
         require(tx, by, "admin", prefix.key, at)
         if policy is not None:
-            prefix = msgspec.structs.replace(prefix, policy=_checked_policy(policy))
+            prefix = msgspec.structs.replace(prefix, policy=checked_policy(policy))
         if granularity is not None:
             if prefix.subsystem is None:
                 raise InvalidInput("prefix", "granularity", f"{prefix.name} is no IBI subsystem and has no granularity")
@@ -157,7 +161,7 @@ async def change_prefix(
             prefix = msgspec.structs.replace(prefix, subsystem=place)
         if minter is not None or pattern is not None:
             wanted = minter or prefix.minter
-            prefix = msgspec.structs.replace(prefix, minter=wanted, pattern=_minting(prefix, wanted, pattern))
+            prefix = msgspec.structs.replace(prefix, minter=wanted, pattern=checked_minting(prefix, wanted, pattern))
         tx.put_prefix(prefix)
         tx.put_event(Event(at, by.id, "prefix change", prefix.name, _said(prefix)))
         return prefix
@@ -225,13 +229,13 @@ def _handle_prefix(
         minter=minter,
         case_sensitive=case_sensitive,
         parent=parent,
-        policy=_checked_policy(policy),
+        policy=checked_policy(policy),
         created=at,
     )
-    return msgspec.structs.replace(prefix, pattern=_minting(prefix, minter, pattern))
+    return msgspec.structs.replace(prefix, pattern=checked_minting(prefix, minter, pattern))
 
 
-def _minting(prefix: Prefix, minter: Minter, pattern: str | None) -> str | None:
+def checked_minting(prefix: Prefix, minter: Minter, pattern: str | None) -> str | None:
     if prefix.scheme != "handle" or minter not in HANDLE_MINTERS:
         raise InvalidInput("prefix", "minter", f"the minter of {prefix.name} cannot be {shown(minter)}")
     if pattern is None:
@@ -242,7 +246,7 @@ def _minting(prefix: Prefix, minter: Minter, pattern: str | None) -> str | None:
     return pattern
 
 
-def _checked_policy(policy: str) -> str:
+def checked_policy(policy: str) -> str:
     if len(policy) > _LONGEST_POLICY:
         raise InvalidInput("prefix", "policy", f"the policy is longer than {_LONGEST_POLICY} characters")
     return plain_text(policy, "policy")

@@ -8,6 +8,7 @@ run it again.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from fractions import Fraction
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -29,7 +30,7 @@ Progress = Callable[[int, int], None]  # done, of how many
 
 
 class Reader(Protocol):
-    """What can be asked, inside a transaction and outside. Lists come in the order of their keys."""
+    """What can be asked, inside a transaction and outside. Lists come in the order of their keys, by code point."""
 
     def find(self, key: str) -> Identifier | None: ...
     def find_many(self, keys: Sequence[str]) -> dict[str, Identifier]: ...
@@ -39,8 +40,13 @@ class Reader(Protocol):
         """The identifiers whose keys follow `key`, in order; `under` keeps to keys that begin so."""
         ...
 
-    def search(self, words: Sequence[str], limit: int) -> list[Found]: ...
-    def reverse(self, data: str, type: str | None, limit: int) -> list[Found]: ...
+    def search(self, words: Sequence[str], limit: int) -> list[Found]:
+        """What holds all these words, the newest first; a word that ends in `*` is the beginning of one."""
+        ...
+
+    def reverse(self, data: str, type: str | None, limit: int) -> list[Found]:
+        """Who says exactly this, the newest first."""
+        ...
 
     def prefix(self, key: str) -> Prefix | None: ...
     def prefixes(self) -> list[Prefix]: ...
@@ -72,8 +78,12 @@ class Reader(Protocol):
 class Transaction(Reader, Protocol):
     """What can be written. Everything or nothing of one work is kept."""
 
+    def attempt(self) -> AbstractContextManager[None]:
+        """What is written inside is undone if it raises; what was written before stays."""
+        ...
+
     def insert(self, changes: Sequence[Change]) -> None:
-        """New names; NameTaken if one exists."""
+        """New names; NameTaken, and nothing written, if one exists."""
         ...
 
     def update(self, changes: Sequence[Change]) -> None: ...

@@ -6,12 +6,12 @@ from typing import Final
 
 from perdure.errors import PerdureError, StoreDamaged
 from perdure.minting.clock import NANOSECONDS
-from perdure.names import handle, instant, pilin, ppid
+from perdure.names import handle, ibi, instant, pilin, ppid
 from perdure.records import record as records
 from perdure.records.authority import DESCRIPTIONS
 from perdure.records.checks import checked_values
 from perdure.records.record import Record
-from perdure.records.target import plain_target
+from perdure.records.target import plain_target, reverse_entries
 from perdure.registry.entities import Identifier, Revision
 from perdure.registry.naming import locate
 from perdure.registry.parties import actionable
@@ -21,6 +21,8 @@ from perdure.registry.registry import Registry
 
 _CHUNK: Final = 1000
 MOST_PROBLEMS: Final = 1000
+_MOST_EVENTS: Final = 10_000
+_MOST_HITS: Final = 1000
 
 Watch = Callable[[int, int], None]  # identifiers checked, of how many
 
@@ -103,6 +105,11 @@ def _record_problems(
         yield "its owners repeat each other, or the creator"
     if checked_values(record.values, registry.settings.limits) != record.values:
         yield "its values are not in the order of their indexes"
+    if row.subject == row.key:
+        for kind, data in reverse_entries(record):
+            hits = reader.reverse(data, kind, _MOST_HITS)
+            if len(hits) < _MOST_HITS and row.name not in {hit.name for hit in hits}:
+                yield f"reverse look-up of its {kind} does not find it"
     if record.alias is not None:
         other = reader.find(handle.fold(record.alias))
         if other is None or other.subject != row.subject:
@@ -134,16 +141,19 @@ def _history_problems(reader: Reader, row: Identifier) -> Iterator[str]:
 
 def _mint_problems(reader: Reader, row: Identifier, first: Revision) -> Iterator[str]:
     """A name that was minted here must not lie beyond the last date of its timeline, or it could be minted again."""
-    if first.action != "mint" or row.scheme != "handle":
-        return
     prefix = locate(reader, row.name).prefix
+    if first.action != "mint" or prefix.minter not in ("pilin", "ibi"):
+        return
+    try:
+        date = pilin.to_posix(row.name.partition("/")[2]) if prefix.minter == "pilin" else ibi.parse(row.name).date
+    except PerdureError:
+        return  # from before the prefix had this minter
     last = reader.timeline(prefix.key)
-    if prefix.minter == "pilin" and last is not None:
-        try:
-            date = pilin.to_posix(row.name.partition("/")[2])
-        except PerdureError:
-            return  # from before the prefix had this minter
-        if date > last and not any(event.action == "timeline reset" for event in reader.events(MOST_PROBLEMS)):
+    if last is None:
+        yield f"its prefix {prefix.name} knows no last date: it could be issued again"
+    elif date > last:
+        events = reader.events(_MOST_EVENTS)
+        if not any((one.action, one.subject) == ("timeline reset", prefix.name) for one in events):
             yield f"its date lies after {instant.to_iso(last)}, its timeline's last: it could be issued again"
 
 
@@ -166,5 +176,7 @@ def _person_problems(registry: Registry, reader: Reader, row: Identifier) -> Ite
             yield f"version {revision.version} is of another observation"
         if record.reconstruction is not None:
             named = {poid for version, poid in derived if version == revision.version}
+            if any(not poid.startswith("POID-") for poid in named):
+                yield f"version {revision.version} derives from something that is no observation"
             if not named or named != set(record.reconstruction.observation_ids):
                 yield f"version {revision.version} does not derive from the observations that it names"

@@ -13,6 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from perdure.errors import StoreUnavailable
+from perdure.store.folders import sync_folder
 
 
 class HighWater:
@@ -72,8 +73,4 @@ def _write(file: Path, marks: dict[str, Fraction]) -> None:
         stream.flush()
         os.fsync(stream.fileno())
     fresh.replace(file)
-    folder = os.open(file.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    sync_folder(file.parent)

@@ -5,7 +5,7 @@ and says the same is left as it is, so an import can be run again; and how far i
 transaction as what it brought, so one that was interrupted goes on where it stopped.
 """
 
-from perdure.registry.importing.driver import forget_checkpoint, import_entries
+from perdure.registry.importing.driver import forget_checkpoint, import_entries, imported_so_far
 from perdure.registry.importing.options import Options, Tally
 
-__all__ = ["Options", "Tally", "forget_checkpoint", "import_entries"]
+__all__ = ["Options", "Tally", "forget_checkpoint", "import_entries", "imported_so_far"]

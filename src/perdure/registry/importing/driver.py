@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from perdure.errors import InvalidInput, PerdureError
+from perdure.errors import ClockBehind, InvalidInput, PerdureError, StoreUnavailable
 from perdure.exchange.entry import Edit, Entry, Notice, Put, Refused, Setting, Whole
 from perdure.registry.authority import require
 from perdure.registry.entities import EVERYWHERE, Action, Agent, Change, Prefix
@@ -42,7 +42,7 @@ async def import_entries(
     """Bring everything in. `checkpoint` names the file by its content: what was done before is passed over."""
     tally = Tally()
     if checkpoint is not None and not options.dry_run:
-        tally = await registry.store.read(lambda reader: _resumed(reader, checkpoint))
+        tally = await imported_so_far(registry, by, checkpoint)
         tally.resumed = tally.entries
         if tally.finished:
             return tally
@@ -67,14 +67,26 @@ async def import_entries(
     tally.finished = True
     if checkpoint is not None and not options.dry_run:
         # What was refused may be right the next time: then the file is gone over again, and finds the rest unchanged.
-        await registry.store.write(lambda tx: _keep(tx, checkpoint, Tally() if tally.refused else tally))
+        kept = Tally() if tally.refused else tally
+        if tally.entries > tally.refused + tally.notices:
+            await registry.store.write(lambda tx: _keep(tx, by, checkpoint, kept))
     watch(tally)
     return tally
 
 
-async def forget_checkpoint(registry: Registry, checkpoint: str) -> None:
-    """Let the next import of this file begin at its first line."""
-    await registry.store.write(lambda tx: _keep(tx, checkpoint, Tally()))
+async def imported_so_far(registry: Registry, by: Agent, checkpoint: str) -> Tally:
+    """What an earlier run of one's own has done with this file."""
+    return await registry.store.read(lambda reader: _resumed(reader, by, checkpoint))
+
+
+async def forget_checkpoint(registry: Registry, by: Agent, checkpoint: str) -> None:
+    """Let one's next import of this file begin at its first line."""
+
+    def work(tx: Transaction) -> None:
+        if tx.fact(_fact(by, checkpoint)) is not None:  # only who may import has left one
+            _keep(tx, by, checkpoint, Tally())
+
+    await registry.store.write(work)
 
 
 class _Undone(Exception):
@@ -141,12 +153,13 @@ class _Walk:
 
     async def write(self, ready: list[Ready], before: Tally) -> Tally:
         def work(tx: Transaction) -> tuple[Tally, list[Problem]]:
-            tally, problems = _Chunk(self._registry, tx, self._by, self._options, self._parties, before).apply(ready)
+            chunk = _Chunk(self._registry, tx, self._by, self._options, self._parties, before)
+            tally, problems = chunk.apply(ready)
             if self._options.dry_run:
                 self._know_prefixes(tx)  # so that what follows can build upon them, though nothing is kept
                 raise _Undone(tally, problems)
-            if self._checkpoint is not None:
-                _keep(tx, self._checkpoint, tally)
+            if self._checkpoint is not None and chunk.was_allowed:
+                _keep(tx, self._by, self._checkpoint, tally)
             return tally, problems
 
         try:
@@ -201,13 +214,25 @@ class _Chunk:
                     self._problems.extend(prepared.notices)
                 else:
                     self._flush()
-                    self._tally.count(self._one(entry, prepared))
+                    with self._tx.attempt():  # half an entry is never kept
+                        outcome = self._one(entry, prepared)
+                    if isinstance(outcome, Notice):
+                        self._note(outcome)
+                    else:
+                        self._tally.count(outcome)
+            except (StoreUnavailable, ClockBehind):
+                raise  # the fault is not the entry's
             except PerdureError as problem:
                 self._note(Refused(entry.line, str(problem), getattr(entry, "name", None)))
         self._flush()
         self._tally.notices += sum(isinstance(one, Notice) for one in self._problems)
         self._tally.refused += sum(isinstance(one, Refused) for one in self._problems)
         return self._tally, self._problems
+
+    @property
+    def was_allowed(self) -> bool:
+        """Whether anything in this chunk was done by right."""
+        return bool(self._allowed)
 
     def _note(self, problem: Problem) -> None:
         if self._options.strict and isinstance(problem, Refused):
@@ -227,7 +252,7 @@ class _Chunk:
             require(self._tx, self._by, action, where, self._at)
             self._allowed.add((action, where))
 
-    def _one(self, entry: Entry, prepared: Prepared | None) -> Outcome:
+    def _one(self, entry: Entry, prepared: Prepared | None) -> Outcome | Notice:
         tx, by, options, at = self._tx, self._by, self._options, self._at
         if isinstance(entry, Whole):
             self._permit(entry, EVERYWHERE)
@@ -259,14 +284,14 @@ def _chunks(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
         yield chunk
 
 
-def _resumed(reader: Reader, checkpoint: str) -> Tally:
-    kept = reader.fact(_fact(checkpoint))
+def _resumed(reader: Reader, by: Agent, checkpoint: str) -> Tally:
+    kept = reader.fact(_fact(by, checkpoint))
     return Tally() if kept is None else msgspec.json.decode(kept, type=Tally)
 
 
-def _keep(tx: Transaction, checkpoint: str, tally: Tally) -> None:
-    tx.put_fact(_fact(checkpoint), msgspec.json.encode(tally).decode())
+def _keep(tx: Transaction, by: Agent, checkpoint: str, tally: Tally) -> None:
+    tx.put_fact(_fact(by, checkpoint), msgspec.json.encode(tally).decode())
 
 
-def _fact(checkpoint: str) -> str:
-    return f"import {checkpoint}"
+def _fact(by: Agent, checkpoint: str) -> str:
+    return f"import {by.id} {checkpoint}"

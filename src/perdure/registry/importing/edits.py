@@ -10,6 +10,7 @@ from perdure.records.checks import checked_values
 from perdure.records.record import Record, Tombstone
 from perdure.records.value import same_statement
 from perdure.registry import change
+from perdure.registry.authority import require
 from perdure.registry.entities import Agent
 from perdure.registry.existing import existing
 from perdure.registry.importing.options import Options, Outcome
@@ -22,7 +23,8 @@ _REASON: Final = "deleted"
 
 def apply_edit(registry: Registry, tx: Transaction, by: Agent, entry: Edit, options: Options, at: str) -> Outcome:
     """One operation, once: what it asks for is done, or is so already, or is refused."""
-    found, record, _ = existing(tx, entry.name)
+    found, record, prefix = existing(tx, entry.name)
+    require(tx, by, "withdraw" if entry.act == "delete" else "edit", prefix.key, at, record)
     if record.observation is not None and entry.act != "delete":
         raise Immutable(found.name, "an observation never changes; a new extraction is a new observation")
     revised = _edited(registry, record, entry, found.name, options, at)

@@ -1,10 +1,13 @@
 """How an import goes about it, and what came of it."""
 
-from typing import Literal
+from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import Final, Literal
 
 import msgspec
 
 Outcome = Literal["created", "changed", "unchanged"]
+OUTCOMES: Final[tuple[Outcome, ...]] = ("created", "changed", "unchanged")
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -21,7 +24,14 @@ class Options(msgspec.Struct, frozen=True):
 
     @property
     def note(self) -> str:
-        return f"imported from {self.source}"
+        return f"imported from {self.source.encode('ascii', 'backslashreplace').decode()}"
+
+
+@lru_cache(maxsize=16)
+def tomorrow(at: str) -> str:
+    """As far ahead as another machine's clock may honestly be."""
+    day = datetime.fromisoformat(at) + timedelta(days=1)
+    return day.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 class Tally(msgspec.Struct):

@@ -15,13 +15,14 @@ from perdure.records.checks import checked_about, checked_values, iso_seconds
 from perdure.records.record import Record
 from perdure.records.value import Text, Value, same_statement
 from perdure.registry import change
+from perdure.registry.authority import require
 from perdure.registry.entities import Agent, Change
 from perdure.registry.existing import existing
-from perdure.registry.importing.options import Options, Outcome
+from perdure.registry.importing.options import Options, Outcome, tomorrow
 from perdure.registry.naming import Located, PrefixSource, locate
 from perdure.registry.protocol import Transaction
 from perdure.registry.registry import Registry
-from perdure.registry.statement import Statement, dated, stated_values
+from perdure.registry.statement import Statement, dated, refuse_the_future, stated_values
 
 _SECRET: Final = "HS_SECKEY"  # noqa: S105  (the name of a type)
 _ADMIN: Final = "HS_ADMIN"
@@ -54,6 +55,7 @@ def prepare(
     _refuse_made_names(located, options)
     limits = registry.settings.limits
     values, created, creator_text, notices = _absorbed(entry, registry.settings.type_prefix)
+    refuse_the_future(values, tomorrow(at))
     newest = max((value.timestamp for value in values), default="")
     # The source's own time, where it tells one: moving house is no change of the record.
     is_told = bool(newest) and (entry.target is None or newest > to_seconds(at))
@@ -66,6 +68,8 @@ def prepare(
     bound = bool(values) and entry.state == "active"
     if created is not None:
         created = iso_seconds(created, "created")
+        if created > tomorrow(at):
+            raise InvalidInput("record", "created", f"the creation date {created} has not come yet")
     elif bound:
         created = min(value.timestamp for value in values)
     record = Record(
@@ -88,12 +92,16 @@ def put_again(
     registry: Registry, tx: Transaction, by: Agent, wanted: PreparedPut, entry: Put, options: Options, at: str
 ) -> Outcome:
     """The name exists: leave it if it says the same, change it if that is wanted, refuse otherwise."""
-    found, record, _ = existing(tx, wanted.located.name)
+    found, record, prefix = existing(tx, wanted.located.name)
+    _refuse_another_origin(record, wanted.record, entry, registry.settings.type_prefix)
     desired = _merged(record, wanted.record, entry)
     if desired == record:
         return "unchanged"
     if record.tombstone is not None:
         raise Withdrawn(found.name, record.tombstone.reason, record.tombstone.replaced_by)
+    require(tx, by, "edit", prefix.key, at, record)
+    if desired.owners != record.owners:
+        require(tx, by, "transfer", prefix.key, at, record)
     if not options.update:
         raise Conflict(
             found.name, "a new name, or one that says the same", "one that says something else (see --update)"
@@ -106,10 +114,21 @@ def put_again(
     return "changed"
 
 
+def _refuse_another_origin(record: Record, wanted: Record, entry: Put, type_prefix: str) -> None:
+    """Who created an identifier, and when, never changes: a file that says otherwise means another one."""
+    _, created, creator, _ = _absorbed(entry, type_prefix)
+    if creator is not None and wanted.creator != record.creator:
+        raise Conflict(entry.name, f"the creator {wanted.creator}", record.creator)
+    if created is not None and record.created is not None and wanted.created not in (None, record.created):
+        raise Conflict(entry.name, f"the creation date {wanted.created}", record.created)
+
+
 def _merged(record: Record, wanted: Record, entry: Put) -> Record:
     """The record with everything in place that the entry says. What it does not speak of stays."""
     old = {value.index: value for value in record.values}
-    target = None if entry.target is None else next((one for one in record.values if one.is_url), None)
+    target = (
+        None if entry.target is None else next((one for one in record.values if one.is_url and one.is_public), None)
+    )
     for value in wanted.values:
         is_target = entry.target is not None and value.text == entry.target and value.is_url
         if is_target and target is not None:

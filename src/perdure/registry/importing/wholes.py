@@ -16,7 +16,7 @@ from perdure.records.record import Record
 from perdure.records.target import plain_target, reverse_entries, words
 from perdure.registry import change
 from perdure.registry.entities import Change, Identifier, Revision
-from perdure.registry.importing.options import Outcome
+from perdure.registry.importing.options import Outcome, tomorrow
 from perdure.registry.naming import Located, PrefixSource, locate
 from perdure.registry.parties import check_party
 from perdure.registry.persons import raw_uuid, successors
@@ -113,10 +113,11 @@ def _check_person(registry: Registry, tx: Transaction, name: str, entry: Whole, 
     for past in entry.revisions[kept:]:
         made = past.record.reconstruction
         if made is not None:
+            if list(made.observation_ids) != ppid.canonical_observations(made.observation_ids):
+                raise InvalidInput("import", "observation_ids", f"version {past.version} must name POIDs, each once")
             missing = set(made.observation_ids) - set(tx.find_many(made.observation_ids))
-            if missing or not made.observation_ids:
-                gone = min(missing, default="an observation")
-                raise InvalidInput("import", "observation_ids", f"{gone} is not registered here")
+            if missing:
+                raise InvalidInput("import", "observation_ids", f"{min(missing)} is not registered here")
 
 
 def _link(tx: Transaction, name: str, entry: Whole, kept: int) -> None:
@@ -133,6 +134,13 @@ def _checked(registry: Registry, entry: Whole) -> tuple[Revision, ...]:
     revisions = tuple(_revision(registry, past) for past in entry.revisions)
     if [one.version for one in revisions] != list(range(1, len(revisions) + 1)):
         raise InvalidInput("import", "version", f"the versions of {entry.name} do not count 1, 2, 3, …")
+    for earlier, later in pairwise(past.record for past in entry.revisions):
+        if (earlier.creator, earlier.observation) != (later.creator, later.observation):
+            raise InvalidInput(
+                "import", "revisions", f"{entry.name} changes its creator or observation, which never change"
+            )
+        if earlier.created not in (None, later.created):
+            raise InvalidInput("import", "created", f"{entry.name} changes its creation date")
     if any(earlier.at > later.at for earlier, later in pairwise(revisions)):
         raise InvalidInput("import", "at", f"the history of {entry.name} runs backwards")
     return revisions
@@ -152,8 +160,12 @@ def _revision(registry: Registry, past: PastRevision) -> Revision:
         )
     if (record.state == "active") and record.created is None:
         raise InvalidInput("import", "created", f"version {past.version} is active and has no creation date")
+    if record.state == "reserved" and record.created is not None:
+        raise InvalidInput("import", "created", f"version {past.version} is reserved and has a creation date")
     if record.created is not None:
         check_seconds(record.created, "created")
+    if max(past.at, record.created or "") > tomorrow(registry.now()):
+        raise InvalidInput("import", "at", f"version {past.version} has not come yet")
     for party in (record.creator, *record.owners):
         check_party(party, "creator", limits)
     record = msgspec.structs.replace(

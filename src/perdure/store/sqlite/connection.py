@@ -82,6 +82,12 @@ def in_our_words() -> Iterator[None]:
         yield
     except apsw.Error as problem:
         raise translated(problem) from problem
+    except FileExistsError:
+        raise
+    except OSError as problem:
+        raise StoreUnavailable(
+            f"the folder cannot be written ({problem.strerror}): check it exists, and its permissions"
+        ) from problem
     except UnicodeDecodeError as problem:  # a text that is none
         raise StoreDamaged(_DAMAGE) from problem
 

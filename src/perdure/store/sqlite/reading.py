@@ -41,7 +41,7 @@ _SEARCH: Final = (
 )
 _REVERSE: Final = (
     "SELECT i.name, i.state, i.target FROM reverse AS r JOIN identifiers AS i ON i.id = r.identifier "
-    "WHERE r.data = ?1 AND (?2 IS NULL OR r.type = ?2) ORDER BY r.identifier LIMIT ?3"
+    "WHERE r.data = ?1 AND (?2 IS NULL OR r.type = ?2) ORDER BY r.identifier DESC LIMIT ?3"
 )
 
 _PREFIX: Final = (

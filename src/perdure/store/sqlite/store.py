@@ -5,6 +5,7 @@ import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -15,6 +16,7 @@ from perdure.registry.entities import Identifier
 from perdure.registry.protocol import Progress, Reader, Transaction
 from perdure.store.high_water import HighWater
 from perdure.store.sqlite.connection import connect, in_our_words
+from perdure.store.sqlite.files import create_private
 from perdure.store.sqlite.migrations import migrate
 from perdure.store.sqlite.reading import SqliteReader
 from perdure.store.sqlite.writer import Writer
@@ -41,6 +43,9 @@ class SqliteStore:
         # Threads of its own, so that their connections live as long as the store, whatever event loops come and go.
         self._pool = ThreadPoolExecutor(_READERS, "perdure-reader")
         self.high_water = HighWater(file.with_name(HIGH_WATER))
+        if create and not file.exists():
+            with suppress(FileExistsError), in_our_words():
+                create_private(file)
         with in_our_words():
             connection = self._connect(create=create)
             migrate(connection)
@@ -106,6 +111,7 @@ class SqliteStore:
         fresh.unlink(missing_ok=True)
         try:
             with in_our_words():
+                create_private(fresh)
                 reader = self._reader()
                 target = apsw.Connection(str(fresh))
                 try:
@@ -129,7 +135,9 @@ def _check_there(file: Path) -> None:
     try:
         size = file.stat().st_size
     except (FileNotFoundError, NotADirectoryError):
-        raise StoreUnavailable(f"there is no database {file.name} here; make a registry with: perdure init") from None
+        raise StoreUnavailable(
+            f"there is no database {file.name} here: bring it back, or restore a backup (perdure restore FILE)"
+        ) from None
     except OSError as problem:
         raise StoreUnavailable(f"the database {file.name} cannot be opened ({problem.strerror})") from problem
     if size == 0:

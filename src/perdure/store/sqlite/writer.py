@@ -40,21 +40,24 @@ class Writer:
         self._transaction = transaction
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self._closing = False
+        self._door = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="perdure-writer", daemon=True)
         self._thread.start()
 
     def submit(self, work: Callable[[SqliteTransaction], Any]) -> "asyncio.Future[Any]":
-        if self._closing:
-            raise StoreUnavailable("the registry is closing: nothing was written")
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
-        self._jobs.put(_Job(work, loop, future))
+        with self._door:
+            if self._closing:
+                raise StoreUnavailable("the registry is closing: nothing was written")
+            self._jobs.put(_Job(work, loop, future))
         return future
 
     def close(self) -> None:
         """Finish what was submitted, then end."""
-        self._closing = True
-        self._jobs.put(None)
+        with self._door:  # nobody is let in behind the last
+            self._closing = True
+            self._jobs.put(None)
         self._thread.join()
 
     def _run(self) -> None:
@@ -69,7 +72,16 @@ class Writer:
             jobs = [job for job in waiting if job is not None]
             going_on = len(jobs) == len(waiting)
             if jobs:
-                _answer(self._commit(jobs))
+                _answer(self._outcomes(jobs))
+
+    def _outcomes(self, jobs: list[_Job]) -> list[_Outcome]:
+        try:
+            return self._commit(jobs)
+        except BaseException as problem:  # nobody may be left waiting, whatever happens here
+            with suppress(apsw.Error):
+                self._connection.execute("ROLLBACK")
+            failure = StoreUnavailable(f"the writer failed: {problem!r}; nothing was written")
+            return [_Outcome(job, problem=failure) for job in jobs]
 
     def _commit(self, jobs: list[_Job]) -> list[_Outcome]:
         """Everything in one transaction; a refusal undoes its own work only.

@@ -1,6 +1,7 @@
 """What can be written to the database, inside a transaction that the writer thread opens and ends."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any, Final
 
@@ -39,6 +40,18 @@ class SqliteTransaction(SqliteReader):
         self._next_row: int | None = None
         self._known_prefixes: dict[str, Prefix | None] = {}
         self._known_grants: dict[str, list[Grant]] = {}
+
+    @contextmanager
+    def attempt(self) -> Iterator[None]:
+        self._execute("SAVEPOINT attempt")
+        try:
+            yield
+        except BaseException:
+            self._execute("ROLLBACK TO attempt")
+            self._execute("RELEASE attempt")
+            self.begun()
+            raise
+        self._execute("RELEASE attempt")
 
     def prefix(self, key: str) -> Prefix | None:
         if key not in self._known_prefixes:
@@ -81,14 +94,13 @@ class SqliteTransaction(SqliteReader):
             )
             words.append((rowid, change.words))
             reverse.extend((data, kind, rowid) for kind, data in change.reverse)
-        try:
-            self._executemany(_INSERT, rows)
-        except apsw.ConstraintError as problem:
-            if getattr(problem, "extendedresult", 0) != apsw.SQLITE_CONSTRAINT_UNIQUE:
-                raise
-            taken = self.find_many([change.identifier.key for change in changes])
-            names = [change.identifier.name for change in changes]
-            raise NameTaken(next((one.name for one in taken.values()), names[0])) from None
+        keys = [change.identifier.key for change in changes]
+        taken = self.find_many(keys)
+        if len(set(keys)) < len(keys):
+            raise NameTaken(next(one.identifier.name for one in changes if keys.count(one.identifier.key) > 1))
+        if taken:  # before anything is written: whoever called may go on without these
+            raise NameTaken(next(iter(taken.values())).name)
+        self._executemany(_INSERT, rows)
         self._executemany(_INSERT_REVISION, revisions)
         self._executemany(_INSERT_WORDS, words)
         if reverse:
