@@ -21,6 +21,7 @@ from perdure.registry import (
     Statement,
     Tally,
     add_prefix,
+    add_subsystem,
     find_by_value,
     forget_checkpoint,
     grant,
@@ -405,7 +406,6 @@ def test_an_observation_that_is_missing_refuses_the_reconstruction_and_no_more(l
         {"kind": "prefix", "key": "777"},
         {"kind": "agent", "id": "x", "name": "\x1b[31m", "identifier": "https://example.org/x", "created": EARLIER},
         {"kind": "agent", "id": "x", "name": "X", "identifier": "javascript:alert(1)", "created": EARLIER},
-        {"kind": "grant", "agent": "nobody", "scope": "*", "action": "mint"},
         {"kind": "grant", "agent": "admin", "scope": "777", "action": "mint"},
         {"kind": "registry", "ppid_namespace": "00000000-0000-0000-0000-000000000000"},
     ],
@@ -671,3 +671,43 @@ def test_an_import_into_another_registry_does_not_share_its_checkpoint(
     other = open_office(runner, store_factory("other"))
     other.do(add_prefix, PREFIX, minter="chosen")
     assert counts(bring(other, puts(3), checkpoint="file")[0]) == (3, 0, 0, 0)
+
+
+def test_somebody_else_of_the_same_short_name_gets_nothing(library: Office) -> None:
+    """Every registry has an `admin`: that of another one must not lend its grants to ours."""
+    library.prefix("555", "chosen")
+    maria = library.hire("maria")
+    fields = {"id": "maria", "name": "Another", "identifier": "https://example.org/another", "created": EARLIER}
+    given = {"agent": "maria", "scope": "555", "action": "admin", "identifier": "https://example.org/another"}
+    tally, problems = bring(
+        library, [Setting(line=1, kind="agent", fields=fields), Setting(line=2, kind="grant", fields=given)]
+    )
+    assert (counts(tally), tally.notices) == ((0, 0, 0, 0), 2)
+    assert [type(one) for one in problems] == [Notice, Notice]
+    assert library.read(lambda reader: reader.grants(maria.id)) == []
+
+
+def test_import_alone_neither_changes_nor_withdraws(library: Office) -> None:
+    bring(library, puts(2))
+    jan = library.hire("jan", PREFIX, "import")
+    edits: list[Entry] = [
+        Edit(line=1, name=f"{PREFIX}/1", act="delete"),
+        Edit(line=2, name=f"{PREFIX}/2", act="add", values=(Value(5, "EMAIL", Text("a@example.org")),)),
+        Put(line=3, name=f"{PREFIX}/2", target="https://example.org/other"),
+    ]
+    problems: list[Refused | Notice] = []
+    tally = library.by(jan, import_entries, edits, Options(update=True), report=problems.append)
+    assert counts(tally) == (0, 0, 0, 3)
+    assert all("no grant" in one.reason for one in problems)
+
+
+def test_a_pair_whose_other_label_is_taken_leaves_nothing_behind(library: Office) -> None:
+    library.do(add_subsystem, "mtc-m18.sid.inpe.br", "150.163.34.243")
+    minted = library.do(mint, "sid.inpe.br/mtc-m18", said=Statement(URL))[0]
+    record = msgspec.structs.replace(active(library), alias=minted.alias)
+    other = "sid.inpe.br/mtc-m18/2009/02.16.17.46"
+    before = library.everything()
+    tally, _ = bring(library, [whole(other, record, "ibi")])
+    assert counts(tally) == (0, 0, 0, 1)
+    assert library.everything() == before
+    assert library.ask(verify) == []

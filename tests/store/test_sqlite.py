@@ -29,7 +29,7 @@ def own(file: Path, runner: asyncio.Runner) -> Iterator[Desk]:
 
 
 def test_a_database_is_made_only_when_asked(file: Path) -> None:
-    with pytest.raises(StoreUnavailable, match="perdure init"):
+    with pytest.raises(StoreUnavailable, match="perdure restore"):
         SqliteStore(file)
     assert not file.exists()
 

@@ -13,6 +13,7 @@ from perdure.cli.screen import as_json, complain, printable, show_table
 from perdure.cli.session import Folder, Json, find_folder, read
 from perdure.errors import InvalidInput
 from perdure.folder import restore_registry
+from perdure.registry.entities import COUNTER
 from perdure.registry.registry import Registry
 
 BACKUP_EXAMPLES = "**Example**\n\n- `perdure backup /mnt/safe/registry-2026-11-16.db`"

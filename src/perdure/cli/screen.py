@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
+import typer
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -33,7 +34,7 @@ def show_table(headings: Sequence[str], rows: Iterable[Sequence[str]], whole: Se
     screen = console()
     if not screen.is_terminal:
         for row in rows:
-            screen.print("\t".join(printable(cell) for cell in row), markup=False, soft_wrap=True)
+            typer.echo("\t".join(printable(cell) for cell in row))
         return
     table = Table(box=box.SIMPLE_HEAD)
     for heading in headings:

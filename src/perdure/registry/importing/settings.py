@@ -69,9 +69,7 @@ def _agent(tx: Transaction, by: Agent, fields: dict[str, Any], options: Options,
     known = tx.agent(wanted.id)
     if known is not None:
         if known.identifier != wanted.identifier:
-            raise Conflict(
-                wanted.id, f"the agent {known.identifier}", f"somebody else of that name, {wanted.identifier}"
-            )
+            return f"{wanted.id} is somebody else here ({known.identifier}): nothing is taken over for that name"
         return "unchanged"
     if any(other.identifier == wanted.identifier for other in tx.agents()):
         raise Conflict(wanted.id, "an identifier of its own", f"{wanted.identifier}, which is another agent's")
