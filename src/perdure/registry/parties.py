@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 
 from perdure.errors import InvalidInput, InvalidName, NoSuchPrefix, shown
@@ -39,6 +40,7 @@ def actionable(reader: Reader, text: str, part: str, limits: Limits) -> str:
     return f"hdl:{found.name}" if found.scheme == "handle" else found.name
 
 
+@lru_cache(maxsize=1024)
 def check_party(text: str, part: str, limits: Limits) -> None:
     """An identifier as it is kept, of whatever registry: of a form that can lead somewhere."""
     if _WEB.match(text):

@@ -27,11 +27,14 @@ class Options(msgspec.Struct, frozen=True):
         return f"imported from {self.source.encode('ascii', 'backslashreplace').decode()}"
 
 
-@lru_cache(maxsize=16)
 def tomorrow(at: str) -> str:
     """As far ahead as another machine's clock may honestly be."""
-    day = datetime.fromisoformat(at) + timedelta(days=1)
-    return day.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return _day_after(at[:19])
+
+
+@lru_cache(maxsize=4)
+def _day_after(second: str) -> str:
+    return (datetime.fromisoformat(second) + timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 class Tally(msgspec.Struct):

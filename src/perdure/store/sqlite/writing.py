@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any, Final
 
 import apsw
+import msgspec
 
 from perdure.errors import NameTaken, StoreDamaged
 from perdure.registry.entities import Agent, Change, Event, Grant, Key, Prefix
@@ -16,6 +17,7 @@ _INSERT: Final = (
     "INSERT INTO identifiers (id, key, target, state, version, name, scheme, created, subject, record) "
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
+_TAKEN: Final = "SELECT key FROM identifiers WHERE key IN (SELECT value FROM json_each(?))"
 _INSERT_REVISION: Final = (
     "INSERT INTO revisions (identifier, version, at, agent, action, note, record) VALUES (?, ?, ?, ?, ?, ?, ?)"
 )
@@ -95,11 +97,10 @@ class SqliteTransaction(SqliteReader):
             words.append((rowid, change.words))
             reverse.extend((data, kind, rowid) for kind, data in change.reverse)
         keys = [change.identifier.key for change in changes]
-        taken = self.find_many(keys)
-        if len(set(keys)) < len(keys):
-            raise NameTaken(next(one.identifier.name for one in changes if keys.count(one.identifier.key) > 1))
-        if taken:  # before anything is written: whoever called may go on without these
-            raise NameTaken(next(iter(taken.values())).name)
+        taken = {key for (key,) in self._execute(_TAKEN, (msgspec.json.encode(keys).decode(),))}
+        if taken or len(set(keys)) < len(keys):  # before anything is written: whoever called may go on without these
+            wanted = (change.identifier for change in changes)
+            raise NameTaken(next(one.name for one in wanted if one.key in taken or keys.count(one.key) > 1))
         self._executemany(_INSERT, rows)
         self._executemany(_INSERT_REVISION, revisions)
         self._executemany(_INSERT_WORDS, words)
