@@ -77,7 +77,11 @@ def rows(lines: Iterable[str]) -> Iterator[tuple[int, list[str] | str]]:
             yield row[0][0], "a quotation mark is opened on this line and not closed"
             waiting.extendleft(reversed([*row[1:], *([one] if one is not None else [])]))
             continue
-        yield from _row(row)
+        if quotes == 0 and "\r" not in (line := row[0][1].removesuffix("\n").removesuffix("\r")):
+            if line:
+                yield row[0][0], line.split(",")  # nearly all rows, and ten times as fast
+        else:
+            yield from _row(row)
 
 
 def _row(lines: list[tuple[int, str]]) -> Iterator[tuple[int, list[str] | str]]:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Annotated, Final
 
 import msgspec
@@ -182,6 +183,7 @@ def storable(text: str, part: str) -> str:
     return text
 
 
+@lru_cache(maxsize=1024)
 def check_seconds(text: str, part: str) -> str:
     """An instant that is written as this registry writes them: UTC, with seconds, and one that exists."""
     try:

@@ -3,7 +3,6 @@
 from typing import Final
 
 from perdure.records.record import Record
-from perdure.records.value import Value
 
 # With one of these beside it, a URL value is not the whole answer: the resolver has to choose.
 _CHOOSING: Final = frozenset({"10320/LOC", "HS_ALIAS"})
@@ -34,29 +33,22 @@ def reverse_entries(record: Record) -> tuple[tuple[str, str], ...]:
     """(type, data) of every public value that reverse look-up finds; a withdrawn identifier is not found that way."""
     if record.state != "active":
         return ()
-    return tuple(
-        dict.fromkeys(
-            (value.type.upper(), value.text) for value in record.values if _is_looked_up(value) and value.text
-        )
-    )
+    entries = []
+    for value in record.values:
+        kind = value.type.upper()
+        if kind in _REVERSE_TYPES and value.is_public and (text := value.text):
+            entries.append((kind, text))
+    return tuple(entries) if len(entries) < 2 else tuple(dict.fromkeys(entries))
 
 
 def words(name: str, record: Record) -> str:
     """All the public text of a record, for the full-text index."""
-    parts = [name]
-    if record.alias:
-        parts.append(record.alias)
-    parts.extend(value.text for value in record.values if value.is_public and value.text)
-    if record.about:
-        parts.extend(
-            text for text in (record.about.who, record.about.what, record.about.when, record.about.where) if text
-        )
-    if record.observation:
+    parts = [name, record.alias]
+    parts.extend([value.text for value in record.values if value.is_public])
+    if (about := record.about) is not None:
+        parts += (about.who, about.what, about.when, about.where)
+    if record.observation is not None:
         parts.append(record.observation.source_url)
-    if record.reconstruction:
+    if record.reconstruction is not None:
         parts.append(record.reconstruction.curator_id)
-    return "\n".join(parts)[:_LONGEST_WORDS]
-
-
-def _is_looked_up(value: Value) -> bool:
-    return value.is_public and value.type.upper() in _REVERSE_TYPES
+    return "\n".join(filter(None, parts))[:_LONGEST_WORDS]

@@ -130,7 +130,7 @@ class _Walk:
     def _prepared(self, entry: Entry, at: str) -> Prepared | None:
         try:
             if isinstance(entry, Whole) and entry.scheme != "ppid":  # a person leads to others, which must be there
-                return prepare_whole(self._registry, self, entry)
+                return prepare_whole(self._registry, self, entry, at)
             if not isinstance(entry, Put):
                 return None
             return prepare(self._registry, self, self._by, entry, self._options, self._parties, at)

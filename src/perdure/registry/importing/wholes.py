@@ -1,6 +1,7 @@
 """Identifiers that come with their whole history, from an export of a registry."""
 
 import re
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -27,6 +28,9 @@ _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9
 _AT = "2026-11-16T00:00:00.000000Z"
 
 
+_check_word = lru_cache(maxsize=256)(one_line)  # a history has many of few
+
+
 class PreparedWhole(NamedTuple):
     """A history that can be written as soon as its name is known not to exist."""
 
@@ -36,12 +40,12 @@ class PreparedWhole(NamedTuple):
     notices: tuple[Notice, ...] = ()
 
 
-def prepare_whole(registry: Registry, prefixes: PrefixSource, entry: Whole) -> PreparedWhole:
+def prepare_whole(registry: Registry, prefixes: PrefixSource, entry: Whole, at: str) -> PreparedWhole:
     """Everything that can be checked and made ready without the store."""
     located = locate(prefixes, entry.name)
     if located.scheme != entry.scheme:
         raise InvalidInput("import", "scheme", f"{entry.name} is a name of the scheme {located.scheme} here")
-    revisions = _checked(registry, entry)
+    revisions = _checked(registry, entry, tomorrow(at))
     alias = entry.revisions[-1].record.alias
     if alias is not None and (located.scheme != "ibi" or locate(prefixes, alias).prefix.key != located.prefix.key):
         raise InvalidInput("import", "alias", f"{alias!a} is no other label of {entry.name}")
@@ -50,7 +54,7 @@ def prepare_whole(registry: Registry, prefixes: PrefixSource, entry: Whole) -> P
 
 def apply_whole(registry: Registry, tx: Transaction, entry: Whole) -> Outcome:
     """All versions as they were. A history that goes on from the one here is continued; any other is refused."""
-    prepared = prepare_whole(registry, tx, entry)
+    prepared = prepare_whole(registry, tx, entry, registry.now())
     located, revisions = prepared.located, prepared.revisions
     known = tx.find(located.key)
     kept = [] if known is None else tx.revisions(located.key)
@@ -128,10 +132,10 @@ def _link(tx: Transaction, name: str, entry: Whole, kept: int) -> None:
             tx.put_derivations(name, past.version, past.record.reconstruction.observation_ids)
 
 
-def _checked(registry: Registry, entry: Whole) -> tuple[Revision, ...]:
+def _checked(registry: Registry, entry: Whole, latest: str) -> tuple[Revision, ...]:
     if not entry.revisions:
         raise InvalidInput("import", "revisions", f"{entry.name} has no revisions")
-    revisions = tuple(_revision(registry, past) for past in entry.revisions)
+    revisions = tuple(_revision(registry, past, latest) for past in entry.revisions)
     if [one.version for one in revisions] != list(range(1, len(revisions) + 1)):
         raise InvalidInput("import", "version", f"the versions of {entry.name} do not count 1, 2, 3, …")
     for earlier, later in pairwise(past.record for past in entry.revisions):
@@ -146,14 +150,14 @@ def _checked(registry: Registry, entry: Whole) -> tuple[Revision, ...]:
     return revisions
 
 
-def _revision(registry: Registry, past: PastRevision) -> Revision:
+def _revision(registry: Registry, past: PastRevision, latest: str) -> Revision:
     limits = registry.settings.limits
     record = past.record
     if _TIME.fullmatch(past.at) is None:
         raise InvalidInput("import", "at", f"{past.at!a} is not a time as revisions have it, like {_AT}")
     check_seconds(to_seconds(past.at), "at")
-    for field in ("agent", "action"):
-        one_line(getattr(past, field), field, limits.text_characters)
+    _check_word(past.agent, "agent", limits.text_characters)
+    _check_word(past.action, "action", limits.text_characters)
     if (record.tombstone is not None) != (record.state in ("withdrawn", "merged")):
         raise InvalidInput(
             "import", "state", f"version {past.version} is {record.state}, and its tombstone says otherwise"
@@ -164,11 +168,11 @@ def _revision(registry: Registry, past: PastRevision) -> Revision:
         raise InvalidInput("import", "created", f"version {past.version} is reserved and has a creation date")
     if record.created is not None:
         check_seconds(record.created, "created")
-    if max(past.at, record.created or "") > tomorrow(registry.now()):
+    if max(past.at, record.created or "") > latest:
         raise InvalidInput("import", "at", f"version {past.version} has not come yet")
     for party in (record.creator, *record.owners):
         check_party(party, "creator", limits)
-    record = msgspec.structs.replace(
-        record, values=checked_values(record.values, limits), about=checked_about(record.about, limits)
-    )
+    values, about = checked_values(record.values, limits), checked_about(record.about, limits)
+    if values is not record.values or about is not record.about:
+        record = msgspec.structs.replace(record, values=values, about=about)
     return Revision(past.version, past.at, past.agent, past.action, records.encode(record), past.note)
