@@ -18,12 +18,11 @@ from perdure.records.authority import handle_values
 from perdure.records.target import location
 from perdure.registry.authority import require
 from perdure.registry.entities import EVERYWHERE, Agent, Identifier, counter
-from perdure.registry.naming import known_prefix
+from perdure.registry.naming import keys_under, known_prefix
 from perdure.registry.protocol import Reader
 from perdure.registry.registry import Registry
 
 Format = Literal["ndjson", "csv", "batch", "handles"]
-FORMATS: Final[tuple[Format, ...]] = ("ndjson", "csv", "batch", "handles")
 _CHUNK: Final = 1000
 _VERSION: Final = 1
 
@@ -65,9 +64,7 @@ async def export(
 def _permitted(registry: Registry, reader: Reader, by: Agent, under: str | None) -> str | None:
     prefix = None if under is None else known_prefix(reader, under)
     require(reader, by, "admin", EVERYWHERE if prefix is None else prefix.key, registry.now())
-    if prefix is None:
-        return None
-    return f"{prefix.name}-" if prefix.scheme == "ppid" else f"{prefix.key}/"
+    return None if prefix is None else keys_under(prefix)
 
 
 def _settings(registry: Registry, reader: Reader) -> bytes:

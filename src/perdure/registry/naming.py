@@ -68,6 +68,11 @@ def handle_key(prefix: Prefix, suffix: str) -> str:
     return f"{prefix.key}/{suffix if prefix.case_sensitive else handle.fold(suffix)}"
 
 
+def keys_under(prefix: Prefix) -> str:
+    """How the keys of all names under this prefix begin."""
+    return f"{prefix.name}-" if prefix.scheme == "ppid" else f"{prefix.key}/"
+
+
 def forgiven(located: Located) -> Located | None:
     """The name that a PILIN suffix was probably meant to be, where it is typed as people type it."""
     if located.prefix.minter != "pilin":

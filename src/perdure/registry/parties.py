@@ -8,7 +8,8 @@ from typing import Final
 from perdure.errors import InvalidInput, InvalidName, NoSuchPrefix, shown
 from perdure.names import handle, ppid
 from perdure.records.checks import Limits, check_target
-from perdure.registry.naming import forgiven, locate
+from perdure.registry.existing import find_located
+from perdure.registry.naming import locate
 from perdure.registry.protocol import Reader
 
 _HANDLE: Final = re.compile(r"(?:hdl|doi):", re.IGNORECASE)
@@ -30,9 +31,7 @@ def actionable(reader: Reader, text: str, part: str, limits: Limits) -> str:
         ) from None
     except (InvalidName, InvalidInput):
         raise _refused(part, text, "it is no identifier") from None
-    found = reader.find(located.key)
-    if found is None and (right := forgiven(located)) is not None:
-        found = reader.find(right.key)
+    found = find_located(reader, located)
     if found is None:
         raise _refused(part, text, "nothing is registered under it here")
     if found.state != "active":

@@ -9,7 +9,7 @@ from perdure.registry import change
 from perdure.registry.authority import known_agent, require
 from perdure.registry.entities import ACTIONS, EVERYWHERE, Action, Agent, Event, Grant, Prefix
 from perdure.registry.existing import existing
-from perdure.registry.naming import known_prefix
+from perdure.registry.naming import keys_under, known_prefix
 from perdure.registry.protocol import Reader, Transaction
 from perdure.registry.registry import Registry
 
@@ -54,7 +54,7 @@ async def transfer_identifiers(registry: Registry, by: Agent, names: Sequence[st
 async def names_under(registry: Registry, prefix: str) -> AsyncIterator[list[str]]:
     """The names of all identifiers under a prefix, in chunks."""
     kept = await registry.store.read(lambda reader: known_prefix(reader, prefix))
-    under = f"{kept.key}/" if kept.scheme != "ppid" else f"{kept.name}-"
+    under = keys_under(kept)
     key = ""
     while True:
 
