@@ -17,6 +17,8 @@ PerdureError                 has a stable `code`, the same in every language and
   ├─ ClockBehind             the next date is too far ahead           (timeline, last, now, wait)
   │    └─ ClockJumped        the clock itself cannot be believed
   └─ StoreUnavailable        nothing was written                      (reason, safe_to_retry)
+       ├─ OutcomeUnknown     it may have been written or not: look before trying again
+       ├─ StoreSealed        it takes no writes, on purpose
        └─ StoreDamaged       what is stored cannot be read
 
 Invalid names and inputs are ValueErrors as well, so that code that knows nothing of Perdure catches them as it would
@@ -266,6 +268,18 @@ class StoreUnavailable(PerdureError):
 
     def __str__(self) -> str:
         return self.reason
+
+
+class OutcomeUnknown(StoreUnavailable):
+    """The store was lost in the very moment of keeping it, and has not come back: it may have been written or not."""
+
+    code = "outcome-unknown"
+
+
+class StoreSealed(StoreUnavailable):
+    """The store takes no writes, on purpose: its contents are moving elsewhere, or have."""
+
+    code = "store-sealed"
 
 
 class StoreDamaged(StoreUnavailable):

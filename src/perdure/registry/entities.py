@@ -39,14 +39,30 @@ class Revision(msgspec.Struct, frozen=True):
     note: str | None = None
 
 
+class History(msgspec.Struct, frozen=True):
+    """Everything that is kept of one name: its row, all its revisions, and the inputs of a person's.
+
+    `added` puts names in the order in which they came to the store; the number itself means nothing.
+    """
+
+    identifier: Identifier
+    added: int
+    revisions: tuple[Revision, ...]
+    uuid_raw: str | None = None
+
+
 class Change(msgspec.Struct, frozen=True):
-    """What is written for one name: its row, its new revisions, and where search and reverse look-up find it."""
+    """What is written for one name: its row, its new revisions, and where search and reverse look-up find it.
+
+    `added` is for names that come from another store, and keeps the order that they had there.
+    """
 
     identifier: Identifier
     revisions: tuple[Revision, ...]
     words: str
     reverse: tuple[tuple[str, str], ...] = ()
     reverse_before: tuple[tuple[str, str], ...] = ()
+    added: int | None = None
 
 
 class Subsystem(msgspec.Struct, frozen=True):

@@ -19,6 +19,7 @@ from perdure.registry.entities import (
     Event,
     Found,
     Grant,
+    History,
     Identifier,
     Key,
     Prefix,
@@ -38,6 +39,10 @@ class Reader(Protocol):
     def newest_revision(self, subject: str) -> Revision | None: ...
     def after(self, key: str, limit: int, under: str | None = None) -> list[Identifier]:
         """The identifiers whose keys follow `key`, in order; `under` keeps to keys that begin so."""
+        ...
+
+    def histories(self, key: str, limit: int, under: str | None = None) -> list[History]:
+        """As `after`, with everything that is kept of each: what bulk work asks, in as few questions as can be."""
         ...
 
     def search(self, words: Sequence[str], limit: int) -> list[Found]:
@@ -69,6 +74,8 @@ class Reader(Protocol):
         """Something the registry knows of itself: its identity, its namespace."""
         ...
 
+    def facts(self) -> dict[str, str]: ...
+
     def counts(self) -> dict[str, int]: ...
     def contradictions(self) -> Iterable[str]:
         """What the engine itself can find wrong with what it keeps: damage, missing rows, search out of step."""
@@ -76,7 +83,10 @@ class Reader(Protocol):
 
 
 class Transaction(Reader, Protocol):
-    """What can be written. Everything or nothing of one work is kept."""
+    """What can be written. Everything or nothing of one work is kept.
+
+    A timeline or a fact that is asked for here cannot be changed by anybody else until the transaction ends.
+    """
 
     def attempt(self) -> AbstractContextManager[None]:
         """What is written inside is undone if it raises; what was written before stays."""
@@ -121,7 +131,18 @@ class Store(Protocol):
         ...
 
     async def backup(self, file: Path, progress: Progress) -> None:
-        """A consistent copy, while writes go on."""
+        """A consistent copy, while writes go on: a file of the embedded store, whatever the engine."""
+        ...
+
+    async def seal(self, reason: str | None) -> None:
+        """From now on every write, of every process, is refused with this reason; None lets them in again.
+
+        When this returns, everything that was being written is either there or refused. Reads go on.
+        """
+        ...
+
+    async def sealed(self) -> str | None:
+        """Why nothing can be written, if it cannot."""
         ...
 
     def close(self) -> None: ...

@@ -7,19 +7,21 @@ from fractions import Fraction
 from typing import Any, Final
 
 import apsw
-import msgspec
 
 from perdure.registry.entities import (
     Agent,
     Event,
     Found,
     Grant,
+    History,
     Identifier,
     Key,
     Prefix,
     Revision,
-    Subsystem,
 )
+from perdure.store.rows import PREFIX_COLUMNS, key_range, prefix_of
+
+SEALED: Final = "sealed"  # the fact that says why nothing can be written
 
 _IDENTIFIER: Final = (
     "SELECT key, name, scheme, state, target, version, record, coalesce(subject, key), created FROM identifiers"
@@ -28,6 +30,14 @@ FIND: Final = f"{_IDENTIFIER} WHERE key = ?"
 _FIND_MANY: Final = f"{_IDENTIFIER} WHERE key IN (SELECT value FROM json_each(?))"
 _AFTER: Final = f"{_IDENTIFIER} WHERE key > ? AND key < ? ORDER BY key LIMIT ?"
 
+_HISTORIES: Final = (
+    "SELECT i.key, i.name, i.scheme, i.state, i.target, i.version, i.record, coalesce(i.subject, i.key), i.created, "
+    "i.id, p.uuid_raw FROM identifiers AS i LEFT JOIN person_inputs AS p ON p.name = i.key "
+    "WHERE i.key > ? AND i.key < ? ORDER BY i.key LIMIT ?"
+)
+_REVISIONS_OF: Final = (
+    "SELECT version, at, agent, action, record, note FROM revisions WHERE identifier = ? ORDER BY version"
+)
 _REVISION: Final = (
     "SELECT r.version, r.at, r.agent, r.action, r.record, r.note FROM revisions AS r "
     "JOIN identifiers AS i ON i.id = r.identifier WHERE i.key = ? ORDER BY r.version"
@@ -44,10 +54,7 @@ _REVERSE: Final = (
     "WHERE r.data = ?1 AND (?2 IS NULL OR r.type = ?2) ORDER BY r.identifier DESC LIMIT ?3"
 )
 
-_PREFIX: Final = (
-    "SELECT key, name, scheme, minter, case_sensitive, parent, policy, pattern, opaque, subsystem, created "
-    "FROM prefixes"
-)
+_PREFIX: Final = f"SELECT {PREFIX_COLUMNS} FROM prefixes"
 _PREFIX_BY_KEY: Final = f"{_PREFIX} WHERE key = ?"
 _PREFIX_BY_OPAQUE: Final = f"{_PREFIX} WHERE opaque = ?"
 _PREFIXES: Final = f"{_PREFIX} ORDER BY key"
@@ -102,8 +109,6 @@ _CONTRADICTIONS: Final = (
     ),
 )
 
-_LAST_CHARACTER: Final = chr(0x10FFFF)
-
 
 class SqliteReader:
     """Questions to one connection. What they mean is said in the protocol."""
@@ -140,8 +145,19 @@ class SqliteReader:
         return None if row is None else Revision(*row)
 
     def after(self, key: str, limit: int, under: str | None = None) -> list[Identifier]:
-        start, end = (key, _LAST_CHARACTER) if under is None else (max(key, under), under + _LAST_CHARACTER)
-        return [Identifier(*row) for row in self._execute(_AFTER, (start, end, limit))]
+        return [Identifier(*row) for row in self._execute(_AFTER, (*key_range(key, under), limit))]
+
+    def histories(self, key: str, limit: int, under: str | None = None) -> list[History]:
+        rows: list[tuple[Any, ...]] = self._execute(_HISTORIES, (*key_range(key, under), limit)).fetchall()
+        return [
+            History(
+                Identifier(*row[:9]),
+                row[9],
+                tuple(Revision(*one) for one in self._execute(_REVISIONS_OF, (row[9],))),
+                uuid_raw=row[10],
+            )
+            for row in rows
+        ]
 
     def search(self, words: Sequence[str], limit: int) -> list[Found]:
         return [Found(*row) for row in self._execute(_SEARCH, (_match(words), limit))]
@@ -151,10 +167,10 @@ class SqliteReader:
 
     def prefix(self, key: str) -> Prefix | None:
         row = self._execute(_PREFIX_BY_KEY, (key,)).fetchone() or self._execute(_PREFIX_BY_OPAQUE, (key,)).fetchone()
-        return None if row is None else _prefix(row)
+        return None if row is None else prefix_of(row)
 
     def prefixes(self) -> list[Prefix]:
-        return [_prefix(row) for row in self._execute(_PREFIXES)]
+        return [prefix_of(row) for row in self._execute(_PREFIXES)]
 
     def timeline(self, key: str) -> Fraction | None:
         row = self._execute("SELECT last FROM timelines WHERE key = ?", (key,)).fetchone()
@@ -206,6 +222,9 @@ class SqliteReader:
     def fact(self, name: str) -> str | None:
         return _one(self._execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone())
 
+    def facts(self) -> dict[str, str]:
+        return dict(self._execute("SELECT name, value FROM facts WHERE name <> ? ORDER BY name", (SEALED,)))
+
     def counts(self) -> dict[str, int]:
         counts = {name: int(self._execute(question).get) for name, question in _COUNTS.items()}
         return counts | {
@@ -235,33 +254,6 @@ class SqliteReader:
                     yield problem
         except (apsw.CorruptError, UnicodeDecodeError) as damage:
             yield f"the file is damaged: {damage}"
-
-
-def _prefix(row: tuple[Any, ...]) -> Prefix:
-    key, name, scheme, minter, case_sensitive, parent, policy, pattern, opaque, subsystem, created = row
-    return Prefix(
-        key=key,
-        name=name,
-        scheme=scheme,
-        minter=minter,
-        case_sensitive=bool(case_sensitive),
-        parent=parent,
-        policy=policy,
-        pattern=pattern,
-        opaque=opaque,
-        subsystem=None if subsystem is None else read_subsystem(subsystem),
-        created=created,
-    )
-
-
-def write_subsystem(subsystem: Subsystem) -> str:
-    fields = msgspec.structs.asdict(subsystem)
-    return json.dumps(fields | {"granularity": str(subsystem.granularity)})
-
-
-def read_subsystem(text: str) -> Subsystem:
-    fields = json.loads(text)
-    return Subsystem(**(fields | {"granularity": Fraction(fields["granularity"])}))
 
 
 def _one(row: tuple[Any, ...] | None) -> str | None:

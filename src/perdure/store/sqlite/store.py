@@ -15,12 +15,13 @@ from perdure.errors import StoreDamaged, StoreUnavailable
 from perdure.registry.entities import Identifier
 from perdure.registry.protocol import Progress, Reader, Transaction
 from perdure.store.high_water import HighWater
+from perdure.store.sqlite.committing import LARGEST_GROUP, GroupCommit
 from perdure.store.sqlite.connection import connect, in_our_words
 from perdure.store.sqlite.files import create_private
 from perdure.store.sqlite.migrations import migrate
-from perdure.store.sqlite.reading import SqliteReader
-from perdure.store.sqlite.writer import Writer
+from perdure.store.sqlite.reading import SEALED, SqliteReader
 from perdure.store.sqlite.writing import SqliteTransaction
+from perdure.store.writer import Writer
 
 T = TypeVar("T")
 
@@ -49,7 +50,8 @@ class SqliteStore:
         with in_our_words():
             connection = self._connect(create=create)
             migrate(connection)
-        self._writer = Writer(connection, SqliteTransaction(connection, self.high_water))
+        commit = GroupCommit(connection, SqliteTransaction(connection, self.high_water))
+        self._writer = Writer(commit, LARGEST_GROUP)
 
     async def lookup(self, key: str) -> Identifier | None:
         return self.lookup_now(key)
@@ -70,6 +72,13 @@ class SqliteStore:
     async def backup(self, file: Path, progress: Progress) -> None:
         self._check_open()
         await asyncio.get_running_loop().run_in_executor(self._pool, self._backup, file, progress)
+
+    async def seal(self, reason: str | None) -> None:
+        self._check_open()
+        await asyncio.get_running_loop().run_in_executor(self._pool, self._seal, reason)
+
+    async def sealed(self) -> str | None:
+        return await self.read(lambda reader: reader.fact(SEALED))
 
     def close(self) -> None:
         if self._closed:
@@ -102,6 +111,15 @@ class SqliteStore:
             reader = self._reader()
             with reader.snapshot():
                 return work(reader)
+
+    def _seal(self, reason: str | None) -> None:
+        """Past the writer, which lets nothing through once this is said."""
+        with in_our_words():
+            connection = self._reader().connection
+            with connection:  # waits for what another process is writing
+                connection.execute("DELETE FROM facts WHERE name = ?", (SEALED,))
+                if reason is not None:
+                    connection.execute("INSERT INTO facts (name, value) VALUES (?, ?)", (SEALED, reason))
 
     def _backup(self, file: Path, progress: Progress) -> None:
         """Into a new file beside the wanted one, which takes its place only when it is whole and on disk."""

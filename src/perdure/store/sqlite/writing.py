@@ -11,7 +11,8 @@ import msgspec
 from perdure.errors import NameTaken, StoreDamaged
 from perdure.registry.entities import Agent, Change, Event, Grant, Key, Prefix
 from perdure.store.high_water import HighWater
-from perdure.store.sqlite.reading import SqliteReader, write_subsystem
+from perdure.store.rows import PREFIX_COLUMNS, prefix_row
+from perdure.store.sqlite.reading import SqliteReader
 
 _INSERT: Final = (
     "INSERT INTO identifiers (id, key, target, state, version, name, scheme, created, subject, record) "
@@ -70,11 +71,12 @@ class SqliteTransaction(SqliteReader):
             self._next_row = (self._execute("SELECT max(id) FROM identifiers").get or 0) + 1
         first = self._next_row
         self._next_row += len(changes)
+        places = self._places([one.added for one in changes], first)
         rows: list[tuple[Any, ...]] = []
         revisions: list[tuple[Any, ...]] = []
         words: list[tuple[int, str]] = []
         reverse: list[tuple[str, str, int]] = []
-        for rowid, change in enumerate(changes, first):
+        for rowid, change in zip(places, changes, strict=True):
             row = change.identifier
             subject = None if row.subject == row.key else row.subject
             rows.append(
@@ -107,6 +109,21 @@ class SqliteTransaction(SqliteReader):
         if reverse:
             self._executemany(_INSERT_REVERSE, reverse)
 
+    def _places(self, wanted: Sequence[int | None], first: int) -> Sequence[int]:
+        """The rows to insert at: behind all others, or where names had their place in the store that they come from."""
+        if wanted[:1] in ([], [None]):
+            return range(first, first + len(wanted))
+        places: list[int] = []
+        taken: set[int] = set()
+        for added in wanted:
+            place = first if added is None else added
+            while place in taken or self._execute("SELECT 1 FROM identifiers WHERE id = ?", (place,)).get is not None:
+                place += 1
+            taken.add(place)
+            places.append(place)
+        self._next_row = None
+        return places
+
     def update(self, changes: Sequence[Change]) -> None:
         for change in changes:
             row = change.identifier
@@ -124,27 +141,13 @@ class SqliteTransaction(SqliteReader):
             self._executemany(_INSERT_REVERSE, [(data, kind, rowid) for kind, data in now - before])
 
     def put_prefix(self, prefix: Prefix) -> None:
-        subsystem = None if prefix.subsystem is None else write_subsystem(prefix.subsystem)
         self._known_prefixes.clear()
         self._execute(
-            "INSERT INTO prefixes (key, opaque, name, scheme, minter, case_sensitive, parent, policy, pattern, "
-            "subsystem, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+            f"INSERT INTO prefixes ({PREFIX_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
             "ON CONFLICT (key) DO UPDATE SET "
             "minter = excluded.minter, policy = excluded.policy, pattern = excluded.pattern, "
             "subsystem = excluded.subsystem",
-            (
-                prefix.key,
-                prefix.opaque,
-                prefix.name,
-                prefix.scheme,
-                prefix.minter,
-                int(prefix.case_sensitive),
-                prefix.parent,
-                prefix.policy,
-                prefix.pattern,
-                subsystem,
-                prefix.created,
-            ),
+            prefix_row(prefix),
         )
 
     def put_timeline(self, key: str, last: Fraction, ahead: Fraction) -> None:

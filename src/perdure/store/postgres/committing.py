@@ -1,0 +1,183 @@
+"""One group of works, one transaction, one fsync; and what became of it when the answer is lost.
+
+The works run together, without savepoints, and what they write is sent together at the end. Where that does not go
+through (somebody else took a name, one of them was refused half-way, a row is needed out of turn), everything is
+undone and they run again, with more care: each inside a savepoint of its own.
+
+A connection that is lost *before* the commit has changed nothing, so the group simply runs again. One that is lost
+*during* the commit may have: then a new connection asks for the number of this process's last commit, in a row that
+the lost transaction has locked, so that the answer comes when that has ended, one way or the other.
+"""
+
+import random
+import time
+from typing import Final
+from uuid import uuid4
+
+import psycopg
+from psycopg import errors as pg
+
+from perdure.errors import OutcomeUnknown, PerdureError, StoreSealed, StoreUnavailable
+from perdure.store.high_water import HighWater
+from perdure.store.postgres.connection import Connection, translated
+from perdure.store.postgres.line import Line
+from perdure.store.postgres.locks import Again, Lock, Locks
+from perdure.store.postgres.writing import PostgresTransaction
+from perdure.store.writer import Job, Outcome
+
+LARGEST_GROUP: Final = 60  # more savepoints than 64 would slow down every other reader of the database
+
+_TRIES: Final = 8
+_PAUSE: Final = 0.01  # seconds; times the number of the try, and a random factor
+_CHANCES: Final = (pg.UniqueViolation, pg.SerializationFailure, pg.DeadlockDetected)
+
+# The number and the seal are one row of this process alone, so that nobody waits for anybody here.
+_BEGIN: Final = (
+    "UPDATE writers SET serial = %s WHERE id = %s AND NOT sealed "
+    "RETURNING (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
+)
+_REGISTER: Final = (
+    "INSERT INTO writers (id, serial, sealed) SELECT %s, 0, value <> '' FROM guards WHERE name = 'sealed'"
+)
+_SETTLE: Final = "SELECT serial FROM writers WHERE id = %s FOR UPDATE"
+_UNKNOWN: Final = (
+    "the database was lost while it was keeping this, and has not come back within settle_seconds: "
+    "it may be there or not. Look it up before you try again"
+)
+
+
+class GroupCommit:
+    """The commits of one process, one after the other."""
+
+    def __init__(self, line: Line, marks: HighWater, settle_seconds: float) -> None:
+        self._line = line
+        self._marks = marks
+        self._settle_seconds = settle_seconds
+        self._serial = 0
+        self._added = 0
+        self._writer: str | None = None
+
+    def __call__(self, jobs: list[Job]) -> list[Outcome]:
+        try:
+            return self._done(jobs)
+        except psycopg.Error as problem:
+            return _all_refused(jobs, translated(problem))
+        except PerdureError as problem:
+            return _all_refused(jobs, problem)
+        finally:
+            self._line.end_transaction()
+
+    def _done(self, jobs: list[Job]) -> list[Outcome]:
+        locks: frozenset[Lock] = frozenset()
+        careful = False
+        for number in range(1, _TRIES + 1):
+            last_try = number == _TRIES
+            try:
+                return self._together(jobs, locks, careful, last_try)
+            except Again as again:
+                locks, careful = locks | again.locks, careful or again.careful
+            except _CHANCES:
+                if last_try:
+                    raise
+                careful = True
+            except psycopg.OperationalError:
+                if last_try or not self._line.was_lost:
+                    raise
+            self._line.end_transaction()
+            if number > 1:
+                time.sleep(random.uniform(0, _PAUSE * number))  # noqa: S311  (nothing secret about it)
+        raise StoreUnavailable("other programs were in the way all the time: nothing was written", safe_to_retry=True)
+
+    def _together(self, jobs: list[Job], beforehand: frozenset[Lock], careful: bool, last_try: bool) -> list[Outcome]:
+        connection = self._line.connection()
+        writer, serial = self._registered(connection), self._serial + 1
+        connection.execute("BEGIN")
+        row = connection.execute(_BEGIN, (serial, writer)).fetchone()
+        if row is None:
+            raise self._sealed(connection)
+        self._added = max(self._added, row[0])
+        locks = Locks(connection, beforehand)
+        transaction = PostgresTransaction(connection, self._marks, locks, writer, self._added, careful)
+        attempt = _attempt_carefully if careful else _attempt
+        outcomes = [attempt(transaction, job, last_try) for job in jobs]
+        transaction.flush()
+        locks.check()
+        self._commit(connection, writer, serial)
+        self._serial, self._added = serial, transaction.added
+        return outcomes
+
+    def _commit(self, connection: Connection, writer: str, serial: int) -> None:
+        try:
+            connection.execute("COMMIT", prepare=False)
+        except psycopg.OperationalError:
+            if not self._line.was_lost:
+                raise
+            if not self._was_committed(writer, serial):
+                raise Again from None  # nothing was kept, for certain
+
+    def _was_committed(self, writer: str, serial: int) -> bool:
+        """Look it up. As long as nobody can be asked, nothing is known."""
+        until = time.monotonic() + self._settle_seconds
+        while True:
+            try:
+                connection = self._line.connection()
+                with connection.transaction():
+                    row = connection.execute(_SETTLE, (writer,)).fetchone()
+                return row is not None and int(row[0]) == serial
+            except (psycopg.Error, StoreUnavailable) as problem:
+                self._line.end_transaction()
+                if time.monotonic() > until:
+                    self._writer = None  # under a new name: nothing of this one is ever asked again
+                    raise OutcomeUnknown(_UNKNOWN) from problem
+                time.sleep(0.2)
+
+    def _registered(self, connection: Connection) -> str:
+        """This process's own row, made once; locking the seal makes sure that a sealing cannot pass it by."""
+        if self._writer is None:
+            writer = uuid4().hex
+            with connection.transaction():
+                connection.execute("SELECT value FROM guards WHERE name = 'sealed' FOR SHARE")
+                connection.execute("DELETE FROM writers WHERE began < now() - interval '90 days' AND NOT sealed")
+                connection.execute(_REGISTER, (writer,))
+            self._writer, self._serial = writer, 0
+        return self._writer
+
+    def _sealed(self, connection: Connection) -> StoreUnavailable:
+        connection.execute("ROLLBACK")
+        row = connection.execute("SELECT value FROM guards WHERE name = 'sealed'").fetchone()
+        if row is not None and row[0]:
+            return StoreSealed(row[0])
+        self._writer = None  # the row is gone: the database was restored, or this process has slept for months
+        return StoreUnavailable("the database has forgotten this program; try again", safe_to_retry=True)
+
+
+def _attempt(transaction: PostgresTransaction, job: Job, last_try: bool) -> Outcome:
+    try:
+        with transaction.attempt():
+            return Outcome(job, job.work(transaction))
+    except psycopg.Error:
+        raise
+    except Exception as problem:
+        return Outcome(job, problem=problem)
+
+
+def _attempt_carefully(transaction: PostgresTransaction, job: Job, last_try: bool) -> Outcome:
+    """What the work writes is sent before the next one begins, so that a refusal is its own."""
+    try:
+        with transaction.attempt():
+            value = job.work(transaction)
+        return Outcome(job, value)
+    except _CHANCES as problem:
+        if not last_try:
+            raise
+        return Outcome(job, problem=translated(problem))
+    except pg.IntegrityError as problem:
+        return Outcome(job, problem=translated(problem))
+    except psycopg.Error:
+        raise
+    except Exception as problem:
+        return Outcome(job, problem=problem)
+
+
+def _all_refused(jobs: list[Job], problem: BaseException) -> list[Outcome]:
+    return [Outcome(job, problem=problem) for job in jobs]

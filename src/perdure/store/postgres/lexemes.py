@@ -1,0 +1,53 @@
+"""Words as PostgreSQL's full-text search takes them, cut exactly as the embedded store cuts them.
+
+PostgreSQL's own parser reads addresses, versions and hyphens in ways of its own, and keeps accents. So the text is
+taken apart by the tokeniser of the embedded store, and only the finding is left to PostgreSQL.
+"""
+
+import threading
+from collections.abc import Sequence
+from typing import Final
+
+import apsw
+
+_LONGEST: Final = 500  # characters of one word; PostgreSQL takes 2,046 bytes
+_LAST_POSITION: Final = 16_383
+
+_local = threading.local()
+
+
+def tokens(text: str) -> list[str]:
+    """The words of a text, without case and accents."""
+    try:
+        tokenise = _local.tokenise
+    except AttributeError:
+        _local.connection = apsw.Connection(":memory:")
+        tokenise = _local.tokenise = _local.connection.fts5_tokenizer("unicode61", ["remove_diacritics", "2"])
+    found = tokenise(text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False)
+    return [word[:_LONGEST] for word in found]
+
+
+def vector(text: str) -> str:
+    """A `tsvector`, written out: each word with the places where it stands."""
+    places: dict[str, list[str]] = {}
+    for place, word in enumerate(tokens(text), 1):
+        places.setdefault(word, []).append(str(min(place, _LAST_POSITION)))
+    return " ".join(f"{_quoted(word)}:{','.join(at)}" for word, at in places.items())
+
+
+def question(words: Sequence[str]) -> str | None:
+    """A `tsquery`: all of the words, each a phrase of its parts; an asterisk at its end lets it go on.
+
+    A word that has no letter and no digit is passed over; None where nothing remains to be looked for.
+    """
+    phrases = []
+    for word in words:
+        parts = [_quoted(part) for part in tokens(word)]
+        if parts:
+            parts[-1] += ":*" if word.endswith("*") else ""
+            phrases.append(f"({' <-> '.join(parts)})")
+    return " & ".join(phrases) or None
+
+
+def _quoted(word: str) -> str:
+    return "'" + word.replace("\\", "\\\\").replace("'", "''") + "'"

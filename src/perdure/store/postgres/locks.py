@@ -1,0 +1,108 @@
+"""Rows that are held for one transaction, always taken in one order, so that no two processes wait for each other.
+
+Which rows a group of works needs shows only as they run. A row that comes in its turn is taken at once. One that
+comes too late (a row behind it in the order is held already) is only looked at: the works run to their end, so that
+all they need is known, everything is undone, and they run again with every row taken in order beforehand.
+"""
+
+from typing import Final, NamedTuple
+
+from perdure.store.postgres.connection import Connection
+
+
+class Again(BaseException):
+    """The group must be undone and run again. No error of anybody's, and nobody's to catch."""
+
+    def __init__(self, locks: "frozenset[Lock]" = frozenset(), careful: bool = False) -> None:
+        super().__init__()
+        self.locks = locks
+        self.careful = careful
+
+
+class Lock(NamedTuple):
+    """A row, and its place in the order."""
+
+    rank: int
+    key: str
+
+    @classmethod
+    def fact(cls, name: str) -> "Lock":
+        return cls(1, name)
+
+    @classmethod
+    def timeline(cls, key: str) -> "Lock":
+        return cls(2, key)
+
+
+SETTINGS: Final = Lock(0, "settings")
+
+_TAKE: Final = (
+    "SELECT value FROM guards WHERE name = %s FOR UPDATE",
+    "SELECT value FROM facts WHERE name = %s FOR UPDATE",
+    "SELECT last FROM timelines WHERE key = %s FOR UPDATE",
+)
+_LOOK: Final = (
+    "SELECT value FROM guards WHERE name = %s",
+    "SELECT value FROM facts WHERE name = %s",
+    "SELECT last FROM timelines WHERE key = %s",
+)
+# A timeline that has issued nothing has no row that could be held, so it is given one.
+_MAKE_TIMELINE: Final = "INSERT INTO timelines (key, last) VALUES (%s, NULL) ON CONFLICT DO NOTHING"
+
+
+class Locks:
+    """The rows that one transaction holds, and what they say."""
+
+    def __init__(self, connection: Connection, beforehand: frozenset[Lock]) -> None:
+        self._connection = connection
+        self._held: dict[Lock, str | None] = {}
+        self._missed: set[Lock] = set()
+        for lock in sorted(beforehand):
+            self._take(lock)
+
+    def hold(self, lock: Lock) -> str | None:
+        """Keep a row from everybody else until the end, and return what it says."""
+        if lock in self._held:
+            return self._held[lock]
+        if self._held and lock < max(self._held):
+            self._missed.add(lock)
+            return self._asked(_LOOK, lock)
+        return self._take(lock)
+
+    def demand(self, lock: Lock) -> None:
+        """As `hold`, for something that was looked at already: without the row it must all be looked at anew."""
+        if lock not in self._held:
+            raise Again(self.needed | {lock})
+
+    def changed(self, lock: Lock, value: str) -> None:
+        """The transaction itself has written the row."""
+        if lock in self._held:
+            self._held[lock] = value
+
+    def copy(self) -> dict[Lock, str | None]:
+        return dict(self._held)
+
+    def go_back(self, held: dict[Lock, str | None]) -> None:
+        """A savepoint was undone: what was taken since is not held any more."""
+        self._held = held
+
+    def check(self) -> None:
+        """Whether the transaction may be committed: everything it relies on is held."""
+        if self._missed:
+            raise Again(self.needed)
+
+    @property
+    def needed(self) -> frozenset[Lock]:
+        return frozenset(self._held.keys() | self._missed)
+
+    def _take(self, lock: Lock) -> str | None:
+        row = self._connection.execute(_TAKE[lock.rank], (lock.key,)).fetchone()
+        if row is None and lock.rank == Lock.timeline("").rank:
+            self._connection.execute(_MAKE_TIMELINE, (lock.key,))
+            row = self._connection.execute(_TAKE[lock.rank], (lock.key,)).fetchone()
+        self._held[lock] = None if row is None else row[0]
+        return self._held[lock]
+
+    def _asked(self, questions: tuple[str, ...], lock: Lock) -> str | None:
+        row = self._connection.execute(questions[lock.rank], (lock.key,)).fetchone()
+        return None if row is None else row[0]

@@ -1,0 +1,118 @@
+"""Look-ups of one event loop, gathered: what is asked in one turn of the loop goes to the server as one question.
+
+While an answer is awaited, those who ask meanwhile are the next question. So one at a time costs one journey each,
+and the more ask at once, the less each costs. Every question is asked after its callers asked: the answer is fresh.
+"""
+
+import asyncio
+import time
+from typing import Final
+
+import psycopg
+
+from perdure.errors import StoreUnavailable
+from perdure.registry.entities import Identifier
+from perdure.store.postgres.address import Address
+from perdure.store.postgres.connection import AsyncConnection, connect_async, hang_up, is_lost, translated
+from perdure.store.postgres.options import PostgresOptions
+from perdure.store.postgres.reading import FIND, FIND_MANY
+
+_MOST: Final = 1_000  # keys in one question
+_BREATH: Final = 0.5  # seconds before a database that could not be reached is tried again: until then all hear at once
+
+# The plan for a thousand keys out of a hundred million, whatever the statistics of a young database say.
+_PLAN: Final = (
+    ", set_config('plan_cache_mode', 'force_generic_plan', false), set_config('enable_hashjoin', 'off', false)"
+    ", set_config('enable_mergejoin', 'off', false), set_config('enable_seqscan', 'off', false)"
+)
+
+_Waiting = tuple[str, "asyncio.Future[Identifier | None]"]
+
+
+class Lookups:
+    """The look-ups of one event loop, over one connection."""
+
+    def __init__(self, address: Address, options: PostgresOptions) -> None:
+        self._address = address
+        self._options = options
+        self._loop = asyncio.get_running_loop()
+        self._connection: AsyncConnection | None = None
+        self._waiting: list[_Waiting] = []
+        self._task: asyncio.Task[None] | None = None
+        self._refused: StoreUnavailable | None = None
+        self._not_before = 0.0
+
+    def ask(self, key: str) -> "asyncio.Future[Identifier | None]":
+        future: asyncio.Future[Identifier | None] = self._loop.create_future()
+        self._waiting.append((key, future))
+        if self._task is None:
+            self._task = self._loop.create_task(self._answer())  # it begins in the next turn, with all of this one
+        return future
+
+    def close(self) -> None:
+        """From any thread, when the loop may be gone."""
+        if self._connection is not None:
+            hang_up(self._connection)
+
+    async def _answer(self) -> None:
+        try:
+            while self._waiting:
+                batch, self._waiting = self._waiting[:_MOST], self._waiting[_MOST:]
+                try:
+                    found = await self._found([key for key, _ in batch])
+                except Exception as problem:
+                    for _, future in batch:
+                        if not future.done():
+                            future.set_exception(_of_its_own(problem))
+                    continue
+                for key, future in batch:
+                    if not future.done():
+                        future.set_result(found.get(key))
+        finally:
+            self._task = None
+            for _, future in self._waiting:  # only if the loop itself is being taken down
+                future.cancel()
+
+    async def _found(self, keys: list[str]) -> dict[str, Identifier]:
+        """A connection that was lost while nobody looked is made anew, once: to ask again is harmless."""
+        for is_last in (False, True):
+            connection = await self._connected()
+            try:
+                async with asyncio.timeout(self._options.statement_seconds + 1):
+                    asked = (FIND, keys) if len(keys) == 1 else (FIND_MANY, (keys,))
+                    rows = await (await connection.execute(*asked, binary=True)).fetchall()
+                return {row[0]: Identifier(*row) for row in rows}
+            except psycopg.Error as problem:
+                if is_last or not is_lost(connection):
+                    raise translated(problem) from problem
+            except BaseException as problem:
+                hang_up(connection)  # what it was doing is not known
+                if isinstance(problem, TimeoutError):
+                    raise StoreUnavailable("the database does not answer", safe_to_retry=True) from problem
+                raise
+        raise AssertionError("the second try returns or raises")
+
+    async def _connected(self) -> AsyncConnection:
+        if self._connection is not None and not is_lost(self._connection):
+            return self._connection
+        if self._refused is not None and time.monotonic() < self._not_before:
+            raise self._refused
+        self.close()
+        try:
+            async with asyncio.timeout(self._options.connect_seconds + 1):
+                self._connection = await connect_async(self._address, self._options, _PLAN)
+        except (StoreUnavailable, TimeoutError) as problem:
+            self._refused = problem if isinstance(problem, StoreUnavailable) else _silent(self._address)
+            self._not_before = time.monotonic() + _BREATH
+            raise self._refused from None
+        self._refused = None
+        return self._connection
+
+
+def _silent(address: Address) -> StoreUnavailable:
+    return StoreUnavailable(f"the database {address.shown} does not answer", safe_to_retry=True)
+
+
+def _of_its_own(problem: Exception) -> Exception:
+    """Each caller raises an error of its own: one that is raised in many places gathers all their traces."""
+    return type(problem)(*problem.args) if isinstance(problem, StoreUnavailable) else problem

@@ -1,0 +1,249 @@
+"""The schema, as a series of steps that only go forward; the table `migrations` says how many have been made.
+
+A step has the same number here as on the embedded store. Every name's rows lie in partitions by the hash of its key,
+so that hundreds of millions of them stay small trees; nothing here counts in one place, so that an engine which
+spreads tables over many machines can spread these. Texts compare by their bytes (COLLATE "C"), as keys must.
+"""
+
+from typing import Final
+
+from psycopg import sql
+
+from perdure.errors import StoreUnavailable
+from perdure.store.postgres.connection import Connection
+from perdure.store.versions import check_known, check_migrated
+
+_FIRST: Final = """
+CREATE TABLE facts (
+    name  text COLLATE "C" PRIMARY KEY,
+    value text NOT NULL
+);
+
+-- Rows that are there to be locked, or to be seen at the beginning of every write.
+CREATE TABLE guards (
+    name  text COLLATE "C" PRIMARY KEY,
+    value text NOT NULL
+);
+INSERT INTO guards (name, value) VALUES ('settings', ''), ('sealed', '');
+
+-- One row for each process that writes: the number of its last commit, for when the answer to one is lost.
+CREATE TABLE writers (
+    id     text COLLATE "C" PRIMARY KEY,
+    serial bigint NOT NULL,
+    sealed boolean NOT NULL,
+    began  timestamptz NOT NULL DEFAULT now()
+);
+
+CREATE TABLE identifiers (
+    key     text COLLATE "C" NOT NULL,
+    name    text COLLATE "C" NOT NULL,
+    scheme  text COLLATE "C" NOT NULL CHECK (scheme IN ('handle', 'ibi', 'ppid')),
+    state   text COLLATE "C" NOT NULL CHECK (state IN ('reserved', 'active', 'withdrawn', 'merged')),
+    target  text COLLATE "C",
+    version integer NOT NULL CHECK (version >= 1),
+    record  bytea NOT NULL,
+    subject text COLLATE "C",  -- NULL: the row is its own subject
+    created text COLLATE "C",
+    added   bigint NOT NULL,   -- the order in which names came; two processes may be given the same
+    PRIMARY KEY (key)
+) PARTITION BY HASH (key);
+
+CREATE TABLE revisions (
+    key     text COLLATE "C" NOT NULL,
+    version integer NOT NULL CHECK (version >= 1),
+    at      text COLLATE "C" NOT NULL,
+    agent   text COLLATE "C" NOT NULL,
+    action  text COLLATE "C" NOT NULL,
+    note    text COLLATE "C",
+    record  bytea NOT NULL,
+    PRIMARY KEY (key, version)
+) PARTITION BY HASH (key);
+
+CREATE TABLE words (
+    key     text COLLATE "C" NOT NULL,
+    added   bigint NOT NULL,
+    lexemes tsvector NOT NULL,
+    PRIMARY KEY (key)
+) PARTITION BY HASH (key);
+CREATE INDEX words_lexemes ON words USING gin (lexemes);
+CREATE INDEX words_added ON words (added);
+
+-- What is said is found by its digest: an index cannot hold long texts.
+CREATE TABLE reverse (
+    data  bytea NOT NULL,
+    type  text COLLATE "C" NOT NULL,
+    added bigint NOT NULL,
+    key   text COLLATE "C" NOT NULL,
+    PRIMARY KEY (data, type, added, key)
+) PARTITION BY HASH (data);
+
+CREATE TABLE person_inputs (
+    uuid_raw text COLLATE "C" NOT NULL,
+    name     text COLLATE "C" NOT NULL,
+    PRIMARY KEY (uuid_raw)
+) PARTITION BY HASH (uuid_raw);
+
+-- The same the other way round: what is partitioned by one column can be unique by that column only.
+CREATE TABLE person_names (
+    name     text COLLATE "C" NOT NULL REFERENCES identifiers (key),
+    uuid_raw text COLLATE "C" NOT NULL,
+    PRIMARY KEY (name)
+) PARTITION BY HASH (name);
+
+CREATE TABLE derivations (
+    prid    text COLLATE "C" NOT NULL REFERENCES identifiers (key),
+    version integer NOT NULL,
+    poid    text COLLATE "C" NOT NULL REFERENCES identifiers (key),
+    PRIMARY KEY (prid, version, poid),
+    CHECK (poid <> prid)
+) PARTITION BY HASH (prid);
+CREATE INDEX derivations_by_poid ON derivations (poid);
+
+CREATE TABLE prefixes (
+    key            text COLLATE "C" PRIMARY KEY,
+    opaque         text COLLATE "C" UNIQUE,
+    name           text COLLATE "C" NOT NULL,
+    scheme         text COLLATE "C" NOT NULL,
+    minter         text COLLATE "C" NOT NULL,
+    case_sensitive boolean NOT NULL,
+    parent         text COLLATE "C",
+    policy         text COLLATE "C" NOT NULL,
+    pattern        text COLLATE "C",
+    subsystem      text COLLATE "C",
+    created        text COLLATE "C" NOT NULL
+);
+
+CREATE TABLE timelines (
+    key  text COLLATE "C" PRIMARY KEY,
+    last text COLLATE "C"  -- an exact fraction; NULL: the row is there to be locked, and nothing was issued yet
+);
+
+CREATE TABLE agents (
+    id         text COLLATE "C" PRIMARY KEY,
+    name       text COLLATE "C" NOT NULL,
+    identifier text COLLATE "C" NOT NULL UNIQUE,
+    created    text COLLATE "C" NOT NULL,
+    kind       text COLLATE "C" NOT NULL
+);
+
+CREATE TABLE keys (
+    id      text COLLATE "C" PRIMARY KEY,
+    agent   text COLLATE "C" NOT NULL REFERENCES agents (id),
+    digest  bytea NOT NULL,
+    created text COLLATE "C" NOT NULL,
+    expires text COLLATE "C",
+    revoked text COLLATE "C",
+    label   text COLLATE "C" NOT NULL
+);
+
+CREATE TABLE grants (
+    agent    text COLLATE "C" NOT NULL REFERENCES agents (id),
+    scope    text COLLATE "C" NOT NULL,
+    action   text COLLATE "C" NOT NULL,
+    own      boolean NOT NULL,
+    until    text COLLATE "C",
+    given_by text COLLATE "C" NOT NULL,
+    given_at text COLLATE "C" NOT NULL,
+    PRIMARY KEY (agent, scope, action, own)
+);
+
+CREATE TABLE events (
+    added   bigint NOT NULL,
+    writer  text COLLATE "C" NOT NULL,
+    at      text COLLATE "C" NOT NULL,
+    agent   text COLLATE "C" NOT NULL,
+    action  text COLLATE "C" NOT NULL,
+    subject text COLLATE "C" NOT NULL,
+    detail  text COLLATE "C" NOT NULL,
+    PRIMARY KEY (added, writer)
+);
+
+CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION '%', TG_ARGV[0] USING ERRCODE = 'integrity_constraint_violation';
+END $$;
+
+CREATE TRIGGER revisions_stay BEFORE UPDATE OR DELETE ON revisions
+    FOR EACH ROW EXECUTE FUNCTION refuse_change('revisions are never changed, and never deleted');
+CREATE TRIGGER identifiers_are_kept BEFORE DELETE ON identifiers
+    FOR EACH ROW EXECUTE FUNCTION refuse_change('identifiers are never deleted');
+CREATE TRIGGER events_stay BEFORE UPDATE OR DELETE ON events
+    FOR EACH ROW EXECUTE FUNCTION refuse_change('events are never changed, and never deleted');
+CREATE TRIGGER revisions_are_not_emptied BEFORE TRUNCATE ON revisions
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('revisions are never deleted');
+CREATE TRIGGER identifiers_are_not_emptied BEFORE TRUNCATE ON identifiers
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('identifiers are never deleted');
+CREATE TRIGGER events_are_not_emptied BEFORE TRUNCATE ON events
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('events are never deleted');
+CREATE TRIGGER prefix_identity_stays BEFORE UPDATE OF case_sensitive, scheme, opaque ON prefixes
+    FOR EACH ROW
+    WHEN ((NEW.case_sensitive, NEW.scheme, NEW.opaque) IS DISTINCT FROM (OLD.case_sensitive, OLD.scheme, OLD.opaque))
+    EXECUTE FUNCTION refuse_change('what a prefix compares by is fixed for life');
+"""
+
+_PARTITIONED: Final = (
+    "identifiers",
+    "revisions",
+    "words",
+    "reverse",
+    "person_inputs",
+    "person_names",
+    "derivations",
+)
+
+MIGRATIONS: Final = (_FIRST,)
+
+
+def create(connection: Connection, schema: str, partitions: int) -> None:
+    """The schema with everything in it, or nothing of it."""
+    with connection.transaction():
+        # Whoever comes second waits here until the first has finished.
+        connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(schema)))
+        connection.execute(
+            "CREATE TABLE IF NOT EXISTS migrations (number integer PRIMARY KEY, at timestamptz NOT NULL DEFAULT now())"
+        )
+        connection.execute("LOCK TABLE migrations IN EXCLUSIVE MODE")
+        if schema_version(connection) == 0:
+            connection.execute(_FIRST, prepare=False)
+            for table in _PARTITIONED:
+                for number in range(partitions):
+                    connection.execute(
+                        f"CREATE TABLE {table}_{number:03d} PARTITION OF {table} "
+                        f"FOR VALUES WITH (MODULUS {partitions}, REMAINDER {number})",
+                        prepare=False,
+                    )
+            connection.execute("INSERT INTO migrations (number) VALUES (1)")
+            _make_steps(connection)
+
+
+def migrate(connection: Connection) -> None:
+    """Bring the schema up to date, all of it or nothing."""
+    with connection.transaction():
+        connection.execute("LOCK TABLE migrations IN EXCLUSIVE MODE")  # another process may be first
+        _make_steps(connection)
+
+
+def check_schema(connection: Connection, schema: str) -> None:
+    """Refuse a schema that is not there, one from the future, and one that is waiting for its migration."""
+    version = schema_version(connection)
+    if version == 0:
+        reason = f"there is no registry in the schema {schema} of this database; make one with perdure init"
+        raise StoreUnavailable(f"{reason}, and if that was interrupted, run it again")
+    check_known(version, len(MIGRATIONS))
+    check_migrated(version, len(MIGRATIONS))
+
+
+def schema_version(connection: Connection) -> int:
+    there = connection.execute("SELECT to_regclass('migrations') IS NOT NULL").fetchone()
+    if there is None or not there[0]:
+        return 0
+    row = connection.execute("SELECT coalesce(max(number), 0) FROM migrations").fetchone()
+    return 0 if row is None else int(row[0])
+
+
+def _make_steps(connection: Connection) -> None:
+    version = schema_version(connection)
+    check_known(version, len(MIGRATIONS))
+    for number in range(version, len(MIGRATIONS)):
+        connection.execute(MIGRATIONS[number], prepare=False)
+        connection.execute("INSERT INTO migrations (number) VALUES (%s)", (number + 1,))

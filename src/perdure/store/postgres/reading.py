@@ -1,0 +1,287 @@
+"""What can be asked of the database: one statement per question."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from fractions import Fraction
+from hashlib import sha256
+from typing import Any, Final
+
+from psycopg import sql
+
+from perdure.registry.entities import (
+    Agent,
+    Event,
+    Found,
+    Grant,
+    History,
+    Identifier,
+    Key,
+    Prefix,
+    Revision,
+)
+from perdure.store.postgres.connection import Connection
+from perdure.store.postgres.lexemes import question
+from perdure.store.rows import PREFIX_COLUMNS, key_range, prefix_of
+
+Row = tuple[Any, ...]
+
+_COLUMNS: Final = (
+    "i.key, i.name, i.scheme, i.state, i.target, i.version, i.record, coalesce(i.subject, i.key), i.created"
+)
+FIND: Final = f"SELECT {_COLUMNS} FROM identifiers AS i WHERE i.key = %s"
+# `= ANY` would ask every partition for every key. Joined, each key is looked up in its own partition alone.
+FIND_MANY: Final = (
+    f'SELECT {_COLUMNS} FROM unnest(%s::text[]) AS wanted (key) JOIN identifiers AS i ON i.key = wanted.key COLLATE "C"'
+)
+_AFTER: Final = f"SELECT {_COLUMNS} FROM identifiers AS i WHERE i.key > %s AND i.key < %s ORDER BY i.key LIMIT %s"
+_HISTORIES: Final = sql.SQL(
+    f"COPY (SELECT {_COLUMNS}, i.added, p.uuid_raw FROM identifiers AS i LEFT JOIN person_names AS p ON p.name = i.key "
+    "WHERE i.key > {after} AND i.key < {end} ORDER BY i.key LIMIT {limit}) TO STDOUT (FORMAT BINARY)"
+)
+_HISTORY_TYPES: Final = ("text",) * 5 + ("int4", "bytea", "text", "text", "int8", "text")
+_REVISIONS_BETWEEN: Final = sql.SQL(
+    "COPY (SELECT key, version, at, agent, action, record, note FROM revisions "
+    "WHERE key >= {first} AND key <= {last} ORDER BY key, version) TO STDOUT (FORMAT BINARY)"
+)
+_REVISION_TYPES: Final = ("text", "int4", "text", "text", "text", "bytea", "text")
+
+_REVISION: Final = "SELECT version, at, agent, action, record, note FROM revisions WHERE key = %s ORDER BY version"
+_NEWEST_REVISION: Final = f"{_REVISION} DESC LIMIT 1"
+
+_SEARCH: Final = (
+    "SELECT i.name, i.state, i.target FROM words AS w JOIN identifiers AS i ON i.key = w.key "
+    "WHERE w.lexemes @@ %s::tsquery ORDER BY w.added DESC, w.key DESC LIMIT %s"
+)
+_REVERSE: Final = (
+    "SELECT i.name, i.state, i.target FROM reverse AS r JOIN identifiers AS i ON i.key = r.key "
+    "WHERE r.data = %s AND (%s::text IS NULL OR r.type = %s) ORDER BY r.added DESC, r.key DESC LIMIT %s"
+)
+
+_PREFIX: Final = f"SELECT {PREFIX_COLUMNS} FROM prefixes"
+_AGENT: Final = "SELECT id, name, identifier, created, kind FROM agents"
+_KEY: Final = "SELECT id, agent, digest, created, expires, revoked, label FROM keys"
+_GRANTS: Final = (
+    "SELECT agent, scope, action, own, until, given_by, given_at FROM grants WHERE agent = %s "
+    "ORDER BY scope, action, own"
+)
+_EVENTS: Final = "SELECT at, agent, action, subject, detail FROM events ORDER BY added DESC, writer DESC LIMIT %s"
+
+_COUNTS: Final = (
+    "SELECT count(*), count(*) FILTER (WHERE state = 'reserved'), count(*) FILTER (WHERE state = 'active'), "
+    "count(*) FILTER (WHERE state = 'withdrawn'), count(*) FILTER (WHERE scheme = 'handle'), "
+    "count(*) FILTER (WHERE scheme = 'ibi'), count(*) FILTER (WHERE scheme = 'ppid'), "
+    "(SELECT count(*) FROM revisions), (SELECT count(*) FROM prefixes), (SELECT count(*) FROM agents), "
+    "(SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class AS c "
+    "JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = current_schema() AND c.relkind = 'r') "
+    "FROM identifiers"
+)
+_COUNTED: Final = (
+    "identifiers",
+    "reserved",
+    "active",
+    "withdrawn",
+    "handle",
+    "ibi",
+    "ppid",
+    "revisions",
+    "prefixes",
+    "agents",
+    "bytes",
+)
+
+# Each finds rows that contradict others; what is found is named by the key of an identifier.
+_CONTRADICTIONS: Final = (
+    (
+        "SELECT i.key FROM identifiers AS i "
+        "LEFT JOIN (SELECT key, count(*) AS number FROM revisions GROUP BY key) AS r ON r.key = i.key "
+        "WHERE i.subject IS NULL AND i.version <> coalesce(r.number, 0)",
+        "the number of its revisions is not its version",
+    ),
+    (
+        "SELECT i.key FROM identifiers AS i LEFT JOIN revisions AS r ON r.key = i.key AND r.version = i.version "
+        "WHERE i.subject IS NULL AND r.record IS DISTINCT FROM i.record",
+        "its record is not that of its newest revision",
+    ),
+    (
+        "SELECT a.key FROM identifiers AS a LEFT JOIN identifiers AS i ON i.key = a.subject "
+        "WHERE a.subject IS NOT NULL AND (a.record, a.version, a.state, a.target, a.created) IS DISTINCT FROM "
+        "(i.record, i.version, i.state, i.target, i.created)",
+        "it differs from the identifier that it is an alias of",
+    ),
+    (
+        "SELECT r.key FROM revisions AS r LEFT JOIN identifiers AS i ON i.key = r.key WHERE i.key IS NULL",
+        "it has revisions and no row",
+    ),
+    (
+        "SELECT i.key FROM identifiers AS i LEFT JOIN words AS w ON w.key = i.key WHERE w.key IS NULL",
+        "full-text search does not know it",
+    ),
+    (
+        "SELECT w.key FROM words AS w LEFT JOIN identifiers AS i ON i.key = w.key "
+        "WHERE i.added IS DISTINCT FROM w.added",
+        "full-text search puts it in another order",
+    ),
+    (
+        "SELECT r.key FROM reverse AS r LEFT JOIN identifiers AS i ON i.key = r.key "
+        "WHERE i.state IS DISTINCT FROM 'active'",
+        "reverse look-up leads to it, and it is not active",
+    ),
+    (
+        "SELECT coalesce(n.name, p.name) FROM person_inputs AS p FULL JOIN person_names AS n ON n.name = p.name "
+        "WHERE n.uuid_raw IS DISTINCT FROM p.uuid_raw",
+        "its inputs lead to it, or it to them, but not both",
+    ),
+)
+
+
+def digest(data: str) -> bytes:
+    """What reverse look-up compares."""
+    return sha256(data.encode()).digest()
+
+
+class PostgresReader:
+    """Questions to one connection. What they mean is said in the protocol."""
+
+    def __init__(self, connection: Connection, long_statement_seconds: float = 0) -> None:
+        self.connection = connection
+        self._long = f"{long_statement_seconds * 1000:.0f}ms"
+
+    def _rows(self, question: str, parameters: Sequence[Any] = ()) -> list[Row]:
+        return self.connection.execute(question, parameters, binary=True).fetchall()
+
+    def _row(self, question: str, parameters: Sequence[Any] = ()) -> Row | None:
+        return self.connection.execute(question, parameters, binary=True).fetchone()
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Everything asked inside sees the same state."""
+        self.connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        try:
+            yield
+        finally:
+            if not self.connection.broken:
+                self.connection.execute("ROLLBACK")
+
+    def _take_time(self) -> None:
+        """What goes over everything may take longer than a question of somebody who waits."""
+        self.connection.execute("SELECT set_config('statement_timeout', %s, true)", (self._long,))
+
+    def find(self, key: str) -> Identifier | None:
+        row = self._row(FIND, (key,))
+        return None if row is None else Identifier(*row)
+
+    def find_many(self, keys: Sequence[str]) -> dict[str, Identifier]:
+        return {row[0]: Identifier(*row) for row in self._rows(FIND_MANY, (list(keys),))} if keys else {}
+
+    def revisions(self, subject: str) -> list[Revision]:
+        return [Revision(*row) for row in self._rows(_REVISION, (subject,))]
+
+    def newest_revision(self, subject: str) -> Revision | None:
+        row = self._row(_NEWEST_REVISION, (subject,))
+        return None if row is None else Revision(*row)
+
+    def after(self, key: str, limit: int, under: str | None = None) -> list[Identifier]:
+        return [Identifier(*row) for row in self._rows(_AFTER, (*key_range(key, under), limit))]
+
+    def histories(self, key: str, limit: int, under: str | None = None) -> list[History]:
+        self._take_time()
+        start, end = key_range(key, under)
+        asked = _HISTORIES.format(after=sql.Literal(start), end=sql.Literal(end), limit=sql.Literal(limit))
+        rows = self._copied(asked, _HISTORY_TYPES)
+        if not rows:
+            return []
+        asked = _REVISIONS_BETWEEN.format(first=sql.Literal(rows[0][0]), last=sql.Literal(rows[-1][0]))
+        revisions: dict[str, list[Revision]] = {}
+        for subject, *rest in self._copied(asked, _REVISION_TYPES):
+            revisions.setdefault(subject, []).append(Revision(*rest))
+        return [
+            History(Identifier(*row[:9]), row[9], tuple(revisions.get(row[0], ())), uuid_raw=row[10]) for row in rows
+        ]
+
+    def _copied(self, asked: sql.Composed, types: Sequence[str]) -> list[Row]:
+        with self.connection.cursor().copy(asked) as copy:
+            copy.set_types(types)
+            return list(copy.rows())
+
+    def search(self, words: Sequence[str], limit: int) -> list[Found]:
+        asked = question(words)
+        return [] if asked is None else [Found(*row) for row in self._rows(_SEARCH, (asked, limit))]
+
+    def reverse(self, data: str, type: str | None, limit: int) -> list[Found]:
+        return [Found(*row) for row in self._rows(_REVERSE, (digest(data), type, type, limit))]
+
+    def prefix(self, key: str) -> Prefix | None:
+        row = self._row(f"{_PREFIX} WHERE key = %s OR opaque = %s ORDER BY key <> %s LIMIT 1", (key, key, key))
+        return None if row is None else prefix_of(row)
+
+    def prefixes(self) -> list[Prefix]:
+        return [prefix_of(row) for row in self._rows(f"{_PREFIX} ORDER BY key")]
+
+    def timeline(self, key: str) -> Fraction | None:
+        row = self._row("SELECT last FROM timelines WHERE key = %s", (key,))
+        return None if row is None or row[0] is None else Fraction(row[0])
+
+    def timelines(self) -> dict[str, Fraction]:
+        rows = self._rows("SELECT key, last FROM timelines WHERE last IS NOT NULL ORDER BY key")
+        return {key: Fraction(last) for key, last in rows}
+
+    def person(self, uuid_raw: str) -> str | None:
+        return self.persons([uuid_raw]).get(uuid_raw)
+
+    def persons(self, uuid_raws: Sequence[str]) -> dict[str, str]:
+        asked = (
+            "SELECT p.uuid_raw, p.name FROM unnest(%s::text[]) AS wanted (uuid_raw) "
+            'JOIN person_inputs AS p ON p.uuid_raw = wanted.uuid_raw COLLATE "C"'
+        )
+        return dict(self._rows(asked, (list(uuid_raws),)))
+
+    def input_of(self, name: str) -> str | None:
+        return _one(self._row("SELECT uuid_raw FROM person_names WHERE name = %s", (name,)))
+
+    def derivations(self, subject: str) -> list[tuple[int, str]]:
+        rows = self._rows("SELECT version, poid FROM derivations WHERE prid = %s ORDER BY version, poid", (subject,))
+        return [(version, poid) for version, poid in rows]
+
+    def agent(self, id: str) -> Agent | None:
+        row = self._row(f"{_AGENT} WHERE id = %s", (id,))
+        return None if row is None else Agent(*row)
+
+    def agents(self) -> list[Agent]:
+        return [Agent(*row) for row in self._rows(f"{_AGENT} ORDER BY id")]
+
+    def key(self, id: str) -> Key | None:
+        row = self._row(f"{_KEY} WHERE id = %s", (id,))
+        return None if row is None else Key(*row)
+
+    def keys(self, agent: str) -> list[Key]:
+        return [Key(*row) for row in self._rows(f"{_KEY} WHERE agent = %s ORDER BY created, id", (agent,))]
+
+    def grants(self, agent: str) -> list[Grant]:
+        return [Grant(*row) for row in self._rows(_GRANTS, (agent,))]
+
+    def events(self, limit: int) -> list[Event]:
+        return [Event(*row) for row in self._rows(_EVENTS, (limit,))]
+
+    def fact(self, name: str) -> str | None:
+        return _one(self._row("SELECT value FROM facts WHERE name = %s", (name,)))
+
+    def facts(self) -> dict[str, str]:
+        return dict(self._rows("SELECT name, value FROM facts ORDER BY name"))
+
+    def sealed(self) -> str | None:
+        """Why nothing can be written, if it cannot."""
+        return _one(self._row("SELECT value FROM guards WHERE name = 'sealed'")) or None
+
+    def counts(self) -> dict[str, int]:
+        self._take_time()
+        return dict(zip(_COUNTED, self._rows(_COUNTS)[0], strict=True))
+
+    def contradictions(self) -> Iterator[str]:
+        self._take_time()
+        for asked, meaning in _CONTRADICTIONS:
+            for (key,) in self._rows(asked):
+                yield f"{key}: {meaning}"
+
+
+def _one(row: Row | None) -> str | None:
+    return None if row is None else str(row[0])

@@ -1,0 +1,88 @@
+"""One group of works, one transaction, one fsync."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final
+
+import apsw
+
+from perdure.errors import StoreSealed
+from perdure.store.sqlite.connection import translated
+from perdure.store.sqlite.reading import SEALED
+from perdure.store.sqlite.writing import SqliteTransaction
+from perdure.store.writer import Job, Outcome
+
+LARGEST_GROUP: Final = 256
+
+
+class _WroteBeforeRefusal(Exception):
+    """Work was refused half-way."""
+
+
+class GroupCommit:
+    """Everything in one transaction; a refusal undoes its own work only.
+
+    Nearly all work that is refused has written nothing by then, so savepoints are made only when one has: the group is
+    undone and run again with one for each. When the disk or the file is at fault, SQLite may have undone the whole
+    transaction: then all have failed.
+    """
+
+    def __init__(self, connection: apsw.Connection, transaction: SqliteTransaction) -> None:
+        self._connection = connection
+        self._transaction = transaction
+
+    def __call__(self, jobs: list[Job]) -> list[Outcome]:
+        try:
+            try:
+                return self._together(jobs, self._attempt)
+            except _WroteBeforeRefusal:
+                self._connection.execute("ROLLBACK")
+                return self._together(jobs, self._attempt_with_savepoint)
+        except apsw.Error as problem:
+            system_errno = self._connection.system_errno
+            self._undo()
+            return [Outcome(job, problem=translated(problem, system_errno)) for job in jobs]
+        except BaseException:
+            self._undo()
+            raise
+
+    def _undo(self) -> None:
+        if self._connection.in_transaction:
+            with suppress(apsw.Error):  # nobody may be left waiting because of it
+                self._connection.execute("ROLLBACK")
+
+    def _together(self, jobs: list[Job], attempt: Callable[[Job], Outcome]) -> list[Outcome]:
+        self._connection.execute("BEGIN IMMEDIATE")
+        self._transaction.begun()
+        if (reason := self._transaction.fact(SEALED)) is not None:
+            self._connection.execute("ROLLBACK")
+            return [Outcome(job, problem=StoreSealed(reason)) for job in jobs]
+        outcomes = [attempt(job) for job in jobs]
+        self._connection.execute("COMMIT")
+        return outcomes
+
+    def _attempt(self, job: Job) -> Outcome:
+        before = self._connection.total_changes()
+        outcome = self._run_work(job)
+        if outcome.problem is not None and self._connection.total_changes() != before:
+            raise _WroteBeforeRefusal
+        return outcome
+
+    def _attempt_with_savepoint(self, job: Job) -> Outcome:
+        self._connection.execute("SAVEPOINT work")
+        outcome = self._run_work(job)
+        if outcome.problem is not None:
+            self._connection.execute("ROLLBACK TO work")
+            self._transaction.begun()
+        self._connection.execute("RELEASE work")
+        return outcome
+
+    def _run_work(self, job: Job) -> Outcome:
+        try:
+            return Outcome(job, job.work(self._transaction))
+        except apsw.ConstraintError as problem:
+            return Outcome(job, problem=translated(problem))
+        except apsw.Error:
+            raise
+        except Exception as problem:
+            return Outcome(job, problem=problem)
