@@ -40,6 +40,8 @@ COMMANDS = [
     "export",
     "backup",
     "restore",
+    "move",
+    "migrate",
     "verify",
     "stats",
     "explain",

@@ -255,7 +255,7 @@ def test_a_restored_registry_is_as_it_was_and_what_was_there_is_kept(minting: Pl
     assert lost not in names
     assert minting.ask(verify) == []
     assert restored.set_aside is not None
-    aside = SqliteStore(restored.set_aside)
+    aside = SqliteStore(minting.folder / restored.set_aside)
     try:
         assert asyncio.run(aside.lookup(lost)) is not None
     finally:
@@ -271,8 +271,8 @@ def test_every_restore_keeps_its_own_database(minting: Place) -> None:
     assert first is not None
     assert second is not None
     assert first != second
-    assert first.exists()
-    assert second.exists()
+    assert (minting.folder / first).exists()
+    assert (minting.folder / second).exists()
 
 
 def test_a_restore_is_recorded(minting: Place) -> None:

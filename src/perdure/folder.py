@@ -1,7 +1,7 @@
-"""A registry's folder: the settings, the database, the high-water mark, and how to open or make one.
+"""A registry's folder: the settings, the marks, the database if it is a file, and how to open or make one.
 
 perdure.toml       the settings, commented; for people to edit
-perdure.db         the database (with -wal and -shm beside it while it is open)
+perdure.db         the database of the embedded store (with -wal and -shm beside it while it is open)
 high-water.json    the furthest dates that may have been issued, for when an old backup is restored
 admin.key          the first administrator's key, readable by its owner alone; may be removed
 perdure.lock       held by every program that has the registry open
@@ -9,16 +9,12 @@ perdure.lock       held by every program that has the registry open
 
 import fcntl
 import os
-import shutil
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from fractions import Fraction
-from itertools import chain, count
 from pathlib import Path
 from typing import Final, NamedTuple
 from uuid import UUID
-
-import msgspec
 
 from perdure.errors import InvalidInput, StoreUnavailable, shown
 from perdure.minting.clock import Clock, SystemClock, iso_now, seconds
@@ -26,109 +22,65 @@ from perdure.minting.timeline import AHEAD
 from perdure.names import instant
 from perdure.names.uuid5 import PPID_NAMESPACE
 from perdure.records.authority import DEFAULT_TYPE_PREFIX
-from perdure.records.checks import Limits
 from perdure.registry import Founded, Registry, Settings, found, reopen
 from perdure.registry.agents import THE_MACHINE
 from perdure.registry.entities import COUNTER, Event
-from perdure.registry.protocol import Store, Transaction
-from perdure.store.folders import sync_folder
-from perdure.store.sqlite import SqliteStore
-from perdure.store.sqlite.files import create_private, put_in_place, remove_database, set_aside
+from perdure.registry.moving import Moved, Watch, give_up, move
+from perdure.registry.protocol import Transaction
+from perdure.settings_file import (
+    DATABASE,
+    DEFAULT_STORE,
+    SETTINGS,
+    SettingsFile,
+    change_store,
+    read_settings,
+    write_settings,
+    write_whole,
+)
+from perdure.store.place import Place, SetAside
+from perdure.store.places import place_of
+from perdure.store.postgres.options import PostgresOptions
 
-SETTINGS: Final = "perdure.toml"
-DATABASE: Final = "perdure.db"
 ADMIN_KEY: Final = "admin.key"
 LOCK: Final = "perdure.lock"
-_BUILDING: Final = f".{DATABASE}.new"
-
-_DAY: Final = 86_400
-
-_TEMPLATE: Final = """\
-# The settings of a Perdure registry. Lines that begin with # show the defaults; remove the # to change one.
-
-[registry]
-# Who this registry is. The database and the keys carry the same; they refuse those of another.
-id = "{id}"
-# Where identifiers are kept: a file beside this one.
-store = "sqlite:{database}"
-
-[metadata]
-# The prefix of the types in which authority metadata is written into Handle records.
-type_prefix = {type_prefix}
-
-[minting]
-# How many seconds a caller is made to wait for a date that has not come, before an error says so.
-# longest_wait = 10.0
-# A clock that is so many days after the last date of a timeline is not believed.
-# largest_gap_days = 3653.0
-
-[limits]
-# The schemes that a target may have. javascript: and data: are refused whatever is written here.
-# schemes = ["http", "https", "ftp", "mailto"]
-# value_bytes = 65536
-# values = 2048
-# record_bytes = 1048576
-# url_characters = 8192
-"""
-
-
-class _RegistrySection(msgspec.Struct, forbid_unknown_fields=True):
-    id: str
-    store: str = f"sqlite:{DATABASE}"
-
-
-class _MintingSection(msgspec.Struct, forbid_unknown_fields=True):
-    longest_wait: float = 10.0
-    largest_gap_days: float = 3653.0
-
-
-class _MetadataSection(msgspec.Struct, forbid_unknown_fields=True):
-    type_prefix: str = DEFAULT_TYPE_PREFIX
-
-
-class _SettingsFile(msgspec.Struct, forbid_unknown_fields=True):
-    registry: _RegistrySection
-    metadata: _MetadataSection = msgspec.field(default_factory=_MetadataSection)
-    minting: _MintingSection = msgspec.field(default_factory=_MintingSection)
-    limits: Limits = Limits()
-
-    @property
-    def settings(self) -> Settings:
-        minting = self.minting
-        for name, most in (("longest_wait", _DAY), ("largest_gap_days", _DAY)):
-            if not 0 <= getattr(minting, name) <= most:  # what is no number is refused too
-                raise InvalidInput("settings", name, f"{name} in {SETTINGS} must be between 0 and {most}")
-        return Settings(self.limits, self.metadata.type_prefix, minting.longest_wait, minting.largest_gap_days)
+_MOVING: Final = ".moving.lock"
+_NEW: Final = "new"
 
 
 class Restored(NamedTuple):
     """What a restore did: where the database that was there went, and which timelines were moved forward, to when."""
 
-    set_aside: Path | None
+    set_aside: str | None
     moved: dict[str, str]
     unsure: list[str]
 
 
 def is_registry(folder: Path) -> bool:
-    """Whether a registry was made here, to its last step."""
-    return (folder / SETTINGS).is_file() and not (folder / _BUILDING).exists()
+    """Whether a registry was made here, to its last step as far as files can tell."""
+    return (folder / SETTINGS).is_file() and not (folder / f".{DATABASE}.{_NEW}").exists()
 
 
 @contextmanager
 def _held(folder: Path, *, alone: bool = False) -> Iterator[None]:
     """Whoever has the registry open says so; whoever replaces its files must be alone."""
-    try:
-        lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError as problem:
-        raise StoreUnavailable(f"the folder {shown(str(folder))} cannot be written: {problem.strerror}") from None
-    try:
-        fcntl.flock(lock, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+    what = "open in another program: stop that first" if alone else "being restored: try again when that has finished"
+    with _locked(folder / LOCK, f"the registry is {what}", alone=alone):
         yield
-    except BlockingIOError:
-        what = (
-            "open in another program: stop that first" if alone else "being restored: try again when that has finished"
-        )
-        raise StoreUnavailable(f"the registry is {what}", safe_to_retry=True) from None
+
+
+@contextmanager
+def _locked(file: Path, otherwise: str, *, alone: bool = True) -> Iterator[None]:
+    try:
+        lock = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as problem:
+        reason = f"the folder {shown(str(file.parent))} cannot be written: {problem.strerror}"
+        raise StoreUnavailable(reason) from None
+    try:
+        try:
+            fcntl.flock(lock, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise StoreUnavailable(otherwise, safe_to_retry=True) from None
+        yield
     finally:
         os.close(lock)
 
@@ -136,9 +88,9 @@ def _held(folder: Path, *, alone: bool = False) -> Iterator[None]:
 @asynccontextmanager
 async def open_registry(folder: Path, clock: Clock | None = None) -> AsyncIterator[Registry]:
     """The registry in a folder, until the block ends; what was acknowledged is on disk by then."""
-    file = _read_settings(folder)
+    file = read_settings(folder)
     with _held(folder):
-        store = _open_store(folder, file)
+        store = _place(folder, file).open()
         try:
             yield await reopen(store, clock or SystemClock(), file.settings, file.registry.id)
         finally:
@@ -149,6 +101,7 @@ async def make_registry(
     folder: Path,
     *,
     name: str,
+    store: str = DEFAULT_STORE,
     home: str | None = None,
     admin: str = "admin",
     type_prefix: str = DEFAULT_TYPE_PREFIX,
@@ -156,92 +109,86 @@ async def make_registry(
     clock: Clock | None = None,
 ) -> Founded:
     """A new registry in a folder, which is made if it is not there. A half-made one from before is made again."""
+    place = place_of(store, folder, PostgresOptions())
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
         raise StoreUnavailable(f"the folder {shown(str(folder))} cannot be made: {problem.strerror}") from None
     with _held(folder, alone=True):  # two who make one at once must not mix theirs
-        _refuse_what_is_there(folder)
-        building = folder / _BUILDING
-        remove_database(building)
-        store = SqliteStore(building, create=True)
+        building = place.beside(_NEW)
+        _refuse_what_is_there(folder, place, building)
+        building.remove()
         try:
-            settings = Settings(type_prefix=type_prefix)
-            founded = await found(
-                store,
-                clock or SystemClock(),
-                settings,
-                name=name,
-                home=home,
-                admin=admin,
-                ppid_namespace=ppid_namespace,
-            )
+            opened = building.create()
+            try:
+                founded = await found(
+                    opened,
+                    clock or SystemClock(),
+                    Settings(type_prefix=type_prefix),
+                    name=name,
+                    home=home,
+                    admin=admin,
+                    ppid_namespace=ppid_namespace,
+                )
+            finally:
+                opened.close()
         except BaseException:
-            store.close()
-            remove_database(building)
+            building.remove()
             raise
-        store.close()
-        _write(folder / ADMIN_KEY, f"{founded.key}\n", 0o600)
-        text = _TEMPLATE.format(id=founded.registry.id, database=DATABASE, type_prefix=_quoted(type_prefix))
-        _write(folder / SETTINGS, text, 0o644)
-        put_in_place(building, folder / DATABASE)  # the last step: interrupted before, all can be done again
+        write_whole(folder / ADMIN_KEY, f"{founded.key}\n", 0o600)
+        write_settings(folder, id=founded.registry.id, store=store, type_prefix=type_prefix)
+        place.take(building)  # the last step: interrupted before, all can be done again
         return founded
 
 
-def _refuse_what_is_there(folder: Path) -> None:
-    database, building = folder / DATABASE, folder / _BUILDING
+def _refuse_what_is_there(folder: Path, place: Place, building: Place) -> None:
+    there = place.exists()
     if (folder / SETTINGS).is_file():
-        if database.exists() or not building.exists():
+        if there or not building.exists():
             raise InvalidInput("registry", "folder", "there is a registry in this folder already")
         (folder / SETTINGS).unlink()  # it was interrupted before its last step: nobody has its key yet
-    if database.exists():
-        reason = f"there is a {DATABASE} in this folder but no {SETTINGS}: move one of them, or bring back the other"
+    if there:
+        reason = (
+            f"there is a registry in {place.shown} already, but no {SETTINGS} in this folder: "
+            "bring that back from where it was made, or choose another place"
+        )
         raise InvalidInput("registry", "folder", reason)
 
 
 async def restore_registry(folder: Path, backup: Path, *, clock: Clock | None = None) -> Restored:
     """Put a backup in the place of the database, and move every timeline past all that may have been issued since."""
-    file = _read_settings(folder)
+    file = read_settings(folder)
     with _held(folder, alone=True):
         return await _restore(folder, file, backup, clock or SystemClock())
 
 
-async def _restore(folder: Path, file: _SettingsFile, backup: Path, time: Clock) -> Restored:
-    database = _database(folder, file)
-    if backup.exists() and database.exists() and backup.samefile(database):
+async def _restore(folder: Path, file: SettingsFile, backup: Path, clock: Clock) -> Restored:
+    place = _place(folder, file)
+    if backup.exists() and (folder / DATABASE).exists() and backup.samefile(folder / DATABASE):
         raise InvalidInput("restore", "file", f"{backup.name} is the database itself, and no backup")
-    incoming = database.with_name(f".{database.name}.incoming")
-    remove_database(incoming)
-    create_private(incoming)
+    incoming = place.beside("incoming")
+    incoming.remove()
+    aside: SetAside | None = None
     try:
-        shutil.copyfile(backup, incoming)
-    except OSError as problem:
-        remove_database(incoming)
-        raise StoreUnavailable(f"{shown(str(backup))} cannot be read: {problem.strerror}") from None
-    aside: Path | None = None
-    known: dict[str, Fraction] = {}
-    try:
+        await incoming.fill(backup)
+        store = incoming.open()
         try:
-            store = SqliteStore(incoming)
-        except StoreUnavailable as problem:
-            reason = f"{backup.name} is no backup of Perdure, or is damaged; nothing was changed"
-            raise StoreUnavailable(reason) from problem
-        try:
-            registry = await reopen(store, time, file.settings, file.registry.id)
+            registry = await reopen(store, clock, file.settings, file.registry.id)
             problems = await store.read(lambda reader: list(reader.contradictions()))
             if problems:
                 raise StoreUnavailable(f"the backup is damaged, and was left alone: {problems[0]}")
-            if database.exists():
-                aside = _free_name(database, time)
-                known = set_aside(database, aside)
+            await store.seal(None)  # what is restored is wanted
+            if place.exists():
+                aside = place.set_aside(iso_now(clock)[:19].replace(":", "").replace("-", ""))
+            known = {} if aside is None else aside.timelines
             moved, unsure = await store.write(lambda tx: _move_forward(registry, tx, store.high_water.marks(), known))
         finally:
             store.close()
-        put_in_place(incoming, database, replace=True)
+        place.take(incoming, aside)
     except BaseException:
-        remove_database(incoming)
+        incoming.remove()
         raise
-    return Restored(aside, moved, unsure)
+    return Restored(None if aside is None else aside.name, moved, unsure)
 
 
 def _move_forward(
@@ -255,7 +202,7 @@ def _move_forward(
     here = tx.timelines()
     moved: dict[str, str] = {}
     unsure: list[str] = []
-    for key in here.keys() | marks.keys() | known.keys():
+    for key in sorted(here.keys() | marks.keys() | known.keys()):
         counts = key.endswith(COUNTER)
         last = here.get(key)
         candidates = [date for source in (here, marks, known) if (date := source.get(key)) is not None]
@@ -270,52 +217,61 @@ def _move_forward(
     return moved, sorted(unsure)
 
 
-def _free_name(database: Path, clock: Clock) -> Path:
-    """A name beside the database for the one that is replaced: nothing is ever thrown away."""
-    stamp = iso_now(clock)[:19].replace(":", "").replace("-", "")
-    stem = f"{database.stem}-before-restore-{stamp}"
-    names = chain([stem], (f"{stem}-{number}" for number in count(2)))
-    return next(file for name in names if not (file := database.with_name(f"{name}{database.suffix}")).exists())
+async def move_registry(folder: Path, to: str, watch: Watch, *, clock: Clock | None = None) -> Moved:
+    """Take everything to another store, and let the settings name that from then on."""
+    file = read_settings(folder)
+    here, there = _place(folder, file), place_of(to, folder, file.postgresql)
+    if file.registry.store == to:
+        raise InvalidInput("move", "to", f"the registry is in {there.shown} already")
+    with _held(folder), _locked(folder / _MOVING, "the registry is being moved by another program"):
+        source = here.open()
+        try:
+            target = there.create()
+            try:
+                moved = await move(
+                    source, target, clock or SystemClock(), origin=here.shown, to=there.shown, watch=watch
+                )
+            finally:
+                target.close()
+        finally:
+            source.close()
+        change_store(folder, to)  # the last step: interrupted before, the same move ends it
+        return moved
 
 
-def _read_settings(folder: Path) -> _SettingsFile:
-    path = folder / SETTINGS
-    try:
-        return msgspec.toml.decode(path.read_bytes(), type=_SettingsFile)
-    except FileNotFoundError:
-        raise InvalidInput(
-            "registry", "folder", f"there is no registry in {shown(str(folder))}: make one with perdure init"
-        ) from None
-    except OSError as problem:
-        raise StoreUnavailable(f"{SETTINGS} cannot be read: {problem.strerror}") from None
-    except msgspec.DecodeError as problem:
-        raise InvalidInput("settings", SETTINGS, f"{SETTINGS} is not right: {problem}") from None
+async def give_up_move(folder: Path, to: str) -> None:
+    """Throw the unfinished copy away, and let the registry be written again where it is."""
+    file = read_settings(folder)
+    here, there = _place(folder, file), place_of(to, folder, file.postgresql)
+    if file.registry.store == to:
+        raise InvalidInput("move", "to", "the move is finished: the registry lives there now. Move it back instead")
+    with _held(folder), _locked(folder / _MOVING, "the registry is being moved by another program"):
+        source = here.open()
+        try:
+            target = there.open() if there.exists() else None
+            try:
+                await give_up(source, target)
+            finally:
+                if target is not None:
+                    target.close()
+        finally:
+            source.close()
+        if target is not None:
+            there.remove()
 
 
-def _database(folder: Path, file: _SettingsFile) -> Path:
-    engine, _, place = file.registry.store.partition(":")
-    if engine != "sqlite" or not place:
-        reason = f"store = {shown(file.registry.store)} is not known; write sqlite: and the name of a file"
-        raise InvalidInput("settings", "store", reason)
-    return folder / place
+def registry_place(folder: Path) -> Place:
+    """Where the registry of a folder is kept."""
+    return _place(folder, read_settings(folder))
 
 
-def _open_store(folder: Path, file: _SettingsFile) -> Store:
-    return SqliteStore(_database(folder, file))
+@contextmanager
+def alone_with(folder: Path) -> Iterator[Place]:
+    """The place of a registry that nobody on this machine has open meanwhile."""
+    place = registry_place(folder)
+    with _held(folder, alone=True):
+        yield place
 
 
-def _write(path: Path, text: str, mode: int) -> None:
-    """A file that is there whole or not at all."""
-    fresh = path.with_name(f".{path.name}.new")
-    fresh.unlink(missing_ok=True)
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-    with os.fdopen(descriptor, "w") as stream:
-        stream.write(text)
-        stream.flush()
-        os.fsync(stream.fileno())
-    fresh.replace(path)
-    sync_folder(path.parent)
-
-
-def _quoted(text: str) -> str:
-    return msgspec.json.encode(text).decode()  # TOML's basic strings are written as JSON's are
+def _place(folder: Path, file: SettingsFile) -> Place:
+    return place_of(file.registry.store, folder, file.postgresql)

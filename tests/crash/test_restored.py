@@ -69,7 +69,7 @@ def test_names_under_a_prefix_added_after_the_backup_are_not_minted_again(tmp_pa
 def test_every_database_that_was_replaced_is_kept(tmp_path: Path) -> None:
     folder, backup = tmp_path / "registry", tmp_path / "backup.db"
 
-    async def run() -> list[Path | None]:
+    async def run() -> list[str | None]:
         await _made(folder)
         async with open_registry(folder) as registry:
             await _backup(registry, backup)
@@ -77,7 +77,7 @@ def test_every_database_that_was_replaced_is_kept(tmp_path: Path) -> None:
 
     aside = asyncio.run(run())
     assert len(set(aside)) == 3
-    assert all(file is not None and file.exists() for file in aside)
+    assert all(name is not None and (folder / name).exists() for name in aside)
 
 
 def test_an_initialisation_that_was_killed_is_whole_or_can_be_done_again(tmp_path: Path) -> None:

@@ -4,11 +4,14 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from perdure.records import record as records
+from perdure.records.record import Record
 from perdure.registry.entities import Agent, Change, Identifier, Revision
 from perdure.registry.protocol import Reader, Store, Transaction
 
 T = TypeVar("T")
 AT = "2027-01-15T08:00:00.000000Z"
+RECORD = records.encode(Record(state="active", creator="https://example.org/jan", created="2027-01-15T08:00:00Z"))
 JAN = Agent("jan", "Jan", "https://example.org/jan", AT)
 
 
@@ -19,7 +22,7 @@ def identifier(key: str, **fields: Any) -> Identifier:
         "state": "active",
         "target": "https://example.org/",
         "version": 1,
-        "record": b"{}",
+        "record": RECORD,
         "subject": key,
         "created": "2027-01-15T08:00:00Z",
     }

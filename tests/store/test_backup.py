@@ -97,10 +97,3 @@ def test_a_backup_that_fails_leaves_the_old_one(desk: Desk, folder: Path) -> Non
 def test_a_backup_into_a_folder_that_does_not_exist_is_refused(desk: Desk, folder: Path) -> None:
     with pytest.raises(StoreUnavailable):
         desk.runner.run(desk.store.backup(folder / "missing" / "copy.db", quiet))
-
-
-def test_a_backup_never_takes_the_place_of_the_database_itself(desk: Desk, tmp_path: Path) -> None:
-    """The open connections would go on writing to the file that was replaced."""
-    desk.insert(change("1/a"))
-    with pytest.raises(StoreUnavailable):
-        desk.runner.run(desk.store.backup(tmp_path / "registry" / "perdure.db", quiet))

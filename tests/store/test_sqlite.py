@@ -210,3 +210,10 @@ def test_connections_do_not_pile_up_from_one_event_loop_to_the_next(own: Desk, f
     for _ in range(10):
         asyncio.run(own.store.read(lambda reader: reader.find("1/a")))
     assert open_files() <= before + 2
+
+
+def test_a_backup_never_takes_the_place_of_the_database_itself(own: Desk, file: Path) -> None:
+    """The open connections would go on writing to the file that was replaced."""
+    own.insert(change("1/a"))
+    with pytest.raises(StoreUnavailable):
+        own.runner.run(own.store.backup(file, lambda done, of: None))

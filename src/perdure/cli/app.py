@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from perdure import __version__
-from perdure.cli import agent, check, edit, exchange, explain, generate, init, keep, look, mint, prefix, tour
+from perdure.cli import agent, check, edit, exchange, explain, generate, init, keep, look, mint, move, prefix, tour
 from perdure.cli.screen import complain
 from perdure.errors import PerdureError
 
@@ -78,6 +78,8 @@ app.command("import", rich_help_panel=MOVE, epilog=exchange.IMPORT_EXAMPLES)(exc
 app.command(rich_help_panel=MOVE, epilog=exchange.EXPORT_EXAMPLES)(exchange.export)
 app.command(rich_help_panel=MOVE, epilog=keep.BACKUP_EXAMPLES)(keep.backup)
 app.command(rich_help_panel=MOVE, epilog=keep.RESTORE_EXAMPLES)(keep.restore)
+app.command(rich_help_panel=MOVE, epilog=move.MOVE_EXAMPLES)(move.move)
+app.command(rich_help_panel=MOVE, epilog=move.MIGRATE_EXAMPLES)(move.migrate)
 app.command(rich_help_panel=MOVE, epilog=keep.VERIFY_EXAMPLES)(keep.verify)
 app.command(rich_help_panel=MOVE, epilog=keep.STATS_EXAMPLES)(keep.stats)
 app.command(rich_help_panel=LOOK, epilog=explain.EXAMPLES)(explain.explain)

@@ -8,17 +8,20 @@ from uuid import UUID
 
 import typer
 
+from perdure.cli.move import warn_of_eavesdroppers
 from perdure.cli.screen import as_json
 from perdure.errors import InvalidInput
-from perdure.folder import ADMIN_KEY, DATABASE, SETTINGS, is_registry, make_registry, open_registry
+from perdure.folder import ADMIN_KEY, is_registry, make_registry, open_registry, registry_place
 from perdure.names.uuid5 import PPID_NAMESPACE
 from perdure.records.authority import DEFAULT_TYPE_PREFIX
+from perdure.settings_file import DEFAULT_STORE, SETTINGS
 
 EXAMPLES = """
 **Examples**
 
 - `perdure init`
 - `perdure init archive --name "City Archive of Leiden" --prefix 12345`
+- `perdure init archive --store "postgresql://perdure@db.example.org/perdure?sslmode=verify-full"`
 """
 
 
@@ -35,6 +38,13 @@ def init(
             help="The Handle prefix under which agents get identifiers. Default: a local one, unique to this registry."
         ),
     ] = None,
+    store: Annotated[
+        str,
+        typer.Option(
+            metavar="STORE",
+            help="Where identifiers are kept: sqlite:FILE, or postgresql://user@host:5432/database.",
+        ),
+    ] = DEFAULT_STORE,
     admin: Annotated[str, typer.Option(help="The short name of the first administrator.")] = "admin",
     type_prefix: Annotated[
         str, typer.Option(help="The prefix of the types of authority metadata.")
@@ -55,9 +65,11 @@ def init(
         namespace = UUID(ppid_namespace)
     except ValueError:
         raise InvalidInput("registry", "ppid_namespace", "the namespace must be a UUID") from None
+    warn_of_eavesdroppers(store)
     founded = asyncio.run(
         make_registry(
             folder,
+            store=store,
             name=name or _user(),
             home=prefix,
             admin=admin,
@@ -81,7 +93,7 @@ def init(
         return
     typer.echo(f"A registry is ready in {folder.resolve()}")
     typer.echo(f"  settings    {SETTINGS}")
-    typer.echo(f"  database    {DATABASE}")
+    typer.echo(f"  database    {registry_place(folder).database}")
     typer.echo(f"  you are     {admin}, {founded.admin.identifier}")
     typer.echo(f"  your key    {founded.key}")
     typer.echo(

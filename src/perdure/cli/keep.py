@@ -57,11 +57,11 @@ def restore(
     """
     restored = asyncio.run(restore_registry(find_folder(folder), file))
     if json:
-        typer.echo(as_json({"set_aside": str(restored.set_aside), "moved": restored.moved, "unsure": restored.unsure}))
+        typer.echo(as_json({"set_aside": restored.set_aside, "moved": restored.moved, "unsure": restored.unsure}))
         return
     typer.echo(f"{file} was restored")
     if restored.set_aside is not None:
-        typer.echo(f"The database that was there is kept as {restored.set_aside.name}")
+        typer.echo(f"The database that was there is kept as {restored.set_aside}")
     for key, until in restored.moved.items():
         complain(
             f"names under {printable(key.removesuffix(COUNTER))} go on after {until}: "

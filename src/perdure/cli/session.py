@@ -11,9 +11,10 @@ import typer
 
 from perdure.cli.screen import as_json, complain
 from perdure.errors import BadKey, InvalidInput
-from perdure.folder import ADMIN_KEY, SETTINGS, is_registry, open_registry
+from perdure.folder import ADMIN_KEY, is_registry, open_registry
 from perdure.registry import Registry, authenticate
 from perdure.registry.entities import Agent
+from perdure.settings_file import SETTINGS
 
 T = TypeVar("T")
 

@@ -1,6 +1,6 @@
 """Found a registry: everything that must be there before the first mint, in one transaction."""
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 from uuid import UUID, uuid4
 
 from perdure.errors import InvalidInput
@@ -21,7 +21,8 @@ from perdure.registry.protocol import Reader, Store, Transaction
 from perdure.registry.registry import Registry
 from perdure.registry.settings import Settings
 
-_REGISTRY, _NAMESPACE, _HOME = "registry", "ppid_namespace", "home"
+REGISTRY: Final = "registry"
+_NAMESPACE, _HOME = "ppid_namespace", "home"
 
 
 class Founded(NamedTuple):
@@ -56,10 +57,10 @@ async def found(
     registry = Registry(identity, store, clock, settings, ppid_namespace, handle.fold(home_name))
 
     def work(tx: Transaction) -> Founded:
-        if tx.fact(_REGISTRY) is not None:
+        if tx.fact(REGISTRY) is not None:
             raise InvalidInput("registry", "store", "there is a registry in this store already")
         at = iso_now(clock)
-        for fact, value in ((_REGISTRY, identity), (_NAMESPACE, str(ppid_namespace)), (_HOME, registry.home)):
+        for fact, value in ((REGISTRY, identity), (_NAMESPACE, str(ppid_namespace)), (_HOME, registry.home)):
             tx.put_fact(fact, value)
         own = Prefix(key=registry.home, name=home_name, scheme="handle", minter="pilin", created=at)
         types = Prefix(
@@ -99,7 +100,7 @@ async def reopen(store: Store, clock: Clock, settings: Settings, expected_id: st
     """The registry that a store holds; refused if it is another than the settings were made for."""
 
     def work(reader: Reader) -> tuple[str | None, str | None, str | None]:
-        return reader.fact(_REGISTRY), reader.fact(_NAMESPACE), reader.fact(_HOME)
+        return reader.fact(REGISTRY), reader.fact(_NAMESPACE), reader.fact(_HOME)
 
     identity, namespace, home = await store.read(work)
     if identity is None or namespace is None or home is None:

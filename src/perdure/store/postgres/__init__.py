@@ -1,6 +1,4 @@
-"""The store on a PostgreSQL server: look-ups gathered into one question, group commit, COPY for bulk."""
+"""The store on a PostgreSQL server: look-ups gathered into one question, group commit, COPY for bulk.
 
-from perdure.store.postgres.options import PostgresOptions
-from perdure.store.postgres.store import PostgresStore
-
-__all__ = ["PostgresOptions", "PostgresStore"]
+Nothing is imported here: a registry on the embedded store does without the time that loading psycopg takes.
+"""

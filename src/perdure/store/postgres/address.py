@@ -6,12 +6,13 @@ from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urlsplit
 
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.pq import Conninfo
 
 from perdure.errors import InvalidInput
 
 SCHEMES: Final = ("postgresql", "postgres")
 DEFAULT_SCHEMA: Final = "perdure"
-_SCHEMA: Final = re.compile(r"[a-z_][a-z0-9_]{0,39}")  # leaves room for what is put behind it while it is replaced
+_SCHEMA: Final = re.compile(r"[a-z_][a-z0-9_]{0,29}")  # leaves room for what is put behind it while it is replaced
 _SECRET: Final = frozenset({"password", "sslpassword"})
 _VERIFIED: Final = frozenset({"require", "verify-ca", "verify-full"})
 _HERE: Final = ("", "localhost", "127.0.0.1", "::1")
@@ -28,6 +29,13 @@ class Address(NamedTuple):
         return self._replace(schema=schema)
 
     @property
+    def environment(self) -> dict[str, str]:
+        """The same for libpq's own programs, whose command line everybody can read."""
+        defaults = {one.keyword.decode(): one.envvar for one in Conninfo.get_defaults()}
+        given = conninfo_to_dict(self.conninfo)
+        return {name.decode(): str(value) for key, value in given.items() if (name := defaults.get(key)) is not None}
+
+    @property
     def has_password(self) -> bool:
         return not _SECRET.isdisjoint(conninfo_to_dict(self.conninfo))
 
@@ -38,10 +46,6 @@ class Address(NamedTuple):
         hosts = str(parts.get("host") or "").split(",")
         is_far = any(host not in _HERE and not host.startswith("/") for host in hosts)
         return is_far and parts.get("sslmode") not in _VERIFIED
-
-
-def is_postgres(text: str) -> bool:
-    return text.partition(":")[0] in SCHEMES
 
 
 def parse(text: str) -> Address:
@@ -56,7 +60,7 @@ def parse(text: str) -> Address:
     schema = dict(given).get("schema", DEFAULT_SCHEMA)
     if _SCHEMA.fullmatch(schema) is None:
         raise _refused(
-            "the schema must have 1 to 40 lower-case letters, digits or underscores, and begin with no digit"
+            "the schema must have 1 to 30 lower-case letters, digits or underscores, and begin with no digit"
         )
     ours = [(name, value) for name, value in given if name != "schema"]
     try:

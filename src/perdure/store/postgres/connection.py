@@ -36,7 +36,7 @@ _TROUBLES: Final[tuple[tuple[type[psycopg.Error], str, bool], ...]] = (
 def connect(address: Address, options: PostgresOptions, extra: str = "") -> Connection:
     """One connection; each statement is its own transaction unless one is begun."""
     try:
-        connection: Connection = psycopg.connect(address.conninfo, autocommit=True, **_parameters(options))
+        connection: Connection = psycopg.connect(address.conninfo, autocommit=True, **_parameters(address, options))
     except psycopg.OperationalError as problem:
         raise _unreachable(address, problem) from None
     try:
@@ -51,7 +51,7 @@ def connect(address: Address, options: PostgresOptions, extra: str = "") -> Conn
 async def connect_async(address: Address, options: PostgresOptions, extra: str = "") -> AsyncConnection:
     try:
         connection: AsyncConnection = await psycopg.AsyncConnection.connect(
-            address.conninfo, autocommit=True, **_parameters(options)
+            address.conninfo, autocommit=True, **_parameters(address, options)
         )
     except psycopg.OperationalError as problem:
         raise _unreachable(address, problem) from None
@@ -75,11 +75,16 @@ def _unreachable(address: Address, problem: psycopg.OperationalError) -> StoreUn
     return StoreUnavailable(f"the database {address.shown} cannot be reached: {said}", safe_to_retry=True)
 
 
-def _parameters(options: PostgresOptions) -> dict[str, Any]:
+def application(address: Address) -> str:
+    """What the server's list of connections calls us: by registry, so that one can see who has it open."""
+    return f"perdure {address.schema}"
+
+
+def _parameters(address: Address, options: PostgresOptions) -> dict[str, Any]:
     """A server that vanishes without a word is noticed in half a minute, and not in the system's two hours."""
     return {
         "connect_timeout": max(2, round(options.connect_seconds)),  # libpq takes whole seconds, and at least two
-        "application_name": "perdure",
+        "application_name": application(address),
         "client_encoding": "UTF8",
         "keepalives_idle": 10,
         "keepalives_interval": 5,

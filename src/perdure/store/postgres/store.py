@@ -15,8 +15,9 @@ from perdure.errors import StoreUnavailable
 from perdure.registry.entities import Identifier
 from perdure.registry.protocol import Progress, Reader, Transaction
 from perdure.store.high_water import HighWater
-from perdure.store.postgres import address as addresses
 from perdure.store.postgres import migrations
+from perdure.store.postgres.address import Address, parse
+from perdure.store.postgres.backup import copy_to_file
 from perdure.store.postgres.committing import LARGEST_GROUP, GroupCommit
 from perdure.store.postgres.connection import connect, in_our_words
 from perdure.store.postgres.line import Line
@@ -37,9 +38,9 @@ class PostgresStore:
     """
 
     def __init__(
-        self, address: str, marks: Path, options: PostgresOptions = _DEFAULTS, *, create: bool = False
+        self, address: str | Address, marks: Path, options: PostgresOptions = _DEFAULTS, *, create: bool = False
     ) -> None:
-        self._address = addresses.parse(address)
+        self._address = parse(address) if isinstance(address, str) else address
         self._options = options
         self._closed = False
         self.high_water = HighWater(marks)
@@ -73,7 +74,8 @@ class PostgresStore:
         return result
 
     async def backup(self, file: Path, progress: Progress) -> None:
-        raise NotImplementedError
+        self._check_open()
+        await self._submit(lambda reader: copy_to_file(reader, file, progress))
 
     async def seal(self, reason: str | None) -> None:
         self._check_open()

@@ -4,7 +4,7 @@ from typing import Final
 
 import apsw
 
-from perdure.errors import StoreUnavailable
+from perdure.store.versions import check_known, check_migrated
 
 # Texts compare by their bytes, as keys must. A row's integer stays inside this file: everything else speaks of keys.
 _FIRST: Final = """
@@ -149,12 +149,14 @@ MIGRATIONS: Final = (_FIRST,)
 
 
 def migrate(connection: apsw.Connection) -> None:
-    """Bring the schema up to date; a schema from the future is left alone."""
+    """Bring the schema up to date, all of it or nothing."""
     if schema_version(connection) == len(MIGRATIONS):
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
-        for number in range(schema_version(connection), len(MIGRATIONS)):  # another process may have been first
+        version = schema_version(connection)  # another process may have been first
+        check_known(version, len(MIGRATIONS))
+        for number in range(version, len(MIGRATIONS)):
             connection.execute(MIGRATIONS[number])
             connection.execute(f"PRAGMA user_version = {number + 1}")
     except BaseException:
@@ -163,10 +165,12 @@ def migrate(connection: apsw.Connection) -> None:
     connection.execute("COMMIT")
 
 
+def check_schema(connection: apsw.Connection) -> None:
+    """Refuse a schema from the future, and one that is waiting for its migration."""
+    version = schema_version(connection)
+    check_known(version, len(MIGRATIONS))
+    check_migrated(version, len(MIGRATIONS))
+
+
 def schema_version(connection: apsw.Connection) -> int:
-    version = int(connection.execute("PRAGMA user_version").get)
-    if version > len(MIGRATIONS):
-        raise StoreUnavailable(
-            f"the database has schema {version}, and this program knows {len(MIGRATIONS)}: use a newer Perdure"
-        )
-    return version
+    return int(connection.execute("PRAGMA user_version").get)

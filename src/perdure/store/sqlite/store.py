@@ -1,7 +1,6 @@
 """The store that the registry sees: look-ups on the calling thread, reads on a pool, writes through the writer."""
 
 import asyncio
-import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -15,10 +14,11 @@ from perdure.errors import StoreDamaged, StoreUnavailable
 from perdure.registry.entities import Identifier
 from perdure.registry.protocol import Progress, Reader, Transaction
 from perdure.store.high_water import HighWater
+from perdure.store.sqlite.backup import copy_file
 from perdure.store.sqlite.committing import LARGEST_GROUP, GroupCommit
 from perdure.store.sqlite.connection import connect, in_our_words
 from perdure.store.sqlite.files import create_private
-from perdure.store.sqlite.migrations import migrate
+from perdure.store.sqlite.migrations import check_schema, migrate
 from perdure.store.sqlite.reading import SEALED, SqliteReader
 from perdure.store.sqlite.writing import SqliteTransaction
 from perdure.store.writer import Writer
@@ -26,7 +26,6 @@ from perdure.store.writer import Writer
 T = TypeVar("T")
 
 HIGH_WATER: Final = "high-water.json"
-_PAGES_PER_STEP: Final = 4096
 _READERS: Final = 4
 
 
@@ -35,7 +34,7 @@ class SqliteStore:
 
     def __init__(self, file: Path, *, create: bool = False, patience: float = 30.0) -> None:
         if not create:
-            _check_there(file)
+            check_there(file)
         self._file = file
         self._patience = patience
         self._local = threading.local()
@@ -49,7 +48,9 @@ class SqliteStore:
                 create_private(file)
         with in_our_words():
             connection = self._connect(create=create)
-            migrate(connection)
+            if create:
+                migrate(connection)
+            check_schema(connection)
         commit = GroupCommit(connection, SqliteTransaction(connection, self.high_water))
         self._writer = Writer(commit, LARGEST_GROUP)
 
@@ -122,33 +123,14 @@ class SqliteStore:
                     connection.execute("INSERT INTO facts (name, value) VALUES (?, ?)", (SEALED, reason))
 
     def _backup(self, file: Path, progress: Progress) -> None:
-        """Into a new file beside the wanted one, which takes its place only when it is whole and on disk."""
         if file.exists() and file.samefile(self._file):
             raise StoreUnavailable("a backup cannot take the place of the database itself: name another file")
-        fresh = file.with_name(f".{file.name}.new")
-        fresh.unlink(missing_ok=True)
-        try:
-            with in_our_words():
-                create_private(fresh)
-                reader = self._reader()
-                target = apsw.Connection(str(fresh))
-                try:
-                    # Without a snapshot, every write of another connection would make the copy begin again.
-                    with reader.snapshot(), target.backup("main", reader.connection, "main") as copy:
-                        while not copy.done:
-                            copy.step(_PAGES_PER_STEP)
-                            progress(copy.page_count - copy.remaining, copy.page_count)
-                    target.execute("PRAGMA journal_mode = DELETE")  # one file, without a log beside it
-                finally:
-                    target.close()
-            with fresh.open("rb") as stream:
-                os.fsync(stream.fileno())
-            fresh.replace(file)
-        finally:
-            fresh.unlink(missing_ok=True)
+        with in_our_words():
+            reader = self._reader()
+        copy_file(reader.connection, file, progress)
 
 
-def _check_there(file: Path) -> None:
+def check_there(file: Path) -> None:
     """SQLite would take an empty file for a new database, and write to it."""
     try:
         size = file.stat().st_size

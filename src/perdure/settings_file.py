@@ -1,0 +1,150 @@
+"""`perdure.toml`: the settings of a registry, for people to edit."""
+
+import os
+import re
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from perdure.errors import InvalidInput, StoreUnavailable, shown
+from perdure.records.authority import DEFAULT_TYPE_PREFIX
+from perdure.records.checks import Limits
+from perdure.registry import Settings
+from perdure.store.folders import sync_folder
+from perdure.store.places import postgres_address
+from perdure.store.postgres.options import PostgresOptions
+
+SETTINGS: Final = "perdure.toml"
+DATABASE: Final = "perdure.db"
+DEFAULT_STORE: Final = f"sqlite:{DATABASE}"
+
+_DAY: Final = 86_400
+_STORE_LINE: Final = re.compile(r'^store\s*=\s*"(?:[^"\\]|\\.)*"', re.MULTILINE)
+
+_TEMPLATE: Final = """\
+# The settings of a Perdure registry. Lines that begin with # show the defaults; remove the # to change one.
+
+[registry]
+# Who this registry is. The database and the keys carry the same; they refuse those of another.
+id = "{id}"
+# Where identifiers are kept: sqlite: and a file beside this one, or postgresql://user@host:5432/database.
+# To change it, do not edit it: perdure move takes everything there.
+store = {store}
+
+[metadata]
+# The prefix of the types in which authority metadata is written into Handle records.
+type_prefix = {type_prefix}
+
+[minting]
+# How many seconds a caller is made to wait for a date that has not come, before an error says so.
+# longest_wait = 10.0
+# A clock that is so many days after the last date of a timeline is not believed.
+# largest_gap_days = 3653.0
+
+[limits]
+# The schemes that a target may have. javascript: and data: are refused whatever is written here.
+# schemes = ["http", "https", "ftp", "mailto"]
+# value_bytes = 65536
+# values = 2048
+# record_bytes = 1048576
+# url_characters = 8192
+
+[postgresql]
+# Connections for reading; beside them one looks names up, and one writes.
+# connections = 4
+# How long to wait, in seconds: for a connection, for an answer, for an answer that goes over everything (backup,
+# export, verify), for what another program holds, and for word of a commit whose answer was lost.
+# connect_seconds = 5.0
+# statement_seconds = 30.0
+# long_statement_seconds = 21600.0
+# lock_seconds = 10.0
+# settle_seconds = 30.0
+"""
+
+
+class _RegistrySection(msgspec.Struct, forbid_unknown_fields=True):
+    id: str
+    store: str = DEFAULT_STORE
+
+
+class _MintingSection(msgspec.Struct, forbid_unknown_fields=True):
+    longest_wait: float = 10.0
+    largest_gap_days: float = 3653.0
+
+
+class _MetadataSection(msgspec.Struct, forbid_unknown_fields=True):
+    type_prefix: str = DEFAULT_TYPE_PREFIX
+
+
+class SettingsFile(msgspec.Struct, forbid_unknown_fields=True):
+    """What the file says."""
+
+    registry: _RegistrySection
+    metadata: _MetadataSection = msgspec.field(default_factory=_MetadataSection)
+    minting: _MintingSection = msgspec.field(default_factory=_MintingSection)
+    limits: Limits = Limits()
+    postgresql: PostgresOptions = PostgresOptions()
+
+    @property
+    def settings(self) -> Settings:
+        minting = self.minting
+        for name, most in (("longest_wait", _DAY), ("largest_gap_days", _DAY)):
+            if not 0 <= getattr(minting, name) <= most:  # what is no number is refused too
+                raise InvalidInput("settings", name, f"{name} in {SETTINGS} must be between 0 and {most}")
+        return Settings(self.limits, self.metadata.type_prefix, minting.longest_wait, minting.largest_gap_days)
+
+
+def read_settings(folder: Path) -> SettingsFile:
+    path = folder / SETTINGS
+    try:
+        return msgspec.toml.decode(path.read_bytes(), type=SettingsFile)
+    except FileNotFoundError:
+        raise InvalidInput(
+            "registry", "folder", f"there is no registry in {shown(str(folder))}: make one with perdure init"
+        ) from None
+    except OSError as problem:
+        raise StoreUnavailable(f"{SETTINGS} cannot be read: {problem.strerror}") from None
+    except msgspec.DecodeError as problem:
+        raise InvalidInput("settings", SETTINGS, f"{SETTINGS} is not right: {problem}") from None
+
+
+def write_settings(folder: Path, *, id: str, store: str, type_prefix: str) -> None:
+    text = _TEMPLATE.format(id=id, store=_quoted(store), type_prefix=_quoted(type_prefix))
+    write_whole(folder / SETTINGS, text, _mode(store))
+
+
+def change_store(folder: Path, store: str) -> None:
+    """Only that line: what people have written beside it stays."""
+    path = folder / SETTINGS
+    text = path.read_text()
+    line = f"store = {_quoted(store)}"
+    if _STORE_LINE.search(text):
+        text = _STORE_LINE.sub(lambda _: line, text, count=1)
+    else:  # it was left to its default
+        text = re.sub(r"^\[registry\][^\n]*", lambda match: f"{match[0]}\n{line}", text, count=1, flags=re.MULTILINE)
+    if msgspec.toml.decode(text.encode(), type=SettingsFile).registry.store != store:
+        raise InvalidInput("settings", "store", f"the line store = … in {SETTINGS} cannot be found: write {line}")
+    write_whole(path, text, _mode(store))
+
+
+def write_whole(path: Path, text: str, mode: int) -> None:
+    """A file that is there whole or not at all."""
+    fresh = path.with_name(f".{path.name}.new")
+    fresh.unlink(missing_ok=True)
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    with os.fdopen(descriptor, "w") as stream:
+        stream.write(text)
+        stream.flush()
+        os.fsync(stream.fileno())
+    fresh.replace(path)
+    sync_folder(path.parent)
+
+
+def _mode(store: str) -> int:
+    address = postgres_address(store)
+    return 0o600 if address is not None and address.has_password else 0o644
+
+
+def _quoted(text: str) -> str:
+    return msgspec.json.encode(text).decode()  # TOML's basic strings are written as JSON's are

@@ -1,0 +1,73 @@
+"""Where a store is, or is to be: what can be done with it as a whole, before and after it is open.
+
+`perdure.toml` names a place as `sqlite:FILE` or `postgresql://…`; each engine has its own kind of place.
+"""
+
+from fractions import Fraction
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from perdure.registry.protocol import Store
+from perdure.store.high_water import HighWater
+
+
+class MarkedStore(Store, Protocol):
+    """A store with its marks outside the database."""
+
+    high_water: HighWater
+
+
+class SetAside(NamedTuple):
+    """A store that is about to be replaced: the name it is kept under, and the last dates it knew."""
+
+    name: str
+    timelines: dict[str, Fraction]
+
+
+class Place(Protocol):
+    """One place. What is built beside it takes its place in one step, when it is whole."""
+
+    @property
+    def shown(self) -> str:
+        """For messages: without any password."""
+        ...
+
+    @property
+    def database(self) -> str:
+        """What it is called in the settings' folder, or where else it is: for somebody who has just made it."""
+        ...
+
+    def exists(self) -> bool: ...
+    def open(self) -> MarkedStore: ...
+    def create(self) -> MarkedStore: ...
+    def beside(self, purpose: str) -> "Place":
+        """A place for something that is not finished."""
+        ...
+
+    def remove(self) -> None:
+        """Throw away what is there: only ever something unfinished."""
+        ...
+
+    async def fill(self, backup: Path) -> None:
+        """Bring a backup in, into a place where nothing is."""
+        ...
+
+    def set_aside(self, stamp: str) -> SetAside:
+        """Get ready to be replaced, without ceasing to be there."""
+        ...
+
+    def take(self, fresh: "Place", aside: SetAside | None = None) -> None:
+        """Let what was built beside take this place, for good. Without `aside`, nothing may be there."""
+        ...
+
+    def versions(self) -> tuple[int, int]:
+        """The schema that is there, and the one that this program needs."""
+        ...
+
+    def save(self, file: Path) -> None:
+        """A copy as the engine itself makes one, whatever the schema."""
+        ...
+
+    def migrate(self) -> None:
+        """Bring the schema up to date."""
+        ...

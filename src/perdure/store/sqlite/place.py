@@ -1,0 +1,85 @@
+"""A place that is a file."""
+
+import shutil
+from contextlib import closing
+from itertools import chain, count
+from pathlib import Path
+
+from perdure.errors import StoreUnavailable, shown
+from perdure.store.place import Place, SetAside
+from perdure.store.sqlite.backup import copy_file
+from perdure.store.sqlite.connection import connect, in_our_words
+from perdure.store.sqlite.files import create_private, put_in_place, remove_database, set_aside
+from perdure.store.sqlite.migrations import MIGRATIONS, migrate, schema_version
+from perdure.store.sqlite.store import SqliteStore, check_there
+
+
+class SqlitePlace:
+    """A database file, in a folder that exists."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    @property
+    def shown(self) -> str:
+        return f"sqlite:{self.file.name}"
+
+    @property
+    def database(self) -> str:
+        return self.file.name
+
+    def exists(self) -> bool:
+        return self.file.exists()
+
+    def open(self) -> SqliteStore:
+        return SqliteStore(self.file)
+
+    def create(self) -> SqliteStore:
+        return SqliteStore(self.file, create=True)
+
+    def beside(self, purpose: str) -> "SqlitePlace":
+        return SqlitePlace(self.file.with_name(f".{self.file.name}.{purpose}"))
+
+    def remove(self) -> None:
+        remove_database(self.file)
+
+    async def fill(self, backup: Path) -> None:
+        create_private(self.file)
+        try:
+            shutil.copyfile(backup, self.file)
+        except OSError as problem:
+            raise StoreUnavailable(f"{shown(str(backup))} cannot be read: {problem.strerror}") from None
+        try:
+            self.migrate()  # a backup may be older than this program
+        except StoreUnavailable as problem:
+            reason = f"{backup.name} is no backup of Perdure, or is damaged; nothing was changed"
+            raise StoreUnavailable(reason) from problem
+
+    def set_aside(self, stamp: str) -> SetAside:
+        stem = f"{self.file.stem}-before-restore-{stamp}"
+        names = chain([stem], (f"{stem}-{number}" for number in count(2)))
+        aside = next(file for name in names if not (file := self.file.with_name(f"{name}{self.file.suffix}")).exists())
+        return SetAside(aside.name, set_aside(self.file, aside))
+
+    def take(self, fresh: Place, aside: SetAside | None = None) -> None:
+        put_in_place(_file(fresh), self.file, replace=aside is not None)
+
+    def versions(self) -> tuple[int, int]:
+        check_there(self.file)
+        with in_our_words(), closing(connect(self.file)) as connection:
+            return schema_version(connection), len(MIGRATIONS)
+
+    def save(self, file: Path) -> None:
+        with in_our_words(), closing(connect(self.file)) as connection:
+            copy_file(connection, file, lambda done, of: None)
+
+    def migrate(self) -> None:
+        check_there(self.file)
+        with in_our_words(), closing(connect(self.file)) as connection:
+            migrate(connection)
+
+
+def _file(place: Place) -> Path:
+    if not isinstance(place, SqlitePlace):
+        raise TypeError("only a file takes the place of a file")
+    return place.file
