@@ -17,13 +17,13 @@ from perdure.records import record as records
 from perdure.records.authority import handle_values
 from perdure.records.target import location
 from perdure.registry.authority import require
-from perdure.registry.entities import EVERYWHERE, Agent, Identifier, counter
+from perdure.registry.entities import EVERYWHERE, Agent, History, Identifier, counter
 from perdure.registry.naming import keys_under, known_prefix
 from perdure.registry.protocol import Reader
 from perdure.registry.registry import Registry
 
 Format = Literal["ndjson", "csv", "batch", "handles"]
-_CHUNK: Final = 1000
+_CHUNK: Final = 2000
 _VERSION: Final = 1
 
 LeftOut = Callable[[str], None]
@@ -50,15 +50,15 @@ async def export(
     key = ""
     while True:
 
-        def work(reader: Reader, key: str = key) -> tuple[str, int, bytes]:
-            found = reader.after(key, _CHUNK, beginning)
-            own = [row for row in found if row.subject == row.key]
-            return found[-1].key if found else "", len(own), write(registry, reader, own, left_out)
+        def work(reader: Reader, key: str = key) -> tuple[str, list[History]]:
+            found = reader.histories(key, _CHUNK, beginning)
+            own = [one for one in found if one.identifier.subject == one.identifier.key]
+            return found[-1].identifier.key if found else "", own
 
-        key, count, written = await registry.store.read(work)
+        key, own = await registry.store.read(work)
         if not key:
             return
-        yield count, written
+        yield len(own), write(registry, own, left_out)
 
 
 def _permitted(registry: Registry, reader: Reader, by: Agent, under: str | None) -> str | None:
@@ -83,21 +83,21 @@ def _settings(registry: Registry, reader: Reader) -> bytes:
     return b"".join(line + b"\n" for line in lines)
 
 
-def _ndjson(registry: Registry, reader: Reader, rows: list[Identifier], left_out: LeftOut) -> bytes:
+def _ndjson(registry: Registry, histories: list[History], left_out: LeftOut) -> bytes:
     lines = []
-    for row in rows:
+    for one in histories:
+        row = one.identifier
         revisions = tuple(
-            PastRevision(one.version, one.at, one.agent, one.action, records.decode(one.record), one.note)
-            for one in reader.revisions(row.key)
+            PastRevision(past.version, past.at, past.agent, past.action, records.decode(past.record), past.note)
+            for past in one.revisions
         )
-        raw = reader.input_of(row.key) if row.scheme == "ppid" else None
-        lines.append(ndjson.write(Whole(name=row.name, scheme=row.scheme, revisions=revisions, uuid_raw=raw)))
+        lines.append(ndjson.write(Whole(name=row.name, scheme=row.scheme, revisions=revisions, uuid_raw=one.uuid_raw)))
     return b"".join(line + b"\n" for line in lines)
 
 
-def _csv(registry: Registry, reader: Reader, rows: list[Identifier], left_out: LeftOut) -> bytes:
+def _csv(registry: Registry, histories: list[History], left_out: LeftOut) -> bytes:
     written = []
-    for row in rows:
+    for row in (one.identifier for one in histories):
         record = records.decode(row.record)
         if row.scheme == "ppid" or record.state not in ("active", "reserved"):
             left_out(f"{row.name} ({row.scheme}, {record.state}) has no place in a table; NDJSON carries it")
@@ -120,9 +120,9 @@ def _csv(registry: Registry, reader: Reader, rows: list[Identifier], left_out: L
     return _rows(written)
 
 
-def _batch(registry: Registry, reader: Reader, rows: list[Identifier], left_out: LeftOut) -> bytes:
+def _batch(registry: Registry, histories: list[History], left_out: LeftOut) -> bytes:
     lines: list[str] = []
-    for row in _active_handles(rows, left_out):
+    for row in _active_handles(histories, left_out):
         block, missing = batch_file.write(row.name, _values(registry, row))
         lines.extend(block)
         for what in missing:
@@ -130,14 +130,15 @@ def _batch(registry: Registry, reader: Reader, rows: list[Identifier], left_out:
     return "".join(f"{line}\n" for line in lines).encode()
 
 
-def _handles(registry: Registry, reader: Reader, rows: list[Identifier], left_out: LeftOut) -> bytes:
+def _handles(registry: Registry, histories: list[History], left_out: LeftOut) -> bytes:
     written: list[list[str]] = []
-    for row in _active_handles(rows, left_out):
+    for row in _active_handles(histories, left_out):
         written.extend(tables.handle_rows(row.name, _values(registry, row)))
     return _rows(written)
 
 
-def _active_handles(rows: list[Identifier], left_out: LeftOut) -> list[Identifier]:
+def _active_handles(histories: list[History], left_out: LeftOut) -> list[Identifier]:
+    rows = [one.identifier for one in histories]
     for row in rows:
         if row.state != "active" or row.scheme == "ppid":
             left_out(f"{row.name} ({row.scheme}, {row.state}) is nothing that a Handle server keeps; NDJSON carries it")

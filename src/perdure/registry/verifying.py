@@ -1,6 +1,6 @@
 """Verify: go over everything that is kept, and say what contradicts what the registry promises."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -12,7 +12,7 @@ from perdure.records.authority import DESCRIPTIONS
 from perdure.records.checks import checked_values
 from perdure.records.record import Record
 from perdure.records.target import plain_target, reverse_entries
-from perdure.registry.entities import Identifier, Revision
+from perdure.registry.entities import History, Identifier, Prefix, Revision
 from perdure.registry.naming import locate
 from perdure.registry.parties import actionable
 from perdure.registry.persons import raw_uuid, successors
@@ -40,22 +40,38 @@ async def verify(registry: Registry, progress: Watch | None = None) -> list[str]
     key, done = "", 0
     while len(problems) < MOST_PROBLEMS:
 
-        def work(reader: Reader, key: str = key) -> tuple[list[Identifier], list[str]]:
-            rows = reader.after(key, _CHUNK)
-            return rows, [problem for row in rows for problem in _problems(registry, reader, row, parties)]
+        def work(reader: Reader, key: str = key) -> tuple[list[str], list[str]]:
+            histories = reader.histories(key, _CHUNK)
+            look = _Look(registry, reader, parties)
+            found = [problem for one in histories for problem in _problems(look, one)]
+            return [one.identifier.key for one in histories], found
 
         try:
-            rows, found = await registry.store.read(work)
+            keys, found = await registry.store.read(work)
         except StoreDamaged:
             problems.append(f"after {key!r}: the rest cannot be read")
             break
-        if not rows:
+        if not keys:
             break
-        key, done = rows[-1].key, done + len(rows)
+        key, done = keys[-1], done + len(keys)
         problems += found
         if progress is not None:
             progress(done, max(done, total))
     return problems[:MOST_PROBLEMS]
+
+
+class _Look:
+    """A look at one state of the registry. What every name asks for is asked once."""
+
+    def __init__(self, registry: Registry, reader: Reader, parties: dict[str, str | None]) -> None:
+        self.registry = registry
+        self.reader = reader
+        self.parties = parties
+        self.timelines = reader.timelines()
+        self._prefixes = {key: one for one in reader.prefixes() for key in (one.key, one.opaque) if key is not None}
+
+    def prefix(self, key: str) -> Prefix | None:
+        return self._prefixes.get(key)
 
 
 def _registry_problems(registry: Registry, reader: Reader) -> Iterator[str]:
@@ -73,22 +89,22 @@ def _registry_problems(registry: Registry, reader: Reader) -> Iterator[str]:
             yield f"{key}: its last date is {float(last - now):.0f} s in the future (see: perdure prefix reset --help)"
 
 
-def _problems(registry: Registry, reader: Reader, row: Identifier, parties: dict[str, str | None]) -> Iterator[str]:
+def _problems(look: _Look, one: History) -> Iterator[str]:
+    row = one.identifier
     try:
         record = records.decode(row.record)
-        yield from (f"{row.name}: {problem}" for problem in _record_problems(registry, reader, row, record, parties))
+        yield from (f"{row.name}: {problem}" for problem in _record_problems(look, row, record))
         if row.subject == row.key:
-            yield from (f"{row.name}: {problem}" for problem in _history_problems(reader, row))
+            yield from (f"{row.name}: {problem}" for problem in _history_problems(look, row, one.revisions))
             if row.scheme == "ppid":
-                yield from (f"{row.name}: {problem}" for problem in _person_problems(registry, reader, row))
+                yield from (f"{row.name}: {problem}" for problem in _person_problems(look, row, one.revisions))
     except Exception as problem:  # whatever a damaged row does, the others are still looked at
         yield f"{row.name}: it cannot be read ({problem})"
 
 
-def _record_problems(
-    registry: Registry, reader: Reader, row: Identifier, record: Record, parties: dict[str, str | None]
-) -> Iterator[str]:
-    located = locate(reader, row.name)
+def _record_problems(look: _Look, row: Identifier, record: Record) -> Iterator[str]:
+    reader, parties = look.reader, look.parties
+    located = locate(look, row.name)
     if located.key != row.key:
         yield f"it is kept under the key {row.key}, and would be looked up as {located.key}"
     if located.scheme != row.scheme:
@@ -103,7 +119,7 @@ def _record_problems(
         yield "it is reserved and has a creation date"
     if record.creator in record.owners or len(set(record.owners)) != len(record.owners):
         yield "its owners repeat each other, or the creator"
-    if checked_values(record.values, registry.settings.limits) != record.values:
+    if checked_values(record.values, look.registry.settings.limits) != record.values:
         yield "its values are not in the order of their indexes"
     if row.subject == row.key:
         for kind, data in reverse_entries(record):
@@ -116,7 +132,7 @@ def _record_problems(
             yield f"its alias {record.alias} is not there, or belongs to something else"
     for party in (record.creator, *record.owners):
         if party not in parties:
-            parties[party] = _leads_nowhere(registry, reader, party)
+            parties[party] = _leads_nowhere(look.registry, reader, party)
         if parties[party] is not None:
             yield f"{party} is named in its authority metadata, and {parties[party]}"
 
@@ -129,36 +145,35 @@ def _leads_nowhere(registry: Registry, reader: Reader, party: str) -> str | None
     return None
 
 
-def _history_problems(reader: Reader, row: Identifier) -> Iterator[str]:
-    revisions = reader.revisions(row.key)
+def _history_problems(look: _Look, row: Identifier, revisions: Sequence[Revision]) -> Iterator[str]:
     if [one.version for one in revisions] != list(range(1, row.version + 1)):
         yield f"its versions do not count from 1 to {row.version}"
     if any(earlier.at > later.at for earlier, later in pairwise(revisions)):
         yield "its history runs backwards"
     if revisions:
-        yield from _mint_problems(reader, row, revisions[0])
+        yield from _mint_problems(look, row, revisions[0])
 
 
-def _mint_problems(reader: Reader, row: Identifier, first: Revision) -> Iterator[str]:
+def _mint_problems(look: _Look, row: Identifier, first: Revision) -> Iterator[str]:
     """A name that was minted here must not lie beyond the last date of its timeline, or it could be minted again."""
-    prefix = locate(reader, row.name).prefix
+    prefix = locate(look, row.name).prefix
     if first.action != "mint" or prefix.minter not in ("pilin", "ibi"):
         return
     try:
         date = pilin.to_posix(row.name.partition("/")[2]) if prefix.minter == "pilin" else ibi.parse(row.name).date
     except PerdureError:
         return  # from before the prefix had this minter
-    last = reader.timeline(prefix.key)
+    last = look.timelines.get(prefix.key)
     if last is None:
         yield f"its prefix {prefix.name} knows no last date: it could be issued again"
     elif date > last:
-        events = reader.events(_MOST_EVENTS)
+        events = look.reader.events(_MOST_EVENTS)
         if not any((one.action, one.subject) == ("timeline reset", prefix.name) for one in events):
             yield f"its date lies after {instant.to_iso(last)}, its timeline's last: it could be issued again"
 
 
-def _person_problems(registry: Registry, reader: Reader, row: Identifier) -> Iterator[str]:
-    revisions = reader.revisions(row.key)
+def _person_problems(look: _Look, row: Identifier, revisions: Sequence[Revision]) -> Iterator[str]:
+    registry, reader = look.registry, look.reader
     first = records.decode(revisions[0].record)
     raw = raw_uuid(registry, first)
     if raw is None:
