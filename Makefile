@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help serve setup test test-slow bench-names bench-registry bench-growth lint format docs docs-reference lock clean
+.PHONY: help serve setup test test-slow bench-names bench-registry bench-growth bench-postgres system-packages lint format docs docs-reference lock clean
 .DEFAULT_GOAL := help
 
 help: ## what can be made
@@ -17,10 +17,10 @@ serve: $(VENV)/run.stamp ## set up, and make a registry in registry/ (the HTTP s
 setup: $(VENV)/dev.stamp ## make .venv with everything that development needs
 	@echo "Ready, on $$($(BIN)/python --version) (another one: make clean setup PYTHON=…). Try: $(BIN)/perdure --help"
 
-test: $(VENV)/dev.stamp lint ## set up, run all checks and tests
+test: $(VENV)/dev.stamp lint system-packages ## set up, run all checks and tests
 	$(BIN)/python -m pytest -n auto -m "not slow"
 
-test-slow: $(VENV)/dev.stamp ## long fuzz runs, hundreds of crashes, and the property tests with many more examples
+test-slow: $(VENV)/dev.stamp system-packages ## long fuzz runs, hundreds of crashes, and the property tests with many more examples
 	$(BIN)/python -m pytest -n auto -m slow tests
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n auto -m "not slow" tests/names tests/test_public_surface.py
 
@@ -32,6 +32,13 @@ bench-registry: $(VENV)/dev.stamp ## group commit, bulk import and PILIN's pace,
 
 bench-growth: $(VENV)/dev.stamp ## look-up, mint and search from 10^3 to 10^7 identifiers (an hour, 15 GB)
 	$(BIN)/python -m bench.growth
+
+bench-postgres: $(VENV)/dev.stamp system-packages ## gathered look-ups, COPY and group commit on PostgreSQL, as ratios in the same run
+	$(BIN)/python -m bench.postgres
+
+# What the tests need beside Python; installed when this is root's machine and apt-get knows how.
+system-packages: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.system_packages
 
 lint: $(VENV)/dev.stamp
 	$(BIN)/python -m ruff check .

@@ -1,9 +1,10 @@
 """What the tests of the registry and of the stores stand on: a clock that they own, and registries on fresh stores.
 
-Another engine joins by a branch in `_opened` and its name in `ENGINES`: every test here then runs on it as well.
+Another engine joins by its name in `ENGINES` and its own `Places`: every test here then runs on it as well.
 """
 
 import asyncio
+import secrets
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -28,11 +29,15 @@ from perdure.registry import (
 )
 from perdure.registry.entities import Agent, Event
 from perdure.registry.protocol import Reader, Store
+from perdure.store.postgres.options import PostgresOptions
+from perdure.store.postgres.store import PostgresStore
 from perdure.store.sqlite import SqliteStore
+from tests.postgres.shared import database, need_postgres
 
 T = TypeVar("T")
 
-ENGINES = ["sqlite"]
+ENGINES = ["sqlite", "postgres"]
+FEW_PARTITIONS = PostgresOptions(partitions=2)  # enough to see that there are several, and quickly made
 NOON = Fraction(1_800_000_000)  # 2027-01-15T08:00:00Z, if not noon
 
 
@@ -61,23 +66,75 @@ class StoreFactory(Protocol):
     def __call__(self, place: str = "registry") -> Store: ...
 
 
+class Places(Protocol):
+    """Where the stores of one test are kept, on one engine, for as long as it takes."""
+
+    def open(self, place: str = "registry", *, create: bool = True) -> Store: ...
+    def close(self) -> None: ...
+
+
+class SqlitePlaces:
+    """A folder for every place."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._stores: list[Store] = []
+
+    def open(self, place: str = "registry", *, create: bool = True) -> Store:
+        (self._folder / place).mkdir(exist_ok=True)
+        self._stores.append(SqliteStore(self._folder / place / "perdure.db", create=create))
+        return self._stores[-1]
+
+    def close(self) -> None:
+        for store in self._stores:
+            store.close()
+
+
+class PostgresPlaces:
+    """A schema for every place, and a folder for its high-water marks."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._schemas: dict[str, str] = {}
+        self._stores: list[Store] = []
+
+    def address(self, place: str = "registry") -> str:
+        return database().address(self._schemas.setdefault(place, f"t_{secrets.token_hex(6)}"))
+
+    def open(self, place: str = "registry", *, create: bool = True) -> Store:
+        (self._folder / place).mkdir(exist_ok=True)
+        marks = self._folder / place / "high-water.json"
+        self._stores.append(PostgresStore(self.address(place), marks, FEW_PARTITIONS, create=create))
+        return self._stores[-1]
+
+    def close(self) -> None:
+        for store in self._stores:
+            store.close()
+        for schema in self._schemas.values():
+            database().drop(schema)
+
+
+def need_engine(engine: str) -> None:
+    """Skips the test, loudly, where the engine is not installed."""
+    if engine == "postgres":
+        need_postgres()
+
+
+def places_on(engine: str, folder: Path) -> Places:
+    need_engine(engine)
+    return PostgresPlaces(folder) if engine == "postgres" else SqlitePlaces(folder)
+
+
 @pytest.fixture(params=ENGINES)
-def store_factory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[StoreFactory]:
-    stores: list[Store] = []
-
-    def opened(place: str = "registry") -> Store:
-        stores.append(_opened(request.param, tmp_path, place))
-        return stores[-1]
-
-    yield opened
-    for store in stores:
-        store.close()
+def places(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Places]:
+    places = places_on(request.param, tmp_path)
+    yield places
+    places.close()
 
 
-def _opened(engine: str, folder: Path, place: str) -> Store:
-    assert engine == "sqlite"
-    (folder / place).mkdir(exist_ok=True)
-    return SqliteStore(folder / place / "perdure.db", create=True)
+@pytest.fixture
+def store_factory(places: Places) -> StoreFactory:
+    return places.open
 
 
 class Office:

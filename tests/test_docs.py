@@ -3,6 +3,7 @@
 import doctest
 import importlib.util
 import re
+import secrets
 import shlex
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 import typer
 
 from perdure.cli.app import app
+from tests.postgres.shared import database, need_postgres
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", *ROOT.joinpath("docs").rglob("*.md")])
@@ -46,12 +48,17 @@ def test_what_the_documentation_shows_is_what_is_printed(page: Path, tmp_path: P
     command_file.chmod(0o755)
     folder = tmp_path / "folder"
     folder.mkdir()
+    databases = {}
+    if "$DATABASE" in page.read_text("utf-8"):
+        need_postgres()
+        schemas = [f"docs_{secrets.token_hex(6)}" for _ in range(2)]
+        databases = dict(zip(("DATABASE", "OTHER_DATABASE"), map(database().address, schemas), strict=True))
     for command, printed in sessions(page):
         done = subprocess.run(
             ["sh", "-c", command],
             capture_output=True,
             encoding="utf-8",
-            env={"PYTHONUTF8": "1", "PATH": f"{command_file.parent}:/usr/bin:/bin"},
+            env={"PYTHONUTF8": "1", "PATH": f"{command_file.parent}:/usr/bin:/bin"} | databases,
             cwd=folder,
             check=False,
         )
@@ -59,6 +66,8 @@ def test_what_the_documentation_shows_is_what_is_printed(page: Path, tmp_path: P
             assert done.stderr == "", command
         shown = without_line_ends(done.stdout)
         assert re.fullmatch(pattern_of(printed), shown, re.DOTALL), f"$ {command}\n{shown}"
+    for address in databases.values():
+        database().drop(address.rpartition("=")[2])
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -6,7 +6,16 @@ from collections.abc import Callable, Iterator
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.registry_fixture import Office, StoreFactory, describe, open_office, set_target, set_values
+from tests.registry_fixture import (
+    ENGINES,
+    Office,
+    StoreFactory,
+    describe,
+    open_office,
+    places_on,
+    set_target,
+    set_values,
+)
 
 from perdure.errors import InvalidInput, NotAuthorised, OutOfRange, PerdureError
 from perdure.records.checks import Limits
@@ -37,7 +46,6 @@ from perdure.registry import (
     uuid_of,
     withdraw,
 )
-from perdure.store.sqlite import SqliteStore
 
 SMALL = Limits(value_bytes=100, values=3, record_bytes=600, url_characters=50, text_characters=20)
 
@@ -319,13 +327,13 @@ def test_whatever_is_typed_is_found_or_refused(office_for_all: Office, text: str
             office_for_all.ask(use_case, text)
 
 
-@pytest.fixture(scope="module")
-def office_for_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
+@pytest.fixture(scope="module", params=ENGINES)
+def office_for_all(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
     """One registry for all examples: nothing is written to it."""
-    store = SqliteStore(tmp_path_factory.mktemp("all") / "perdure.db", create=True)
+    places = places_on(request.param, tmp_path_factory.mktemp("all"))
     with asyncio.Runner() as runner:
-        yield open_office(runner, store)
-    store.close()
+        yield open_office(runner, places.open())
+    places.close()
 
 
 def test_a_refusal_names_who_lacks_what(kept: Office) -> None:

@@ -1,17 +1,26 @@
 """The life of a registry: anything, in any order, with a clock that nobody can trust, against a model in memory."""
 
 import asyncio
-import shutil
 import tempfile
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, precondition, rule
-from tests.registry_fixture import Office, open_office, set_target
+from hypothesis.stateful import (
+    Bundle,
+    RuleBasedStateMachine,
+    consumes,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+from tests.registry_fixture import Office, need_engine, open_office, places_on, set_target
 
 from perdure.errors import ClockBehind, ClockJumped, NameTaken, PerdureError, Withdrawn, WrongState
 from perdure.records import record as records
@@ -31,7 +40,6 @@ from perdure.registry import (
     show,
     withdraw,
 )
-from perdure.store.sqlite import SqliteStore
 
 DATED = {"12345": "pilin", "example.org/a": "ibi"}
 targets = st.integers(0, 5).map(lambda number: f"https://example.org/{number}")
@@ -42,11 +50,12 @@ class Life(RuleBasedStateMachine):
 
     names = Bundle("names")
 
-    def __init__(self) -> None:
+    def __init__(self, engine: str) -> None:
         super().__init__()
-        self.folder = Path(tempfile.mkdtemp(prefix="perdure-life-"))
+        self.folder = tempfile.TemporaryDirectory(prefix="perdure-life-")
         self.runner = asyncio.Runner()
-        self.store = SqliteStore(self.folder / "perdure.db", create=True)
+        self.places = places_on(engine, Path(self.folder.name))
+        self.store = self.places.open()
         self.office: Office = open_office(self.runner, self.store)
         self.model: dict[str, dict[str, Any]] = {}
         self.aliases: dict[str, str] = {}
@@ -180,7 +189,7 @@ class Life(RuleBasedStateMachine):
     @rule()
     def restart(self) -> None:
         self.store.close()
-        self.store = SqliteStore(self.folder / "perdure.db")
+        self.store = self.places.open(create=False)
         self.office = self.office.reopened(self.store)
 
     @rule(name=consumes(names))
@@ -223,10 +232,15 @@ class Life(RuleBasedStateMachine):
         except PerdureError:
             pass  # the store was closed by what failed, and that is told already
         finally:
-            self.store.close()
+            self.places.close()
             self.runner.close()
-            shutil.rmtree(self.folder)
+            self.folder.cleanup()
 
 
-TestLife = Life.TestCase
-TestLife.settings = settings(max_examples=25, stateful_step_count=25, deadline=None)
+# A question costs a server more than a file, and what it answers is shown by the first few lives as well.
+@pytest.mark.parametrize(("engine", "lives"), [("sqlite", 25), ("postgres", 8)], ids=["sqlite", "postgres"])
+def test_whatever_happens_the_registry_agrees_with_the_model(engine: str, lives: int) -> None:
+    need_engine(engine)
+    run_state_machine_as_test(
+        lambda: Life(engine), settings=settings(max_examples=lives, stateful_step_count=25, deadline=None)
+    )

@@ -1,10 +1,11 @@
 import asyncio
 
 import pytest
-from tests.registry_fixture import StoreFactory, office, runner, store_factory
+from tests.registry_fixture import StoreFactory, office, places, runner, store_factory
 from tests.store.material import Desk
+from tests.store.unreliable import unreliable
 
-__all__ = ["desk", "office", "runner", "store_factory"]
+__all__ = ["desk", "office", "places", "runner", "store_factory", "unreliable"]
 
 
 @pytest.fixture

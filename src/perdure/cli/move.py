@@ -75,9 +75,7 @@ def move(
         return
     typer.echo(f"The registry is in {where} now: {moved.names:,} names, all compared, and {SETTINGS} says so")
     typer.echo(f"  content, by SHA-256   {moved.digest}")
-    typer.echo(
-        "The old store is sealed: it can be read, and takes no writes. Remove it when you have a backup of the new."
-    )
+    typer.echo("The old store is sealed: it can be read, and takes no writes. Remove it once the new one has a backup.")
 
 
 def migrate(

@@ -1,0 +1,119 @@
+"""The tests' own PostgreSQL: real enough to crash, and gone without a trace."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from tests.postgres.server import PostgresServer, ServerFailed
+from tests.system_packages import need
+
+ROOT = Path(__file__).parents[2]
+SOON = 30.0  # seconds
+
+
+@pytest.fixture
+def server() -> Iterator[PostgresServer]:
+    need("postgresql")
+    with PostgresServer(fsync=True) as server:
+        server.create_database("library")
+        yield server
+
+
+def ask(server: PostgresServer, statement: str, *, over_socket: bool = False) -> list[tuple[object, ...]]:
+    with psycopg.connect(server.address("library", over_socket=over_socket)) as connection:
+        cursor = connection.execute(statement.encode())
+        return cursor.fetchall() if cursor.description else []
+
+
+def test_it_answers_on_its_port_and_on_its_socket(server: PostgresServer) -> None:
+    for over_socket in (False, True):
+        assert ask(server, "SELECT current_database()", over_socket=over_socket) == [("library",)]
+
+
+def test_it_is_durable_where_that_is_wanted(server: PostgresServer) -> None:
+    assert ask(server, "SHOW fsync") == ask(server, "SHOW synchronous_commit") == [("on",)]
+
+
+def test_its_default_order_is_not_that_of_code_points(server: PostgresServer) -> None:
+    """So that a store which relies on the server's default is found out."""
+    assert ask(server, "SELECT 'a' < 'B'") == [(True,)]
+
+
+def test_after_a_kill_it_starts_again_with_what_was_committed(server: PostgresServer) -> None:
+    port = server.port
+    for number in range(3):
+        ask(server, f"CREATE TABLE kept_{number} AS SELECT 1")
+        at_work = psycopg.connect(server.address("library"))
+        at_work.execute(f"CREATE TABLE lost_{number} AS SELECT 1")
+        server.kill()
+        with pytest.raises(psycopg.OperationalError):
+            at_work.commit()
+        at_work.close()
+        assert not server.running
+        server.start()
+    assert server.port == port
+    tables = ask(server, "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1")
+    assert tables == [("kept_0",), ("kept_1",), ("kept_2",)]
+
+
+def test_a_restart_keeps_the_data_and_the_address(server: PostgresServer) -> None:
+    ask(server, "CREATE TABLE kept AS SELECT 7 AS n")
+    before = server.address("library")
+    server.restart()
+    assert server.address("library") == before
+    assert ask(server, "SELECT n FROM kept") == [(7,)]
+
+
+def test_closed_it_leaves_nothing_also_after_a_kill(server: PostgresServer) -> None:
+    server.kill()
+    server.close()
+    assert not server.folder.exists()
+
+
+def test_a_setting_that_the_server_refuses_is_told_in_its_words() -> None:
+    need("postgresql")
+    server = PostgresServer(settings={"shared_buffers": "plenty"})
+    with pytest.raises(ServerFailed, match="shared_buffers"), server:
+        pass
+    assert not server.folder.exists()
+
+
+OWNER = """
+import sys, time
+from tests.postgres.server import PostgresServer
+server = PostgresServer()
+server.start()
+print(server.folder.parent, server.port, flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGKILL], ids=lambda sign: sign.name)
+def test_no_server_outlives_its_run_however_that_ends(sign: signal.Signals) -> None:
+    need("postgresql")
+    alone = {name: value for name, value in os.environ.items() if name != "PERDURE_TEST_RUN"}
+    with subprocess.Popen(
+        [sys.executable, "-c", OWNER],
+        cwd=ROOT,
+        env=alone,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+    ) as owner:
+        assert owner.stdout is not None
+        folder, port = owner.stdout.readline().split()
+        assert Path(folder).exists()
+        os.killpg(owner.pid, sign)  # as Ctrl-C does, to everybody in the terminal
+    until = time.monotonic() + SOON
+    while Path(folder).exists():
+        assert time.monotonic() < until, "nobody swept up"
+        time.sleep(0.02)
+    with pytest.raises(psycopg.OperationalError):
+        psycopg.connect(host="127.0.0.1", port=port, user="perdure")

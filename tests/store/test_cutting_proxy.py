@@ -1,0 +1,242 @@
+"""The network that fails on demand does what it says, or the tests that stand on it would show nothing."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import psycopg
+import pytest
+from tests.cutting_proxy import CuttingProxy
+from tests.postgres.shared import Database, database, need_postgres
+
+SOON = 10.0  # seconds
+
+
+@pytest.fixture
+def direct() -> Iterator[Database]:
+    """A table that both the client behind the proxy and one beside it can see."""
+    need_postgres()
+    database().execute("DROP TABLE IF EXISTS said; CREATE TABLE said (word text UNIQUE DEFERRABLE INITIALLY DEFERRED)")
+    yield database()
+    database().execute("DROP TABLE said")
+
+
+@pytest.fixture
+def proxy(direct: Database) -> Iterator[CuttingProxy]:
+    with CuttingProxy(direct.address()) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def client(proxy: CuttingProxy, direct: Database) -> Iterator[psycopg.Connection]:
+    with connected(proxy, direct) as client:
+        yield client
+
+
+def connected(proxy: CuttingProxy, direct: Database, **options: object) -> psycopg.Connection:
+    return psycopg.connect(proxy.address(direct.address()), **options)
+
+
+def words(direct: Database) -> list[object]:
+    return [word for (word,) in direct.execute("SELECT word FROM said ORDER BY word")]
+
+
+def say(client: psycopg.Connection, word: str) -> None:
+    client.execute("INSERT INTO said VALUES (%s)", [word])
+
+
+def by_simple_query(client: psycopg.Connection) -> None:
+    client.commit()
+
+
+def by_extended_query(client: psycopg.Connection) -> None:
+    client.pgconn.exec_params(b"COMMIT", [])
+    assert client.pgconn.status == psycopg.pq.ConnStatus.OK, "lost"
+
+
+def by_a_statement_of_several(client: psycopg.Connection) -> None:
+    client.execute("SELECT 'the end; of it'; /* now */ commit")
+
+
+def by_a_prepared_statement(client: psycopg.Connection) -> None:
+    client.pgconn.exec_prepared(b"finish", [])
+    assert client.pgconn.status == psycopg.pq.ConnStatus.OK, "lost"
+
+
+def by_pipeline(client: psycopg.Connection) -> None:
+    with client.pipeline():
+        client.execute("SELECT 1")
+        client.commit()
+        client.execute("SELECT 2")
+
+
+WAYS = [by_simple_query, by_extended_query, by_a_statement_of_several, by_a_prepared_statement, by_pipeline]
+ways = pytest.mark.parametrize("commit", WAYS, ids=lambda way: way.__name__)
+
+
+@ways
+@pytest.mark.parametrize("reply", [True, False], ids=["after", "before"])
+def test_a_commit_is_cut_before_or_after_it_is_done(
+    client: psycopg.Connection, proxy: CuttingProxy, direct: Database, commit: Callable, reply: bool
+) -> None:
+    client.pgconn.prepare(b"finish", b"COMMIT")
+    say(client, "kept")
+    cut = proxy.cut_at_commit(reply=reply)
+    with pytest.raises((psycopg.OperationalError, AssertionError)):
+        commit(client)
+    assert cut.wait(SOON)
+    assert client.broken
+    assert words(direct) == (["kept"] if reply else [])
+
+
+@ways
+def test_without_being_told_so_it_lets_everything_through(
+    client: psycopg.Connection, direct: Database, commit: Callable
+) -> None:
+    client.pgconn.prepare(b"finish", b"COMMIT")
+    say(client, "kept")
+    commit(client)
+    assert words(direct) == ["kept"]
+
+
+def test_much_data_goes_through_whole(client: psycopg.Connection, direct: Database) -> None:
+    long = [f"{number:04d}" * 5000 for number in range(200)]
+    with client.cursor().copy("COPY said FROM STDIN") as copy:
+        for word in long:
+            copy.write_row([word])
+    client.commit()
+    assert words(direct) == long
+    assert [word for (word,) in client.execute("SELECT word FROM said ORDER BY word")] == long
+
+
+def test_a_cut_at_commit_happens_once(proxy: CuttingProxy, direct: Database) -> None:
+    proxy.cut_at_commit(reply=True)
+    with pytest.raises(psycopg.OperationalError), connected(proxy, direct) as client:
+        say(client, "first")
+    with connected(proxy, direct) as client:
+        say(client, "second")
+    assert words(direct) == ["first", "second"]
+
+
+def test_what_is_no_commit_is_left_alone(client: psycopg.Connection, proxy: CuttingProxy) -> None:
+    cut = proxy.cut_at_commit(reply=False)
+    say(client, "commit")
+    client.execute("SELECT 'commit'")
+    client.execute("CREATE TEMP TABLE commits (x int)")
+    client.rollback()
+    assert not cut.is_set()
+
+
+def test_a_commit_that_the_server_refuses_is_told_and_the_next_one_is_cut(
+    client: psycopg.Connection, proxy: CuttingProxy, direct: Database
+) -> None:
+    """The client must hear of the refusal: nothing was committed, and nothing is in doubt."""
+    cut = proxy.cut_at_commit(reply=True)
+    for _ in range(2):
+        say(client, "twice")
+    with pytest.raises(psycopg.errors.UniqueViolation):
+        client.commit()
+    assert not cut.is_set()
+    say(client, "once")
+    with pytest.raises(psycopg.OperationalError):
+        client.commit()
+    assert cut.is_set()
+    assert words(direct) == ["once"]
+
+
+def test_only_the_connection_that_commits_is_cut(
+    client: psycopg.Connection, proxy: CuttingProxy, direct: Database
+) -> None:
+    with connected(proxy, direct) as other:
+        say(other, "other")
+        say(client, "mine")
+        proxy.cut_at_commit(reply=False)
+        with pytest.raises(psycopg.OperationalError):
+            client.commit()
+        other.commit()
+    assert words(direct) == ["other"]
+
+
+def test_cut_now_cuts_what_there_is_and_welcomes_what_comes(
+    client: psycopg.Connection, proxy: CuttingProxy, direct: Database
+) -> None:
+    proxy.cut_now()
+    with pytest.raises(psycopg.OperationalError):
+        client.execute("SELECT 1")
+    with connected(proxy, direct) as again:
+        again.execute("SELECT 1")
+
+
+def test_a_question_on_its_way_is_cut_too(client: psycopg.Connection, proxy: CuttingProxy) -> None:
+    threading.Timer(0.2, proxy.cut_now).start()
+    with pytest.raises(psycopg.OperationalError):
+        client.execute("SELECT pg_sleep(60)")
+
+
+def test_it_refuses_until_it_is_healed(client: psycopg.Connection, proxy: CuttingProxy, direct: Database) -> None:
+    proxy.refuse()
+    with pytest.raises(psycopg.OperationalError):
+        connected(proxy, direct)
+    client.execute("SELECT 1")
+    proxy.heal()
+    connected(proxy, direct).close()
+
+
+def test_a_black_hole_answers_nobody_until_it_is_healed(
+    client: psycopg.Connection, proxy: CuttingProxy, direct: Database
+) -> None:
+    proxy.black_hole()
+    with pytest.raises(psycopg.errors.ConnectionTimeout):
+        connected(proxy, direct, connect_timeout=2)
+    answers: list[object] = []
+    asking = threading.Thread(target=lambda: answers.append(client.execute("SELECT 1").fetchone()))
+    asking.start()
+    asking.join(0.3)
+    assert answers == []
+    proxy.heal()
+    asking.join(SOON)
+    assert answers == [(1,)]
+
+
+def test_in_a_black_hole_the_server_does_not_hear_that_its_client_is_gone(
+    proxy: CuttingProxy, direct: Database
+) -> None:
+    """So that it holds its locks: whoever comes after has to wait for them, or say that it cannot."""
+    client = connected(proxy, direct, application_name="gone")
+    say(client, "never")
+    proxy.black_hole()
+    client.close()
+    there = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'gone'"
+    time.sleep(0.2)
+    assert direct.execute(there) == [(1,)]
+    proxy.heal()
+    until = time.monotonic() + SOON
+    while direct.execute(there) != [(0,)]:
+        assert time.monotonic() < until, "the server was never told"
+        time.sleep(0.01)
+    assert words(direct) == []
+
+
+def test_a_cancellation_reaches_the_server(client: psycopg.Connection) -> None:
+    threading.Timer(0.2, client.cancel_safe).start()
+    with pytest.raises(psycopg.errors.QueryCanceled):
+        client.execute("SELECT pg_sleep(60)")
+
+
+def test_a_client_that_would_rather_encrypt_is_told_no(proxy: CuttingProxy, direct: Database) -> None:
+    with psycopg.connect(proxy.address(direct.address()), sslmode="prefer", gssencmode="prefer") as client:
+        assert client.execute("SELECT 1").fetchone() == (1,)
+    with pytest.raises(psycopg.OperationalError, match="SSL"):
+        psycopg.connect(proxy.address(direct.address()), sslmode="require")
+
+
+def test_closed_it_leaves_no_thread_and_no_connection(direct: Database) -> None:
+    before = threading.active_count()
+    proxy = CuttingProxy(direct.address())
+    client = connected(proxy, direct)
+    proxy.black_hole()
+    proxy.close()
+    assert threading.active_count() == before
+    with pytest.raises(psycopg.OperationalError):
+        client.execute("SELECT 1")
+    client.close()
