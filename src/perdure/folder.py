@@ -164,7 +164,7 @@ async def restore_registry(folder: Path, backup: Path, *, clock: Clock | None = 
 
 async def _restore(folder: Path, file: SettingsFile, backup: Path, clock: Clock) -> Restored:
     place = _place(folder, file)
-    if backup.exists() and (folder / DATABASE).exists() and backup.samefile(folder / DATABASE):
+    if place.is_file(backup):
         raise InvalidInput("restore", "file", f"{backup.name} is the database itself, and no backup")
     incoming = place.beside("incoming")
     incoming.remove()

@@ -11,7 +11,7 @@ the lost transaction has locked, so that the answer comes when that has ended, o
 
 import random
 import time
-from typing import Final
+from typing import Final, NoReturn
 from uuid import uuid4
 
 import psycopg
@@ -33,7 +33,7 @@ _CHANCES: Final = (pg.UniqueViolation, pg.SerializationFailure, pg.DeadlockDetec
 
 # The number and the seal are one row of this process alone, so that nobody waits for anybody here.
 _BEGIN: Final = (
-    "UPDATE writers SET serial = %s WHERE id = %s AND NOT sealed "
+    "UPDATE writers SET serial = %s, seen = now() WHERE id = %s AND NOT sealed "
     "RETURNING (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 )
 _REGISTER: Final = (
@@ -94,7 +94,7 @@ class GroupCommit:
         connection.execute("BEGIN")
         row = connection.execute(_BEGIN, (serial, writer)).fetchone()
         if row is None:
-            raise self._sealed(connection)
+            self._why_not(connection)
         self._added = max(self._added, row[0])
         locks = Locks(connection, beforehand)
         transaction = PostgresTransaction(connection, self._marks, locks, writer, self._added, careful)
@@ -123,7 +123,12 @@ class GroupCommit:
                 connection = self._line.connection()
                 with connection.transaction():
                     row = connection.execute(_SETTLE, (writer,)).fetchone()
-                return row is not None and int(row[0]) == serial
+                if row is None:  # the database was replaced by another meanwhile
+                    self._writer = None
+                    raise OutcomeUnknown(_UNKNOWN)
+                return int(row[0]) == serial
+            except OutcomeUnknown:
+                raise
             except (psycopg.Error, StoreUnavailable) as problem:
                 self._line.end_transaction()
                 if time.monotonic() > until:
@@ -137,18 +142,19 @@ class GroupCommit:
             writer = uuid4().hex
             with connection.transaction():
                 connection.execute("SELECT value FROM guards WHERE name = 'sealed' FOR SHARE")
-                connection.execute("DELETE FROM writers WHERE began < now() - interval '90 days' AND NOT sealed")
+                connection.execute("DELETE FROM writers WHERE seen < now() - interval '90 days' AND NOT sealed")
                 connection.execute(_REGISTER, (writer,))
             self._writer, self._serial = writer, 0
         return self._writer
 
-    def _sealed(self, connection: Connection) -> StoreUnavailable:
+    def _why_not(self, connection: Connection) -> NoReturn:
+        """The process's own row is sealed; or gone, where this process has slept for months: then it gets another."""
         connection.execute("ROLLBACK")
         row = connection.execute("SELECT value FROM guards WHERE name = 'sealed'").fetchone()
         if row is not None and row[0]:
-            return StoreSealed(row[0])
-        self._writer = None  # the row is gone: the database was restored, or this process has slept for months
-        return StoreUnavailable("the database has forgotten this program; try again", safe_to_retry=True)
+            raise StoreSealed(row[0])
+        self._writer = None
+        raise Again
 
 
 def _attempt(transaction: PostgresTransaction, job: Job, last_try: bool) -> Outcome:

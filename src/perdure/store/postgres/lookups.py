@@ -54,6 +54,10 @@ class Lookups:
         if self._connection is not None:
             hang_up(self._connection)
 
+    def __del__(self) -> None:
+        """The event loop is gone, and nobody can ask any more."""
+        self.close()
+
     async def _answer(self) -> None:
         try:
             while self._waiting:

@@ -31,7 +31,7 @@ CREATE TABLE writers (
     id     text COLLATE "C" PRIMARY KEY,
     serial bigint NOT NULL,
     sealed boolean NOT NULL,
-    began  timestamptz NOT NULL DEFAULT now()
+    seen   timestamptz NOT NULL DEFAULT now()
 );
 
 CREATE TABLE identifiers (

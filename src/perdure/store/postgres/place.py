@@ -4,9 +4,11 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 from contextlib import closing
 from itertools import chain, count
 from pathlib import Path
+from typing import Final
 
 from psycopg import errors as pg
 from psycopg import sql
@@ -23,6 +25,12 @@ from perdure.store.postgres.options import PostgresOptions
 from perdure.store.postgres.reading import PostgresReader
 from perdure.store.postgres.store import PostgresStore
 from perdure.store.sqlite.place import SqlitePlace
+
+_LINGERING: Final = 2.0  # seconds in which a connection that was closed may still be listed
+_OTHERS: Final = (
+    "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = %s "
+    "AND pid <> pg_backend_pid()"
+)
 
 
 class PostgresPlace:
@@ -44,6 +52,9 @@ class PostgresPlace:
     @property
     def schema(self) -> str:
         return self._address.schema
+
+    def is_file(self, file: Path) -> bool:
+        return False
 
     def exists(self) -> bool:
         with in_our_words(), closing(self._connect()) as connection:
@@ -143,11 +154,12 @@ class PostgresPlace:
         return connect(self._address, self._options)
 
     def _check_alone(self, connection: Connection) -> None:
-        """Other programs that have this very registry open, on whatever machine."""
-        others = connection.execute(
-            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = %s "
-            "AND pid <> pg_backend_pid()",
-            (application(self._address),),
-        ).fetchone()
-        if others is not None and others[0]:
-            raise StoreUnavailable("the registry is open in another program: stop that first", safe_to_retry=True)
+        """Whether other programs have this very registry open, on whatever machine."""
+        until = time.monotonic() + _LINGERING
+        while True:
+            others = connection.execute(_OTHERS, (application(self._address),)).fetchone()
+            if others is None or not others[0]:
+                return
+            if time.monotonic() > until:
+                raise StoreUnavailable("the registry is open in another program: stop that first", safe_to_retry=True)
+            time.sleep(0.05)

@@ -4,6 +4,7 @@ from typing import Final
 
 import apsw
 
+from perdure.errors import StoreUnavailable
 from perdure.store.versions import check_known, check_migrated
 
 # Texts compare by their bytes, as keys must. A row's integer stays inside this file: everything else speaks of keys.
@@ -156,6 +157,8 @@ def migrate(connection: apsw.Connection) -> None:
     try:
         version = schema_version(connection)  # another process may have been first
         check_known(version, len(MIGRATIONS))
+        if version == 0 and connection.execute("SELECT count(*) FROM sqlite_schema").get:
+            raise StoreUnavailable("the file holds something else, which is left alone: name another")
         for number in range(version, len(MIGRATIONS)):
             connection.execute(MIGRATIONS[number])
             connection.execute(f"PRAGMA user_version = {number + 1}")

@@ -28,6 +28,9 @@ class SqlitePlace:
     def database(self) -> str:
         return self.file.name
 
+    def is_file(self, file: Path) -> bool:
+        return file.exists() and self.file.exists() and file.samefile(self.file)
+
     def exists(self) -> bool:
         return self.file.exists()
 
