@@ -91,8 +91,10 @@ class GroupCommit:
     def _together(self, jobs: list[Job], beforehand: frozenset[Lock], careful: bool, last_try: bool) -> list[Outcome]:
         connection = self._line.connection()
         writer, serial = self._registered(connection), self._serial + 1
-        connection.execute("BEGIN")
-        row = connection.execute(_BEGIN, (serial, writer)).fetchone()
+        with connection.pipeline():  # one journey
+            connection.execute("BEGIN")
+            begun = connection.execute(_BEGIN, (serial, writer))
+        row = begun.fetchone()
         if row is None:
             self._why_not(connection)
         self._added = max(self._added, row[0])

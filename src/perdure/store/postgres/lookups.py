@@ -15,7 +15,7 @@ from perdure.registry.entities import Identifier
 from perdure.store.postgres.address import Address
 from perdure.store.postgres.connection import AsyncConnection, connect_async, hang_up, is_lost, translated
 from perdure.store.postgres.options import PostgresOptions
-from perdure.store.postgres.reading import FIND, FIND_MANY
+from perdure.store.postgres.reading import FIND, FIND_MANY, as_json
 
 _MOST: Final = 1_000  # keys in one question
 _BREATH: Final = 0.5  # seconds before a database that could not be reached is tried again: until then all hear at once
@@ -83,7 +83,7 @@ class Lookups:
             connection = await self._connected()
             try:
                 async with asyncio.timeout(self._options.statement_seconds + 1):
-                    asked = (FIND, keys) if len(keys) == 1 else (FIND_MANY, (keys,))
+                    asked = (FIND, keys) if len(keys) == 1 else (FIND_MANY, (as_json(keys),))
                     rows = await (await connection.execute(*asked, binary=True)).fetchall()
                 return {row[0]: Identifier(*row) for row in rows}
             except psycopg.Error as problem:

@@ -6,6 +6,7 @@ from fractions import Fraction
 from hashlib import sha256
 from typing import Any, Final
 
+import msgspec
 from psycopg import sql
 
 from perdure.registry.entities import (
@@ -29,9 +30,11 @@ _COLUMNS: Final = (
     "i.key, i.name, i.scheme, i.state, i.target, i.version, i.record, coalesce(i.subject, i.key), i.created"
 )
 FIND: Final = f"SELECT {_COLUMNS} FROM identifiers AS i WHERE i.key = %s"
-# `= ANY` would ask every partition for every key. Joined, each key is looked up in its own partition alone.
+# `= ANY` would ask every partition for every key. Joined, each key is looked up in its own partition alone. The keys go
+# there as JSON, which takes half of the time to write that an array takes.
 FIND_MANY: Final = (
-    f'SELECT {_COLUMNS} FROM unnest(%s::text[]) AS wanted (key) JOIN identifiers AS i ON i.key = wanted.key COLLATE "C"'
+    f"SELECT {_COLUMNS} FROM json_array_elements_text(%s::json) AS wanted (key) "
+    'JOIN identifiers AS i ON i.key = wanted.key COLLATE "C"'
 )
 _AFTER: Final = f"SELECT {_COLUMNS} FROM identifiers AS i WHERE i.key > %s AND i.key < %s ORDER BY i.key LIMIT %s"
 _HISTORIES: Final = sql.SQL(
@@ -139,6 +142,11 @@ def digest(data: str) -> bytes:
     return sha256(data.encode()).digest()
 
 
+def as_json(keys: Sequence[str]) -> str:
+    """Keys on their way to the server."""
+    return msgspec.json.encode(keys).decode()
+
+
 class PostgresReader:
     """Questions to one connection. What they mean is said in the protocol."""
 
@@ -171,7 +179,7 @@ class PostgresReader:
         return None if row is None else Identifier(*row)
 
     def find_many(self, keys: Sequence[str]) -> dict[str, Identifier]:
-        return {row[0]: Identifier(*row) for row in self._rows(FIND_MANY, (list(keys),))} if keys else {}
+        return {row[0]: Identifier(*row) for row in self._rows(FIND_MANY, (as_json(keys),))} if keys else {}
 
     def revisions(self, subject: str) -> list[Revision]:
         return [Revision(*row) for row in self._rows(_REVISION, (subject,))]
@@ -230,10 +238,10 @@ class PostgresReader:
 
     def persons(self, uuid_raws: Sequence[str]) -> dict[str, str]:
         asked = (
-            "SELECT p.uuid_raw, p.name FROM unnest(%s::text[]) AS wanted (uuid_raw) "
+            "SELECT p.uuid_raw, p.name FROM json_array_elements_text(%s::json) AS wanted (uuid_raw) "
             'JOIN person_inputs AS p ON p.uuid_raw = wanted.uuid_raw COLLATE "C"'
         )
-        return dict(self._rows(asked, (list(uuid_raws),)))
+        return dict(self._rows(asked, (as_json(uuid_raws),)))
 
     def input_of(self, name: str) -> str | None:
         return _one(self._row("SELECT uuid_raw FROM person_names WHERE name = %s", (name,)))

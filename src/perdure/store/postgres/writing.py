@@ -32,6 +32,7 @@ from perdure.store.postgres.connection import Connection
 from perdure.store.postgres.lexemes import vector
 from perdure.store.postgres.locks import SETTINGS, Again, Lock, Locks
 from perdure.store.postgres.reading import PostgresReader, digest
+from perdure.store.postgres.sending import Sending
 from perdure.store.rows import PREFIX_COLUMNS, prefix_row
 
 _UPDATE: Final = (
@@ -39,6 +40,10 @@ _UPDATE: Final = (
     "record = g.record FROM (SELECT * FROM unnest(%s::text[], %s::text[], %s::text[], %s::int4[], %s::text[], "
     "%s::bytea[], %s::int4[]) AS g (key, target, state, version, created, record, was) ORDER BY key) AS g "
     'WHERE i.key = g.key COLLATE "C" AND (g.was IS NULL OR i.version = g.was)'
+)
+_MOVE: Final = (
+    "INSERT INTO timelines (key, last) SELECT * FROM unnest(%s::text[], %s::text[]) "
+    "ON CONFLICT (key) DO UPDATE SET last = excluded.last"
 )
 _UPDATE_WORDS: Final = (
     "UPDATE words AS w SET lexemes = g.lexemes::tsvector FROM unnest(%s::text[], %s::text[]) AS g (key, lexemes) "
@@ -162,11 +167,11 @@ class PostgresTransaction(PostgresReader):
 
     def flush(self) -> None:
         """Send what was gathered. Rows go in the order of their keys, so that no two processes wait for each other."""
-        if not (self._fresh or self._changed or self._persons or self._derived or self._moved):
-            return
-        self._sent += 1
         fresh, changed = sorted(self._fresh, key=_key), sorted(self._changed, key=_key)
         persons, derived, moved = self._persons, self._derived, self._moved
+        if not (fresh or changed or persons or derived or moved):
+            return
+        self._sent += 1
         self._known.update(self._gathered)
         self._known_newest.update(self._newest)
         self._persons, self._derived, self._moved = {}, [], {}
@@ -174,37 +179,37 @@ class PostgresTransaction(PostgresReader):
             gathered.clear()
         for timeline, (last, ahead) in sorted(moved.items()):
             self._marks.reach(timeline, last, ahead)  # before the commit: a mark too high costs nothing
+        with self._sending() as send:
+            self._send_moved(send, moved)
+            self._send_fresh(send, fresh)
+            self._send_changed(send, changed)
+            send.rows(tables.PERSON_INPUTS, sorted(persons.items()))
+            send.rows(tables.PERSON_NAMES, sorted((name, raw) for raw, name in persons.items()))
+            send.rows(tables.DERIVATIONS, sorted(derived))
+
+    @contextmanager
+    def _sending(self) -> Iterator[Sending]:
+        """All statements in one journey. Then look: where fewer rows were written than sent, somebody was first."""
+        sending = Sending(self.connection)
+        with sending:
+            yield sending
+        if sending.missed is None:
+            return
+        if not self._careful:
+            raise Again(careful=True)
+        if (
+            sending.missed == tables.IDENTIFIERS.name
+        ):  # whoever took the name has committed by now: the next run sees it
+            raise Again(careful=True)
+        raise StoreDamaged(f"the database refused: what is to be written to {sending.missed} is there already")
+
+    def _send_moved(self, send: Sending, moved: Mapping[str, tuple[Fraction, Fraction]]) -> None:
         if moved:
-            self.connection.execute(
-                "INSERT INTO timelines (key, last) SELECT * FROM unnest(%s::text[], %s::text[]) "
-                "ON CONFLICT (key) DO UPDATE SET last = excluded.last",
-                (list(moved), [str(last) for last, _ in moved.values()]),
-            )
-            for timeline, (last, _) in moved.items():
-                self._locks.changed(Lock.timeline(timeline), str(last))
-        if fresh:
-            self._send_fresh(fresh)
-        if changed:
-            self._send_changed(changed)
-        if persons:
-            put = self._put(tables.PERSON_INPUTS, sorted(persons.items()))
-            put = self._put(tables.PERSON_NAMES, sorted((name, raw) for raw, name in persons.items())) and put
-            self._require(put, "the inputs of a person lead to another name already")
-        if derived:
-            self._require(self._put(tables.DERIVATIONS, sorted(derived)), "a derivation is there already")
+            send.statement(_MOVE, (list(moved), [str(last) for last, _ in moved.values()]))
+        for timeline, (last, _) in moved.items():
+            self._locks.changed(Lock.timeline(timeline), str(last))
 
-    def _put(self, table: tables.Table, rows: Sequence[tuple[Any, ...]]) -> bool:
-        return tables.put(self.connection, table, rows)
-
-    def _require(self, was_right: bool, reason: str) -> None:
-        if not was_right:
-            self._again_or(StoreDamaged(f"the database refused: {reason}"))
-
-    def _again_or(self, problem: BaseException) -> None:
-        """Somebody else was first, perhaps. Run it again, one by one, and believe it then."""
-        raise problem if self._careful else Again(careful=True)
-
-    def _send_fresh(self, changes: Sequence[Change]) -> None:
+    def _send_fresh(self, send: Sending, changes: Sequence[Change]) -> None:
         rows: list[tuple[Any, ...]] = []
         revisions: list[tuple[Any, ...]] = []
         words: list[tuple[Any, ...]] = []
@@ -229,13 +234,14 @@ class PostgresTransaction(PostgresReader):
             revisions.extend(_revision_row(key, one) for one in change.revisions)
             words.append((key, added, vector(change.words)))
             reverse.extend((digest(data), kind, added, key) for kind, data in change.reverse)
-        if not self._put(tables.IDENTIFIERS, rows):
-            self._again_or(Again(careful=True))  # whoever took it has committed by now: the next run sees the name
-        self._require(self._put(tables.REVISIONS, revisions), "a revision is there already")
-        self._put(tables.WORDS, words)
-        self._put(tables.REVERSE, sorted(reverse))
+        send.rows(tables.IDENTIFIERS, rows)
+        send.rows(tables.REVISIONS, revisions)
+        send.rows(tables.WORDS, words)
+        send.rows(tables.REVERSE, sorted(reverse))
 
-    def _send_changed(self, changes: Sequence[Change]) -> None:
+    def _send_changed(self, send: Sending, changes: Sequence[Change]) -> None:
+        if not changes:
+            return
         columns: list[list[Any]] = [[], [], [], [], [], [], []]
         gone: list[tuple[bytes, str, str]] = []
         come: list[tuple[bytes, str, str]] = []
@@ -248,15 +254,15 @@ class PostgresTransaction(PostgresReader):
             before, now = set(change.reverse_before), set(change.reverse)
             gone.extend((digest(data), kind, row.key) for kind, data in before - now)
             come.extend((digest(data), kind, row.key) for kind, data in now - before)
-        if self.connection.execute(_UPDATE, columns).rowcount != len(changes):
-            self._again_or(self._why_not(changes))
-        revisions = [_revision_row(one.identifier.key, past) for one in changes for past in one.revisions]
-        self._require(self._put(tables.REVISIONS, revisions), "a revision is there already")
-        vectors = [vector(one.words) for one in changes]
-        self.connection.execute(_UPDATE_WORDS, ([one.identifier.key for one in changes], vectors))
+        if send.counted(_UPDATE, columns) != len(changes):  # what follows builds upon it
+            raise self._why_not(changes) if self._careful else Again(careful=True)
+        send.rows(
+            tables.REVISIONS, [_revision_row(one.identifier.key, past) for one in changes for past in one.revisions]
+        )
+        send.statement(_UPDATE_WORDS, ([one.identifier.key for one in changes], [vector(one.words) for one in changes]))
         for statement, entries in ((_REMOVE_REVERSE, gone), (_ADD_REVERSE, come)):
             if entries:
-                self.connection.execute(statement, [list(column) for column in zip(*sorted(entries), strict=True)])
+                send.statement(statement, [list(column) for column in zip(*sorted(entries), strict=True)])
 
     def _why_not(self, changes: Sequence[Change]) -> BaseException:
         there = super().find_many([one.identifier.key for one in changes])
