@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 from uuid import UUID
 
-from perdure.errors import InvalidInput, StoreUnavailable, shown
+from perdure.errors import InvalidInput, StoreSealed, StoreUnavailable, shown
 from perdure.minting.clock import Clock, SystemClock, iso_now, seconds
 from perdure.minting.timeline import AHEAD
 from perdure.names import instant
@@ -25,7 +25,7 @@ from perdure.records.authority import DEFAULT_TYPE_PREFIX
 from perdure.registry import Founded, Registry, Settings, found, reopen
 from perdure.registry.agents import THE_MACHINE
 from perdure.registry.entities import COUNTER, Event
-from perdure.registry.moving import Moved, Watch, give_up, move
+from perdure.registry.moving import Moved, Watch, check_movable, check_unfinished, move
 from perdure.registry.protocol import Transaction
 from perdure.settings_file import (
     DATABASE,
@@ -33,11 +33,12 @@ from perdure.settings_file import (
     SETTINGS,
     SettingsFile,
     change_store,
+    changed_store,
     read_settings,
     write_settings,
     write_whole,
 )
-from perdure.store.place import Place, SetAside
+from perdure.store.place import Place
 from perdure.store.places import place_of
 from perdure.store.postgres.options import PostgresOptions
 
@@ -45,6 +46,7 @@ ADMIN_KEY: Final = "admin.key"
 LOCK: Final = "perdure.lock"
 _MOVING: Final = ".moving.lock"
 _NEW: Final = "new"
+_DEFAULT_OPTIONS: Final = PostgresOptions()
 
 
 class Restored(NamedTuple):
@@ -57,7 +59,8 @@ class Restored(NamedTuple):
 
 def is_registry(folder: Path) -> bool:
     """Whether a registry was made here, to its last step as far as files can tell."""
-    return (folder / SETTINGS).is_file() and not (folder / f".{DATABASE}.{_NEW}").exists()
+    was_interrupted = (folder / f".{DATABASE}.{_NEW}").exists() and not (folder / DATABASE).exists()
+    return (folder / SETTINGS).is_file() and not was_interrupted
 
 
 @contextmanager
@@ -102,6 +105,7 @@ async def make_registry(
     *,
     name: str,
     store: str = DEFAULT_STORE,
+    postgresql: PostgresOptions = _DEFAULT_OPTIONS,
     home: str | None = None,
     admin: str = "admin",
     type_prefix: str = DEFAULT_TYPE_PREFIX,
@@ -109,7 +113,7 @@ async def make_registry(
     clock: Clock | None = None,
 ) -> Founded:
     """A new registry in a folder, which is made if it is not there. A half-made one from before is made again."""
-    place = place_of(store, folder, PostgresOptions())
+    place = place_of(store, folder, postgresql)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
@@ -145,6 +149,7 @@ def _refuse_what_is_there(folder: Path, place: Place, building: Place) -> None:
     there = place.exists()
     if (folder / SETTINGS).is_file():
         if there or not building.exists():
+            building.remove()  # its name, if it was interrupted after the last step
             raise InvalidInput("registry", "folder", "there is a registry in this folder already")
         (folder / SETTINGS).unlink()  # it was interrupted before its last step: nobody has its key yet
     if there:
@@ -166,29 +171,59 @@ async def _restore(folder: Path, file: SettingsFile, backup: Path, clock: Clock)
     place = _place(folder, file)
     if place.is_file(backup):
         raise InvalidInput("restore", "file", f"{backup.name} is the database itself, and no backup")
+    await _refuse_sealed(place)
     incoming = place.beside("incoming")
     incoming.remove()
-    aside: SetAside | None = None
     try:
         await incoming.fill(backup)
-        store = incoming.open()
-        try:
-            registry = await reopen(store, clock, file.settings, file.registry.id)
-            problems = await store.read(lambda reader: list(reader.contradictions()))
-            if problems:
-                raise StoreUnavailable(f"the backup is damaged, and was left alone: {problems[0]}")
-            await store.seal(None)  # what is restored is wanted
-            if place.exists():
-                aside = place.set_aside(iso_now(clock)[:19].replace(":", "").replace("-", ""))
-            known = {} if aside is None else aside.timelines
-            moved, unsure = await store.write(lambda tx: _move_forward(registry, tx, store.high_water.marks(), known))
-        finally:
-            store.close()
-        place.take(incoming, aside)
+        await _check_backup(incoming, file, clock)
+        if not place.exists():
+            moved, unsure = await _moved_forward(incoming, file, clock, {})
+            place.take(incoming)
+            return Restored(None, moved, unsure)
+        with place.replaced(incoming, iso_now(clock)[:19].replace(":", "").replace("-", "")) as aside:
+            moved, unsure = await _moved_forward(incoming, file, clock, aside.timelines)
+        return Restored(aside.name, moved, unsure)
     except BaseException:
         incoming.remove()
         raise
-    return Restored(None if aside is None else aside.name, moved, unsure)
+
+
+async def _refuse_sealed(place: Place) -> None:
+    """What is being moved, or was, must not come to life again here: it would live twice."""
+    try:
+        store = place.open()
+    except StoreUnavailable:
+        return  # it is not there, or damaged: that is why it is restored
+    try:
+        sealed = await store.sealed()
+    finally:
+        store.close()
+    if sealed is not None:
+        raise StoreSealed(sealed)
+
+
+async def _check_backup(incoming: Place, file: SettingsFile, clock: Clock) -> None:
+    store = incoming.open()
+    try:
+        await reopen(store, clock, file.settings, file.registry.id)
+        problems = await store.read(lambda reader: list(reader.contradictions()))
+        if problems:
+            raise StoreUnavailable(f"the backup is damaged, and was left alone: {problems[0]}")
+        await store.seal(None)  # what is restored is wanted
+    finally:
+        store.close()
+
+
+async def _moved_forward(
+    incoming: Place, file: SettingsFile, clock: Clock, known: dict[str, Fraction]
+) -> tuple[dict[str, str], list[str]]:
+    store = incoming.open()
+    try:
+        registry = await reopen(store, clock, file.settings, file.registry.id)
+        return await store.write(lambda tx: _move_forward(registry, tx, store.high_water.marks(), known))
+    finally:
+        store.close()
 
 
 def _move_forward(
@@ -223,9 +258,11 @@ async def move_registry(folder: Path, to: str, watch: Watch, *, clock: Clock | N
     here, there = _place(folder, file), place_of(to, folder, file.postgresql)
     if file.registry.store == to:
         raise InvalidInput("move", "to", f"the registry is in {there.shown} already")
+    changed_store(folder, to)  # before anything is moved: that the settings can be changed
     with _held(folder), _locked(folder / _MOVING, "the registry is being moved by another program"):
         source = here.open()
         try:
+            await check_movable(source, there.shown)
             target = there.create()
             try:
                 moved = await move(
@@ -250,14 +287,15 @@ async def give_up_move(folder: Path, to: str) -> None:
         try:
             target = there.open() if there.exists() else None
             try:
-                await give_up(source, target)
+                await check_unfinished(source, target, there.shown)
             finally:
                 if target is not None:
                     target.close()
+            if target is not None:
+                there.remove()
+            await source.seal(None)
         finally:
             source.close()
-        if target is not None:
-            there.remove()
 
 
 def registry_place(folder: Path) -> Place:

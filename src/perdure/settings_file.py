@@ -20,7 +20,7 @@ DATABASE: Final = "perdure.db"
 DEFAULT_STORE: Final = f"sqlite:{DATABASE}"
 
 _DAY: Final = 86_400
-_STORE_LINE: Final = re.compile(r'^store\s*=\s*"(?:[^"\\]|\\.)*"', re.MULTILINE)
+_STORE_LINE: Final = re.compile(r"""^\s*store\s*=\s*(?:"(?:[^"\\]|\\.)*"|'[^']*')""", re.MULTILINE)
 
 _TEMPLATE: Final = """\
 # The settings of a Perdure registry. Lines that begin with # show the defaults; remove the # to change one.
@@ -60,6 +60,8 @@ type_prefix = {type_prefix}
 # long_statement_seconds = 21600.0
 # lock_seconds = 10.0
 # settle_seconds = 30.0
+# Into how many partitions names are spread; it counts when perdure move makes a database.
+# partitions = 16
 """
 
 
@@ -115,17 +117,26 @@ def write_settings(folder: Path, *, id: str, store: str, type_prefix: str) -> No
 
 
 def change_store(folder: Path, store: str) -> None:
-    """Only that line: what people have written beside it stays."""
+    """Name another store. Whoever has made the file less readable than we would keeps it so."""
     path = folder / SETTINGS
-    text = path.read_text()
+    write_whole(path, changed_store(folder, store), _mode(store) & path.stat().st_mode)
+
+
+def changed_store(folder: Path, store: str) -> str:
+    """The settings with another store. Only that line: what people have written beside it stays."""
+    text = (folder / SETTINGS).read_text()
     line = f"store = {_quoted(store)}"
     if _STORE_LINE.search(text):
-        text = _STORE_LINE.sub(lambda _: line, text, count=1)
+        text = _STORE_LINE.sub(lambda _: f"\n{line}" if _[0].startswith("\n") else line, text, count=1)
     else:  # it was left to its default
         text = re.sub(r"^\[registry\][^\n]*", lambda match: f"{match[0]}\n{line}", text, count=1, flags=re.MULTILINE)
-    if msgspec.toml.decode(text.encode(), type=SettingsFile).registry.store != store:
-        raise InvalidInput("settings", "store", f"the line store = … in {SETTINGS} cannot be found: write {line}")
-    write_whole(path, text, _mode(store))
+    try:
+        if msgspec.toml.decode(text.encode(), type=SettingsFile).registry.store == store:
+            return text
+    except msgspec.DecodeError:
+        pass
+    reason = f'the store in {SETTINGS} cannot be changed: write it as a line store = "…" under [registry]'
+    raise InvalidInput("settings", "store", reason)
 
 
 def write_whole(path: Path, text: str, mode: int) -> None:

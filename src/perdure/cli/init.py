@@ -15,6 +15,7 @@ from perdure.folder import ADMIN_KEY, is_registry, make_registry, open_registry,
 from perdure.names.uuid5 import PPID_NAMESPACE
 from perdure.records.authority import DEFAULT_TYPE_PREFIX
 from perdure.settings_file import DEFAULT_STORE, SETTINGS
+from perdure.store.postgres.options import PostgresOptions
 
 EXAMPLES = """
 **Examples**
@@ -45,6 +46,9 @@ def init(
             help="Where identifiers are kept: sqlite:FILE, or postgresql://user@host:5432/database.",
         ),
     ] = DEFAULT_STORE,
+    partitions: Annotated[
+        int, typer.Option(min=1, max=256, help="On PostgreSQL: into how many partitions names are spread.")
+    ] = 16,
     admin: Annotated[str, typer.Option(help="The short name of the first administrator.")] = "admin",
     type_prefix: Annotated[
         str, typer.Option(help="The prefix of the types of authority metadata.")
@@ -58,7 +62,7 @@ def init(
 
     Where there is a registry already, nothing is changed.
     """
-    if is_registry(folder):
+    if is_registry(folder) and registry_place(folder).exists():
         asyncio.run(_say_what_is_there(folder, json))
         return
     try:
@@ -70,6 +74,7 @@ def init(
         make_registry(
             folder,
             store=store,
+            postgresql=PostgresOptions(partitions=partitions),
             name=name or _user(),
             home=prefix,
             admin=admin,

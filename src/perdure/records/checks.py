@@ -175,6 +175,11 @@ def plain_text(text: str, part: str) -> str:
     return text
 
 
+def can_be_kept(text: str) -> bool:
+    """Whether every store can hold this text: with neither half a character nor a null in it."""
+    return _NOT_STORABLE.search(text) is None
+
+
 def storable(text: str, part: str) -> str:
     """Text that every store can look up: neither half a character nor a null."""
     found = _NOT_STORABLE.search(text)

@@ -49,23 +49,44 @@ class Moved(NamedTuple):
     digest: str
 
 
+async def check_movable(source: Store, to: str) -> None:
+    """Refuse, before anything is made there, what is being moved to another place or has been."""
+    sealed = await source.sealed()
+    if sealed is not None and f" moved to {to}" not in sealed:
+        raise StoreSealed(sealed)
+
+
 async def move(source: Store, target: Store, clock: Clock, *, origin: str, to: str, watch: Watch) -> Moved:
     """Everything in one store into another, which must be empty or hold the beginning of this very move."""
     identity = await source.read(lambda reader: reader.fact(REGISTRY))
     if identity is None:
         raise InvalidInput("move", "from", "there is no registry in the store that is to be moved")
-    begun = await _begun(target, identity)
+    begun, sealed = await _begun(target, identity), await source.sealed()
+    moved = f"this registry has moved to {to}: nothing can be written here any more"
+    if begun is not None and sealed not in (begun.seal, moved):
+        what = "a registry, or the unfinished copy of one" if begun.digest is None else "a registry"
+        reason = f"there is {what}, from another move: name a place that is empty, or give that move up (--give-up)"
+        raise InvalidInput("move", "to", reason)
     if begun is None or begun.digest is None:
         begun = await _filled(source, target, begun, clock, identity, origin, to, watch)
-    await source.seal(f"this registry has moved to {to}: nothing can be written here any more")
+    await source.seal(moved)
     return Moved(begun.names, begun.digest or "")
 
 
-async def give_up(source: Store, target: Store | None) -> None:
-    """Let the old store be written again, unless the new one has taken over."""
-    if target is not None and await target.read(lambda reader: reader.fact(REGISTRY)) is not None:
-        raise InvalidInput("move", "to", "the move is finished: the registry lives there now. Move it back instead")
-    await source.seal(None)
+async def check_unfinished(source: Store, target: Store | None, to: str) -> None:
+    """Whether this move can be given up: it has sealed the old store, and the new one has not taken over."""
+    sealed = await source.sealed()
+    if sealed is not None and f" has moved to {to}:" in sealed:
+        raise InvalidInput("move", "to", "the move is finished: the registry lives there now. Run it again to end it")
+    if sealed is None or f" being moved to {to} " not in sealed:
+        raise InvalidInput("move", "to", f"the registry is not being moved to {to}: there is nothing to give up")
+    if target is None:
+        return
+    there, kept = await target.read(lambda reader: (reader.fact(REGISTRY), reader.fact(_MOVE)))
+    if there is not None:
+        raise InvalidInput("move", "to", "the move is finished: the registry lives there now. Run it again to end it")
+    if kept is not None and msgspec.json.decode(kept, type=_Position).seal != sealed:
+        raise InvalidInput("move", "to", "the unfinished copy there is of another move, and is left alone")
 
 
 async def _filled(
@@ -80,11 +101,6 @@ async def _filled(
 ) -> _Position:
     """Seal, copy, compare; the identity goes over last."""
     seal = await _sealed(source, clock, to)
-    if begun is not None and begun.seal != seal:
-        reason = (
-            "the unfinished copy there is of an earlier move: remove it with perdure move --give-up, and begin again"
-        )
-        raise InvalidInput("move", "to", reason)
     of = (await source.read(lambda reader: reader.counts()))["identifiers"]
     around = await source.read(lambda reader: _without_identity(surroundings(reader)))
     position = begun or _Position(seal)
@@ -149,7 +165,7 @@ async def _copy(source: Store, target: Store, position: _Position, of: int, watc
 
 async def _compare(source: Store, target: Store, around: Surroundings, of: int, watch: Watch) -> Content:
     """Name by name, all of it: what differs is named, and the new store does not take over."""
-    content, copied = Content(), Content()
+    content = Content()
     others = histories_of(target)
     async for chunk in histories_of(source):
         ours, theirs = content_of(chunk), content_of(await anext(others, []))
@@ -158,9 +174,8 @@ async def _compare(source: Store, target: Store, around: Surroundings, of: int, 
             name = chunk[min(different, len(chunk) - 1)].identifier.name
             raise StoreDamaged(f"the copy of {name} differs from what it was copied from: the move is not finished")
         content.add(ours)
-        copied.add(theirs)
         watch("comparing", content.names, of)
-    if await anext(others, None) or content.hexdigest() != copied.hexdigest():
+    if await anext(others, None):
         raise StoreDamaged("the copy has names that the registry has not: the move is not finished")
     there = await target.read(lambda reader: _without_identity(surroundings(reader)))
     for part, one, other in zip(Surroundings._fields, around, there, strict=True):

@@ -7,13 +7,17 @@ beside it, always a little ahead of the last date, so that it is rewritten once 
 import fcntl
 import json
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
+from typing import Final
 
 from perdure.errors import StoreUnavailable
 from perdure.store.folders import sync_folder
+
+_PATIENCE: Final = 10.0  # seconds
 
 
 class HighWater:
@@ -48,10 +52,23 @@ class HighWater:
     def _locked(self) -> Iterator[None]:
         lock = os.open(self._file.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            _wait_for(lock)
             yield
         finally:
             os.close(lock)
+
+
+def _wait_for(lock: int) -> None:
+    """It is held for moments; who holds it longer has been stopped in the middle."""
+    until = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.002)
 
 
 def _read(file: Path) -> dict[str, Fraction]:

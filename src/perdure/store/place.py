@@ -3,6 +3,7 @@
 `perdure.toml` names a place as `sqlite:FILE` or `postgresql://…`; each engine has its own kind of place.
 """
 
+from contextlib import AbstractContextManager
 from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -56,12 +57,15 @@ class Place(Protocol):
         """Bring a backup in, into a place where nothing is."""
         ...
 
-    def set_aside(self, stamp: str) -> SetAside:
-        """Get ready to be replaced, without ceasing to be there."""
+    def take(self, fresh: "Place") -> None:
+        """Let what was built beside take this place, where nothing is."""
         ...
 
-    def take(self, fresh: "Place", aside: SetAside | None = None) -> None:
-        """Let what was built beside take this place, for good. Without `aside`, nothing may be there."""
+    def replaced(self, fresh: "Place", stamp: str) -> AbstractContextManager[SetAside]:
+        """When the block ends, what was built beside has taken this place, and what was here another name.
+
+        Nothing is written here from the beginning of the block on.
+        """
         ...
 
     def versions(self) -> tuple[int, int]:

@@ -25,7 +25,8 @@ def place_of(address: str, folder: Path, options: PostgresOptions) -> Place:
         return PostgresPlace(parsed, folder / HIGH_WATER, options)
     file = address.removeprefix(_SQLITE)
     if file == address or not file or file.startswith("//"):
-        reason = f"the store {shown(address)} is not known: write sqlite: and the name of a file, or postgresql://…"
+        kind = address.partition(":")[0]  # the rest may hold a password
+        reason = f"a store {shown(kind)} is not known: write sqlite: and the name of a file, or postgresql://…"
         raise InvalidInput("settings", "store", reason)
     return SqlitePlace(folder / file)
 

@@ -90,7 +90,9 @@ def _resolve(outcomes: list[Outcome]) -> None:
         future = outcome.job.future
         if future.cancelled():
             continue
-        if outcome.problem is not None:
+        if isinstance(outcome.problem, StopIteration):  # which no future takes
+            future.set_exception(RuntimeError("the work raised StopIteration"))
+        elif outcome.problem is not None:
             future.set_exception(outcome.problem)
         else:
             future.set_result(outcome.value)

@@ -1,8 +1,11 @@
 """Where a PostgreSQL store is: an address as libpq reads it, and the schema in that database that is ours."""
 
 import re
-from typing import Final, NamedTuple
-from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urlsplit
+from collections.abc import Mapping
+from functools import cache
+from itertools import zip_longest
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote, urlencode
 
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -12,9 +15,10 @@ from perdure.errors import InvalidInput
 
 SCHEMES: Final = ("postgresql", "postgres")
 DEFAULT_SCHEMA: Final = "perdure"
-_SCHEMA: Final = re.compile(r"[a-z_][a-z0-9_]{0,29}")  # leaves room for what is put behind it while it is replaced
-_SECRET: Final = frozenset({"password", "sslpassword"})
+_SCHEMA: Final = re.compile(r"[a-z_][a-z0-9_]{0,62}")
+_OURS: Final = re.compile(r"([?&])schema=([^&]*)")
 _VERIFIED: Final = frozenset({"require", "verify-ca", "verify-full"})
+_LONGEST: Final = 63
 _HERE: Final = ("", "localhost", "127.0.0.1", "::1")
 
 
@@ -25,8 +29,9 @@ class Address(NamedTuple):
     schema: str
     shown: str
 
-    def with_schema(self, schema: str) -> "Address":
-        return self._replace(schema=schema)
+    def beside(self, purpose: str) -> "Address":
+        """A schema for something unfinished, which no registry can be called by."""
+        return self._replace(schema=checked_length(f"{self.schema}${purpose}"))
 
     @property
     def environment(self) -> dict[str, str]:
@@ -37,7 +42,7 @@ class Address(NamedTuple):
 
     @property
     def has_password(self) -> bool:
-        return not _SECRET.isdisjoint(conninfo_to_dict(self.conninfo))
+        return not _secrets().isdisjoint(conninfo_to_dict(self.conninfo))
 
     @property
     def is_open_to_eavesdroppers(self) -> bool:
@@ -48,40 +53,55 @@ class Address(NamedTuple):
         return is_far and parts.get("sslmode") not in _VERIFIED
 
 
+def checked_length(schema: str) -> str:
+    """PostgreSQL would cut a longer name, and take it for another."""
+    if len(schema) > _LONGEST:
+        raise _refused(f"the name of the schema is too long: it must leave {len(schema) - _LONGEST} characters more")
+    return schema
+
+
 def parse(text: str) -> Address:
     """`postgresql://user@host:port/database?schema=…&sslmode=…`; everything but `schema` is libpq's own."""
-    try:
-        parts = urlsplit(text)
-        given = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
-    except ValueError:
-        raise _refused("it cannot be read") from None
-    if parts.scheme not in SCHEMES:
+    if not text.startswith(tuple(f"{scheme}://" for scheme in SCHEMES)):
         raise _refused("it begins with postgresql://")
-    schema = dict(given).get("schema", DEFAULT_SCHEMA)
+    given = _OURS.findall(text)
+    schema = given[-1][1] if given else DEFAULT_SCHEMA
     if _SCHEMA.fullmatch(schema) is None:
-        raise _refused(
-            "the schema must have 1 to 30 lower-case letters, digits or underscores, and begin with no digit"
-        )
-    ours = [(name, value) for name, value in given if name != "schema"]
+        raise _refused("a schema has 1 to 63 lower-case letters, digits or underscores, and begins with no digit")
+    theirs = _OURS.sub(r"\1", text).replace("?&", "?").rstrip("?&")
     try:
-        conninfo = make_conninfo(parts._replace(query=urlencode(ours, quote_via=quote)).geturl())
-    except ProgrammingError as problem:
-        raise _refused(_without_secrets(str(problem), parts)) from None
-    return Address(conninfo, schema, _shown(parts, given))
+        parts = conninfo_to_dict(theirs)
+    except ProgrammingError:  # whose message may repeat the password
+        raise _refused("libpq cannot read it; in a password, write %40 for @, %2F for / and %3A for :") from None
+    ports = str(parts.get("port") or "0").split(",")
+    if not all(not port or port.isdecimal() for port in ports) or any(
+        "@" in str(parts.get(one)) for one in ("host", "dbname")
+    ):
+        raise _refused("the port is no number; in a password, write %40 for @, %2F for / and %3A for :")
+    return Address(make_conninfo("", **parts), schema, _shown(parts, schema))
 
 
-def _shown(parts: SplitResult, given: list[tuple[str, str]]) -> str:
-    host = parts.netloc.rpartition("@")[2]
-    user = parts.netloc.rpartition("@")[0].partition(":")[0]
-    public = [(name, value) for name, value in given if name not in _SECRET]
+def _shown(parts: Mapping[str, Any], schema: str) -> str:
+    """The address for messages, put together from what libpq has understood: nothing secret, and nothing half-read."""
+    public = {name: str(value) for name, value in parts.items() if name not in _secrets()}
+    hosts = public.pop("host", "").split(",")
+    ports = public.pop("port", "").split(",")
+    if any(host.startswith("/") for host in hosts):  # a socket
+        public |= {"host": ",".join(hosts)} | ({"port": ",".join(ports)} if ports != [""] else {})
+        where = ""
+    else:
+        where = ",".join(f"{host}:{port}" if port else host for host, port in zip_longest(hosts, ports, fillvalue=""))
+    user, database = public.pop("user", ""), public.pop("dbname", "")
+    if schema != DEFAULT_SCHEMA:
+        public["schema"] = schema
     query = urlencode(public, quote_via=quote, safe="/")
-    return parts._replace(netloc=f"{user}@{host}" if user else host, query=query).geturl()
+    return f"postgresql://{f'{quote(user)}@' if user else ''}{where}/{quote(database)}{f'?{query}' if query else ''}"
 
 
-def _without_secrets(said: str, parts: SplitResult) -> str:
-    """libpq may repeat what it could not read."""
-    secret = parts.netloc.rpartition("@")[0].partition(":")[2]
-    return "libpq cannot read it" if secret and secret in said else said.strip()
+@cache
+def _secrets() -> frozenset[str]:
+    """What libpq itself would not show."""
+    return frozenset(one.keyword.decode() for one in Conninfo.get_defaults() if one.dispchar == b"*")
 
 
 def _refused(why: str) -> InvalidInput:

@@ -3,6 +3,8 @@ without a server."""
 
 import asyncio
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from perdure.errors import StoreUnavailable
@@ -12,19 +14,21 @@ from perdure.registry.protocol import Progress, Reader, Transaction
 from perdure.store.sqlite import SqliteStore
 
 
-def copy_to_file(reader: Reader, file: Path, progress: Progress) -> None:
-    """What `reader` sees, into a file that takes the wanted name when it is whole and on disk."""
+@contextmanager
+def backup_folder(file: Path) -> Iterator[Path]:
+    """A folder beside the wanted file, in which the copy grows."""
     try:
         folder = tempfile.TemporaryDirectory(prefix=f".{file.name}.", dir=file.parent)
     except OSError as problem:
         raise StoreUnavailable(f"the folder cannot be written ({problem.strerror}): check it exists") from None
-    with folder as place, asyncio.Runner() as runner:
-        copy = SqliteStore(Path(place) / "copy.db", create=True)
-        try:
-            runner.run(_fill(copy, reader, progress))
-            runner.run(copy.backup(file, lambda done, of: None))
-        finally:
-            copy.close()
+    with folder as name:
+        yield Path(name)
+
+
+def fill_copy(copy: SqliteStore, reader: Reader, progress: Progress) -> None:
+    """What `reader` sees, into an empty store."""
+    with asyncio.Runner() as runner:
+        runner.run(_fill(copy, reader, progress))
 
 
 async def _fill(copy: SqliteStore, reader: Reader, progress: Progress) -> None:

@@ -1,19 +1,46 @@
 """Connections to the server, set up for safety first, and its errors said in the registry's words."""
 
+import logging
+import os
+import socket
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import psycopg
 from psycopg import errors as pg
 from psycopg import sql
+from psycopg.abc import PQGen
 
 from perdure.errors import StoreDamaged, StoreUnavailable
 from perdure.store.postgres.address import Address
 from perdure.store.postgres.options import PostgresOptions
 
-Connection = psycopg.Connection[tuple[Any, ...]]
-AsyncConnection = psycopg.AsyncConnection[tuple[Any, ...]]
+logging.getLogger("psycopg").addHandler(logging.NullHandler())  # what it reports, our errors say
+
+Row = tuple[Any, ...]
+RV = TypeVar("RV")
+
+_GRACE: Final = 5.0  # seconds beyond what the server was told, before it is taken for gone
+
+
+class Connection(psycopg.Connection[Row]):
+    """A connection that waits for no answer longer than `patience`: the server's own limits count while it lives."""
+
+    patience: float = 60.0
+
+    def wait(self, gen: PQGen[RV], interval: float = 0.1, timeout: float | None = None) -> RV:
+        until = time.monotonic() + self.patience
+        try:
+            return super().wait(gen, interval, self.patience if timeout is None else timeout)
+        except psycopg.OperationalError:
+            if timeout is None and time.monotonic() >= until:
+                hang_up(self)  # what it was doing is not known, so it can be used for nothing else
+            raise
+
+
+AsyncConnection = psycopg.AsyncConnection[Row]
 
 _LOST: Final = "the connection to the database was lost: nothing was written. It is made anew by itself; try again"
 
@@ -33,13 +60,22 @@ _TROUBLES: Final[tuple[tuple[type[psycopg.Error], str, bool], ...]] = (
 )
 
 
-def connect(address: Address, options: PostgresOptions, extra: str = "") -> Connection:
+# Keys are looked up one by one, each in its own partition, whatever the statistics of a young database say.
+BY_KEY: Final = (
+    ", set_config('plan_cache_mode', 'force_generic_plan', false), set_config('enable_hashjoin', 'off', false)"
+    ", set_config('enable_mergejoin', 'off', false), set_config('enable_seqscan', 'off', false)"
+)
+
+
+def connect(address: Address, options: PostgresOptions, extra: str = "", name: str | None = None) -> Connection:
     """One connection; each statement is its own transaction unless one is begun."""
+    parameters = _parameters(address, options) | ({} if name is None else {"application_name": name})
     try:
-        connection: Connection = psycopg.connect(address.conninfo, autocommit=True, **_parameters(address, options))
+        connection = Connection.connect(address.conninfo, autocommit=True, **parameters)
     except psycopg.OperationalError as problem:
         raise _unreachable(address, problem) from None
     try:
+        connection.patience = options.statement_seconds + _GRACE
         connection.execute(_session(address, options, extra), prepare=False)
         _check_encoding(connection)
     except BaseException:
@@ -61,6 +97,12 @@ async def connect_async(address: Address, options: PostgresOptions, extra: str =
         hang_up(connection)
         raise
     return connection
+
+
+def cut(connection: AsyncConnection) -> None:
+    """End what a connection is waiting for: whoever waits hears of it, which closing it would not let them."""
+    with suppress(psycopg.Error, OSError), socket.socket(fileno=os.dup(connection.pgconn.socket)) as wire:
+        wire.shutdown(socket.SHUT_RDWR)
 
 
 def hang_up(connection: Connection | AsyncConnection) -> None:
@@ -98,7 +140,7 @@ def _session(address: Address, options: PostgresOptions, extra: str) -> sql.Comp
     """One sentence for all settings. A server that acknowledges before it is on disk is told not to."""
     settings = sql.SQL(
         "SELECT set_config('search_path', {schema}, false),"
-        " set_config('statement_timeout', {statement}, false),"
+        " set_config('statement_timeout', {statement}, false), set_config('client_min_messages', 'error', false),"
         " set_config('lock_timeout', {lock}, false),"
         " set_config('idle_in_transaction_session_timeout', '60s', false),"
         " set_config('default_transaction_isolation', 'read committed', false),"
@@ -137,6 +179,6 @@ def translated(problem: psycopg.Error) -> StoreUnavailable:
             damaged = isinstance(problem, pg.DataCorrupted | pg.IndexCorrupted)
             return StoreDamaged(reason) if damaged else StoreUnavailable(reason, safe_to_retry)
     said = (problem.diag.message_primary or str(problem)).strip().partition("\n")[0]
-    if isinstance(problem, psycopg.OperationalError):
+    if isinstance(problem, psycopg.OperationalError) and (problem.sqlstate or "57P").startswith(("08", "57P")):
         return StoreUnavailable(f"{_LOST} ({said})", safe_to_retry=True)
     return StoreUnavailable(f"the database refused: {said}")

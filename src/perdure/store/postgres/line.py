@@ -12,15 +12,16 @@ from perdure.store.postgres.address import Address
 from perdure.store.postgres.connection import Connection, connect, hang_up, is_lost
 from perdure.store.postgres.options import PostgresOptions
 
-_BREATH: Final = 0.5  # seconds before a database that could not be reached is tried again: until then all hear at once
+BREATH: Final = 0.5  # seconds before a database that could not be reached is tried again: until then all hear at once
 
 
 class Line:
     """The connection of one thread."""
 
-    def __init__(self, address: Address, options: PostgresOptions) -> None:
+    def __init__(self, address: Address, options: PostgresOptions, extra: str = "") -> None:
         self._address = address
         self._options = options
+        self._extra = extra
         self._connection: Connection | None = None
         self._refused: StoreUnavailable | None = None
         self._not_before = 0.0
@@ -37,9 +38,9 @@ class Line:
             raise StoreUnavailable(self._refused.reason, self._refused.safe_to_retry)
         self.hang_up()
         try:
-            self._connection = connect(self._address, self._options)
+            self._connection = connect(self._address, self._options, self._extra)
         except StoreUnavailable as problem:
-            self._refused, self._not_before = problem, time.monotonic() + _BREATH
+            self._refused, self._not_before = problem, time.monotonic() + BREATH
             raise
         self._refused = None
         return self._connection

@@ -5,18 +5,27 @@ comes too late (a row behind it in the order is held already) is only looked at:
 all they need is known, everything is undone, and they run again with every row taken in order beforehand.
 """
 
+from enum import IntEnum
 from typing import Final, NamedTuple
 
 from perdure.store.postgres.connection import Connection
 
 
+class Care(IntEnum):
+    """How a group of works is run. The more care, the more journeys."""
+
+    NONE = 0  # what is gathered is sent at the end, and names are believed to be free
+    NAMES = 1  # new names are looked for first
+    SAVEPOINTS = 2  # each work in a savepoint of its own, and what it writes is sent before the next begins
+
+
 class Again(BaseException):
     """The group must be undone and run again. No error of anybody's, and nobody's to catch."""
 
-    def __init__(self, locks: "frozenset[Lock]" = frozenset(), careful: bool = False) -> None:
+    def __init__(self, locks: "frozenset[Lock]" = frozenset(), care: Care = Care.NONE) -> None:
         super().__init__()
         self.locks = locks
-        self.careful = careful
+        self.care = care
 
 
 class Lock(NamedTuple):
@@ -31,16 +40,12 @@ class Lock(NamedTuple):
 
     @classmethod
     def timeline(cls, key: str) -> "Lock":
-        return cls(2, key)
+        return cls(_TIMELINE, key)
 
 
+_TIMELINE: Final = 2
 SETTINGS: Final = Lock(0, "settings")
 
-_TAKE: Final = (
-    "SELECT value FROM guards WHERE name = %s FOR UPDATE",
-    "SELECT value FROM facts WHERE name = %s FOR UPDATE",
-    "SELECT last FROM timelines WHERE key = %s FOR UPDATE",
-)
 _LOOK: Final = (
     "SELECT value FROM guards WHERE name = %s",
     "SELECT value FROM facts WHERE name = %s",
@@ -66,7 +71,8 @@ class Locks:
             return self._held[lock]
         if self._held and lock < max(self._held):
             self._missed.add(lock)
-            return self._asked(_LOOK, lock)
+            row = self._connection.execute(_LOOK[lock.rank], (lock.key,)).fetchone()
+            return None if row is None else row[0]
         return self._take(lock)
 
     def demand(self, lock: Lock) -> None:
@@ -96,13 +102,10 @@ class Locks:
         return frozenset(self._held.keys() | self._missed)
 
     def _take(self, lock: Lock) -> str | None:
-        row = self._connection.execute(_TAKE[lock.rank], (lock.key,)).fetchone()
-        if row is None and lock.rank == Lock.timeline("").rank:
+        taking = f"{_LOOK[lock.rank]} FOR UPDATE"
+        row = self._connection.execute(taking, (lock.key,)).fetchone()
+        if row is None and lock.rank == _TIMELINE:
             self._connection.execute(_MAKE_TIMELINE, (lock.key,))
-            row = self._connection.execute(_TAKE[lock.rank], (lock.key,)).fetchone()
+            row = self._connection.execute(taking, (lock.key,)).fetchone()
         self._held[lock] = None if row is None else row[0]
         return self._held[lock]
-
-    def _asked(self, questions: tuple[str, ...], lock: Lock) -> str | None:
-        row = self._connection.execute(questions[lock.rank], (lock.key,)).fetchone()
-        return None if row is None else row[0]

@@ -11,21 +11,15 @@ from typing import Final
 import psycopg
 
 from perdure.errors import StoreUnavailable
+from perdure.records.checks import can_be_kept
 from perdure.registry.entities import Identifier
 from perdure.store.postgres.address import Address
-from perdure.store.postgres.connection import AsyncConnection, connect_async, hang_up, is_lost, translated
+from perdure.store.postgres.connection import BY_KEY, AsyncConnection, connect_async, cut, hang_up, is_lost, translated
+from perdure.store.postgres.line import BREATH
 from perdure.store.postgres.options import PostgresOptions
 from perdure.store.postgres.reading import FIND, FIND_MANY, as_json
 
 _MOST: Final = 1_000  # keys in one question
-_BREATH: Final = 0.5  # seconds before a database that could not be reached is tried again: until then all hear at once
-
-# The plan for a thousand keys out of a hundred million, whatever the statistics of a young database say.
-_PLAN: Final = (
-    ", set_config('plan_cache_mode', 'force_generic_plan', false), set_config('enable_hashjoin', 'off', false)"
-    ", set_config('enable_mergejoin', 'off', false), set_config('enable_seqscan', 'off', false)"
-)
-
 _Waiting = tuple[str, "asyncio.Future[Identifier | None]"]
 
 
@@ -35,7 +29,7 @@ class Lookups:
     def __init__(self, address: Address, options: PostgresOptions) -> None:
         self._address = address
         self._options = options
-        self._loop = asyncio.get_running_loop()
+        self.loop = asyncio.get_running_loop()
         self._connection: AsyncConnection | None = None
         self._waiting: list[_Waiting] = []
         self._task: asyncio.Task[None] | None = None
@@ -43,20 +37,19 @@ class Lookups:
         self._not_before = 0.0
 
     def ask(self, key: str) -> "asyncio.Future[Identifier | None]":
-        future: asyncio.Future[Identifier | None] = self._loop.create_future()
+        future: asyncio.Future[Identifier | None] = self.loop.create_future()
+        if not can_be_kept(key):  # and would be an error for everybody who asks at the same time
+            future.set_result(None)
+            return future
         self._waiting.append((key, future))
         if self._task is None:
-            self._task = self._loop.create_task(self._answer())  # it begins in the next turn, with all of this one
+            self._task = self.loop.create_task(self._answer())  # it begins in the next turn, with all of this one
         return future
 
     def close(self) -> None:
         """From any thread, when the loop may be gone."""
         if self._connection is not None:
             hang_up(self._connection)
-
-    def __del__(self) -> None:
-        """The event loop is gone, and nobody can ask any more."""
-        self.close()
 
     async def _answer(self) -> None:
         try:
@@ -81,19 +74,22 @@ class Lookups:
         """A connection that was lost while nobody looked is made anew, once: to ask again is harmless."""
         for is_last in (False, True):
             connection = await self._connected()
+            patience = self.loop.call_later(self._options.statement_seconds + 1, cut, connection)
             try:
-                async with asyncio.timeout(self._options.statement_seconds + 1):
-                    asked = (FIND, keys) if len(keys) == 1 else (FIND_MANY, (as_json(keys),))
-                    rows = await (await connection.execute(*asked, binary=True)).fetchall()
+                asked = (FIND, keys) if len(keys) == 1 else (FIND_MANY, (as_json(keys),))
+                rows = await (await connection.execute(*asked, binary=True)).fetchall()
                 return {row[0]: Identifier(*row) for row in rows}
             except psycopg.Error as problem:
+                if self.loop.time() >= patience.when():
+                    hang_up(connection)
+                    raise StoreUnavailable("the database does not answer", safe_to_retry=True) from problem
                 if is_last or not is_lost(connection):
                     raise translated(problem) from problem
-            except BaseException as problem:
+            except BaseException:
                 hang_up(connection)  # what it was doing is not known
-                if isinstance(problem, TimeoutError):
-                    raise StoreUnavailable("the database does not answer", safe_to_retry=True) from problem
                 raise
+            finally:
+                patience.cancel()
         raise AssertionError("the second try returns or raises")
 
     async def _connected(self) -> AsyncConnection:
@@ -104,10 +100,10 @@ class Lookups:
         self.close()
         try:
             async with asyncio.timeout(self._options.connect_seconds + 1):
-                self._connection = await connect_async(self._address, self._options, _PLAN)
+                self._connection = await connect_async(self._address, self._options, BY_KEY)
         except (StoreUnavailable, TimeoutError) as problem:
             self._refused = problem if isinstance(problem, StoreUnavailable) else _silent(self._address)
-            self._not_before = time.monotonic() + _BREATH
+            self._not_before = time.monotonic() + BREATH
             raise self._refused from None
         self._refused = None
         return self._connection

@@ -5,8 +5,10 @@ so that hundreds of millions of them stay small trees; nothing here counts in on
 spreads tables over many machines can spread these. Texts compare by their bytes (COLLATE "C"), as keys must.
 """
 
+import time
 from typing import Final
 
+from psycopg import errors as pg
 from psycopg import sql
 
 from perdure.errors import StoreUnavailable
@@ -191,13 +193,30 @@ _PARTITIONED: Final = (
     "derivations",
 )
 
+_KEPT: Final = ("identifiers", "revisions")
+
 MIGRATIONS: Final = (_FIRST,)
+
+_TRIES: Final = 10
+_SOMETHING_ELSE: Final = (
+    "SELECT 1 FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = %s LIMIT 1"
+)
 
 
 def create(connection: Connection, schema: str, partitions: int) -> None:
-    """The schema with everything in it, or nothing of it."""
+    """The schema with everything in it, or nothing of it. Who comes second finds it made."""
+    for _ in range(_TRIES):
+        try:
+            return _create(connection, schema, partitions)
+        except (pg.UniqueViolation, pg.DuplicateTable, pg.DuplicateSchema):  # two at once: the other was first
+            time.sleep(0.1)
+    return _create(connection, schema, partitions)
+
+
+def _create(connection: Connection, schema: str, partitions: int) -> None:
     with connection.transaction():
-        # Whoever comes second waits here until the first has finished.
+        if schema_version(connection) == 0 and connection.execute(_SOMETHING_ELSE, (schema,)).fetchone() is not None:
+            raise StoreUnavailable(f"the schema {schema} holds something else, which is left alone: name another")
         connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(schema)))
         connection.execute(
             "CREATE TABLE IF NOT EXISTS migrations (number integer PRIMARY KEY, at timestamptz NOT NULL DEFAULT now())"
@@ -207,17 +226,28 @@ def create(connection: Connection, schema: str, partitions: int) -> None:
             connection.execute(_FIRST, prepare=False)
             for table in _PARTITIONED:
                 for number in range(partitions):
-                    connection.execute(
-                        f"CREATE TABLE {table}_{number:03d} PARTITION OF {table} "
-                        f"FOR VALUES WITH (MODULUS {partitions}, REMAINDER {number})",
-                        prepare=False,
-                    )
+                    _add_partition(connection, table, number, partitions)
             connection.execute("INSERT INTO migrations (number) VALUES (1)")
             _make_steps(connection)
 
 
-def migrate(connection: Connection) -> None:
-    """Bring the schema up to date, all of it or nothing."""
+def _add_partition(connection: Connection, table: str, number: int, of: int) -> None:
+    name = f"{table}_{number:03d}"
+    connection.execute(
+        f"CREATE TABLE {name} PARTITION OF {table} FOR VALUES WITH (MODULUS {of}, REMAINDER {number})", prepare=False
+    )
+    if table in _KEPT:  # a trigger for whole statements is the one kind that a partition does not inherit
+        connection.execute(
+            f"CREATE TRIGGER {name}_is_not_emptied BEFORE TRUNCATE ON {name} "
+            f"FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('{table} are never deleted')",
+            prepare=False,
+        )
+
+
+def migrate(connection: Connection, seconds: float) -> None:
+    """Bring the schema up to date, all of it or nothing. A step has as long as a large table takes."""
+    connection.execute("SELECT set_config('statement_timeout', %s, false)", (f"{seconds * 1000:.0f}ms",))
+    connection.patience = max(connection.patience, seconds)
     with connection.transaction():
         connection.execute("LOCK TABLE migrations IN EXCLUSIVE MODE")  # another process may be first
         _make_steps(connection)

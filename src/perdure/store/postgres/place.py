@@ -1,11 +1,14 @@
 """A place that is a schema in a PostgreSQL database."""
 
 import os
+import platform
 import shutil
 import subprocess
 import tempfile
 import time
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from hashlib import sha256
 from itertools import chain, count
 from pathlib import Path
 from typing import Final
@@ -13,17 +16,17 @@ from typing import Final
 from psycopg import errors as pg
 from psycopg import sql
 
-from perdure.errors import PerdureError, StoreUnavailable
+from perdure.errors import StoreUnavailable
 from perdure.registry.copying import histories_of, put_histories, put_surroundings, surroundings
 from perdure.registry.entities import History
 from perdure.registry.protocol import Transaction
 from perdure.store.place import Place, SetAside
 from perdure.store.postgres import migrations
-from perdure.store.postgres.address import Address
+from perdure.store.postgres.address import Address, checked_length
 from perdure.store.postgres.connection import Connection, application, connect, in_our_words
 from perdure.store.postgres.options import PostgresOptions
 from perdure.store.postgres.reading import PostgresReader
-from perdure.store.postgres.store import PostgresStore
+from perdure.store.postgres.store import PostgresStore, seal
 from perdure.store.sqlite.place import SqlitePlace
 
 _LINGERING: Final = 2.0  # seconds in which a connection that was closed may still be listed
@@ -31,6 +34,17 @@ _OTHERS: Final = (
     "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = %s "
     "AND pid <> pg_backend_pid()"
 )
+
+
+def _schema(place: Place) -> str:
+    if not isinstance(place, PostgresPlace):
+        raise TypeError("only a schema takes the place of a schema")
+    return place.schema
+
+
+def _rename(connection: Connection, old: str, new: str) -> None:
+    names = sql.Identifier(old), sql.Identifier(new)
+    connection.execute(sql.SQL("ALTER SCHEMA {} RENAME TO {}").format(*names), prepare=False)
 
 
 class PostgresPlace:
@@ -67,7 +81,9 @@ class PostgresPlace:
         return PostgresStore(self._address, self._marks, self._options, create=True)
 
     def beside(self, purpose: str) -> "PostgresPlace":
-        return PostgresPlace(self._address.with_schema(f"{self.schema}_{purpose}"), self._marks, self._options)
+        """Each folder on each machine builds in a schema of its own: two who begin at once do not mix theirs."""
+        builder = sha256(f"{platform.node()} {self._marks.parent.resolve()}".encode()).hexdigest()[:8]
+        return PostgresPlace(self._address.beside(f"{purpose}_{builder}"), self._marks, self._options)
 
     def remove(self) -> None:
         with in_our_words(), closing(self._connect()) as connection:
@@ -79,7 +95,8 @@ class PostgresPlace:
             file = SqlitePlace(Path(folder) / "backup.db")
             await file.fill(backup)
             source = file.open()
-            target = self.create()
+            # With marks of its own: those of the folder must not follow a backup that may yet be refused.
+            target = PostgresStore(self._address, Path(folder) / "marks.json", self._options, create=True)
             try:
                 problems = await source.read(lambda reader: list(reader.contradictions()))
                 if problems:
@@ -96,33 +113,40 @@ class PostgresPlace:
                 source.close()
                 target.close()
 
-    def set_aside(self, stamp: str) -> SetAside:
+    def take(self, fresh: Place) -> None:
+        with in_our_words(), closing(self._connect()) as connection, connection.transaction():
+            # One that the database's administrator has made, with nothing in it, is in the way.
+            connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} RESTRICT").format(sql.Identifier(self.schema)))
+            _rename(connection, _schema(fresh), self.schema)
+
+    @contextmanager
+    def replaced(self, fresh: Place, stamp: str) -> Iterator[SetAside]:
+        """Two names change in one transaction: there is never a moment without a registry.
+
+        The old one is sealed in the same transaction, and the seal waits for all that is being written, so that
+        nothing is acknowledged by it that its last dates do not tell of.
+        """
         with in_our_words(), closing(self._connect()) as connection:
             self._check_alone(connection)
             stem = f"{self.schema}_before_restore_{stamp.lower()}"
             names = chain([stem], (f"{stem}_{number}" for number in count(2)))
             there = {row[0] for row in connection.execute("SELECT nspname FROM pg_namespace")}
-            name = next(one for one in names if one not in there)
-            try:
-                timelines = PostgresReader(connection).timelines()
-            except (pg.Error, PerdureError):  # it is being replaced because it is damaged
+            name = checked_length(next(one for one in names if one not in there))
+            with connection.transaction():
                 timelines = {}
-            return SetAside(name, timelines)
-
-    def take(self, fresh: Place, aside: SetAside | None = None) -> None:
-        """Two names change in one transaction: there is never a moment without a registry."""
-        if not isinstance(fresh, PostgresPlace):
-            raise TypeError("only a schema takes the place of a schema")
-        rename = sql.SQL("ALTER SCHEMA {} RENAME TO {}")
-        with in_our_words(), closing(self._connect()) as connection, connection.transaction():
-            if aside is not None:
-                self._check_alone(connection)
-                connection.execute(rename.format(sql.Identifier(self.schema), sql.Identifier(aside.name)))
-            connection.execute(rename.format(sql.Identifier(fresh.schema), sql.Identifier(self.schema)))
+                with suppress(pg.UndefinedTable, pg.DataCorrupted), connection.transaction():
+                    seal(connection, "this registry was replaced by a backup that was restored")
+                    timelines = PostgresReader(connection, self._options.long_statement_seconds).timelines()
+                yield SetAside(name, timelines)
+                _rename(connection, self.schema, name)
+                _rename(connection, _schema(fresh), self.schema)
 
     def versions(self) -> tuple[int, int]:
         with in_our_words(), closing(self._connect()) as connection:
-            return migrations.schema_version(connection), len(migrations.MIGRATIONS)
+            there = migrations.schema_version(connection)
+            if there == 0:
+                raise StoreUnavailable(f"there is no registry in {self.shown}")
+            return there, len(migrations.MIGRATIONS)
 
     def save(self, file: Path) -> None:
         """PostgreSQL's own copy of the schema: `pg_restore` brings it back."""
@@ -148,10 +172,12 @@ class PostgresPlace:
 
     def migrate(self) -> None:
         with in_our_words(), closing(self._connect()) as connection:
-            migrations.migrate(connection)
+            self._check_alone(connection)
+            migrations.migrate(connection, self._options.long_statement_seconds)
 
     def _connect(self) -> Connection:
-        return connect(self._address, self._options)
+        """Under another name than a program that has the registry open."""
+        return connect(self._address, self._options, name="perdure, keeping house")
 
     def _check_alone(self, connection: Connection) -> None:
         """Whether other programs have this very registry open, on whatever machine."""

@@ -20,11 +20,9 @@ from perdure.registry.entities import (
     Prefix,
     Revision,
 )
-from perdure.store.postgres.connection import Connection
+from perdure.store.postgres.connection import Connection, Row
 from perdure.store.postgres.lexemes import question
 from perdure.store.rows import PREFIX_COLUMNS, key_range, prefix_of
-
-Row = tuple[Any, ...]
 
 _COLUMNS: Final = (
     "i.key, i.name, i.scheme, i.state, i.target, i.version, i.record, coalesce(i.subject, i.key), i.created"
@@ -49,6 +47,9 @@ _REVISIONS_BETWEEN: Final = sql.SQL(
 _REVISION_TYPES: Final = ("text", "int4", "text", "text", "text", "bytea", "text")
 
 _REVISION: Final = "SELECT version, at, agent, action, record, note FROM revisions WHERE key = %s ORDER BY version"
+REVISION_OF_VERSION: Final = (
+    "SELECT version, at, agent, action, record, note FROM revisions WHERE key = %s AND version = %s"
+)
 _NEWEST_REVISION: Final = f"{_REVISION} DESC LIMIT 1"
 
 _SEARCH: Final = (
@@ -150,9 +151,9 @@ def as_json(keys: Sequence[str]) -> str:
 class PostgresReader:
     """Questions to one connection. What they mean is said in the protocol."""
 
-    def __init__(self, connection: Connection, long_statement_seconds: float = 0) -> None:
+    def __init__(self, connection: Connection, long_statement_seconds: float) -> None:
         self.connection = connection
-        self._long = f"{long_statement_seconds * 1000:.0f}ms"
+        self._long = long_statement_seconds
 
     def _rows(self, question: str, parameters: Sequence[Any] = ()) -> list[Row]:
         return self.connection.execute(question, parameters, binary=True).fetchall()
@@ -163,16 +164,19 @@ class PostgresReader:
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """Everything asked inside sees the same state."""
+        patience = self.connection.patience
         self.connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         try:
             yield
         finally:
+            self.connection.patience = patience
             if not self.connection.broken:
                 self.connection.execute("ROLLBACK")
 
     def _take_time(self) -> None:
         """What goes over everything may take longer than a question of somebody who waits."""
-        self.connection.execute("SELECT set_config('statement_timeout', %s, true)", (self._long,))
+        self.connection.execute("SELECT set_config('statement_timeout', %s, true)", (f"{self._long * 1000:.0f}ms",))
+        self.connection.patience = max(self.connection.patience, self._long)
 
     def find(self, key: str) -> Identifier | None:
         row = self._row(FIND, (key,))
@@ -234,7 +238,7 @@ class PostgresReader:
         return {key: Fraction(last) for key, last in rows}
 
     def person(self, uuid_raw: str) -> str | None:
-        return self.persons([uuid_raw]).get(uuid_raw)
+        return _one(self._row("SELECT name FROM person_inputs WHERE uuid_raw = %s", (uuid_raw,)))
 
     def persons(self, uuid_raws: Sequence[str]) -> dict[str, str]:
         asked = (

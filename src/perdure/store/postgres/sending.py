@@ -5,8 +5,8 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import Any
 
-from perdure.store.postgres.connection import Connection
-from perdure.store.postgres.tables import MANY, Cursor, Row, Table, put
+from perdure.store.postgres.connection import Connection, Row
+from perdure.store.postgres.tables import MANY, Cursor, Table, put
 
 
 class Sending:

@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import TypeVar
-from weakref import WeakKeyDictionary
 
 import psycopg
 
@@ -17,13 +16,14 @@ from perdure.registry.protocol import Progress, Reader, Transaction
 from perdure.store.high_water import HighWater
 from perdure.store.postgres import migrations
 from perdure.store.postgres.address import Address, parse
-from perdure.store.postgres.backup import copy_to_file
+from perdure.store.postgres.backup import backup_folder, fill_copy
 from perdure.store.postgres.committing import LARGEST_GROUP, GroupCommit
-from perdure.store.postgres.connection import connect, in_our_words
+from perdure.store.postgres.connection import BY_KEY, Connection, connect, in_our_words
 from perdure.store.postgres.line import Line
 from perdure.store.postgres.lookups import Lookups
 from perdure.store.postgres.options import PostgresOptions
 from perdure.store.postgres.reading import PostgresReader
+from perdure.store.sqlite import SqliteStore
 from perdure.store.writer import Writer
 
 T = TypeVar("T")
@@ -48,19 +48,33 @@ class PostgresStore:
             if create:
                 migrations.create(connection, self._address.schema, options.partitions)
             migrations.check_schema(connection, self._address.schema)
-        self._lookups: WeakKeyDictionary[asyncio.AbstractEventLoop, Lookups] = WeakKeyDictionary()
+        self._lookups: list[Lookups] = []  # one for each event loop, the newest first
+        self._door = threading.Lock()
         self._local = threading.local()
         self._lines: list[Line] = []
         self._pool = ThreadPoolExecutor(options.connections, "perdure-reader")
-        self._writer = Writer(GroupCommit(self._line(), self.high_water, options.settle_seconds), LARGEST_GROUP)
+        commit = GroupCommit(self._line(BY_KEY), self.high_water, options.settle_seconds)
+        self._writer = Writer(commit, LARGEST_GROUP)
 
     async def lookup(self, key: str) -> Identifier | None:
         self._check_open()
+        lookups = self._lookups
+        if lookups and lookups[0].loop is asyncio.get_running_loop():
+            return await lookups[0].ask(key)
+        return await self._lookups_here().ask(key)
+
+    def _lookups_here(self) -> Lookups:
+        """Those of the event loop that is running; those of loops that are gone are closed."""
         loop = asyncio.get_running_loop()
-        lookups = self._lookups.get(loop)
-        if lookups is None:
-            lookups = self._lookups[loop] = Lookups(self._address, self._options)
-        return await lookups.ask(key)
+        with self._door:
+            here = next((one for one in self._lookups if one.loop is loop), None) or Lookups(
+                self._address, self._options
+            )
+            for one in self._lookups:
+                if one.loop.is_closed():
+                    one.close()
+            self._lookups = [here, *(one for one in self._lookups if one is not here and not one.loop.is_closed())]
+        return here
 
     async def read(self, work: Callable[[Reader], T]) -> T:
         return await self._submit(work)
@@ -74,8 +88,14 @@ class PostgresStore:
         return result
 
     async def backup(self, file: Path, progress: Progress) -> None:
-        self._check_open()
-        await self._submit(lambda reader: copy_to_file(reader, file, progress))
+        """One state, into a store of its own; and then into its place, when nobody's snapshot is held up by it."""
+        with backup_folder(file) as folder:
+            copy = SqliteStore(folder / "copy.db", create=True)
+            try:
+                await self._submit(lambda reader: fill_copy(copy, reader, progress))
+                await copy.backup(file, lambda done, of: None)
+            finally:
+                copy.close()
 
     async def seal(self, reason: str | None) -> None:
         self._check_open()
@@ -92,15 +112,15 @@ class PostgresStore:
         self._pool.shutdown()
         for line in self._lines:
             line.hang_up()
-        for lookups in self._lookups.values():
+        for lookups in self._lookups:
             lookups.close()
 
     def _check_open(self) -> None:
         if self._closed:
             raise StoreUnavailable("the registry is closed")
 
-    def _line(self) -> Line:
-        line = Line(self._address, self._options)
+    def _line(self, extra: str = "") -> Line:
+        line = Line(self._address, self._options, extra)
         self._lines.append(line)
         return line
 
@@ -125,8 +145,12 @@ class PostgresStore:
             return work(reader)
 
     def _seal(self, reason: str) -> None:
-        """Every process's own row is sealed: that waits for what it is writing, and stops it before it writes again."""
         with in_our_words(), closing(connect(self._address, self._options)) as connection, connection.transaction():
-            connection.execute("UPDATE guards SET value = %s WHERE name = 'sealed'", (reason,))
-            connection.execute("SELECT id FROM writers ORDER BY id FOR UPDATE")
-            connection.execute("UPDATE writers SET sealed = %s", (bool(reason),))
+            seal(connection, reason)
+
+
+def seal(connection: Connection, reason: str) -> None:
+    """Every process's own row is sealed: that waits for what it is writing, and stops it before it writes again."""
+    connection.execute("UPDATE guards SET value = %s WHERE name = 'sealed'", (reason,))
+    connection.execute("SELECT id FROM writers ORDER BY id FOR UPDATE")
+    connection.execute("UPDATE writers SET sealed = %s", (bool(reason),))

@@ -1,15 +1,15 @@
 """Rows on their way into a table: a few as one INSERT, many through COPY."""
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from psycopg import Cursor as AnyCursor
 
-from perdure.store.postgres.connection import Connection
+from perdure.store.postgres.connection import Connection, Row
+from perdure.store.postgres.lexemes import vector, written_vector
 
-MANY: Final = 12  # from here on the journeys of a COPY are repaid: rows are written faster than arrays
+MANY: Final = 8  # from here on the journeys of a COPY are repaid: rows are written faster than arrays
 
-Row = tuple[Any, ...]
 Cursor = AnyCursor[Row]
 
 
@@ -33,8 +33,12 @@ class Table(NamedTuple):
 
     @property
     def copy(self) -> str:
-        form = "TEXT" if "tsvector" in self.types else "BINARY"  # a tsvector's binary form is the server's own affair
-        return f"COPY {self.name} ({', '.join(self.columns)}) FROM STDIN (FORMAT {form})"
+        return f"COPY {self.name} ({', '.join(self.columns)}) FROM STDIN (FORMAT BINARY)"
+
+    @property
+    def copied_types(self) -> list[str]:
+        """What the driver is to write: words are in the server's own form already, which it takes for plain bytes."""
+        return ["bytea" if one == "tsvector" else one for one in self.types]
 
 
 IDENTIFIERS: Final = Table(
@@ -47,7 +51,7 @@ REVISIONS: Final = Table(
     ("key", "version", "at", "agent", "action", "note", "record"),
     ("text", "int4", "text", "text", "text", "text", "bytea"),
 )
-WORDS: Final = Table("words", ("key", "added", "lexemes"), ("text", "int8", "tsvector"))
+WORDS: Final = Table("words", ("key", "added", "lexemes"), ("text", "int8", "tsvector"))  # lexemes: given as text
 REVERSE: Final = Table("reverse", ("data", "type", "added", "key"), ("bytea", "text", "int8", "text"))
 PERSON_INPUTS: Final = Table("person_inputs", ("uuid_raw", "name"), ("text", "text"))
 PERSON_NAMES: Final = Table("person_names", ("name", "uuid_raw"), ("text", "text"))
@@ -62,10 +66,11 @@ _INSERTS: Final = {
 def put(connection: Connection, table: Table, rows: Sequence[Row]) -> Cursor | None:
     """Write the rows. Of a few, the cursor counts those that were new; of many, one that was there is an error."""
     if len(rows) < MANY:
-        return connection.execute(_INSERTS[table.name], [list(column) for column in zip(*rows, strict=True)])
+        given = [(key, added, written_vector(text)) for key, added, text in rows] if table is WORDS else rows
+        return connection.execute(_INSERTS[table.name], [list(column) for column in zip(*given, strict=True)])
     with connection.cursor().copy(table.copy) as copy:
-        if "tsvector" not in table.types:
-            copy.set_types(table.types)
-        for row in rows:
+        copy.set_types(table.copied_types)
+        # While the server takes in one word's row, the next is taken apart.
+        for row in ((key, added, vector(text)) for key, added, text in rows) if table is WORDS else rows:
             copy.write_row(row)
     return None

@@ -6,7 +6,7 @@ gathered, where it knows. Nobody is locked out while a name is looked at: that a
 when it is written, and if it is not, the whole group is undone and run again.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any, Final
@@ -29,12 +29,13 @@ from perdure.registry.entities import (
 from perdure.store.high_water import HighWater
 from perdure.store.postgres import tables
 from perdure.store.postgres.connection import Connection
-from perdure.store.postgres.lexemes import vector
-from perdure.store.postgres.locks import SETTINGS, Again, Lock, Locks
-from perdure.store.postgres.reading import PostgresReader, digest
+from perdure.store.postgres.lexemes import written_vector
+from perdure.store.postgres.locks import SETTINGS, Again, Care, Lock, Locks
+from perdure.store.postgres.reading import REVISION_OF_VERSION, PostgresReader, digest
 from perdure.store.postgres.sending import Sending
 from perdure.store.rows import PREFIX_COLUMNS, prefix_row
 
+_HOLD_NAME: Final = "SELECT 1 FROM identifiers WHERE key = %s FOR NO KEY UPDATE"
 _UPDATE: Final = (
     "UPDATE identifiers AS i SET target = g.target, state = g.state, version = g.version, created = g.created, "
     "record = g.record FROM (SELECT * FROM unnest(%s::text[], %s::text[], %s::text[], %s::int4[], %s::text[], "
@@ -63,18 +64,34 @@ _REMOVE_REVERSE: Final = (
 )
 
 
+class Needed(BaseException):
+    """A work needs to know something that others of its group may need as well: it is asked for them all at once."""
+
+
 class PostgresTransaction(PostgresReader):
-    """Questions and changes, of which all are kept or none. `careful`: what is written goes to the server at once."""
+    """Questions and changes, of which all are kept or none."""
 
     def __init__(
-        self, connection: Connection, marks: HighWater, locks: Locks, writer: str, added: int, careful: bool
+        self,
+        connection: Connection,
+        marks: HighWater,
+        locks: Locks,
+        writer: str,
+        added: int,
+        care: Care,
+        is_last: bool,
     ) -> None:
-        super().__init__(connection)
+        super().__init__(connection, long_statement_seconds=0)
+        self._is_last = is_last
         self._marks = marks
         self._locks = locks
         self._writer = writer
         self._added = added
-        self._careful = careful
+        self._care = care
+        self._may_postpone = False
+        self._is_scouting = False
+        self._needed_names: set[str] = set()
+        self._needed_persons: set[str] = set()
         self._sent = 0  # how often something went to the server that memory cannot take back
         self._fresh: list[Change] = []
         self._changed: list[Change] = []
@@ -92,16 +109,20 @@ class PostgresTransaction(PostgresReader):
         self._known_prefixes: dict[str, Prefix | None] = {}
         self._known_grants: dict[str, list[Grant]] = {}
         self._known_agents: dict[str, Agent | None] = {}
+        self._known_persons: dict[str, str | None] = {}
 
     @property
     def added(self) -> int:
         """The last place in the order of names that was given away."""
         return self._added
 
+    def _take_time(self) -> None:
+        """Nobody waits that long for a write."""
+
     @contextmanager
     def attempt(self) -> Iterator[None]:
         """What is only gathered is dropped again; what is at the server already needs a savepoint there."""
-        if self._careful:
+        if self._care == Care.SAVEPOINTS:
             self.flush()
             with self.savepoint():
                 yield
@@ -114,9 +135,48 @@ class PostgresTransaction(PostgresReader):
             raise
         except BaseException:
             if self._sent != sent:
-                raise Again(careful=True) from None
+                raise Again(care=Care.SAVEPOINTS) from None
             self._drop(*marks)
             raise
+
+    @contextmanager
+    def postponing(self) -> Iterator[None]:
+        """Inside, a question that others may have too is not asked but raised, as long as the work can be dropped."""
+        self._may_postpone = True
+        try:
+            yield
+        finally:
+            self._may_postpone = False
+
+    def scout(self, work: Callable[["PostgresTransaction"], object]) -> None:
+        """Run a work for what it will need to know, as far as that goes without holding or sending anything."""
+        marks = self._lengths()
+        self._is_scouting = True
+        try:
+            with self.postponing():
+                work(self)
+        except psycopg.Error:
+            raise
+        except (Needed, Exception):
+            return  # it is run again, and says then what it has to say
+        finally:
+            self._is_scouting = False
+            self._drop(*marks)
+
+    def _act(self) -> None:
+        """Something is held or sent: from here on the work cannot be dropped as if it had never begun."""
+        if self._is_scouting:
+            raise Needed
+        self._may_postpone = False
+
+    def ask_what_was_needed(self) -> None:
+        """For all works that were postponed, in one question of each kind."""
+        if self._needed_names:
+            self._known |= dict.fromkeys(self._needed_names) | super().find_many(sorted(self._needed_names))
+        if self._needed_persons:
+            self._known_persons |= dict.fromkeys(self._needed_persons) | super().persons(sorted(self._needed_persons))
+        self._needed_names.clear()
+        self._needed_persons.clear()
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
@@ -152,6 +212,8 @@ class PostgresTransaction(PostgresReader):
         moved: tuple[tuple[str, tuple[Fraction, Fraction]], ...],
     ) -> None:
         """Go back to when so much was gathered."""
+        if (fresh, changed, persons, derived, moved) == self._lengths():
+            return
         del self._fresh[fresh:], self._changed[changed:], self._derived[derived:]
         self._persons = dict(list(self._persons.items())[:persons])
         self._moved = dict(moved)
@@ -171,9 +233,12 @@ class PostgresTransaction(PostgresReader):
         persons, derived, moved = self._persons, self._derived, self._moved
         if not (fresh or changed or persons or derived or moved):
             return
+        self._act()
+        self._locks.check()  # what was only looked at must not be written: it would be taken out of turn
         self._sent += 1
         self._known.update(self._gathered)
         self._known_newest.update(self._newest)
+        self._known_persons.update(persons)
         self._persons, self._derived, self._moved = {}, [], {}
         for gathered in (self._fresh, self._changed, self._gathered, self._newest):
             gathered.clear()
@@ -195,12 +260,10 @@ class PostgresTransaction(PostgresReader):
             yield sending
         if sending.missed is None:
             return
-        if not self._careful:
-            raise Again(careful=True)
-        if (
-            sending.missed == tables.IDENTIFIERS.name
-        ):  # whoever took the name has committed by now: the next run sees it
-            raise Again(careful=True)
+        if self._care < Care.SAVEPOINTS:
+            raise Again(care=Care(self._care + 1))
+        if sending.missed == tables.IDENTIFIERS.name:  # whoever took it has committed by now: the next run sees it
+            raise Again
         raise StoreDamaged(f"the database refused: what is to be written to {sending.missed} is there already")
 
     def _send_moved(self, send: Sending, moved: Mapping[str, tuple[Fraction, Fraction]]) -> None:
@@ -232,7 +295,7 @@ class PostgresTransaction(PostgresReader):
                 )
             )
             revisions.extend(_revision_row(key, one) for one in change.revisions)
-            words.append((key, added, vector(change.words)))
+            words.append((key, added, change.words))
             reverse.extend((digest(data), kind, added, key) for kind, data in change.reverse)
         send.rows(tables.IDENTIFIERS, rows)
         send.rows(tables.REVISIONS, revisions)
@@ -255,11 +318,12 @@ class PostgresTransaction(PostgresReader):
             gone.extend((digest(data), kind, row.key) for kind, data in before - now)
             come.extend((digest(data), kind, row.key) for kind, data in now - before)
         if send.counted(_UPDATE, columns) != len(changes):  # what follows builds upon it
-            raise self._why_not(changes) if self._careful else Again(careful=True)
+            raise self._why_not(changes) if self._care == Care.SAVEPOINTS else Again(care=Care.SAVEPOINTS)
         send.rows(
             tables.REVISIONS, [_revision_row(one.identifier.key, past) for one in changes for past in one.revisions]
         )
-        send.statement(_UPDATE_WORDS, ([one.identifier.key for one in changes], [vector(one.words) for one in changes]))
+        vectors = [written_vector(one.words) for one in changes]
+        send.statement(_UPDATE_WORDS, ([one.identifier.key for one in changes], vectors))
         for statement, entries in ((_REMOVE_REVERSE, gone), (_ADD_REVERSE, come)):
             if entries:
                 send.statement(statement, [list(column) for column in zip(*sorted(entries), strict=True)])
@@ -270,34 +334,54 @@ class PostgresTransaction(PostgresReader):
             key = one.identifier.key
             if key not in there:
                 return StoreDamaged(f"{key} was to be changed and is not there")
-            if one.revisions and there[key].version != one.revisions[0].version - 1:
+            if self._is_last and one.revisions and there[key].version != one.revisions[0].version - 1:
                 expected = f"version {one.revisions[0].version - 1}"
                 return Conflict(one.identifier.name, expected, f"version {there[key].version}")
-        return Again(careful=True)
+        return Again()  # somebody else was first: what they wrote is seen the next time
 
     # What is asked
 
     def find(self, key: str) -> Identifier | None:
         if key not in self._gathered and key not in self._known:
-            self._known[key] = super().find(key)
+            self._postpone(self._needed_names, [key])
+            if self._care == Care.SAVEPOINTS:  # it has been changed by others before: now they have to wait
+                self.connection.execute(_HOLD_NAME, (key,))
+            row = self._known[key] = super().find(key)
+            if row is not None and row.subject != key:  # both names of one state
+                self._known |= super().find_many([key, row.subject])
         return self._gathered.get(key) or self._known[key]
 
     def find_many(self, keys: Sequence[str]) -> dict[str, Identifier]:
         unknown = [key for key in keys if key not in self._gathered and key not in self._known]
         if unknown:
+            self._postpone(self._needed_names, unknown)
             self._known |= dict.fromkeys(unknown) | super().find_many(unknown)
         found = ((key, self._gathered.get(key) or self._known[key]) for key in keys)
         return {key: row for key, row in found if row is not None}
 
+    def _postpone(self, needed: set[str], keys: Sequence[str]) -> None:
+        if self._may_postpone:
+            needed.update(keys)
+            raise Needed
+
     def newest_revision(self, subject: str) -> Revision | None:
+        """Of the version that the row has, as it was looked at: a newer one may have come since."""
         if subject not in self._newest and subject not in self._known_newest:
-            self._known_newest[subject] = super().newest_revision(subject)
+            row = self.find(subject)
+            one = None if row is None else self._row(REVISION_OF_VERSION, (subject, row.version))
+            self._known_newest[subject] = None if one is None else Revision(*one)
         return self._newest.get(subject) or self._known_newest[subject]
 
+    def person(self, uuid_raw: str) -> str | None:
+        return self.persons([uuid_raw]).get(uuid_raw)
+
     def persons(self, uuid_raws: Sequence[str]) -> dict[str, str]:
-        unknown = [one for one in uuid_raws if one not in self._persons]
-        known = {one: self._persons[one] for one in uuid_raws if one in self._persons}
-        return known | (super().persons(unknown) if unknown else {})
+        unknown = [one for one in uuid_raws if one not in self._persons and one not in self._known_persons]
+        if unknown:
+            self._postpone(self._needed_persons, unknown)
+            self._known_persons |= dict.fromkeys(unknown) | super().persons(unknown)
+        found = ((one, self._persons.get(one) or self._known_persons[one]) for one in uuid_raws)
+        return {one: name for one, name in found if name is not None}
 
     def prefix(self, key: str) -> Prefix | None:
         if key not in self._known_prefixes:
@@ -317,10 +401,12 @@ class PostgresTransaction(PostgresReader):
     def timeline(self, key: str) -> Fraction | None:
         if key in self._moved:
             return self._moved[key][0]
+        self._act()
         last = self._locks.hold(Lock.timeline(key))
         return None if last is None else Fraction(last)
 
     def fact(self, name: str) -> str | None:
+        self._act()
         return self._locks.hold(Lock.fact(name))
 
     def timelines(self) -> dict[str, Fraction]:
@@ -368,7 +454,7 @@ class PostgresTransaction(PostgresReader):
     def insert(self, changes: Sequence[Change]) -> None:
         keys = [change.identifier.key for change in changes]
         taken = {key for key in keys if key in self._gathered or self._known.get(key) is not None}
-        if self._careful:
+        if self._care:
             taken |= self.find_many(keys).keys()
         if taken or len(set(keys)) < len(keys):
             wanted = (change.identifier for change in changes)
@@ -389,6 +475,7 @@ class PostgresTransaction(PostgresReader):
             self._gather(change)
 
     def put_timeline(self, key: str, last: Fraction, ahead: Fraction) -> None:
+        self._act()
         self._locks.hold(Lock.timeline(key))
         self._moved[key] = (last, ahead)
 
@@ -447,6 +534,7 @@ class PostgresTransaction(PostgresReader):
         )
 
     def put_event(self, event: Event) -> None:
+        self._act()
         self._sent += 1
         self._added += 1
         self.connection.execute(
@@ -456,16 +544,20 @@ class PostgresTransaction(PostgresReader):
         )
 
     def put_fact(self, name: str, value: str) -> None:
-        self._locks.hold(Lock.fact(name))
+        self._act()
+        is_new = self._locks.hold(Lock.fact(name)) is None  # what is not there could not be held
         self._sent += 1
-        self.connection.execute(
-            "INSERT INTO facts (name, value) VALUES (%s, %s) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-            (name, value),
+        do = "NOTHING" if is_new else "UPDATE SET value = excluded.value"
+        put = self.connection.execute(
+            f"INSERT INTO facts (name, value) VALUES (%s, %s) ON CONFLICT (name) DO {do}", (name, value)
         )
+        if put.rowcount == 0:
+            raise Again  # somebody else was first: the next run sees it
         self._locks.changed(Lock.fact(name), value)
 
     def _change_settings(self) -> None:
         """What is decided from prefixes, agents and grants must not be decided by two at once."""
+        self._act()
         self._locks.demand(SETTINGS)
         self._sent += 1
 

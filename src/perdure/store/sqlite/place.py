@@ -1,7 +1,8 @@
 """A place that is a file."""
 
 import shutil
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from itertools import chain, count
 from pathlib import Path
 
@@ -58,14 +59,17 @@ class SqlitePlace:
             reason = f"{backup.name} is no backup of Perdure, or is damaged; nothing was changed"
             raise StoreUnavailable(reason) from problem
 
-    def set_aside(self, stamp: str) -> SetAside:
+    def take(self, fresh: Place) -> None:
+        put_in_place(_file(fresh), self.file)
+
+    @contextmanager
+    def replaced(self, fresh: Place, stamp: str) -> Iterator[SetAside]:
+        """Nobody else has the file open: whoever restores is alone in the folder."""
         stem = f"{self.file.stem}-before-restore-{stamp}"
         names = chain([stem], (f"{stem}-{number}" for number in count(2)))
         aside = next(file for name in names if not (file := self.file.with_name(f"{name}{self.file.suffix}")).exists())
-        return SetAside(aside.name, set_aside(self.file, aside))
-
-    def take(self, fresh: Place, aside: SetAside | None = None) -> None:
-        put_in_place(_file(fresh), self.file, replace=aside is not None)
+        yield SetAside(aside.name, set_aside(self.file, aside))
+        put_in_place(_file(fresh), self.file, replace=True)
 
     def versions(self) -> tuple[int, int]:
         check_there(self.file)
