@@ -35,6 +35,7 @@ from perdure.registry import Agent, Registry, Settings, Statement, add_prefix, c
 from perdure.registry.entities import Change
 from perdure.registry.importing import import_entries
 from perdure.registry.importing.driver import _CHUNK as BATCH
+from perdure.registry.protocol import Store
 from perdure.store.sqlite import SqliteStore
 from perdure.store.sqlite.connection import connect
 from perdure.store.sqlite.reading import FIND
@@ -115,10 +116,15 @@ def change_of(number: int, by: Agent) -> Change:
 async def open_new(file: Path) -> tuple[Registry, Agent, SqliteStore]:
     file.parent.mkdir(parents=True, exist_ok=True)
     store = SqliteStore(file, create=True)
+    return *(await founded_on(store)), store
+
+
+async def founded_on(store: Store) -> tuple[Registry, Agent]:
+    """A registry with prefixes to mint under, on a store that is new."""
     founded = await found(store, SystemClock(), Settings(), name="Bench Library")
     await add_prefix(founded.registry, founded.admin, UUIDS, minter="uuid")
     await add_prefix(founded.registry, founded.admin, PILIN, minter="pilin")
-    return founded.registry, founded.admin, store
+    return founded.registry, founded.admin
 
 
 def main() -> None:

@@ -1,4 +1,7 @@
-"""The registry that these tests ill-treat: one prefix for every way of minting."""
+"""The registry that these tests ill-treat: one prefix for every way of minting.
+
+A folder holds it: the database itself, or a note that says where on a PostgreSQL server that is.
+"""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -6,11 +9,17 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import msgspec
+
 from perdure.minting.clock import Clock, SystemClock
 from perdure.registry import Agent, Registry, Settings, add_prefix, add_subsystem, found, reopen
+from perdure.registry.protocol import Store
+from perdure.store.postgres.options import PostgresOptions
+from perdure.store.postgres.store import PostgresStore
 from perdure.store.sqlite import SqliteStore
 
 DATABASE: Final = "registry.db"
+ELSEWHERE: Final = "postgresql.json"
 MARKS: Final = "high-water.json"
 RANDOM, DATED, NUMBERED, BULK = "12345", "12346", "12347", "12348"
 PAIRED: Final = "sid.inpe.br/mtc-m18"
@@ -26,9 +35,28 @@ class Open(NamedTuple):
     admin: Agent
 
 
+class Elsewhere(msgspec.Struct, frozen=True):
+    """The note: the registry of this folder is in a schema on a server. `options` are the store's."""
+
+    address: str
+    options: PostgresOptions = PostgresOptions(partitions=2)  # enough to see that there are several, and quickly made
+
+    def leave_in(self, folder: Path) -> None:
+        (folder / ELSEWHERE).write_bytes(msgspec.json.encode(self))
+
+
+def open_store(folder: Path, *, create: bool = False) -> Store:
+    """On the engine that the folder is for."""
+    note = folder / ELSEWHERE
+    if not note.exists():
+        return SqliteStore(folder / DATABASE, create=create)
+    place = msgspec.json.decode(note.read_bytes(), type=Elsewhere)
+    return PostgresStore(place.address, folder / MARKS, place.options, create=create)
+
+
 async def lay(folder: Path) -> str:
-    """Found the registry in an empty folder; its identity."""
-    store = SqliteStore(folder / DATABASE, create=True)
+    """Found the registry in a folder that has none yet; its identity."""
+    store = open_store(folder, create=True)
     try:
         registry, admin, _ = await found(store, SystemClock(), Settings(), name="Test Library")
         await add_prefixes(registry, admin)
@@ -48,7 +76,7 @@ async def add_prefixes(registry: Registry, admin: Agent) -> None:
 @asynccontextmanager
 async def opened(folder: Path, clock: Clock | None = None, expected_id: str | None = None) -> AsyncIterator[Open]:
     """The registry in this folder, until the block ends."""
-    store = SqliteStore(folder / DATABASE)
+    store = open_store(folder)
     try:
         registry = await reopen(store, clock or SystemClock(), Settings(), expected_id)
         admin = await store.read(lambda reader: reader.agent("admin"))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.crash.ledger import Acknowledged, read_lines
-from tests.crash.worker import OPENING, READY
+from tests.crash.worker import OPENING, READY, REFUSED, UNKNOWN
 
 _ROOT: Final = Path(__file__).parents[2]
 _PATIENCE: Final = 60.0  # seconds until a process must have got as far as it is waited for
@@ -20,8 +20,12 @@ _PATIENCE: Final = 60.0  # seconds until a process must have got as far as it is
 class Doomed:
     """A process that works on a registry until it is killed."""
 
-    def __init__(self, folder: Path, *, share: int = 0, of: int = 1, program: str = "worker") -> None:
+    def __init__(
+        self, folder: Path, *, share: int = 0, of: int = 1, program: str = "worker", undaunted: bool = False
+    ) -> None:
         command = [sys.executable, "-m", f"tests.crash.{program}", str(folder), str(share), str(of)]
+        command += ["undaunted"] if undaunted else []
+        self._undaunted = undaunted
         self._process = subprocess.Popen(command, cwd=_ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self._reported = bytearray()
 
@@ -36,13 +40,34 @@ class Doomed:
             assert time.monotonic() < deadline, f"the process did not come to {line!r} in time"
             self._listen(deadline - time.monotonic())
 
+    def await_another(self) -> None:
+        """Until one more operation was acknowledged, whatever failed before."""
+        before, deadline = self._acknowledged(), time.monotonic() + _PATIENCE
+        while self._acknowledged() == before:
+            assert time.monotonic() < deadline, "the process did not go on by itself"
+            self._listen(deadline - time.monotonic())
+
+    @property
+    def unknown(self) -> int:
+        """Of how many operations it was told that nobody knows whether they were done."""
+        return self._reported.count(UNKNOWN)
+
+    @property
+    def refused(self) -> int:
+        return self._reported.count(REFUSED)
+
     def kill(self) -> list[Acknowledged]:
         """End it as a power cut would, as far as a process can tell; then what it had reported."""
         self._process.send_signal(signal.SIGKILL)
         rest, complaints = self._process.communicate()
         assert self._process.returncode == -signal.SIGKILL, complaints.decode()
-        assert complaints == b"", complaints.decode()
-        return read_lines(bytes(self._reported) + rest)
+        # Whoever lives through the loss of connections may say so; nothing else is to be complained of.
+        assert complaints == b"" or (self._undaunted and b"Traceback" not in complaints), complaints.decode()
+        self._reported += rest
+        return read_lines(bytes(self._reported))
+
+    def _acknowledged(self) -> int:
+        return self._reported.count(b"\n{")
 
     def _listen(self, seconds: float) -> None:
         assert self._process.stdout is not None

@@ -1,17 +1,17 @@
 """A registry at work, to be killed: mints, edits and imports without end, and says what was acknowledged.
 
-    python -m tests.crash.worker FOLDER SHARE OF
+    python -m tests.crash.worker FOLDER SHARE OF [undaunted]
 
 Of several that work on one registry, each edits its own share of the names. Each line on standard output is one
-operation that returned, written at once and whole.
+operation that returned, written at once and whole. The undaunted go on when the database is gone for a while, and say
+of each operation that failed whether they were told that nothing was written, or that nobody knows.
 """
 
 import asyncio
 import os
 import random
 import sys
-from collections.abc import Coroutine
-from itertools import count
+from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
 from typing import Final
 from uuid import uuid4
@@ -21,6 +21,7 @@ from tests.crash.ground import BULK, DATED, NUMBERED, PAIRED, RANDOM, TIMELINES,
 from tests.crash.ledger import OBSERVED, Acknowledged, date_of, write_line
 from tests.registry_fixture import set_target
 
+from perdure.errors import OutcomeUnknown, StoreUnavailable
 from perdure.exchange.entry import Put
 from perdure.records.value import Text, Value
 from perdure.registry import Statement, add_values, mint, observe, reinstate, show, withdraw
@@ -31,6 +32,8 @@ AT_ONCE: Final = 200  # names in one bulk operation
 LINES: Final = 1200  # of a file that is imported; more than one transaction takes
 OPENING: Final = b"opening\n"
 READY: Final = b"ready\n"
+UNKNOWN: Final = b"outcome unknown\n"
+REFUSED: Final = b"refused\n"
 IN_FLIGHT: Final = 13  # operations at a time
 _ACKNOWLEDGEMENTS: Final = 1  # the descriptor of the pipe
 _MOST_EDITED: Final = 200
@@ -63,34 +66,37 @@ class Share:
 
 
 async def mint_singly(at: Open, prefix: str, share: Share) -> None:
-    while True:
-        target = new_target()
-        (one,) = await mint(*at, prefix, said=Statement(target=target))
-        date = str(date_of(prefix, one.name, one.date)) if prefix in TIMELINES else None
-        report(Acknowledged("mint", one.name, 1, target, one.alias, prefix if date else None, date))
-        share.put(one.name)
+    target = new_target()
+    (one,) = await mint(*at, prefix, said=Statement(target=target))
+    date = str(date_of(prefix, one.name, one.date)) if prefix in TIMELINES else None
+    report(Acknowledged("mint", one.name, 1, target, one.alias, prefix if date else None, date))
+    share.put(one.name)
 
 
 async def mint_in_bulk(at: Open) -> None:
     """Many names in one transaction: all of them or none."""
-    while True:
-        target = new_target(AT_ONCE)
-        for one in await mint(*at, BULK, AT_ONCE, said=Statement(target=target)):
-            report(Acknowledged("mint", one.name, 1, target))
-        await asyncio.sleep(random.uniform(0, 0.1))
+    target = new_target(AT_ONCE)
+    for one in await mint(*at, BULK, AT_ONCE, said=Statement(target=target)):
+        report(Acknowledged("mint", one.name, 1, target))
+    await asyncio.sleep(random.uniform(0, 0.1))
 
 
-async def import_files(at: Open, share: int) -> None:
-    """One file after the other; the one that the process before was killed over goes on where that one stopped."""
-    for number in count():
-        checkpoint = f"file-{share}-{number}"
+class Files:
+    """One file after the other is imported; one that was interrupted goes on where it stopped."""
+
+    def __init__(self, share: int) -> None:
+        self._share = share
+        self._done = 0
+
+    async def import_one(self, at: Open) -> None:
+        checkpoint = f"file-{self._share}-{self._done}"
         entries = [
             Put(line=line, name=f"{BULK}/{checkpoint}-{line}", target=f"https://example.org/{checkpoint}/{line}?of=1")
             for line in range(1, LINES + 1)
         ]
         told = 0
 
-        def acknowledge(tally: Tally, entries: list[Put] = entries) -> None:
+        def acknowledge(tally: Tally) -> None:
             nonlocal told
             for entry in entries[told : tally.entries]:
                 report(Acknowledged("import", entry.name, 1, entry.target or ""))
@@ -98,22 +104,22 @@ async def import_files(at: Open, share: int) -> None:
 
         tally = await import_entries(*at, entries, checkpoint=checkpoint, watch=acknowledge)
         assert (tally.created, tally.refused, tally.unchanged) == (LINES, 0, 0), tally
+        self._done += 1
         await asyncio.sleep(random.uniform(0, 0.3))
 
 
-async def observe_persons(at: Open) -> None:
-    while True:
-        source = f"https://example.org/staff/{uuid4().hex}"
-        person = await observe(*at, source, *OBSERVED)
-        assert person.created
-        report(Acknowledged("observe", person.name, 1, source))
+async def observe_person(at: Open) -> None:
+    source = f"https://example.org/staff/{uuid4().hex}"
+    person = await observe(*at, source, *OBSERVED)
+    assert person.created
+    report(Acknowledged("observe", person.name, 1, source))
 
 
 async def edit(at: Open, share: Share) -> None:
     """Change, withdraw and reinstate; a name may have been left withdrawn by the process before."""
-    while True:
-        name = await share.take()
-        target, reason, note = new_target(), f"reason {uuid4().hex}", f"note {uuid4().hex}"
+    name = await share.take()
+    target, reason, note = new_target(), f"reason {uuid4().hex}", f"note {uuid4().hex}"
+    try:
         if (await show(at.registry, name)).state == "withdrawn":
             report(Acknowledged("reinstate", name, await reinstate(*at, name), ""))
         report(Acknowledged("set", name, await set_target(*at, name, target), target))
@@ -121,31 +127,50 @@ async def edit(at: Open, share: Share) -> None:
         report(Acknowledged("add", name, await add_values(*at, name, added), note))
         report(Acknowledged("withdraw", name, await withdraw(*at, name, reason), reason))
         report(Acknowledged("reinstate", name, await reinstate(*at, name), ""))
+    finally:
         share.put(name)
 
 
-def activities(at: Open, share: Share) -> list[Coroutine[None, None, None]]:
+async def without_end(step: Callable[[], Awaitable[None]], undaunted: bool) -> None:
+    while True:
+        try:
+            await step()
+        except StoreUnavailable as problem:
+            if not undaunted:
+                raise
+            os.write(_ACKNOWLEDGEMENTS, UNKNOWN if isinstance(problem, OutcomeUnknown) else REFUSED)
+            await asyncio.sleep(random.uniform(0, 0.1))
+
+
+def activities(at: Open, share: Share, undaunted: bool) -> list[Coroutine[None, None, None]]:
     """What goes on at the same time, so that many operations share a commit; each has one operation under way."""
-    return [
-        *(mint_singly(at, prefix, share) for prefix in (RANDOM, RANDOM, DATED, DATED, NUMBERED, PAIRED, PAIRED)),
-        mint_in_bulk(at),
-        import_files(at, share.number),
-        observe_persons(at),
-        *(edit(at, share) for _ in range(3)),
+    files = Files(share.number)
+    steps: list[Callable[[], Awaitable[None]]] = [
+        *(
+            lambda prefix=prefix: mint_singly(at, prefix, share)
+            for prefix in (RANDOM, RANDOM, DATED, DATED, NUMBERED, PAIRED, PAIRED)
+        ),
+        lambda: mint_in_bulk(at),
+        lambda: files.import_one(at),
+        lambda: observe_person(at),
+        *[lambda: edit(at, share)] * 3,
     ]
+    return [without_end(step, undaunted) for step in steps]
 
 
-async def work(folder: Path, share: Share) -> None:
+async def work(folder: Path, share: Share, undaunted: bool) -> None:
     os.write(_ACKNOWLEDGEMENTS, OPENING)
     async with opened(folder) as at:
         for prefix in (RANDOM, DATED, PAIRED):
             for row in await at.registry.store.read(lambda reader, key=f"{prefix}/": reader.after("", 50, key)):
-                share.put(row.name)
+                if row.state != "reserved":  # minted by an audit, to see that it can be done
+                    share.put(row.name)
         os.write(_ACKNOWLEDGEMENTS, READY)
-        going_on = activities(at, share)
+        going_on = activities(at, share, undaunted)
         assert len(going_on) == IN_FLIGHT
         await asyncio.gather(*going_on)
 
 
 if __name__ == "__main__":
-    asyncio.run(work(Path(sys.argv[1]), Share(int(sys.argv[2]), int(sys.argv[3]))))
+    folder, number, of = sys.argv[1:4]
+    asyncio.run(work(Path(folder), Share(int(number), int(of)), "undaunted" in sys.argv[4:]))

@@ -412,7 +412,7 @@ def test_an_observation_that_is_missing_refuses_the_reconstruction_and_no_more(l
 )
 def test_a_bad_part_of_a_registry_is_refused_and_the_rest_brought_in(library: Office, fields: dict[str, Any]) -> None:
     before = library.everything()
-    setting = Setting(line=1, kind=fields.pop("kind"), fields=fields)
+    setting = Setting(line=1, kind=fields["kind"], fields={name: fields[name] for name in fields if name != "kind"})
     tally, _ = bring(library, [setting])
     assert counts(tally) == (0, 0, 0, 1)
     assert library.everything() == before
@@ -435,8 +435,9 @@ def test_a_bad_part_of_a_registry_is_refused_and_the_rest_brought_in(library: Of
     ],
 )
 def test_a_history_that_cannot_be_is_refused(library: Office, change: dict[str, Any]) -> None:
-    record = msgspec.structs.replace(active(library), **change.pop("record", {}))
-    revision = msgspec.structs.replace(PastRevision(1, EARLIER, "somebody", "mint", record), **change)
+    record = msgspec.structs.replace(active(library), **change.get("record", {}))
+    others = {name: change[name] for name in change if name != "record"}
+    revision = msgspec.structs.replace(PastRevision(1, EARLIER, "somebody", "mint", record), **others)
     before = library.everything()
     tally, _ = bring(library, [Whole(line=1, name=f"{PREFIX}/a", scheme="handle", revisions=(revision,))])
     assert counts(tally) == (0, 0, 0, 1)

@@ -1,0 +1,122 @@
+"""Where the PostgreSQL bench keeps its data: a server of its own, or one that was named, for this run or for longer."""
+
+import json
+import os
+import secrets
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import psycopg
+from psycopg import sql
+from tests.postgres.addresses import address_of
+from tests.postgres.server import PostgresServer
+from tests.postgres.shared import FOREIGN
+
+from bench.rounds import cpu_of_tree
+
+OURS, BARE = "ours", "bare"
+DATABASE: Final = "bench"
+_LASTING: Final = Path("/var/tmp")  # noqa: S108  (only a place for mkdtemp)
+
+# What anybody would set who keeps a million identifiers; otherwise it would measure the server's checkpoints.
+_SETTINGS: Final = {"shared_buffers": "1GB", "max_wal_size": "8GB", "checkpoint_timeout": "30min"}
+
+
+class Place:
+    """Two schemas of one database, `ours` and `bare`, and a folder for what belongs to them."""
+
+    def __init__(self, address: str, folder: Path, schemas: dict[str, str], pid: int | None) -> None:
+        self._address = address
+        self._schemas = schemas
+        self._pid = pid
+        self.folder = folder
+        self._notes = folder / "loaded.json"
+
+    def address(self, name: str) -> str:
+        return address_of(self._address, schema=self._schemas[name])
+
+    def marks(self, name: str) -> Path:
+        return self.folder / f"{name}-high-water.json"
+
+    def server_cpu(self) -> float | None:
+        return None if self._pid is None else cpu_of_tree(self._pid)
+
+    def connect(self) -> "psycopg.Connection[tuple[Any, ...]]":
+        """As one who looks after the server."""
+        return psycopg.connect(self._address, autocommit=True)
+
+    def drop(self) -> None:
+        self._notes.unlink(missing_ok=True)
+        with self.connect() as connection:
+            for name, schema in self._schemas.items():
+                connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(schema)))
+                self.marks(name).unlink(missing_ok=True)
+
+    def settle(self, name: str) -> None:
+        """What the server would do by itself in an hour, so that it does not do it in the middle of a measurement."""
+        with self.connect() as connection:
+            connection.execute(sql.SQL("SET search_path TO {}").format(sql.Identifier(self._schemas[name])))
+            partitioned = connection.execute(
+                "SELECT relname FROM pg_class WHERE relkind = 'p' AND relnamespace = current_schema()::regnamespace"
+            )
+            for (table,) in partitioned.fetchall():
+                connection.execute(sql.SQL("VACUUM (ANALYZE) {}").format(sql.Identifier(table)))
+            connection.execute("CHECKPOINT")
+
+    @property
+    def notes(self) -> dict[str, Any] | None:
+        """What the run that loaded the data has left, if it came to its end."""
+        return json.loads(self._notes.read_text()) if self._notes.exists() else None
+
+    def note(self, notes: dict[str, Any]) -> None:
+        self._notes.write_text(json.dumps(notes, indent=1))
+
+
+@contextmanager
+def open_place(keep: Path | None) -> Iterator[Place]:
+    """Everything is removed at the end, unless there is a folder to keep it in."""
+    if "TMPDIR" not in os.environ and _LASTING.is_dir():  # on disk, which /tmp often is not
+        os.environ["TMPDIR"] = str(_LASTING)
+        tempfile.tempdir = None
+    if keep is not None:
+        keep.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="perdure-bench-") as made:
+        folder = keep or Path(made)
+        if FOREIGN in os.environ:
+            suffix = "kept" if keep else secrets.token_hex(4)
+            place = Place(os.environ[FOREIGN], folder, {name: f"bench_{name}_{suffix}" for name in (OURS, BARE)}, None)
+            try:
+                yield place
+            finally:
+                if keep is None:
+                    place.drop()
+            return
+        with PostgresServer(fsync=True, settings=_SETTINGS) if keep is None else _KeptServer(keep) as server:
+            with psycopg.connect(server.address(), autocommit=True) as connection:
+                there = connection.execute("SELECT FROM pg_database WHERE datname = %s", (DATABASE,)).fetchone()
+            if there is None:
+                server.create_database(DATABASE)
+            pid = int((server.data / "postmaster.pid").read_text().split()[0])
+            yield Place(server.address(DATABASE), folder, {name: name for name in (OURS, BARE)}, pid)
+
+
+class _KeptServer(PostgresServer):
+    """Its data lie in a folder of their own, which outlives it."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(fsync=True, settings=_SETTINGS)
+        self._lasting = folder.resolve() / "server"
+        self.data = self._lasting / "data"
+
+    def start(self) -> None:
+        self._lasting.mkdir(exist_ok=True)
+        for folder in (self.folder, self._lasting):
+            self._give(folder)
+        super().start()
+
+    def close(self) -> None:
+        self.stop()  # in order, so that nothing must be recovered the next time
+        super().close()

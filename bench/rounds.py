@@ -1,0 +1,110 @@
+"""Rounds of one measurement: what each of several short ones came to, so that a median can be told."""
+
+import os
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, NamedTuple
+
+_TICKS: Final = os.sysconf("SC_CLK_TCK")
+_PROCESSES: Final = Path("/proc")  # of Linux; elsewhere nothing is told of other processes
+
+CpuSeconds = Callable[[], float | None]
+
+
+class Round(NamedTuple):
+    """How many a second, and the CPU microseconds of each: here, and on the server where that can be told."""
+
+    rate: float
+    client: float
+    server: float | None
+
+
+class Rounds:
+    """The rounds of one measurement, and how long each single call of them took, if somebody noted it in `times`."""
+
+    def __init__(self, server_cpu: CpuSeconds = lambda: None) -> None:
+        self._server_cpu = server_cpu
+        self.rounds: list[Round] = []
+        self.times: list[float] = []
+
+    @contextmanager
+    def round(self, count: int) -> Iterator[None]:
+        before, client, begun = self._server_cpu(), time.process_time(), time.perf_counter()
+        yield
+        seconds, spent, after = time.perf_counter() - begun, time.process_time() - client, self._server_cpu()
+        served = None if before is None or after is None else (after - before) / count * 1e6
+        self.rounds.append(Round(count / seconds, spent / count * 1e6, served))
+
+    @property
+    def rate(self) -> float:
+        return statistics.median(one.rate for one in self.rounds)
+
+    @property
+    def client(self) -> float:
+        return statistics.median(one.client for one in self.rounds)
+
+    @property
+    def server(self) -> float | None:
+        told = [one.server for one in self.rounds if one.server is not None]
+        return statistics.median(told) if told else None
+
+    def percentile(self, percent: int) -> float:
+        """In seconds, over all calls of all rounds."""
+        return statistics.quantiles(self.times, n=100)[percent - 1]
+
+    def ratio_to(self, peer: "Rounds") -> float:
+        """The median over rounds that were measured turn by turn: what else the machine did then hit both."""
+        return statistics.median(mine.rate / its.rate for mine, its in zip(self.rounds, peer.rounds, strict=True))
+
+
+def cpu_of_tree(pid: int) -> float | None:
+    """CPU seconds of a process, its children, and those of its children that have ended."""
+    own = _times(_PROCESSES / str(pid) / "stat")
+    if own is None:
+        return None
+    children = (_times(file) for file in _PROCESSES.glob("[0-9]*/stat"))
+    its = (one for one in children if one is not None and one.parent == pid)
+    return own.used + own.waited_for + sum(one.used for one in its)
+
+
+class OthersShare:
+    """How much of the machine was used by others while this ran, between 0 and 1; None where that cannot be told."""
+
+    def __init__(self, ours: CpuSeconds) -> None:
+        self._ours = ours
+        self._before = _busy_and_all(), ours()
+
+    def told(self) -> float | None:
+        (now, ours), (before, ours_before) = (_busy_and_all(), self._ours()), self._before
+        if now is None or before is None or ours is None or ours_before is None:
+            return None
+        return max(0.0, (now[0] - before[0]) - (ours - ours_before)) / max(now[1] - before[1], 1e-9)
+
+
+class _Times(NamedTuple):
+    parent: int
+    used: float
+    waited_for: float
+
+
+def _times(file: Path) -> _Times | None:
+    try:
+        fields = file.read_text(errors="replace").rpartition(")")[2].split()
+    except OSError:  # it has ended, or this is no Linux
+        return None
+    user, system, children_user, children_system = (int(field) / _TICKS for field in fields[11:15])
+    return _Times(int(fields[1]), user + system, children_user + children_system)
+
+
+def _busy_and_all() -> tuple[float, float] | None:
+    """CPU seconds of the whole machine since it was started: those used, and all that there were."""
+    try:
+        fields = (_PROCESSES / "stat").read_text().partition("\n")[0].split()[1:9]
+    except OSError:
+        return None
+    ticks = [int(field) / _TICKS for field in fields]
+    idle = ticks[3] + ticks[4]
+    return sum(ticks) - idle, sum(ticks)

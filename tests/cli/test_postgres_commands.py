@@ -1,0 +1,416 @@
+"""The commands on a registry that a PostgreSQL server keeps: as on a file, and no word of the password, ever."""
+
+import asyncio
+import io
+import os
+import re
+import secrets
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Run
+from tests.cli.test_registry_commands import Desk
+from tests.postgres.addresses import address_of
+from tests.postgres.server import USER, PostgresServer
+from tests.postgres.shared import database, need_postgres
+from tests.registry_fixture import FEW_PARTITIONS
+
+from perdure.cli.app import main
+from perdure.errors import PerdureError
+from perdure.folder import make_registry, move_registry, open_registry
+from perdure.registry import Statement, add_prefix, mint
+from perdure.settings_file import SETTINGS, read_settings
+
+URL = "https://example.org/"
+PASSWORD = "pa55-w0rd-of-nobody"  # noqa: S105
+NOWHERE = f"postgresql://{USER}:{PASSWORD}@127.0.0.1:1/perdure"
+
+
+class Addresses:
+    """Of schemas that are gone when the test is."""
+
+    def __init__(self) -> None:
+        self._schemas: list[str] = []
+
+    def new(self) -> str:
+        self._schemas.append(f"t_{secrets.token_hex(6)}")
+        return database().address(self._schemas[-1])
+
+    def clear(self) -> None:
+        for (name,) in database().execute("SELECT nspname FROM pg_namespace"):
+            if str(name).startswith(tuple(self._schemas) or ("-",)):
+                database().drop(str(name))
+
+
+@pytest.fixture
+def addresses() -> Iterator[Addresses]:
+    need_postgres()
+    addresses = Addresses()
+    yield addresses
+    addresses.clear()
+
+
+@pytest.fixture
+def quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """The command, from its arguments to its exit code, in this process: starting one takes longer than all the rest."""
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+        code: object = 0
+        with (
+            monkeypatch.context() as now,
+            open(os.devnull, "w") as nowhere,
+            redirect_stdout(out),
+            redirect_stderr(err),
+        ):
+            now.setattr(f"{main.__module__}.open", lambda *_: nowhere, raising=False)  # or it would stay open
+            now.chdir(tmp_path)
+            now.setattr(sys, "argv", ["perdure", *arguments])
+            for name in ("PERDURE_KEY", "PERDURE_REGISTRY"):
+                now.delenv(name, raising=False)
+            try:
+                main()
+            except SystemExit as end:
+                code = end.code or 0
+        said, complained = (stream.buffer.getvalue().decode() for stream in (out, err))
+        assert isinstance(code, int)
+        return subprocess.CompletedProcess(arguments, code, said, complained)
+
+    return run
+
+
+@pytest.fixture
+def desk(quick: Run, tmp_path: Path, addresses: Addresses) -> Desk:
+    """A registry on a server with prefixes 12345 and 12346, and one identifier `12345/a`."""
+    founded = asyncio.run(make_registry(tmp_path, name="The Library", store=addresses.new(), postgresql=FEW_PARTITIONS))
+
+    async def furnish() -> None:
+        async with open_registry(tmp_path) as registry:
+            await add_prefix(registry, founded.admin, "12345", minter="chosen")
+            await add_prefix(registry, founded.admin, "12346")
+            await mint(registry, founded.admin, "12345", said=Statement(URL), suffixes=["a"])
+
+    asyncio.run(furnish())
+    return Desk(quick, tmp_path, founded.key)
+
+
+def with_password(address: str, password: str = PASSWORD) -> str:
+    """The tests' own server asks nobody for one."""
+    return address.replace(f"{USER}@", f"{USER}:{password}@", 1)
+
+
+class Cut(BaseException):
+    """As from the keyboard: no error that anybody could take for his own."""
+
+
+def stop(*_: object) -> None:
+    raise Cut
+
+
+# A life
+
+
+def test_a_registry_is_made_on_a_server_once(run: Run, tmp_path: Path, addresses: Addresses) -> None:
+    store = with_password(addresses.new())
+    first = run("init", "archive", "--name", "City Archive", "--prefix", "12345", "--store", store, "--partitions", "2")
+    assert (first.returncode, first.stderr) == (0, "")
+    assert PASSWORD not in first.stdout
+    assert "postgresql://" in first.stdout
+    [key] = re.findall(r"perdure_[0-9a-f]{8}_\S+", first.stdout)
+    assert (tmp_path / "archive" / "admin.key").read_text().strip() == key
+    again = run("init", "archive", "--store", store)
+    assert (again.returncode, again.stderr) == (0, "")
+    assert "nothing was changed" in again.stdout
+    other = run("init", "other", "--store", store)
+    assert (other.returncode, other.stdout) == (2, "")
+    assert "already" in other.stderr
+    assert PASSWORD not in again.stdout + other.stderr
+    minted = run("mint", "12345", URL, "-R", "archive")
+    assert minted.stdout.startswith("12345/")
+
+
+def test_an_identifier_lives_on_a_server_as_on_a_file(desk: Desk) -> None:
+    [name] = desk.ok("mint", "12346", URL).split()
+    desk.ok("set", name, f"{URL}new", "--what", "On lasting", "--who", "M. Silva")
+    assert desk.ok("resolve", f"hdl:{name.lower()}") == f"{URL}new\n"
+    assert [one["action"] for one in desk.json("history", name)] == ["mint", "set"]
+    assert desk.ok("search", "silva").split("\t")[0] == name
+    assert desk.ok("search", "--target", f"{URL}new").split("\t")[0] == name
+    desk.ok("withdraw", name, "--reason", "retracted")
+    assert "retracted" in desk.refuses("resolve", name)
+    stats = desk.json("stats")
+    assert (stats["identifiers"], stats["withdrawn"]) == (5, 1)
+    assert "Everything is as it should be" in desk.ok("verify")
+
+
+def test_names_go_in_and_out(desk: Desk) -> None:
+    (desk.folder / "names.csv").write_text("name,target\n12345/b,https://example.org/b\n12345/c,javascript:alert(1)\n")
+    done = desk.run("import", "names.csv")
+    assert (done.returncode, done.stdout) == (1, "1 created, 0 changed, 0 unchanged, 1 refused\n")
+    desk.ok("export", "all.ndjson")
+    again = desk.json("import", "all.ndjson")
+    assert (again["created"], again["changed"], again["refused"]) == (0, 0, 0)
+
+
+def test_a_backup_brings_the_registry_back_and_keeps_what_was_there(desk: Desk) -> None:
+    desk.ok("backup", "safe.db")
+    assert "--overwrite" in desk.refuses("backup", "safe.db")
+    [lost] = desk.ok("mint", "12346", URL).split()
+    done = desk.run("restore", "safe.db")
+    assert done.returncode == 0, done.stderr
+    [aside] = re.findall(r"\S+_before_restore_\S+", done.stdout)
+    assert [(aside,)] == database().execute(f"SELECT nspname FROM pg_namespace WHERE nspname = '{aside}'")  # noqa: S608
+    assert "not registered" in desk.refuses("show", lost)
+    assert desk.json("verify") == {"sound": True, "problems": []}
+    assert "restore" in desk.ok("log", "--limit", "1")
+
+
+def test_there_is_nothing_to_migrate(desk: Desk) -> None:
+    assert "Nothing to do" in desk.ok("migrate")
+    assert not list(desk.folder.glob("before-schema*"))
+
+
+# Moving
+
+
+def test_a_registry_moves_to_a_file_and_back_to_a_server(desk: Desk, addresses: Addresses) -> None:
+    """With --from as a folder, as a store, and without it."""
+    before = desk.ok("export", "--format", "csv", "-")
+    moved = desk.json("move", "--from", str(desk.folder), "--to", "sqlite:perdure.db")
+    assert moved["store"] == "sqlite:perdure.db"
+    assert moved["names"] == desk.json("stats")["identifiers"]
+    store = with_password(addresses.new())
+    said = desk.ok("move", "--from", "sqlite:perdure.db", "--to", store)
+    assert moved["sha256"] in said
+    assert PASSWORD not in said
+    assert read_settings(desk.folder).registry.store == store
+    third = desk.json("move", "--to", addresses.new())
+    assert (third["names"], third["sha256"]) == (moved["names"], moved["sha256"])
+    assert desk.ok("export", "--format", "csv", "-") == before
+    desk.ok("mint", "12346", URL)
+    assert "Everything is as it should be" in desk.ok("verify")
+    events = desk.ok("log", "--json")
+    assert events.count('"move"') == 3
+    assert PASSWORD not in events
+
+
+def test_a_move_from_somewhere_else_is_refused(desk: Desk) -> None:
+    said = desk.refuses("move", "--from", NOWHERE, "--to", "sqlite:perdure.db")
+    assert "--from" in said
+    assert PASSWORD not in said
+    said = desk.refuses("move", "--to", read_settings(desk.folder).registry.store)
+    assert "already" in said
+
+
+def test_a_move_that_was_cut_is_said_to_everybody_finished_or_given_up(desk: Desk, addresses: Addresses) -> None:
+    """Whoever writes meanwhile is told what to do, and not the password."""
+
+    to = with_password(addresses.new())
+    with pytest.raises(Cut):
+        asyncio.run(move_registry(desk.folder, to, stop))
+    said = desk.refuses("mint", "12346", URL)
+    assert "perdure move" in said
+    assert "--give-up" in said
+    assert PASSWORD not in said
+    assert desk.ok("resolve", "12345/a") == f"{URL}\n"
+    assert "being moved to" in refused(desk.run, "move", "--to", "sqlite:perdure.db")
+    assert "given up" in desk.ok("move", "--to", to, "--give-up")
+    desk.ok("mint", "12346", URL)
+    with pytest.raises(Cut):
+        asyncio.run(move_registry(desk.folder, to, stop))
+    desk.ok("move", "--to", to)
+    assert "finished" in desk.refuses("move", "--to", to, "--give-up")
+    desk.ok("mint", "12346", URL)
+
+
+def test_a_move_that_is_refused_leaves_nothing_behind(desk: Desk, addresses: Addresses) -> None:
+    with pytest.raises(Cut):
+        asyncio.run(move_registry(desk.folder, addresses.new(), stop))
+    assert "being moved to" in desk.refuses("move", "--to", "sqlite:perdure.db")
+
+
+# An init that was cut
+
+
+def test_an_init_that_was_cut_before_its_last_step_is_run_again(
+    quick: Run, tmp_path: Path, addresses: Addresses, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from perdure.store.postgres.place import PostgresPlace
+
+    store = addresses.new()
+    with monkeypatch.context() as cut:
+        cut.setattr(PostgresPlace, "take", stop)
+        with pytest.raises(Cut):
+            asyncio.run(make_registry(tmp_path / "archive", name="The Library", store=store))
+    again = quick("init", "archive", "--store", store)
+    assert (again.returncode, again.stderr) == (0, "")
+    assert quick("verify", "-R", "archive").returncode == 0
+
+
+# What goes wrong
+
+
+def refused(run: Run, *arguments: str, secret: str = PASSWORD) -> str:
+    """Exit code 2, one line, no traceback, and nothing of the password."""
+    done = run(*arguments)
+    assert (done.returncode, done.stdout) == (2, ""), done.stdout + done.stderr
+    assert re.fullmatch(r"perdure: [^\n]+\n", done.stderr), done.stderr
+    assert "Traceback" not in done.stderr
+    assert secret not in done.stderr
+    return done.stderr
+
+
+def test_a_database_that_is_down_is_one_line(quick: Run, desk: Desk) -> None:
+    assert "cannot be reached" in refused(quick, "init", "archive", "--store", NOWHERE)
+    assert "cannot be reached" in desk.refuses("move", "--to", NOWHERE)
+    settings = desk.folder / SETTINGS
+    settings.write_text(settings.read_text().replace(read_settings(desk.folder).registry.store, NOWHERE))
+    for command in (["mint", "12346", URL], ["show", "12345/a"], ["verify"], ["backup", "x.db"], ["migrate"]):
+        assert "cannot be reached" in refused(quick, *command)
+    assert not (desk.folder / "x.db").exists()
+
+
+def test_a_database_that_does_not_exist_is_one_line(quick: Run, tmp_path: Path, addresses: Addresses) -> None:
+    store = with_password(address_of(addresses.new(), "no_such_database"))
+    assert "no_such_database" in refused(quick, "init", "archive", "--store", store)
+    assert not (tmp_path / "archive" / SETTINGS).exists()
+
+
+@pytest.fixture(scope="module")
+def strict_server() -> Iterator[PostgresServer]:
+    """A server that wants a password."""
+    need_postgres()
+    with PostgresServer(access=("local all all trust", "host all all 127.0.0.1/32 scram-sha-256")) as server:
+        yield server
+
+
+def test_a_wrong_password_is_one_line_and_the_right_one_is_nowhere(
+    quick: Run, tmp_path: Path, strict_server: PostgresServer
+) -> None:
+    import psycopg
+
+    with psycopg.connect(strict_server.address(over_socket=True), autocommit=True) as connection:
+        connection.execute(f"ALTER USER {USER} PASSWORD '{PASSWORD}'")
+    right, wrong = (with_password(strict_server.address(), word) for word in (PASSWORD, "wr0ng-w0rd"))
+    assert "password" in refused(quick, "init", "archive", "--store", wrong, secret="wr0ng-w0rd")  # noqa: S106
+    assert "password" in refused(quick, "init", "archive", "--store", strict_server.address())
+    done = quick("init", "archive", "--store", right)
+    assert (done.returncode, done.stderr) == (0, "")
+    desk = Desk(quick, tmp_path / "archive", (tmp_path / "archive" / "admin.key").read_text().strip())
+    told = desk.ok("log", "--json", "-R", "archive") + desk.ok("stats", "-R", "archive")
+    desk.ok("move", "-R", "archive", "--to", "sqlite:perdure.db")
+    told += desk.ok("log", "--json", "-R", "archive")
+    assert PASSWORD not in done.stdout + told
+    sealed = strict_server.address(over_socket=True)
+    with psycopg.connect(sealed, autocommit=True) as connection:
+        [[reason]] = connection.execute("SELECT value FROM perdure.guards WHERE name = 'sealed'").fetchall()
+    assert "sqlite:perdure.db" in reason
+    assert PASSWORD not in reason
+
+
+@pytest.mark.parametrize(
+    "store",
+    [
+        f"postgresql://u:{PASSWORD}@[::1:5432/d",
+        f"postgresql://u:{PASSWORD}%zz@127.0.0.1:1/d",
+        f"postgresql://u:{PASSWORD} @127.0.0.1:1/d",
+        f"postgresql://u:{PASSWORD}@127.0.0.1:1/d?schema=No-Schema",
+        f"postgresql://u:{PASSWORD}@127.0.0.1:1/d?nonsense=1",
+        f"postgresql://u@127.0.0.1:1/d?password={PASSWORD}&nonsense=1",
+        f"postgresql://u:{PASSWORD}@127.0.0.1:port/d",
+        f"postgresql://u@127.0.0.1:1/d?PASSWORD={PASSWORD}",
+    ],
+)
+def test_an_address_that_is_not_right_is_one_line(quick: Run, store: str) -> None:
+    assert "database" in refused(quick, "init", "archive", "--store", store)
+
+
+@pytest.mark.parametrize(
+    "store",
+    [
+        f"mysql://u:{PASSWORD}@127.0.0.1/d",
+        f"PostgreSQL://u:{PASSWORD}@127.0.0.1/d",
+        f"postgresql+psycopg://u:{PASSWORD}@127.0.0.1/d",
+        # What a password must not hold as it is, and people write all the same:
+        f"postgresql://u:x@{PASSWORD}@127.0.0.1:1/d",
+        f"postgresql://u:{PASSWORD}/x@127.0.0.1:1/d",
+        f"postgresql://u:x#{PASSWORD}@127.0.0.1:1/d",
+        f"postgresql://u:x?{PASSWORD}@127.0.0.1:1/d",
+    ],
+)
+def test_an_address_that_is_not_understood_is_not_repeated(quick: Run, store: str) -> None:
+    refused(quick, "init", "archive", "--store", store)
+
+
+@pytest.mark.parametrize("store", [NOWHERE, f"{NOWHERE}?nonsense=1", f"{NOWHERE}?schema=No", f"{NOWHERE}%zz"])
+def test_no_error_holds_the_password_wherever_one_looks(tmp_path: Path, store: str) -> None:
+    """In no text, no argument, no cause: an error may be logged with everything that hangs on it."""
+    with pytest.raises(PerdureError) as caught:
+        asyncio.run(make_registry(tmp_path / "registry", name="The Library", store=store))
+    problem: BaseException | None = caught.value
+    while problem is not None:
+        assert PASSWORD not in f"{problem} {problem!r} {problem.args}"
+        problem = problem.__cause__
+    assert not (tmp_path / "registry" / SETTINGS).exists()
+
+
+def test_an_address_over_a_network_without_tls_is_warned_of_and_refused_where_nothing_answers(quick: Run) -> None:
+    done = quick("init", "archive", "--store", f"postgresql://u:{PASSWORD}@db.invalid/d")
+    assert done.returncode == 2
+    assert "sslmode=verify-full" in done.stderr
+    assert PASSWORD not in done.stderr
+
+
+def test_settings_that_name_a_schema_without_a_registry_say_what_to_do(desk: Desk, addresses: Addresses) -> None:
+    settings = desk.folder / SETTINGS
+    settings.write_text(settings.read_text().replace(read_settings(desk.folder).registry.store, addresses.new()))
+    for command in (["show", "12345/a"], ["mint", "12346"]):
+        assert "there is no registry in the schema" in refused(desk.run, *command)
+
+
+def test_there_is_nothing_to_migrate_where_there_is_no_registry(desk: Desk, addresses: Addresses) -> None:
+    settings = desk.folder / SETTINGS
+    settings.write_text(settings.read_text().replace(read_settings(desk.folder).registry.store, addresses.new()))
+    assert "there is no registry" in refused(desk.run, "migrate", "--no-backup")
+
+
+# The driver
+
+_WITHOUT_A_REGISTRY = [["explain", "8JMKD3MGP8W/34PGRBS"], ["check", "names.txt"], ["generate", "--help"], ["--help"]]
+_ON_A_FILE = [
+    ["init", "--prefix", "12345"],
+    ["mint", "12345", URL],
+    ["export", "all.ndjson"],
+    ["import", "all.ndjson"],
+    ["verify"],
+    ["stats"],
+    ["backup", "old.db"],
+    ["restore", "old.db"],
+    ["migrate"],
+    ["move", "--to", "sqlite:other.db"],
+    ["search", "example"],
+]
+
+
+@pytest.mark.parametrize("commands", [_WITHOUT_A_REGISTRY, _ON_A_FILE], ids=["without a registry", "on a file"])
+def test_what_needs_no_server_does_not_load_its_driver(tmp_path: Path, commands: list[list[str]]) -> None:
+    """It takes longer to load than most commands take to run."""
+    (tmp_path / "names.txt").write_text("8JMKD3MGP8W/34PGRBS\n")
+    program = f"""
+import sys
+from perdure.cli.app import main
+for arguments in {commands!r}:
+    sys.argv = ["perdure", *arguments]
+    try:
+        main()
+    except SystemExit as end:
+        assert not end.code, (arguments, end.code)
+    drivers = sorted(name for name in sys.modules if name.startswith("psycopg"))
+    assert not drivers, (arguments, drivers)
+"""
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr.decode()

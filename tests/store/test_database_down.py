@@ -1,0 +1,305 @@
+"""A database that is down, silent or slow is said to be so, soon and clearly; and all goes on when it is back."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Final
+
+import psycopg
+import pytest
+from tests.postgres.addresses import address_through
+from tests.postgres.server import PostgresServer
+from tests.registry_fixture import open_office
+from tests.store.material import Desk, change
+from tests.store.unreliable import Unreliable, as_soon_as_possible, in_one_group
+from tests.system_packages import need
+
+from perdure.errors import OutcomeUnknown, StoreUnavailable
+from perdure.registry import mint
+from perdure.registry.protocol import Store, Transaction
+from perdure.registry.verifying import verify
+from perdure.store.postgres.options import PostgresOptions
+from perdure.store.postgres.store import PostgresStore
+
+CONNECT, STATEMENT, LOCK = 2.0, 1.0, 0.5  # seconds, in the settings of these tests
+GRACE: Final = 5.0  # seconds that a busy machine may add to any of them
+TOO_LONG: Final = 2 * (CONNECT + STATEMENT) + GRACE
+SECRET: Final = "correct-horse"  # noqa: S105 - it opens nothing
+
+Doing = Callable[[Store], Awaitable[Any]]
+
+
+def look_up(store: Store) -> Awaitable[Any]:
+    return store.lookup("1/a")
+
+
+def read(store: Store) -> Awaitable[Any]:
+    return store.read(lambda reader: reader.find("1/a"))
+
+
+def write(store: Store) -> Awaitable[Any]:
+    return store.write(lambda tx: tx.put_fact("said", "again"))
+
+
+every_door = pytest.mark.parametrize("door", [look_up, read, write], ids=["look-up", "read", "write"])
+
+
+class Refusal:
+    """How a call failed, and how long that took."""
+
+    def __init__(self, runner: asyncio.Runner, doing: Doing, store: Store) -> None:
+        async def refused() -> StoreUnavailable:
+            with pytest.raises(StoreUnavailable) as raised:
+                await asyncio.wait_for(doing(store), TOO_LONG)  # fails the test, rather than to wait for ever
+            return raised.value
+
+        begun = time.monotonic()
+        self.problem = runner.run(refused())
+        self.took = time.monotonic() - begun
+
+
+# Stopped
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[PostgresServer]:
+    """One that may be stopped."""
+    need("postgresql")
+    with PostgresServer() as server:
+        yield server
+
+
+@pytest.fixture
+def store(server: PostgresServer, tmp_path: Path) -> Iterator[PostgresStore]:
+    if not server.running:
+        server.start()
+    address = server.address(schema=f"t_{time.monotonic_ns()}").replace("perdure@", f"perdure:{SECRET}@")
+    store = PostgresStore(address, tmp_path / "marks.json", PostgresOptions(partitions=2), create=True)
+    yield store
+    store.close()
+
+
+@every_door
+def test_a_server_that_is_stopped_is_reported_at_once_and_used_again_when_it_is_back(
+    runner: asyncio.Runner, server: PostgresServer, store: PostgresStore, door: Doing
+) -> None:
+    Desk(runner, store).insert(change("1/a"))
+    runner.run(_all(look_up(store), read(store), write(store)))
+    server.stop()
+    for _ in range(3):
+        refusal = Refusal(runner, door, store)
+        assert refusal.problem.safe_to_retry
+        assert "cannot be reached" in str(refusal.problem)
+        assert f"127.0.0.1:{server.port}" in str(refusal.problem)
+        assert SECRET not in str(refusal.problem)
+        assert refusal.took < PostgresOptions().connect_seconds, "a port where nobody listens answers at once"
+    server.start()
+    for one in (door, look_up, read, write):
+        runner.run(as_soon_as_possible(lambda one=one: one(store)))
+
+
+async def _all(*doings: Awaitable[Any]) -> list[Any]:
+    return list(await asyncio.gather(*doings))
+
+
+def test_a_store_cannot_be_opened_while_the_server_is_stopped(server: PostgresServer, tmp_path: Path) -> None:
+    server.stop()
+    address = server.address(schema="nowhere").replace("perdure@", f"perdure:{SECRET}@")
+    try:
+        with pytest.raises(StoreUnavailable, match="cannot be reached") as refused:
+            PostgresStore(address, tmp_path / "marks.json", create=True)
+    finally:
+        server.start()
+    assert refused.value.safe_to_retry
+    assert SECRET not in str(refused.value)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_the_message_says_why_the_server_cannot_be_reached(server: PostgresServer, tmp_path: Path, host: str) -> None:
+    """However many addresses the name of the host stands for."""
+    server.stop()
+    try:
+        with pytest.raises(StoreUnavailable, match="refused"):
+            PostgresStore(address_through(server.address(), f"{host}:{server.port}"), tmp_path / "marks.json")
+    finally:
+        server.start()
+
+
+def test_a_database_that_does_not_exist_is_refused_by_its_name(server: PostgresServer, tmp_path: Path) -> None:
+    with pytest.raises(StoreUnavailable, match="nonesuch"):
+        PostgresStore(server.address("nonesuch"), tmp_path / "marks.json", create=True)
+
+
+def test_a_schema_without_a_registry_is_refused_clearly(server: PostgresServer, tmp_path: Path) -> None:
+    with pytest.raises(StoreUnavailable, match=r"no registry in the schema empty .* perdure init"):
+        PostgresStore(server.address(schema="empty"), tmp_path / "marks.json")
+
+
+# Silent
+
+
+@every_door
+def test_a_connection_that_falls_silent_is_given_up_in_bounded_time(
+    runner: asyncio.Runner, unreliable: Unreliable, door: Doing
+) -> None:
+    store = unreliable.open(connect_seconds=CONNECT, statement_seconds=STATEMENT, settle_seconds=STATEMENT)
+    Desk(runner, store).insert(change("1/a"))
+    runner.run(_all(look_up(store), read(store), write(store)))
+    unreliable.proxy.black_hole()
+    refusal = Refusal(runner, door, store)
+    assert refusal.took < TOO_LONG
+    unreliable.proxy.heal()
+    runner.run(as_soon_as_possible(lambda: door(store)))
+
+
+@every_door
+def test_a_new_connection_that_is_never_answered_is_given_up_in_bounded_time(
+    runner: asyncio.Runner, unreliable: Unreliable, door: Doing
+) -> None:
+    store = unreliable.open(connect_seconds=CONNECT, statement_seconds=STATEMENT, settle_seconds=STATEMENT)
+    unreliable.proxy.black_hole()
+    refusal = Refusal(runner, door, store)
+    assert refusal.problem.safe_to_retry
+    assert refusal.took < CONNECT + 1 + GRACE
+    unreliable.proxy.heal()
+    runner.run(as_soon_as_possible(lambda: door(store)))
+
+
+# Slow
+
+
+@pytest.fixture
+def impatient(unreliable: Unreliable) -> PostgresStore:
+    return unreliable.open(direct=True, statement_seconds=STATEMENT, lock_seconds=LOCK)
+
+
+@pytest.fixture
+def another(unreliable: Unreliable) -> Iterator[psycopg.Connection]:
+    """A program that holds things."""
+    with unreliable.connect() as connection:
+        yield connection
+
+
+def test_a_question_is_given_up_after_statement_seconds(runner: asyncio.Runner, impatient: PostgresStore) -> None:
+    def dawdle(reader: Any) -> None:
+        reader.connection.execute("SELECT pg_sleep(60)")
+
+    for doing in (lambda store: store.read(dawdle), lambda store: store.write(dawdle)):
+        refusal = Refusal(runner, doing, impatient)
+        assert "statement_seconds" in str(refusal.problem)
+        assert refusal.problem.safe_to_retry
+        assert refusal.took < STATEMENT + GRACE
+    runner.run(_all(look_up(impatient), read(impatient), write(impatient)))
+
+
+def test_a_timeline_that_another_program_holds_is_given_up_after_lock_seconds(
+    runner: asyncio.Runner, impatient: PostgresStore, another: psycopg.Connection
+) -> None:
+    def tick(tx: Transaction) -> Fraction:
+        last = (tx.timeline("100") or Fraction(0)) + 1
+        tx.put_timeline("100", last, Fraction(1))
+        return last
+
+    desk = Desk(runner, impatient)
+    assert desk.write(tick) == 1
+    another.execute("SELECT last FROM timelines WHERE key = '100' FOR UPDATE")
+    refusal = Refusal(runner, lambda store: store.write(tick), impatient)
+    assert "lock_seconds" in str(refusal.problem)
+    assert refusal.problem.safe_to_retry
+    assert refusal.took < LOCK + GRACE
+    assert desk.read(lambda reader: reader.timeline("100")) == 1, "to look at it needs no lock"
+    another.rollback()
+    assert desk.write(tick) == 2
+
+
+def test_a_lock_that_one_of_a_group_waits_for_in_vain_is_told_to_all_and_nothing_is_kept(
+    runner: asyncio.Runner, impatient: PostgresStore, another: psycopg.Connection
+) -> None:
+    desk = Desk(runner, impatient)
+    desk.write(lambda tx: tx.put_fact("held", "1"))
+    another.execute("SELECT value FROM facts WHERE name = 'held' FOR UPDATE")
+    works: list[Callable[[Transaction], Any]] = [
+        lambda tx: tx.insert([change("1/a")]),
+        lambda tx: tx.fact("held"),
+        lambda tx: tx.insert([change("1/b")]),
+    ]
+    answers = runner.run(in_one_group(impatient, works))
+    assert [type(answer) for answer in answers] == [StoreUnavailable] * 3
+    assert desk.names() == []
+    another.rollback()
+    assert runner.run(in_one_group(impatient, works)) == [None, "1", None]
+    assert desk.names() == ["1/a", "1/b"]
+
+
+def test_a_commit_that_waits_for_a_standby_in_vain_is_not_acknowledged(runner: asyncio.Runner, tmp_path: Path) -> None:
+    """The server has been told to wait for a standby, and there is none: then it may not be said to be safe."""
+    need("postgresql")
+    with PostgresServer() as lonely:
+        options = PostgresOptions(partitions=2, statement_seconds=STATEMENT, settle_seconds=STATEMENT)
+        store = PostgresStore(lonely.address(schema="lonely"), tmp_path / "marks.json", options, create=True)
+        desk = Desk(runner, store)
+        desk.insert(change("1/a"))
+        try:
+            with psycopg.connect(lonely.address(), autocommit=True) as connection:
+                connection.execute("ALTER SYSTEM SET synchronous_standby_names = 'absent'")
+                connection.execute("SELECT pg_reload_conf()")
+            time.sleep(0.5)  # until everybody has read it
+            refusal = Refusal(runner, lambda store: store.write(lambda tx: tx.insert([change("1/b")])), store)
+            assert isinstance(refusal.problem, OutcomeUnknown)
+        finally:
+            lonely.kill()
+            store.close()
+
+
+# In each other's way
+
+
+def test_a_fact_that_is_not_there_yet_is_held_as_well(runner: asyncio.Runner, unreliable: Unreliable) -> None:
+    stores = [unreliable.open(direct=True) for _ in range(2)]
+
+    def count_up(name: str) -> Callable[[Transaction], int]:
+        def work(tx: Transaction) -> int:
+            value = int(tx.fact(name) or 0) + 1
+            tx.put_fact(name, str(value))
+            return value
+
+        return work
+
+    async def everybody() -> None:
+        for number in range(60):
+            told = await asyncio.gather(*(store.write(count_up(f"count {number}")) for store in stores))
+            assert sorted(told) == [1, 2], f"of two who counted, both came to {told}"
+
+    runner.run(everybody())
+
+
+def test_two_stores_that_need_the_same_timelines_in_opposite_orders_never_wait_for_each_other_in_a_circle(
+    runner: asyncio.Runner, unreliable: Unreliable
+) -> None:
+    stores = [unreliable.open(direct=True) for _ in range(2)]
+    office = open_office(runner, stores[0])
+    for prefix in ("100", "200"):
+        office.prefix(prefix, "sequential")
+    registries = [office.registry, office.registry._replace(store=stores[1])]
+    deadlocks = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
+    before = unreliable.execute(deadlocks)
+
+    async def minting(number: int) -> list[str]:
+        registry, order = registries[number], ("100", "200") if number else ("200", "100")
+        told: list[str] = []
+        for _ in range(25):
+            mints = [mint(registry, office.admin, order[turn % 2]) for turn in range(10)]
+            told += [one.name for minted in await asyncio.gather(*mints) for one in minted]
+        return told
+
+    async def both() -> list[str]:
+        return [name for told in await asyncio.gather(minting(0), minting(1)) for name in told]
+
+    told = runner.run(both())
+    expected = {f"{prefix}/{number}" for prefix in ("100", "200") for number in range(1, 251)}
+    assert sorted(told) == sorted(expected)
+    assert office.ask(verify) == []
+    time.sleep(1.1)  # the server tells its statistics once a second
+    assert unreliable.execute(deadlocks) == before

@@ -1,0 +1,235 @@
+"""A connection that is cut at the worst of moments: what became of the commit is looked up, and never guessed."""
+
+import asyncio
+import random
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tests.crash.ledger import date_of
+from tests.registry_fixture import Office, open_office
+from tests.store.material import Desk, change
+from tests.store.unreliable import PATIENCE, Unreliable, as_soon_as_possible, in_one_group
+
+from perdure.errors import OutcomeUnknown
+from perdure.registry import Statement, mint
+from perdure.registry.protocol import Transaction
+from perdure.registry.verifying import verify
+
+either_way = pytest.mark.parametrize("reply", [True, False], ids=["committed", "not committed"])
+
+
+class Once:
+    """A work that brings about a mishap the first time it runs, and counts how often it did."""
+
+    def __init__(self, key: str, mishap: Callable[[], Any] = lambda: None) -> None:
+        self.key = key
+        self.runs: list[int] = []
+        self._mishap = mishap
+
+    def __call__(self, tx: Transaction) -> str:
+        self.runs.append(id(tx))
+        if len(self.runs) == 1:
+            self._mishap()
+        tx.insert([change(self.key)])
+        return self.key
+
+
+@pytest.fixture
+def desk(runner: asyncio.Runner, unreliable: Unreliable) -> Desk:
+    """A store that has written already, so that the next commit is that of a work."""
+    desk = Desk(runner, unreliable.open())
+    desk.write(lambda tx: None)
+    return desk
+
+
+@either_way
+def test_the_caller_does_not_notice_that_the_answer_to_its_commit_was_lost(
+    desk: Desk, unreliable: Unreliable, reply: bool
+) -> None:
+    work = Once("1/a", lambda: unreliable.proxy.cut_at_commit(reply=reply))
+    assert desk.write(work) == "1/a"
+    assert len(work.runs) == (1 if reply else 2), "what was committed is not done again, and what was not, is"
+    assert desk.names() == ["1/a"]
+    assert desk.contradictions() == []
+
+
+@either_way
+def test_nobody_in_a_group_notices_that_the_answer_to_their_commit_was_lost(
+    desk: Desk, unreliable: Unreliable, reply: bool
+) -> None:
+    works = [Once("1/00", lambda: unreliable.proxy.cut_at_commit(reply=reply))]
+    works += [Once(f"1/{number:02d}") for number in range(1, 30)]
+    answers = desk.runner.run(in_one_group(desk.store, works))
+    assert answers == [work.key for work in works]
+    assert len({work.runs[0] for work in works}) == 1, "they did not share a commit"
+    assert {len(work.runs) for work in works} == {1 if reply else 2}
+    assert desk.names() == answers
+    assert desk.contradictions() == []
+
+
+@either_way
+def test_the_first_commit_of_all_may_be_lost_as_well(
+    runner: asyncio.Runner, unreliable: Unreliable, reply: bool
+) -> None:
+    """It is not the work's: the process makes itself known to the database."""
+    desk = Desk(runner, unreliable.open())
+    sprung = unreliable.proxy.cut_at_commit(reply=reply)
+    assert desk.write(Once("1/a")) == "1/a"
+    assert sprung.is_set()
+    assert desk.names() == ["1/a"]
+
+
+@either_way
+def test_a_second_cut_while_the_first_is_being_looked_into_changes_nothing(
+    desk: Desk, unreliable: Unreliable, reply: bool
+) -> None:
+    proxy = unreliable.proxy
+    again: list[threading.Event] = []
+
+    def cut_again(first: threading.Event) -> None:
+        assert first.wait(PATIENCE)
+        time.sleep(0.3)  # it has asked once by now, in vain
+        proxy.heal()
+        again.append(proxy.cut_at_commit(reply=True))
+
+    def mishap() -> None:
+        proxy.refuse()
+        threading.Thread(target=cut_again, args=[proxy.cut_at_commit(reply=reply)]).start()
+
+    work = Once("1/a", mishap)
+    assert desk.write(work) == "1/a"
+    assert again[0].is_set(), "there was no second cut"
+    assert len(work.runs) == (1 if reply else 2)
+    assert desk.names() == ["1/a"]
+
+
+def test_a_commit_that_is_still_under_way_is_waited_for(desk: Desk, unreliable: Unreliable) -> None:
+    """The server has it, takes its time, and notices only afterwards that nobody is listening any more."""
+    unreliable.execute(
+        "CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(1.5); RETURN NULL; END';"
+        "CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON facts DEFERRABLE INITIALLY DEFERRED"
+        " FOR EACH ROW WHEN (NEW.name = 'slow') EXECUTE FUNCTION dawdle()"
+    )
+    runs = []
+
+    def work(tx: Transaction) -> str:
+        runs.append(tx)
+        tx.put_fact("slow", str(len(runs)))
+        tx.insert([change("1/a")])
+        return "done"
+
+    async def cut_meanwhile() -> str:
+        writing = asyncio.ensure_future(desk.store.write(work))
+        asked = "SELECT count(*) FROM pg_stat_activity WHERE query = 'COMMIT' AND wait_event = 'PgSleep'"
+        until = time.monotonic() + PATIENCE
+        while (await asyncio.to_thread(unreliable.execute, asked))[0][0] == 0:
+            assert time.monotonic() < until, "it never came to its commit"
+            await asyncio.sleep(0.02)
+        unreliable.proxy.cut_now()
+        return await writing
+
+    assert desk.runner.run(cut_meanwhile()) == "done"
+    assert len(runs) == 1
+    assert desk.read(lambda reader: reader.fact("slow")) == "1"
+    assert desk.names() == ["1/a"]
+
+
+@either_way
+def test_if_nobody_can_be_asked_the_whole_group_hears_that_its_outcome_is_unknown(
+    runner: asyncio.Runner, unreliable: Unreliable, reply: bool
+) -> None:
+    desk = Desk(runner, unreliable.open(settle_seconds=0.3))
+    desk.write(lambda tx: None)
+    proxy = unreliable.proxy
+
+    def mishap() -> None:
+        proxy.refuse()
+        proxy.cut_at_commit(reply=reply)
+
+    works = [Once("1/0", mishap), *(Once(f"1/{number}") for number in range(1, 5))]
+    answers = runner.run(in_one_group(desk.store, works))
+    assert [type(answer) for answer in answers] == [OutcomeUnknown] * 5
+    assert not any(answer.safe_to_retry for answer in answers)
+    assert "Look it up" in str(answers[0])
+
+    proxy.heal()
+    runner.run(as_soon_as_possible(lambda: desk.store.write(Once("1/next"))))
+    kept = [work.key for work in works] if reply else []
+    assert desk.names() == [*kept, "1/next"]
+    assert desk.contradictions() == []
+
+
+def test_a_cut_before_the_commit_only_makes_the_group_run_again(desk: Desk, unreliable: Unreliable) -> None:
+    works = [Once(f"1/{number}", unreliable.proxy.cut_now if number == 2 else lambda: None) for number in range(5)]
+    answers = desk.runner.run(in_one_group(desk.store, works))
+    assert answers == [work.key for work in works] == desk.names()
+    assert len(works[2].runs) == 2
+    assert desk.contradictions() == []
+
+
+def test_a_connection_that_was_cut_while_idle_is_made_anew_without_a_word(desk: Desk, unreliable: Unreliable) -> None:
+    desk.insert(change("1/a"))
+    for number in range(3):
+        assert desk.lookup("1/a") is not None
+        unreliable.proxy.cut_now()
+        assert desk.lookup("1/a") is not None
+        unreliable.proxy.cut_now()
+        assert desk.read(lambda reader: reader.find("1/a")) is not None
+        unreliable.proxy.cut_now()
+        desk.insert(change(f"1/{number}"))
+    assert desk.names() == ["1/0", "1/1", "1/2", "1/a"]
+
+
+@pytest.fixture
+def office(runner: asyncio.Runner, unreliable: Unreliable) -> Office:
+    office = open_office(runner, unreliable.open())
+    office.prefix("100")
+    office.prefix("200", "sequential")
+    return office
+
+
+@either_way
+@pytest.mark.parametrize("prefix", ["100", "200"], ids=["by the clock", "by counting"])
+def test_a_mint_whose_commit_was_cut_gives_one_name_and_makes_one(
+    office: Office, unreliable: Unreliable, prefix: str, reply: bool
+) -> None:
+    (before,) = office.do(mint, prefix)
+    sprung = unreliable.proxy.cut_at_commit(reply=reply)
+    told = office.do(mint, prefix, 3, said=Statement("https://example.org/once"))
+    assert sprung.is_set()
+    (after,) = office.do(mint, prefix)
+    minted = [before, *told, after]
+    dates = [date_of(prefix, one.name, one.date) for one in minted]
+    assert dates == sorted(set(dates))
+    kept = office.read(lambda reader: [row.name for row in reader.after("", 100, f"{prefix}/")])
+    assert sorted(kept) == sorted(one.name for one in minted), "a name was made that nobody was told of"
+
+
+def test_timelines_never_repeat_however_often_the_connection_is_cut(office: Office, unreliable: Unreliable) -> None:
+    proxy = unreliable.proxy
+    mishaps: list[Callable[[], Any]] = [
+        lambda: proxy.cut_at_commit(reply=True),
+        lambda: proxy.cut_at_commit(reply=False),
+        proxy.cut_now,
+    ]
+
+    async def work() -> list[str]:
+        told: list[str] = []
+        for _ in range(30):
+            mints = [mint(office.registry, office.admin, random.choice(["100", "200"])) for _ in range(6)]
+            minting = asyncio.gather(*mints)
+            await asyncio.sleep(random.uniform(0, 0.01))
+            random.choice(mishaps)()
+            told += [one.name for minted in await minting for one in minted]
+        return told
+
+    told = office.run(work())
+    proxy.heal()
+    assert len(set(told)) == len(told) == 180
+    for prefix in ("100", "200"):
+        kept = office.read(lambda reader, under=f"{prefix}/": [row.name for row in reader.after("", 1000, under)])
+        assert set(kept) == {name for name in told if name.startswith(f"{prefix}/")}
+    assert office.ask(verify) == []

@@ -1,0 +1,331 @@
+"""The schema goes forward in numbered steps, the same on both engines, and never by the way."""
+
+import asyncio
+import io
+import secrets
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+from tests.postgres.shared import database
+from tests.registry_fixture import ENGINES, FEW_PARTITIONS, need_engine
+
+from perdure.cli.app import app
+from perdure.errors import PerdureError, StoreUnavailable
+from perdure.folder import Registry, make_registry, open_registry, registry_place, restore_registry
+from perdure.registry import mint, verify
+from perdure.settings_file import DEFAULT_STORE
+from perdure.store.postgres import migrations as postgres
+from perdure.store.sqlite import migrations as sqlite
+from perdure.store.sqlite import place as sqlite_place
+
+ROOT = Path(__file__).parents[2]
+STEP = "CREATE TABLE tomorrow (text text)"
+FAILING = "CREATE TABLE tomorrow (text text); CREATE TABLE facts (text text)"
+
+
+class Tomorrow:
+    """A program with one step more than this one."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._monkeypatch = monkeypatch
+
+    def comes(self, step: str = STEP) -> None:
+        for module in (postgres, sqlite):
+            self._monkeypatch.setattr(module, "MIGRATIONS", (*module.MIGRATIONS, step))
+        self._monkeypatch.setattr(sqlite_place, "MIGRATIONS", sqlite.MIGRATIONS)
+
+    def is_over(self) -> None:
+        for module in (postgres, sqlite, sqlite_place):
+            self._monkeypatch.setattr(module, "MIGRATIONS", module.MIGRATIONS[:TODAY])
+
+
+TODAY = len(sqlite.MIGRATIONS)
+
+
+@pytest.fixture
+def tomorrow(monkeypatch: pytest.MonkeyPatch) -> Tomorrow:
+    return Tomorrow(monkeypatch)
+
+
+class Home:
+    """A registry in a folder, on one engine."""
+
+    def __init__(self, folder: Path, store: str) -> None:
+        self.folder, self.store = folder, store
+        making = make_registry(folder, name="The Library", store=store, postgresql=FEW_PARTITIONS)
+        self.admin = asyncio.run(making).admin
+
+    @property
+    def schema(self) -> str:
+        return self.store.rpartition("schema=")[2]
+
+    @property
+    def is_file(self) -> bool:
+        return self.store == DEFAULT_STORE
+
+    def inside(self, work: Callable[[Registry], Any]) -> Any:
+        async def session() -> Any:
+            async with open_registry(self.folder) as registry:
+                return await work(registry)
+
+        return asyncio.run(session())
+
+    def mint(self) -> str:
+        [minted] = self.inside(lambda registry: mint(registry, self.admin, registry.home))
+        return minted.name
+
+    def version(self) -> int:
+        return registry_place(self.folder).versions()[0]
+
+    def has(self, table: str) -> bool:
+        if self.is_file:
+            with closing(apsw.Connection(str(self.folder / "perdure.db"))) as connection:
+                return bool(connection.execute("SELECT count(*) FROM sqlite_schema WHERE name = ?", (table,)).get)
+        return database().execute(f"SELECT to_regclass('{self.schema}.{table}')") != [(None,)]
+
+    def come_from_the_future(self) -> None:
+        if self.is_file:
+            with closing(apsw.Connection(str(self.folder / "perdure.db"))) as connection:
+                connection.execute(f"PRAGMA user_version = {TODAY + 7}")
+        else:
+            database().execute(f"INSERT INTO {self.schema}.migrations (number) VALUES ({TODAY + 7})")  # noqa: S608
+
+    def migrate(self, *options: str) -> str:
+        """The command, in this process, in which tomorrow can come."""
+        with redirect_stdout(io.StringIO()) as said:
+            app(["migrate", "-R", str(self.folder), *options], standalone_mode=False)
+        return said.getvalue()
+
+    def copies(self) -> list[Path]:
+        return sorted(self.folder.glob("*.copy"))
+
+
+@pytest.fixture(params=ENGINES)
+def home(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Home]:
+    need_engine(request.param)
+    if request.param == "sqlite":
+        yield Home(tmp_path / "registry", DEFAULT_STORE)
+        return
+    schema = f"t_{secrets.token_hex(6)}"
+    yield Home(tmp_path / "registry", database().address(schema))
+    for (name,) in database().execute("SELECT nspname FROM pg_namespace"):
+        if str(name).startswith(schema):
+            database().drop(str(name))
+
+
+def test_both_engines_have_made_the_same_steps() -> None:
+    assert len(postgres.MIGRATIONS) == len(sqlite.MIGRATIONS)
+
+
+def test_a_new_store_has_made_all_steps(home: Home, tomorrow: Tomorrow) -> None:
+    assert home.version() == TODAY
+    assert home.migrate() == f"Nothing to do: the database has schema {TODAY}, and so has this program\n"
+    assert home.copies() == []
+
+
+def test_a_new_store_of_tomorrow_has_made_tomorrow_s_steps(tmp_path: Path, home: Home, tomorrow: Tomorrow) -> None:
+    tomorrow.comes()
+    store = home.store if home.is_file else home.store + "_b"
+    other = Home(tmp_path / "other", store)
+    assert other.version() == TODAY + 1
+    assert other.has("tomorrow")
+    assert other.mint()
+
+
+def test_a_schema_from_the_future_is_left_alone(home: Home) -> None:
+    home.come_from_the_future()
+    for attempt in (home.mint, home.migrate, lambda: home.migrate("--no-backup"), registry_place(home.folder).migrate):
+        with pytest.raises(StoreUnavailable, match="use a newer Perdure"):
+            attempt()
+    assert home.version() == TODAY + 7
+    assert home.copies() == []
+
+
+def test_a_schema_from_the_past_is_not_changed_by_the_way(home: Home, tomorrow: Tomorrow) -> None:
+    home.mint()
+    tomorrow.comes()
+    with pytest.raises(StoreUnavailable, match="run perdure migrate"):
+        home.mint()
+    assert home.version() == TODAY
+    assert not home.has("tomorrow")
+
+
+def test_a_migration_makes_a_copy_first(home: Home, tomorrow: Tomorrow) -> None:
+    name = home.mint()
+    tomorrow.comes()
+    said = home.migrate()
+    [copy] = home.copies()
+    assert str(copy) in said
+    assert f"schema {TODAY + 1} now (it had {TODAY})" in said
+    assert copy.stat().st_mode & 0o077 == 0
+    assert (home.version(), home.has("tomorrow")) == (TODAY + 1, True)
+    assert home.mint() != name
+    assert home.inside(verify) == []
+    assert "Nothing to do" in home.migrate()
+    tomorrow.is_over()
+    with pytest.raises(StoreUnavailable, match="use a newer Perdure"):
+        home.mint()
+    _check_that_the_old_program_reads(copy, home, name)
+
+
+def _check_that_the_old_program_reads(copy: Path, home: Home, name: str) -> None:
+    if home.is_file:
+        asyncio.run(restore_registry(home.folder, copy))
+        assert home.inside(lambda registry: registry.store.lookup(name)) is not None
+        return
+    program = shutil.which("pg_restore")
+    assert program is not None
+    listed = subprocess.run([program, "--list", str(copy)], capture_output=True, text=True, check=True).stdout
+    for table in ("identifiers", "revisions", "timelines", "migrations"):
+        assert f"TABLE {home.schema} {table} " in listed
+    assert "tomorrow" not in listed
+    database().drop(home.schema)
+    subprocess.run([program, "--dbname", database().address(), str(copy)], check=True, capture_output=True)
+    assert home.inside(lambda registry: registry.store.lookup(name)) is not None
+    assert home.inside(verify) == []
+
+
+def test_a_migration_puts_the_copy_where_it_is_told(home: Home, tomorrow: Tomorrow, tmp_path: Path) -> None:
+    tomorrow.comes()
+    taken = tmp_path / "taken"
+    taken.write_text("precious")
+    with pytest.raises(PerdureError, match="already"):
+        home.migrate("--backup", str(taken))
+    assert (taken.read_text(), home.version()) == ("precious", TODAY)
+    home.migrate("--backup", str(tmp_path / "copy"))
+    assert (tmp_path / "copy").stat().st_size > 0
+    assert home.copies() == []
+
+
+def test_a_migration_makes_no_copy_where_none_is_wanted(home: Home, tomorrow: Tomorrow) -> None:
+    tomorrow.comes()
+    home.migrate("--no-backup")
+    assert home.copies() == []
+    assert home.mint()
+
+
+def test_without_a_copy_there_is_no_migration(home: Home, tomorrow: Tomorrow, tmp_path: Path) -> None:
+    """Where it cannot be made: a folder that is not there, and on a server, a program that is not."""
+    tomorrow.comes()
+    with pytest.raises((PerdureError, OSError)):
+        home.migrate("--backup", str(tmp_path / "missing" / "copy"))
+    assert home.version() == TODAY
+
+
+@pytest.mark.parametrize("home", ["postgres"], indirect=True)
+def test_without_pg_dump_it_says_so(home: Home, tomorrow: Tomorrow, monkeypatch: pytest.MonkeyPatch) -> None:
+    tomorrow.comes()
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(StoreUnavailable, match=r"pg_dump is not installed.*--no-backup"):
+        home.migrate()
+    assert (home.version(), home.copies()) == (TODAY, [])
+
+
+def test_a_step_that_fails_leaves_everything_as_it_was(home: Home, tomorrow: Tomorrow) -> None:
+    name = home.mint()
+    tomorrow.comes(FAILING)
+    with pytest.raises(StoreUnavailable, match="facts"):
+        home.migrate()
+    assert (home.version(), home.has("tomorrow")) == (TODAY, False)
+    tomorrow.is_over()
+    assert home.inside(lambda registry: registry.store.lookup(name)) is not None
+    assert home.mint() != name
+
+
+def test_a_registry_that_is_open_is_not_migrated(home: Home, tomorrow: Tomorrow) -> None:
+    async def work(registry: Registry) -> None:
+        tomorrow.comes()
+        with pytest.raises(StoreUnavailable, match="open in another program"):
+            home.migrate()
+
+    home.inside(work)
+    assert (home.version(), home.copies()) == (TODAY, [])
+
+
+@pytest.mark.parametrize("home", ["postgres"], indirect=True)
+def test_a_registry_that_another_machine_has_open_is_not_migrated(
+    home: Home, tomorrow: Tomorrow, tmp_path: Path
+) -> None:
+    shutil.copytree(home.folder, tmp_path / "another machine")
+
+    async def work() -> None:
+        async with open_registry(tmp_path / "another machine") as registry:
+            await mint(registry, home.admin, registry.home)
+            tomorrow.comes()
+            with pytest.raises(StoreUnavailable, match="open in another program"):
+                home.migrate()
+
+    asyncio.run(work())
+
+
+@pytest.mark.parametrize("home", ["postgres"], indirect=True)
+def test_a_step_may_take_its_time(home: Home, tomorrow: Tomorrow, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = home.folder / "perdure.toml"
+    settings.write_text(settings.read_text().replace("# statement_seconds = 30.0", "statement_seconds = 0.2"))
+    tomorrow.comes("DO $$ BEGIN PERFORM pg_sleep(0.5); END $$")
+    home.migrate("--no-backup")
+    assert home.version() == TODAY + 1
+
+
+def test_two_processes_that_migrate_at_once_make_every_step_once(home: Home, tomorrow: Tomorrow) -> None:
+    """Past the folder's lock, as on two machines. A step that is made twice would fail."""
+    store = f"sqlite:{home.folder / 'perdure.db'}" if home.is_file else home.store
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-m", "tests.store.migrator", store, STEP],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        for _ in range(2)
+    ]
+    for process in processes:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write(b"now\n")
+        process.stdin.flush()
+    for process in processes:
+        _, complaints = process.communicate(timeout=60)
+        assert process.returncode == 0, complaints.decode()
+    tomorrow.comes()
+    assert home.version() == TODAY + 1
+    assert home.mint()
+
+
+def test_an_old_backup_is_restored_by_a_new_program(home: Home, tomorrow: Tomorrow) -> None:
+    """It is migrated on its way, and the file itself is not touched."""
+    name = home.mint()
+    backup = home.folder.parent / "backup.db"
+    home.inside(lambda registry: registry.store.backup(backup, lambda done, of: None))
+    before = backup.read_bytes()
+    home.mint()
+    tomorrow.comes()
+    home.migrate("--no-backup")
+    asyncio.run(restore_registry(home.folder, backup))
+    assert home.version() == TODAY + 1
+    assert home.has("tomorrow")
+    assert home.inside(lambda registry: registry.store.lookup(name)) is not None
+    assert home.inside(verify) == []
+    assert backup.read_bytes() == before
+
+
+def test_a_new_backup_is_refused_by_an_old_program(home: Home, tomorrow: Tomorrow) -> None:
+    tomorrow.comes()
+    home.migrate("--no-backup")
+    backup = home.folder.parent / "backup.db"
+    home.inside(lambda registry: registry.store.backup(backup, lambda done, of: None))
+    tomorrow.is_over()
+    with pytest.raises(StoreUnavailable):
+        asyncio.run(restore_registry(home.folder, backup))
+    tomorrow.comes()
+    assert home.mint()

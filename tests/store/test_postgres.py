@@ -1,0 +1,290 @@
+"""What only the store on PostgreSQL has: addresses, schemas, partitions, TLS, and guards against hands in the tables."""
+
+import asyncio
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import psycopg
+import pytest
+from tests.postgres.addresses import address_through
+from tests.postgres.server import USER, PostgresServer
+from tests.store.material import Desk, change
+from tests.store.unreliable import Unreliable, in_one_group
+from tests.system_packages import need
+
+from perdure.errors import InvalidInput, StoreUnavailable
+from perdure.registry.entities import Change
+from perdure.store.postgres.address import parse
+from perdure.store.postgres.options import PostgresOptions
+from perdure.store.postgres.store import PostgresStore
+
+SECRET: Final = "correct-horse"  # noqa: S105 - it opens nothing
+
+
+# Addresses
+
+
+def test_the_schema_is_ours_and_the_rest_is_the_servers() -> None:
+    address = parse("postgresql://jan@db.example.org:5433/library?schema=registry&sslmode=verify-full")
+    assert address.schema == "registry"
+    assert psycopg.conninfo.conninfo_to_dict(address.conninfo) == {
+        "user": "jan", "host": "db.example.org", "port": "5433", "dbname": "library", "sslmode": "verify-full",
+    }  # fmt: skip
+
+
+def test_without_a_schema_it_is_the_usual_one() -> None:
+    assert parse("postgres://db.example.org/library").schema == "perdure"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"postgresql://jan:{SECRET}@db.example.org/library",
+        f"postgresql://jan:{SECRET}@db.example.org:5432,other.example.org/library?schema=x",
+        f"postgresql://db.example.org/library?user=jan&password={SECRET}",
+        f"postgresql:///library?host=/run/postgresql&password={SECRET}&sslpassword={SECRET}",
+        f"postgresql://jan:%63orrect-horse:{SECRET}@db.example.org/library?schema=x",
+    ],
+)
+def test_an_address_is_shown_without_its_password(text: str) -> None:
+    address = parse(text)
+    assert SECRET in address.conninfo
+    assert SECRET not in address.shown
+    assert "orrect-horse" not in address.shown
+    assert "library" in address.shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "library",
+        "mysql://db.example.org/library",
+        "postgresql://db.example.org/library?schema=",
+        "postgresql://db.example.org/library?schema=Upper",
+        "postgresql://db.example.org/library?schema=1st",
+        "postgresql://db.example.org/library?schema=x;drop",
+        f"postgresql://db.example.org/library?schema={'x' * 64}",
+        "postgresql://db.example.org/library?sslmod=require",
+        "postgresql://db.example.org/library?nonsense",
+        "postgresql://[::1/library",
+        f"postgresql://jan:{SECRET}@db.example.org/library?pasword={SECRET}",
+        f"postgresql://jan:{SECRET}@db.example.org/%zz?schema=x",
+    ],
+)
+def test_an_address_that_cannot_be_right_is_refused_and_its_password_not_repeated(text: str) -> None:
+    with pytest.raises(InvalidInput, match="the address of the database is not right") as refused:
+        parse(text)
+    assert SECRET not in str(refused.value)
+
+
+def test_a_server_that_is_refused_in_the_greeting_does_not_make_the_password_known(
+    unreliable: Unreliable, tmp_path: Path
+) -> None:
+    direct = unreliable.open(direct=True)
+    direct.close()
+    wrong = address_through(unreliable.direct, f"127.0.0.1:{unreliable.proxy.port}", dbname=None)
+    wrong = wrong.replace("//", f"//nobody:{SECRET}@", 1) if "@" not in wrong else wrong.replace("@", f":{SECRET}@", 1)
+    unreliable.proxy.refuse()
+    with pytest.raises(StoreUnavailable) as refused:
+        PostgresStore(wrong, tmp_path / "marks.json")
+    assert SECRET not in str(refused.value)
+
+
+# Schemas and partitions
+
+
+def test_a_schema_that_several_make_at_once_is_made_once(unreliable: Unreliable, runner: asyncio.Runner) -> None:
+    problems: list[BaseException] = []
+    stores: list[PostgresStore] = []
+    start = threading.Barrier(4)
+
+    def make() -> None:
+        start.wait()
+        try:
+            stores.append(unreliable.open(direct=True))
+        except BaseException as problem:
+            problems.append(problem)
+
+    threads = [threading.Thread(target=make) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert problems == []
+    for number, store in enumerate(stores):
+        Desk(runner, store).insert(change(f"1/{number}"))
+    assert Desk(runner, stores[0]).names() == ["1/0", "1/1", "1/2", "1/3"]
+
+
+def test_the_rows_of_names_are_spread_over_the_partitions(unreliable: Unreliable, runner: asyncio.Runner) -> None:
+    store = unreliable.open(direct=True, partitions=4)
+    desk = Desk(runner, store)
+    desk.insert(*(change(f"1/{number}", reverse=(("URL", f"https://{number}.org/"),)) for number in range(400)))
+    for table in ("identifiers", "revisions", "words", "reverse"):
+        rows = unreliable.execute(f"SELECT tableoid, count(*) FROM {table} GROUP BY tableoid")  # noqa: S608
+        assert len(rows) == 4
+        assert all(50 < int(str(count)) < 200 for _, count in rows), rows
+
+
+def test_the_number_of_partitions_is_decided_once(unreliable: Unreliable, runner: asyncio.Runner) -> None:
+    unreliable.open(direct=True, partitions=2).close()
+    desk = Desk(runner, unreliable.open(direct=True, partitions=8))
+    desk.insert(*(change(f"1/{number}") for number in range(100)))
+    assert unreliable.execute("SELECT count(DISTINCT tableoid) FROM identifiers") == [(2,)]
+
+
+# Hands in the tables
+
+
+@pytest.mark.parametrize(
+    "deed",
+    [
+        "UPDATE revisions SET record = 'x'",
+        "DELETE FROM revisions",
+        "TRUNCATE revisions",
+        "TRUNCATE revisions CASCADE",
+        "DELETE FROM identifiers",
+        "TRUNCATE identifiers CASCADE",
+        "UPDATE events SET detail = 'nothing happened'",
+        "DELETE FROM events",
+        "TRUNCATE events",
+        "UPDATE revisions_000 SET record = 'x'; UPDATE revisions_001 SET record = 'x'",
+        "DELETE FROM revisions_000; DELETE FROM revisions_001",
+        "TRUNCATE revisions_000, revisions_001",
+        "TRUNCATE identifiers_000, identifiers_001 CASCADE",
+    ],
+)
+def test_history_cannot_be_rewritten_by_hand(unreliable: Unreliable, runner: asyncio.Runner, deed: str) -> None:
+    desk = Desk(runner, unreliable.open(direct=True))
+    desk.insert(*(change(f"1/{number}") for number in range(20)))
+    unreliable.execute("INSERT INTO events VALUES (1, 'w', 'then', 'jan', 'did', 'this', 'and that')")
+    with pytest.raises(psycopg.errors.IntegrityConstraintViolation, match="never"):
+        unreliable.execute(deed)
+    assert len(desk.names()) == 20
+    assert unreliable.execute("SELECT count(*) FROM revisions") == [(20,)]
+    assert desk.contradictions() == []
+
+
+# TLS
+
+
+def _made(folder: Path, *arguments: str) -> None:
+    subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
+
+
+def _authority(folder: Path, name: str) -> None:
+    _made(
+        folder, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", f"/CN={name}",
+        "-keyout", f"{name}.key", "-out", f"{name}.crt",
+    )  # fmt: skip
+
+
+class Encrypted:
+    """A server that speaks TLS and nothing else, with the certificate of an authority made for it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        for name in ("root", "stranger"):
+            _authority(folder, name)
+        _made(
+            folder, "req", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost", "-keyout", "server.key",
+            "-out", "server.csr",
+        )  # fmt: skip
+        (folder / "names").write_text("subjectAltName=DNS:localhost")
+        _made(
+            folder, "x509", "-req", "-in", "server.csr", "-CA", "root.crt", "-CAkey", "root.key", "-days", "2",
+            "-CAcreateserial", "-extfile", "names", "-out", "server.crt",
+        )  # fmt: skip
+        access = ("local all all trust", "hostssl all all 127.0.0.1/32 trust")
+        self.server = PostgresServer(access=access, settings={"ssl": "on"})
+        for setting, file in (("ssl_cert_file", "server.crt"), ("ssl_key_file", "server.key")):
+            given = self.server.put(file, (folder / file).read_bytes())
+            self.server._settings[setting] = str(given)
+
+    def address(self, host: str, **parameters: str) -> str:
+        place = f"{host}:{self.server.port}"
+        return address_through(
+            f"postgresql://{USER}@x/postgres", place, schema="tls", hostaddr="127.0.0.1", **parameters
+        )
+
+
+@pytest.fixture(scope="module")
+def encrypted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Encrypted]:
+    need("postgresql")
+    encrypted = Encrypted(tmp_path_factory.mktemp("tls"))
+    with encrypted.server:
+        yield encrypted
+
+
+def _opened(encrypted: Encrypted, folder: Path, host: str = "localhost", **parameters: str) -> PostgresStore:
+    address = encrypted.address(host, **parameters)
+    return PostgresStore(address, folder / "marks.json", PostgresOptions(partitions=2), create=True)
+
+
+def test_every_connection_to_the_database_is_encrypted_and_its_server_verified(
+    encrypted: Encrypted, tmp_path: Path, runner: asyncio.Runner
+) -> None:
+    root = str(encrypted.folder / "root.crt")
+    store = _opened(encrypted, tmp_path, sslmode="verify-full", sslrootcert=root)
+    try:
+        desk = Desk(runner, store)
+        desk.insert(change("1/a"))
+        assert desk.lookup("1/a") == desk.read(lambda reader: reader.find("1/a"))
+        with psycopg.connect(encrypted.server.address(over_socket=True)) as connection:
+            asked = (
+                "SELECT s.ssl, count(*) FROM pg_stat_ssl AS s JOIN pg_stat_activity AS a USING (pid) "
+                "WHERE a.application_name LIKE 'perdure%' GROUP BY s.ssl"
+            )
+            assert connection.execute(asked).fetchall() == [(True, 3)], "one looks up, one reads, one writes"
+    finally:
+        store.close()
+
+
+@pytest.mark.parametrize(
+    ("host", "parameters", "said"),
+    [
+        ("localhost", {"sslmode": "verify-full", "sslrootcert": "stranger.crt"}, "certificate verify failed"),
+        ("elsewhere.example.org", {"sslmode": "verify-full", "sslrootcert": "root.crt"}, "does not match host name"),
+        ("localhost", {"sslmode": "verify-full", "sslrootcert": "missing.crt"}, "does not exist"),
+        ("localhost", {"sslmode": "disable"}, "no encryption"),
+    ],
+    ids=["another authority", "another name", "no authority", "no TLS"],
+)
+def test_a_server_that_cannot_be_trusted_is_refused_clearly(
+    encrypted: Encrypted, tmp_path: Path, host: str, parameters: dict[str, Any], said: str
+) -> None:
+    if "sslrootcert" in parameters:
+        parameters = parameters | {"sslrootcert": str(encrypted.folder / parameters["sslrootcert"])}
+    with pytest.raises(StoreUnavailable, match=said):
+        _opened(encrypted, tmp_path, host, **parameters)
+
+
+# What the engine refuses
+
+
+_ENDLESS: Final = " ".join(f"word{number}" for number in range(150_000))  # more than one tsvector takes
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        change("1/bad", scheme="nonsense"),
+        change("1/bad", target="https://example.org/\0"),
+        change("1/bad", words=_ENDLESS),
+    ],
+    ids=["a check", "a character that no text holds", "more words than can be searched"],
+)
+def test_what_the_database_refuses_of_one_is_no_harm_to_the_others_in_its_group(
+    unreliable: Unreliable, runner: asyncio.Runner, bad: Change
+) -> None:
+    desk = Desk(runner, unreliable.open(direct=True))
+    works = [lambda tx: tx.insert([change("1/good")]), lambda tx: tx.insert([bad])]
+    good, refused = runner.run(in_one_group(desk.store, works))
+    assert good is None
+    assert isinstance(refused, StoreUnavailable)
+    assert not refused.safe_to_retry, "it would be refused for ever"
+    assert desk.names() == ["1/good"]
