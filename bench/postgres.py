@@ -32,11 +32,10 @@ from perdure.registry.importing.driver import _CHUNK as BATCH
 from perdure.registry.protocol import Store
 from perdure.store.postgres import tables
 from perdure.store.postgres.address import parse
-from perdure.store.postgres.connection import Connection, connect
-from perdure.store.postgres.lookups import _PLAN as LOOKUP_SETTINGS
+from perdure.store.postgres.connection import BY_KEY, Connection, connect
 from perdure.store.postgres.options import PostgresOptions
 from perdure.store.postgres.reading import _COLUMNS as COLUMNS
-from perdure.store.postgres.reading import FIND_MANY
+from perdure.store.postgres.reading import FIND_MANY, as_json
 from perdure.store.postgres.store import PostgresStore
 
 IDENTIFIERS: Final = 1_000_000
@@ -207,7 +206,7 @@ def _rounds(kept: list[list[float]]) -> Rounds:
 async def lookups(place: Place, store: Store, size: int) -> list[Line]:
     """Random names: one at a time, many in flight, and in batches as large without anything around them."""
     address = parse(place.address(OURS))
-    plain, planned = connect(address, PostgresOptions()), connect(address, PostgresOptions(), LOOKUP_SETTINGS)
+    plain, planned = connect(address, PostgresOptions()), connect(address, PostgresOptions(), BY_KEY)
     alone, together, by_any, joined = (Rounds(place.server_cpu) for _ in range(4))
     draw = random.Random(size).randrange
 
@@ -228,9 +227,12 @@ async def lookups(place: Place, store: Store, size: int) -> list[Line]:
             await look_up(names[:LOOKUPS_ALONE], alone.times)
         with together.round(len(names)):
             await asyncio.gather(*(look_up(names[task::IN_FLIGHT], together.times) for task in range(IN_FLIGHT)))
-        for rounds, connection, statement in ((by_any, plain, ANY), (joined, planned, FIND_MANY)):
+        for rounds, connection, statement, written in (
+            (by_any, plain, ANY, list),
+            (joined, planned, FIND_MANY, as_json),
+        ):
             with rounds.round(len(names)):
-                in_batches(connection, statement, names)
+                in_batches(connection, statement, written, names)
     plain.close()
     planned.close()
     what = f"look-ups, {IN_FLIGHT} in flight"
@@ -242,11 +244,13 @@ async def lookups(place: Place, store: Store, size: int) -> list[Line]:
     ]
 
 
-def in_batches(connection: Connection, statement: str, names: Sequence[str]) -> None:
+def in_batches(
+    connection: Connection, statement: str, written: Callable[[list[str]], object], names: Sequence[str]
+) -> None:
     with connection.cursor(binary=True) as cursor:
         for first in range(0, len(names), IN_FLIGHT):
             batch = list(names[first : first + IN_FLIGHT])
-            rows = cursor.execute(statement, (batch,)).fetchall()
+            rows = cursor.execute(statement, (written(batch),)).fetchall()
             assert len(rows) >= len(set(batch))  # a join answers twice who asks twice
 
 

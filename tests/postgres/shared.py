@@ -42,22 +42,22 @@ class Database:
             except errors.InsufficientPrivilege:
                 self._name = None  # then in the one that was given: schemas keep the tests apart as well
         self._server = server
-        self._connection = psycopg.connect(self.address(), autocommit=True)
-        self._connection.execute(f"SET lock_timeout = '{_PATIENCE}'; SET client_min_messages = error")
+        self.connection = psycopg.connect(self.address(), autocommit=True)
+        self.connection.execute(f"SET lock_timeout = '{_PATIENCE}'; SET client_min_messages = error")
 
     def address(self, schema: str | None = None) -> str:
         return address_of(self._server, self._name, schema)
 
     def execute(self, statement: str) -> list[tuple[object, ...]]:
         """As one who looks over the store's shoulder."""
-        cursor = self._connection.execute(statement.encode())
+        cursor = self.connection.execute(statement.encode())
         return cursor.fetchall() if cursor.description else []
 
     def drop(self, schema: str) -> None:
-        self._connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(schema)))
+        self.connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(schema)))
 
     def close(self) -> None:
-        self._connection.close()
+        self.connection.close()
         if self._name is not None and FOREIGN in os.environ:  # our own server goes as a whole
             with psycopg.connect(self._server, autocommit=True) as connection:
                 connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(self._name)))

@@ -21,7 +21,7 @@ from perdure.registry.parties import actionable
 from perdure.registry.protocol import Reader, Transaction
 from perdure.registry.registry import Registry
 
-_CHUNK: Final = 1000
+_CHUNK: Final = 2000
 _DEFAULTS: Final = Options()
 
 Problem = Refused | Notice

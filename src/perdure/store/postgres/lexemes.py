@@ -6,7 +6,7 @@ taken apart by the tokeniser of the embedded store, and only the finding is left
 
 import threading
 from collections.abc import Sequence
-from struct import pack
+from itertools import chain, repeat
 from typing import Final
 
 import apsw
@@ -14,6 +14,11 @@ import apsw
 _LONGEST: Final = 500  # characters of one word; PostgreSQL takes 2,046 bytes
 _LAST_PLACE: Final = 16_383
 _MOST_PLACES: Final = 255  # of one word
+
+# What stands behind a word. Nearly all words are there once, so that is ready for every place.
+_NUMBERS: Final = [b"\0" + number.to_bytes(2, "big") for number in range(_MOST_PLACES + 1)]
+_ONCE: Final = [_NUMBERS[1] + place.to_bytes(2, "big") for place in range(1, _LAST_PLACE + 1)]
+_FULL: Final = 3 + 2 * _MOST_PLACES
 
 _local = threading.local()
 
@@ -26,30 +31,29 @@ def tokens(text: str) -> list[str]:
         _local.connection = apsw.Connection(":memory:")
         tokenise = _local.tokenise = _local.connection.fts5_tokenizer("unicode61", ["remove_diacritics", "2"])
     found = tokenise(text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False)
-    return [word[:_LONGEST] for word in found]
+    return found if len(text) <= _LONGEST else [word[:_LONGEST] for word in found]
 
 
 def vector(text: str) -> bytes:
-    """A `tsvector` as the server itself would send it: each word, and the places where it stands."""
-    places = _places(text)
-    parts = [len(places).to_bytes(4, "big")]
-    for word, at in places.items():
-        parts += word.encode(), b"\0", pack(f">{len(at) + 1}H", len(at), *at)
-    return b"".join(parts)
+    """A `tsvector` as the server itself would send it: each word, a null, how many places, and the places."""
+    entries: dict[str, bytes] = {}
+    for word, once in zip(tokens(text), chain(_ONCE, repeat(_ONCE[-1])), strict=False):
+        before = entries.get(word)
+        if before is None:
+            entries[word] = once
+        elif len(before) < _FULL and before[-2:] != once[-2:]:
+            entries[word] = _NUMBERS[len(before) // 2] + before[3:] + once[3:]
+    return b"".join([len(entries).to_bytes(4, "big"), *[word.encode() + places for word, places in entries.items()]])
 
 
 def written_vector(text: str) -> str:
     """The same, written out; it costs the server twice as much to read."""
-    return " ".join(f"{_quoted(word)}:{','.join(map(str, at))}" for word, at in _places(text).items())
-
-
-def _places(text: str) -> dict[str, list[int]]:
     places: dict[str, list[int]] = {}
     for place, word in enumerate(tokens(text), 1):
         at = places.setdefault(word, [])
-        if not at or (place <= _LAST_PLACE and len(at) < _MOST_PLACES):
+        if not at or (at[-1] < _LAST_PLACE and len(at) < _MOST_PLACES):
             at.append(min(place, _LAST_PLACE))
-    return places
+    return " ".join(f"{_quoted(word)}:{','.join(map(str, at))}" for word, at in places.items())
 
 
 def question(words: Sequence[str]) -> str | None:

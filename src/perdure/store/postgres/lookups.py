@@ -38,8 +38,8 @@ class Lookups:
 
     def ask(self, key: str) -> "asyncio.Future[Identifier | None]":
         future: asyncio.Future[Identifier | None] = self.loop.create_future()
-        if not can_be_kept(key):  # and would be an error for everybody who asks at the same time
-            future.set_result(None)
+        if not (key.isascii() and "\0" not in key) and not can_be_kept(key):
+            future.set_result(None)  # the server would refuse it, and everybody who asks at the same time with it
             return future
         self._waiting.append((key, future))
         if self._task is None:

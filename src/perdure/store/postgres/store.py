@@ -48,7 +48,8 @@ class PostgresStore:
             if create:
                 migrations.create(connection, self._address.schema, options.partitions)
             migrations.check_schema(connection, self._address.schema)
-        self._lookups: list[Lookups] = []  # one for each event loop, the newest first
+        self._lookups: list[Lookups] = []  # one for each event loop
+        self._newest_lookups: Lookups | None = None
         self._door = threading.Lock()
         self._local = threading.local()
         self._lines: list[Line] = []
@@ -57,11 +58,12 @@ class PostgresStore:
         self._writer = Writer(commit, LARGEST_GROUP)
 
     async def lookup(self, key: str) -> Identifier | None:
-        self._check_open()
-        lookups = self._lookups
-        if lookups and lookups[0].loop is asyncio.get_running_loop():
-            return await lookups[0].ask(key)
-        return await self._lookups_here().ask(key)
+        if self._closed:
+            raise StoreUnavailable("the registry is closed")
+        here = self._newest_lookups
+        if here is None or here.loop is not asyncio.get_running_loop():
+            here = self._lookups_here()
+        return await here.ask(key)
 
     def _lookups_here(self) -> Lookups:
         """Those of the event loop that is running; those of loops that are gone are closed."""
@@ -74,6 +76,7 @@ class PostgresStore:
                 if one.loop.is_closed():
                     one.close()
             self._lookups = [here, *(one for one in self._lookups if one is not here and not one.loop.is_closed())]
+            self._newest_lookups = here
         return here
 
     async def read(self, work: Callable[[Reader], T]) -> T:

@@ -9,6 +9,7 @@ when it is written, and if it is not, the whole group is undone and run again.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
+from itertools import count
 from typing import Any, Final
 
 import psycopg
@@ -229,7 +230,7 @@ class PostgresTransaction(PostgresReader):
 
     def flush(self) -> None:
         """Send what was gathered. Rows go in the order of their keys, so that no two processes wait for each other."""
-        fresh, changed = sorted(self._fresh, key=_key), sorted(self._changed, key=_key)
+        fresh, changed = list(self._fresh), sorted(self._changed, key=_key)
         persons, derived, moved = self._persons, self._derived, self._moved
         if not (fresh or changed or persons or derived or moved):
             return
@@ -277,8 +278,12 @@ class PostgresTransaction(PostgresReader):
         revisions: list[tuple[Any, ...]] = []
         words: list[tuple[Any, ...]] = []
         reverse: list[tuple[Any, ...]] = []
-        for change in changes:
-            row, key, added = change.identifier, change.identifier.key, change.added
+        first = self._added + 1  # in the order in which they came
+        self._added += len(changes)
+        placed = zip(changes, count(first))
+        for change, place in sorted(placed, key=lambda pair: pair[0].identifier.key):
+            row, key = change.identifier, change.identifier.key
+            added = place if change.added is None else change.added
             subject = None if row.subject == key else row.subject
             rows.append(
                 (
@@ -459,11 +464,8 @@ class PostgresTransaction(PostgresReader):
         if taken or len(set(keys)) < len(keys):
             wanted = (change.identifier for change in changes)
             raise NameTaken(next(one.name for one in wanted if one.key in taken or keys.count(one.key) > 1))
+        self._fresh.extend(changes)
         for change in changes:
-            if change.added is None:
-                self._added += 1
-                change = _placed(change, self._added)
-            self._fresh.append(change)
             self._gather(change)
 
     def update(self, changes: Sequence[Change]) -> None:
@@ -564,10 +566,6 @@ class PostgresTransaction(PostgresReader):
 
 def _key(change: Change) -> str:
     return change.identifier.key
-
-
-def _placed(change: Change, added: int) -> Change:
-    return Change(change.identifier, change.revisions, change.words, change.reverse, change.reverse_before, added)
 
 
 def _revision_row(key: str, one: Revision) -> tuple[Any, ...]:
