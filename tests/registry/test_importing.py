@@ -37,7 +37,7 @@ from perdure.registry import (
 
 PREFIX = "12345"
 URL = "https://example.org/"
-CHUNK = 1000  # entries in one transaction
+CHUNK = 2000  # entries in one transaction
 EARLIER = "2020-01-02T03:04:05.000000Z"
 
 

@@ -9,8 +9,7 @@ when it is written, and if it is not, the whole group is undone and run again.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
-from itertools import count
-from typing import Any, Final
+from typing import Final
 
 import psycopg
 
@@ -28,41 +27,15 @@ from perdure.registry.entities import (
     Revision,
 )
 from perdure.store.high_water import HighWater
-from perdure.store.postgres import tables
+from perdure.store.postgres import settings, tables
+from perdure.store.postgres.changes import send_changed, send_fresh, send_moved
 from perdure.store.postgres.connection import Connection
-from perdure.store.postgres.lexemes import written_vector
+from perdure.store.postgres.gathering import NOTHING, Gathered
 from perdure.store.postgres.locks import SETTINGS, Again, Care, Lock, Locks
-from perdure.store.postgres.reading import REVISION_OF_VERSION, PostgresReader, digest
+from perdure.store.postgres.reading import REVISION_OF_VERSION, PostgresReader
 from perdure.store.postgres.sending import Sending
-from perdure.store.rows import PREFIX_COLUMNS, prefix_row
 
 _HOLD_NAME: Final = "SELECT 1 FROM identifiers WHERE key = %s FOR NO KEY UPDATE"
-_UPDATE: Final = (
-    "UPDATE identifiers AS i SET target = g.target, state = g.state, version = g.version, created = g.created, "
-    "record = g.record FROM (SELECT * FROM unnest(%s::text[], %s::text[], %s::text[], %s::int4[], %s::text[], "
-    "%s::bytea[], %s::int4[]) AS g (key, target, state, version, created, record, was) ORDER BY key) AS g "
-    'WHERE i.key = g.key COLLATE "C" AND (g.was IS NULL OR i.version = g.was)'
-)
-_MOVE: Final = (
-    "INSERT INTO timelines (key, last) SELECT * FROM unnest(%s::text[], %s::text[]) "
-    "ON CONFLICT (key) DO UPDATE SET last = excluded.last"
-)
-_UPDATE_WORDS: Final = (
-    "UPDATE words AS w SET lexemes = g.lexemes::tsvector FROM unnest(%s::text[], %s::text[]) AS g (key, lexemes) "
-    'WHERE w.key = g.key COLLATE "C"'
-)
-_REVERSE_ROWS: Final = (
-    "unnest(%s::bytea[], %s::text[], %s::text[]) AS g (data, type, key) "
-    'JOIN identifiers AS i ON i.key = g.key COLLATE "C"'
-)
-_ADD_REVERSE: Final = (
-    f"INSERT INTO reverse (data, type, added, key) SELECT g.data, g.type, i.added, i.key FROM {_REVERSE_ROWS} "
-    "ON CONFLICT DO NOTHING"
-)
-_REMOVE_REVERSE: Final = (
-    f"DELETE FROM reverse AS r USING {_REVERSE_ROWS} "
-    'WHERE r.data = g.data AND r.type = g.type COLLATE "C" AND r.added = i.added AND r.key = i.key'
-)
 
 
 class Needed(BaseException):
@@ -94,13 +67,7 @@ class PostgresTransaction(PostgresReader):
         self._needed_names: set[str] = set()
         self._needed_persons: set[str] = set()
         self._sent = 0  # how often something went to the server that memory cannot take back
-        self._fresh: list[Change] = []
-        self._changed: list[Change] = []
-        self._persons: dict[str, str] = {}
-        self._derived: list[tuple[str, int, str]] = []
-        self._moved: dict[str, tuple[Fraction, Fraction]] = {}
-        self._gathered: dict[str, Identifier] = {}  # by key, what the lists above say
-        self._newest: dict[str, Revision] = {}
+        self._gathered = Gathered()
         self._forget()
 
     def _forget(self) -> None:
@@ -129,7 +96,7 @@ class PostgresTransaction(PostgresReader):
                 yield
                 self.flush()
             return
-        sent, marks = self._sent, self._lengths()
+        sent, mark = self._sent, self._gathered.mark()
         try:
             yield
         except (Again, psycopg.Error):
@@ -137,7 +104,7 @@ class PostgresTransaction(PostgresReader):
         except BaseException:
             if self._sent != sent:
                 raise Again(care=Care.SAVEPOINTS) from None
-            self._drop(*marks)
+            self._gathered.go_back(mark)
             raise
 
     @contextmanager
@@ -151,7 +118,7 @@ class PostgresTransaction(PostgresReader):
 
     def scout(self, work: Callable[["PostgresTransaction"], object]) -> None:
         """Run a work for what it will need to know, as far as that goes without holding or sending anything."""
-        marks = self._lengths()
+        mark = self._gathered.mark()
         self._is_scouting = True
         try:
             with self.postponing():
@@ -162,7 +129,7 @@ class PostgresTransaction(PostgresReader):
             return  # it is run again, and says then what it has to say
         finally:
             self._is_scouting = False
-            self._drop(*marks)
+            self._gathered.go_back(mark)
 
     def _act(self) -> None:
         """Something is held or sent: from here on the work cannot be dropped as if it had never begun."""
@@ -190,68 +157,35 @@ class PostgresTransaction(PostgresReader):
             if not self.connection.broken:
                 self.connection.execute("ROLLBACK TO attempt; RELEASE attempt", prepare=False)
             self._locks.go_back(held)
-            self._drop(0, 0, 0, 0, ())
+            self._gathered.go_back(NOTHING)
             self._forget()
             raise
         self.connection.execute("RELEASE attempt")
 
-    def _lengths(self) -> tuple[int, int, int, int, tuple[tuple[str, tuple[Fraction, Fraction]], ...]]:
-        return (
-            len(self._fresh),
-            len(self._changed),
-            len(self._persons),
-            len(self._derived),
-            tuple(self._moved.items()),
-        )
-
-    def _drop(
-        self,
-        fresh: int,
-        changed: int,
-        persons: int,
-        derived: int,
-        moved: tuple[tuple[str, tuple[Fraction, Fraction]], ...],
-    ) -> None:
-        """Go back to when so much was gathered."""
-        if (fresh, changed, persons, derived, moved) == self._lengths():
-            return
-        del self._fresh[fresh:], self._changed[changed:], self._derived[derived:]
-        self._persons = dict(list(self._persons.items())[:persons])
-        self._moved = dict(moved)
-        self._gathered.clear()
-        self._newest.clear()
-        for one in (*self._fresh, *self._changed):
-            self._gather(one)
-
-    def _gather(self, change: Change) -> None:
-        self._gathered[change.identifier.key] = change.identifier
-        if change.revisions:
-            self._newest[change.identifier.key] = change.revisions[-1]
-
     def flush(self) -> None:
-        """Send what was gathered. Rows go in the order of their keys, so that no two processes wait for each other."""
-        fresh, changed = list(self._fresh), sorted(self._changed, key=_key)
-        persons, derived, moved = self._persons, self._derived, self._moved
-        if not (fresh or changed or persons or derived or moved):
+        """Send what was gathered."""
+        if not self._gathered:
             return
         self._act()
         self._locks.check()  # what was only looked at must not be written: it would be taken out of turn
         self._sent += 1
-        self._known.update(self._gathered)
-        self._known_newest.update(self._newest)
-        self._known_persons.update(persons)
-        self._persons, self._derived, self._moved = {}, [], {}
-        for gathered in (self._fresh, self._changed, self._gathered, self._newest):
-            gathered.clear()
-        for timeline, (last, ahead) in sorted(moved.items()):
+        gathered, self._gathered = self._gathered, Gathered()
+        self._known.update(gathered.names)
+        self._known_newest.update(gathered.newest)
+        self._known_persons.update(gathered.persons)
+        for timeline, (last, ahead) in sorted(gathered.moved.items()):
             self._marks.reach(timeline, last, ahead)  # before the commit: a mark too high costs nothing
+            self._locks.changed(Lock.timeline(timeline), str(last))
+        first = self._added + 1
+        self._added += len(gathered.fresh)
         with self._sending() as send:
-            self._send_moved(send, moved)
-            self._send_fresh(send, fresh)
-            self._send_changed(send, changed)
-            send.rows(tables.PERSON_INPUTS, sorted(persons.items()))
-            send.rows(tables.PERSON_NAMES, sorted((name, raw) for raw, name in persons.items()))
-            send.rows(tables.DERIVATIONS, sorted(derived))
+            send_moved(send, gathered.moved)
+            send_fresh(send, gathered.fresh, first)
+            if not send_changed(send, gathered.changed):
+                raise self._why_not(gathered.changed) if self._care == Care.SAVEPOINTS else Again(care=Care.SAVEPOINTS)
+            send.rows(tables.PERSON_INPUTS, sorted(gathered.persons.items()))
+            send.rows(tables.PERSON_NAMES, sorted((name, raw) for raw, name in gathered.persons.items()))
+            send.rows(tables.DERIVATIONS, sorted(gathered.derived))
 
     @contextmanager
     def _sending(self) -> Iterator[Sending]:
@@ -267,72 +201,6 @@ class PostgresTransaction(PostgresReader):
             raise Again
         raise StoreDamaged(f"the database refused: what is to be written to {sending.missed} is there already")
 
-    def _send_moved(self, send: Sending, moved: Mapping[str, tuple[Fraction, Fraction]]) -> None:
-        if moved:
-            send.statement(_MOVE, (list(moved), [str(last) for last, _ in moved.values()]))
-        for timeline, (last, _) in moved.items():
-            self._locks.changed(Lock.timeline(timeline), str(last))
-
-    def _send_fresh(self, send: Sending, changes: Sequence[Change]) -> None:
-        rows: list[tuple[Any, ...]] = []
-        revisions: list[tuple[Any, ...]] = []
-        words: list[tuple[Any, ...]] = []
-        reverse: list[tuple[Any, ...]] = []
-        first = self._added + 1  # in the order in which they came
-        self._added += len(changes)
-        placed = zip(changes, count(first))
-        for change, place in sorted(placed, key=lambda pair: pair[0].identifier.key):
-            row, key = change.identifier, change.identifier.key
-            added = place if change.added is None else change.added
-            subject = None if row.subject == key else row.subject
-            rows.append(
-                (
-                    key,
-                    row.name,
-                    row.scheme,
-                    row.state,
-                    row.target,
-                    row.version,
-                    row.record,
-                    subject,
-                    row.created,
-                    added,
-                )
-            )
-            revisions.extend(_revision_row(key, one) for one in change.revisions)
-            words.append((key, added, change.words))
-            reverse.extend((digest(data), kind, added, key) for kind, data in change.reverse)
-        send.rows(tables.IDENTIFIERS, rows)
-        send.rows(tables.REVISIONS, revisions)
-        send.rows(tables.WORDS, words)
-        send.rows(tables.REVERSE, sorted(reverse))
-
-    def _send_changed(self, send: Sending, changes: Sequence[Change]) -> None:
-        if not changes:
-            return
-        columns: list[list[Any]] = [[], [], [], [], [], [], []]
-        gone: list[tuple[bytes, str, str]] = []
-        come: list[tuple[bytes, str, str]] = []
-        for change in changes:
-            row = change.identifier
-            was = change.revisions[0].version - 1 if change.revisions else None
-            values = (row.key, row.target, row.state, row.version, row.created, row.record, was)
-            for column, value in zip(columns, values, strict=True):
-                column.append(value)
-            before, now = set(change.reverse_before), set(change.reverse)
-            gone.extend((digest(data), kind, row.key) for kind, data in before - now)
-            come.extend((digest(data), kind, row.key) for kind, data in now - before)
-        if send.counted(_UPDATE, columns) != len(changes):  # what follows builds upon it
-            raise self._why_not(changes) if self._care == Care.SAVEPOINTS else Again(care=Care.SAVEPOINTS)
-        send.rows(
-            tables.REVISIONS, [_revision_row(one.identifier.key, past) for one in changes for past in one.revisions]
-        )
-        vectors = [written_vector(one.words) for one in changes]
-        send.statement(_UPDATE_WORDS, ([one.identifier.key for one in changes], vectors))
-        for statement, entries in ((_REMOVE_REVERSE, gone), (_ADD_REVERSE, come)):
-            if entries:
-                send.statement(statement, [list(column) for column in zip(*sorted(entries), strict=True)])
-
     def _why_not(self, changes: Sequence[Change]) -> BaseException:
         there = super().find_many([one.identifier.key for one in changes])
         for one in changes:
@@ -347,21 +215,21 @@ class PostgresTransaction(PostgresReader):
     # What is asked
 
     def find(self, key: str) -> Identifier | None:
-        if key not in self._gathered and key not in self._known:
+        if key not in self._gathered.names and key not in self._known:
             self._postpone(self._needed_names, [key])
             if self._care == Care.SAVEPOINTS:  # it has been changed by others before: now they have to wait
                 self.connection.execute(_HOLD_NAME, (key,))
             row = self._known[key] = super().find(key)
             if row is not None and row.subject != key:  # both names of one state
                 self._known |= super().find_many([key, row.subject])
-        return self._gathered.get(key) or self._known[key]
+        return self._gathered.names.get(key) or self._known[key]
 
     def find_many(self, keys: Sequence[str]) -> dict[str, Identifier]:
-        unknown = [key for key in keys if key not in self._gathered and key not in self._known]
+        unknown = [key for key in keys if key not in self._gathered.names and key not in self._known]
         if unknown:
             self._postpone(self._needed_names, unknown)
             self._known |= dict.fromkeys(unknown) | super().find_many(unknown)
-        found = ((key, self._gathered.get(key) or self._known[key]) for key in keys)
+        found = ((key, self._gathered.names.get(key) or self._known[key]) for key in keys)
         return {key: row for key, row in found if row is not None}
 
     def _postpone(self, needed: set[str], keys: Sequence[str]) -> None:
@@ -371,21 +239,22 @@ class PostgresTransaction(PostgresReader):
 
     def newest_revision(self, subject: str) -> Revision | None:
         """Of the version that the row has, as it was looked at: a newer one may have come since."""
-        if subject not in self._newest and subject not in self._known_newest:
+        if subject not in self._gathered.newest and subject not in self._known_newest:
             row = self.find(subject)
             one = None if row is None else self._row(REVISION_OF_VERSION, (subject, row.version))
             self._known_newest[subject] = None if one is None else Revision(*one)
-        return self._newest.get(subject) or self._known_newest[subject]
+        return self._gathered.newest.get(subject) or self._known_newest[subject]
 
     def person(self, uuid_raw: str) -> str | None:
         return self.persons([uuid_raw]).get(uuid_raw)
 
     def persons(self, uuid_raws: Sequence[str]) -> dict[str, str]:
-        unknown = [one for one in uuid_raws if one not in self._persons and one not in self._known_persons]
+        gathered = self._gathered.persons
+        unknown = [one for one in uuid_raws if one not in gathered and one not in self._known_persons]
         if unknown:
             self._postpone(self._needed_persons, unknown)
             self._known_persons |= dict.fromkeys(unknown) | super().persons(unknown)
-        found = ((one, self._persons.get(one) or self._known_persons[one]) for one in uuid_raws)
+        found = ((one, gathered.get(one) or self._known_persons[one]) for one in uuid_raws)
         return {one: name for one, name in found if name is not None}
 
     def prefix(self, key: str) -> Prefix | None:
@@ -404,9 +273,9 @@ class PostgresTransaction(PostgresReader):
         return self._known_agents[id]
 
     def timeline(self, key: str) -> Fraction | None:
-        if key in self._moved:
-            return self._moved[key][0]
         self._act()
+        if key in self._gathered.moved:
+            return self._gathered.moved[key][0]
         last = self._locks.hold(Lock.timeline(key))
         return None if last is None else Fraction(last)
 
@@ -458,82 +327,55 @@ class PostgresTransaction(PostgresReader):
 
     def insert(self, changes: Sequence[Change]) -> None:
         keys = [change.identifier.key for change in changes]
-        taken = {key for key in keys if key in self._gathered or self._known.get(key) is not None}
+        taken = {key for key in keys if key in self._gathered.names or self._known.get(key) is not None}
         if self._care:
             taken |= self.find_many(keys).keys()
         if taken or len(set(keys)) < len(keys):
             wanted = (change.identifier for change in changes)
             raise NameTaken(next(one.name for one in wanted if one.key in taken or keys.count(one.key) > 1))
-        self._fresh.extend(changes)
-        for change in changes:
-            self._gather(change)
+        self._gathered.insert(changes)
 
     def update(self, changes: Sequence[Change]) -> None:
-        again = {one.identifier.key for one in self._changed}
-        if any(one.identifier.key in again for one in changes):
+        if self._gathered.changes_one_of(changes):
             self.flush()  # one statement can change a row once
-        for change in changes:
-            self._changed.append(change)
-            self._gather(change)
+        self._gathered.update(changes)
 
     def put_timeline(self, key: str, last: Fraction, ahead: Fraction) -> None:
         self._act()
         self._locks.hold(Lock.timeline(key))
-        self._moved[key] = (last, ahead)
+        self._gathered.moved[key] = (last, ahead)
 
     def put_persons(self, names: Mapping[str, str]) -> None:
-        if not self._persons.keys().isdisjoint(names) or not set(self._persons.values()).isdisjoint(names.values()):
-            self.flush()
-        self._persons.update(names)
+        if self._gathered.knows_one_of(names):
+            self.flush()  # and be refused
+        self._gathered.persons.update(names)
 
     def put_derivations(self, subject: str, version: int, observations: Sequence[str]) -> None:
-        self._derived.extend((subject, version, poid) for poid in observations)
+        self._gathered.derived.extend((subject, version, poid) for poid in observations)
 
     def put_prefix(self, prefix: Prefix) -> None:
         self._change_settings()
         self._known_prefixes.clear()
-        self.connection.execute(
-            f"INSERT INTO prefixes ({PREFIX_COLUMNS}) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s) "
-            "ON CONFLICT (key) DO UPDATE SET "
-            "minter = excluded.minter, policy = excluded.policy, pattern = excluded.pattern, "
-            "subsystem = excluded.subsystem",
-            prefix_row(prefix),
-        )
+        settings.put_prefix(self.connection, prefix)
 
     def put_agent(self, agent: Agent) -> None:
         self._change_settings()
         self._known_agents.clear()
-        self.connection.execute(
-            "INSERT INTO agents (id, name, identifier, created, kind) VALUES (%s, %s, %s, %s, %s) "
-            "ON CONFLICT (id) DO UPDATE SET name = excluded.name, identifier = excluded.identifier",
-            (agent.id, agent.name, agent.identifier, agent.created, agent.kind),
-        )
+        settings.put_agent(self.connection, agent)
 
     def put_key(self, key: Key) -> None:
         self._change_settings()
-        self.connection.execute(
-            "INSERT INTO keys (id, agent, digest, created, expires, revoked, label) "
-            "VALUES (%s, %s, %s, %s, %s, %s, %s) "
-            "ON CONFLICT (id) DO UPDATE SET expires = excluded.expires, revoked = excluded.revoked",
-            (key.id, key.agent, key.digest, key.created, key.expires, key.revoked, key.label),
-        )
+        settings.put_key(self.connection, key)
 
     def put_grant(self, grant: Grant) -> None:
         self._change_settings()
         self._known_grants.clear()
-        self.connection.execute(
-            "INSERT INTO grants (agent, scope, action, own, until, given_by, given_at) "
-            "VALUES (%s, %s, %s, %s, %s, %s, %s) ON CONFLICT (agent, scope, action, own) DO UPDATE SET "
-            "until = excluded.until, given_by = excluded.given_by, given_at = excluded.given_at",
-            (grant.agent, grant.scope, grant.action, grant.own, grant.until, grant.given_by, grant.given_at),
-        )
+        settings.put_grant(self.connection, grant)
 
     def remove_grant(self, agent: str, scope: str, action: str) -> None:
         self._change_settings()
         self._known_grants.clear()
-        self.connection.execute(
-            "DELETE FROM grants WHERE agent = %s AND scope = %s AND action = %s", (agent, scope, action)
-        )
+        settings.remove_grant(self.connection, agent, scope, action)
 
     def put_event(self, event: Event) -> None:
         self._act()
@@ -548,6 +390,7 @@ class PostgresTransaction(PostgresReader):
     def put_fact(self, name: str, value: str) -> None:
         self._act()
         is_new = self._locks.hold(Lock.fact(name)) is None  # what is not there could not be held
+        self._locks.check()
         self._sent += 1
         do = "NOTHING" if is_new else "UPDATE SET value = excluded.value"
         put = self.connection.execute(
@@ -562,11 +405,3 @@ class PostgresTransaction(PostgresReader):
         self._act()
         self._locks.demand(SETTINGS)
         self._sent += 1
-
-
-def _key(change: Change) -> str:
-    return change.identifier.key
-
-
-def _revision_row(key: str, one: Revision) -> tuple[Any, ...]:
-    return key, one.version, one.at, one.agent, one.action, one.note, one.record
