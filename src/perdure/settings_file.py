@@ -51,7 +51,7 @@ type_prefix = {type_prefix}
 # url_characters = 8192
 
 [postgresql]
-# Connections for reading; beside them one looks names up, and one writes.
+# Connections for reading; beside them two look names up, and one writes.
 # connections = 4
 # How long to wait, in seconds: for a connection, for an answer, for an answer that goes over everything (backup,
 # export, verify), for what another program holds, and for word of a commit whose answer was lost.

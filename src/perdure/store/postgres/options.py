@@ -11,7 +11,7 @@ Number = Annotated[int, msgspec.Meta(ge=1, le=256)]
 class PostgresOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The `[postgresql]` section of the settings. `partitions` counts when the database is made, and never again."""
 
-    connections: Number = 4  # for reading; one more looks names up, and one more writes
+    connections: Number = 4  # for reading; two more look names up, and one more writes
     connect_seconds: Seconds = 5.0
     statement_seconds: Seconds = 30.0
     long_statement_seconds: Seconds = 21_600.0  # backup, export, verify, stats
