@@ -49,23 +49,17 @@ def send_moved(send: Sending, moved: Moved) -> None:
 
 def send_fresh(send: Sending, changes: Sequence[Change], first: int) -> None:
     """New names; `first` is the place in the order of names that the first of them gets."""
-    rows: list[Row] = []
-    revisions: list[Row] = []
-    words: list[Row] = []
-    reverse: list[Row] = []
-    for change, place in sorted(zip(changes, count(first)), key=lambda pair: pair[0].identifier.key):
-        row = change.identifier
-        key, added = row.key, place if change.added is None else change.added
-        subject = None if row.subject == key else row.subject
-        known = key, row.name, row.scheme, row.state, row.target, row.version, row.record
-        rows.append((*known, subject, row.created, added))
-        revisions.extend(_revision_row(key, one) for one in change.revisions)
-        words.append((key, added, change.words))
-        reverse.extend((digest(data), kind, added, key) for kind, data in change.reverse)
-    send.rows(tables.IDENTIFIERS, rows)
-    send.rows(tables.REVISIONS, revisions)
-    send.rows(tables.WORDS, words)
-    send.rows(tables.REVERSE, sorted(reverse))
+    placed = [
+        (change, place if change.added is None else change.added)
+        for change, place in sorted(zip(changes, count(first)), key=lambda pair: pair[0].identifier.key)
+    ]
+    # Rows are made as they go, so that the server has something to do from the first on.
+    send.rows(tables.IDENTIFIERS, placed, _identifier_row)
+    past = [(change.identifier.key, one) for change, _ in placed for one in change.revisions]
+    send.rows(tables.REVISIONS, past, _revision_row)
+    send.rows(tables.WORDS, placed, _words_row)
+    said = [(digest(data), kind, added, one.identifier.key) for one, added in placed for kind, data in one.reverse]
+    send.rows(tables.REVERSE, sorted(said))
 
 
 def send_changed(send: Sending, changes: Sequence[Change]) -> bool:
@@ -75,7 +69,8 @@ def send_changed(send: Sending, changes: Sequence[Change]) -> bool:
     ordered = sorted(changes, key=lambda one: one.identifier.key)
     if send.counted(_UPDATE, _columns([_updated(one) for one in ordered])) != len(ordered):
         return False  # what would follow builds upon it
-    send.rows(tables.REVISIONS, [_revision_row(one.identifier.key, past) for one in ordered for past in one.revisions])
+    past = [(one.identifier.key, revision) for one in ordered for revision in one.revisions]
+    send.rows(tables.REVISIONS, past, _revision_row)
     send.statement(_UPDATE_WORDS, _columns([(one.identifier.key, written_vector(one.words)) for one in ordered]))
     gone: list[Row] = []
     come: list[Row] = []
@@ -96,7 +91,19 @@ def _updated(change: Change) -> Row:
     return row.key, row.target, row.state, row.version, row.created, row.record, was
 
 
-def _revision_row(key: str, one: Revision) -> Row:
+def _identifier_row(placed: tuple[Change, int]) -> Row:
+    row, added = placed[0].identifier, placed[1]
+    subject = None if row.subject == row.key else row.subject
+    known = row.key, row.name, row.scheme, row.state, row.target, row.version, row.record
+    return *known, subject, row.created, added
+
+
+def _words_row(placed: tuple[Change, int]) -> Row:
+    return placed[0].identifier.key, placed[1], placed[0].words
+
+
+def _revision_row(past: tuple[str, Revision]) -> Row:
+    key, one = past
     return key, one.version, one.at, one.agent, one.action, one.note, one.record
 
 

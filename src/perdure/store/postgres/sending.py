@@ -1,12 +1,18 @@
 """Statements that go to the server together: their answers are looked at when all of them were sent."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from perdure.store.postgres.connection import Connection, Row
-from perdure.store.postgres.tables import MANY, Cursor, Table, put
+from perdure.store.postgres.tables import MANY, Cursor, Table, copy, insert
+
+T = TypeVar("T")
+
+
+def _itself(thing: Any) -> Row:
+    return tuple(thing)
 
 
 class Sending:
@@ -29,17 +35,17 @@ class Sending:
         if kind is None:
             self.missed = next((name for name, cursor, number in self._counted if cursor.rowcount != number), None)
 
-    def rows(self, table: Table, rows: Sequence[Row]) -> None:
-        """New rows."""
-        if not rows:
+    def rows(self, table: Table, things: Sequence[T], row: Callable[[T], Row] = _itself) -> None:
+        """New rows, one for each of the things."""
+        if not things:
             return
-        if len(rows) < MANY:
+        if len(things) < MANY:
             self._gather()
+            cursor = insert(self._connection, table, [row(thing) for thing in things])
+            self._counted.append((table.name, cursor, len(things)))
         else:
             self._arrive()
-        cursor = put(self._connection, table, rows)
-        if cursor is not None:
-            self._counted.append((table.name, cursor, len(rows)))
+            copy(self._connection, table, map(row, things))
 
     def statement(self, statement: str, parameters: Sequence[Any]) -> None:
         self._gather()

@@ -1,6 +1,6 @@
 """Rows on their way into a table: a few as one INSERT, many through COPY."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from psycopg import Cursor as AnyCursor
@@ -63,14 +63,15 @@ _INSERTS: Final = {
 }
 
 
-def put(connection: Connection, table: Table, rows: Sequence[Row]) -> Cursor | None:
-    """Write the rows. Of a few, the cursor counts those that were new; of many, one that was there is an error."""
-    if len(rows) < MANY:
-        given = [(key, added, written_vector(text)) for key, added, text in rows] if table is WORDS else rows
-        return connection.execute(_INSERTS[table.name], [list(column) for column in zip(*given, strict=True)])
-    with connection.cursor().copy(table.copy) as copy:
-        copy.set_types(table.copied_types)
-        # While the server takes in one word's row, the next is taken apart.
+def insert(connection: Connection, table: Table, rows: Sequence[Row]) -> Cursor:
+    """A few rows; the cursor counts those that were not there already."""
+    given = [(key, added, written_vector(text)) for key, added, text in rows] if table is WORDS else rows
+    return connection.execute(_INSERTS[table.name], [list(column) for column in zip(*given, strict=True)])
+
+
+def copy(connection: Connection, table: Table, rows: Iterable[Row]) -> None:
+    """Many rows; one that is there already is an error."""
+    with connection.cursor().copy(table.copy) as copying:
+        copying.set_types(table.copied_types)
         for row in ((key, added, vector(text)) for key, added, text in rows) if table is WORDS else rows:
-            copy.write_row(row)
-    return None
+            copying.write_row(row)
