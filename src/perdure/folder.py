@@ -26,7 +26,7 @@ from perdure.registry import Founded, Registry, Settings, found, reopen
 from perdure.registry.agents import THE_MACHINE
 from perdure.registry.entities import COUNTER, Event
 from perdure.registry.moving import Moved, Watch, check_movable, check_unfinished, move
-from perdure.registry.protocol import Transaction
+from perdure.registry.protocol import Progress, Transaction
 from perdure.settings_file import (
     DATABASE,
     DEFAULT_STORE,
@@ -160,14 +160,16 @@ def _refuse_what_is_there(folder: Path, place: Place, building: Place) -> None:
         raise InvalidInput("registry", "folder", reason)
 
 
-async def restore_registry(folder: Path, backup: Path, *, clock: Clock | None = None) -> Restored:
+async def restore_registry(
+    folder: Path, backup: Path, *, clock: Clock | None = None, progress: Progress = lambda done, of: None
+) -> Restored:
     """Put a backup in the place of the database, and move every timeline past all that may have been issued since."""
     file = read_settings(folder)
     with _held(folder, alone=True):
-        return await _restore(folder, file, backup, clock or SystemClock())
+        return await _restore(folder, file, backup, clock or SystemClock(), progress)
 
 
-async def _restore(folder: Path, file: SettingsFile, backup: Path, clock: Clock) -> Restored:
+async def _restore(folder: Path, file: SettingsFile, backup: Path, clock: Clock, progress: Progress) -> Restored:
     place = _place(folder, file)
     if place.is_file(backup):
         raise InvalidInput("restore", "file", f"{backup.name} is the database itself, and no backup")
@@ -175,7 +177,7 @@ async def _restore(folder: Path, file: SettingsFile, backup: Path, clock: Clock)
     incoming = place.beside("incoming")
     incoming.remove()
     try:
-        await incoming.fill(backup)
+        await incoming.fill(backup, progress)
         await _check_backup(incoming, file, clock)
         if not place.exists():
             moved, unsure = await _moved_forward(incoming, file, clock, {})

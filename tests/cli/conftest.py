@@ -1,9 +1,15 @@
+import io
+import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
+
+from perdure.cli.app import main
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -25,5 +31,43 @@ def run(tmp_path: Path) -> Run:
             check=False,
         )
         return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    return run
+
+
+@pytest.fixture
+def quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """The command, from its arguments to its exit code, in this process: starting one takes longer than all the rest."""
+
+    def run(
+        *arguments: str, stdin: str | bytes = "", env: dict[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+        code: object = 0
+        with (
+            monkeypatch.context() as now,
+            tempfile.TemporaryFile() as file,
+            io.TextIOWrapper(file, "utf-8") as given,
+            open(os.devnull, "w") as nowhere,
+            redirect_stdout(out),
+            redirect_stderr(err),
+        ):
+            file.write(stdin.encode() if isinstance(stdin, str) else stdin)
+            file.seek(0)
+            now.setattr(f"{main.__module__}.open", lambda *_: nowhere, raising=False)  # or it would stay open
+            now.chdir(tmp_path)
+            now.setattr(sys, "argv", ["perdure", *arguments])
+            now.setattr(sys, "stdin", given)
+            for name in ("PERDURE_KEY", "PERDURE_REGISTRY"):
+                now.delenv(name, raising=False)
+            for name, value in ({"COLUMNS": "80", "TERM": "dumb"} | (env or {})).items():
+                now.setenv(name, value)
+            try:
+                main()
+            except SystemExit as end:
+                code = end.code or 0
+        said, complained = (stream.buffer.getvalue().decode() for stream in (out, err))
+        assert isinstance(code, int)
+        return subprocess.CompletedProcess(arguments, code, said, complained)
 
     return run

@@ -1,14 +1,11 @@
 """The commands on a registry that a PostgreSQL server keeps: as on a file, and no word of the password, ever."""
 
 import asyncio
-import io
-import os
 import re
 import secrets
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
@@ -19,7 +16,6 @@ from tests.postgres.server import USER, PostgresServer
 from tests.postgres.shared import database, need_postgres
 from tests.registry_fixture import FEW_PARTITIONS
 
-from perdure.cli.app import main
 from perdure.errors import PerdureError
 from perdure.folder import make_registry, move_registry, open_registry
 from perdure.registry import Statement, add_prefix, mint
@@ -52,35 +48,6 @@ def addresses() -> Iterator[Addresses]:
     addresses = Addresses()
     yield addresses
     addresses.clear()
-
-
-@pytest.fixture
-def quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """The command, from its arguments to its exit code, in this process: starting one takes longer than all the rest."""
-
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
-        code: object = 0
-        with (
-            monkeypatch.context() as now,
-            open(os.devnull, "w") as nowhere,
-            redirect_stdout(out),
-            redirect_stderr(err),
-        ):
-            now.setattr(f"{main.__module__}.open", lambda *_: nowhere, raising=False)  # or it would stay open
-            now.chdir(tmp_path)
-            now.setattr(sys, "argv", ["perdure", *arguments])
-            for name in ("PERDURE_KEY", "PERDURE_REGISTRY"):
-                now.delenv(name, raising=False)
-            try:
-                main()
-            except SystemExit as end:
-                code = end.code or 0
-        said, complained = (stream.buffer.getvalue().decode() for stream in (out, err))
-        assert isinstance(code, int)
-        return subprocess.CompletedProcess(arguments, code, said, complained)
-
-    return run
 
 
 @pytest.fixture

@@ -68,7 +68,7 @@ def state(folder: Path) -> object:
 
 
 @pytest.fixture
-def desk(run: Run, tmp_path: Path) -> Desk:
+def desk(quick: Run, tmp_path: Path) -> Desk:
     """Prefix 12345 with one identifier `12345/a`, made without starting the command."""
     founded = asyncio.run(make_registry(tmp_path, name="The Library"))
 
@@ -79,7 +79,7 @@ def desk(run: Run, tmp_path: Path) -> Desk:
             await mint(registry, founded.admin, "12345", said=Statement(URL), suffixes=["a"])
 
     asyncio.run(furnish())
-    return Desk(run, tmp_path, founded.key)
+    return Desk(quick, tmp_path, founded.key)
 
 
 # Wrong input

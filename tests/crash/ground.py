@@ -3,6 +3,7 @@
 A folder holds it: the database itself, or a note that says where on a PostgreSQL server that is.
 """
 
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from fractions import Fraction
@@ -48,7 +49,7 @@ class Elsewhere(msgspec.Struct, frozen=True):
 def open_store(folder: Path, *, create: bool = False) -> Store:
     """On the engine that the folder is for."""
     note = folder / ELSEWHERE
-    if not note.exists():
+    if not os.path.exists(note):  # also where the folder may not be entered
         return SqliteStore(folder / DATABASE, create=create)
     place = msgspec.json.decode(note.read_bytes(), type=Elsewhere)
     return PostgresStore(place.address, folder / MARKS, place.options, create=create)

@@ -55,7 +55,14 @@ def restore(
     Identifiers that were minted after the backup are missing then, but names that a minter made are not issued again:
     every timeline is moved past all that may have been issued. Names that people choose can be chosen again.
     """
-    restored = asyncio.run(restore_registry(find_folder(folder), file))
+    place = find_folder(folder)
+    with count_bar("identifiers") as bar:
+        task = bar.add_task("restoring", total=None)
+
+        def progress(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total)
+
+        restored = asyncio.run(restore_registry(place, file, progress=progress))
     if json:
         typer.echo(as_json({"set_aside": restored.set_aside, "moved": restored.moved, "unsure": restored.unsure}))
         return

@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from perdure.registry.protocol import Store
+from perdure.registry.protocol import Progress, Store
 from perdure.store.high_water import HighWater
 
 
@@ -53,7 +53,7 @@ class Place(Protocol):
         """Throw away what is there: only ever something unfinished."""
         ...
 
-    async def fill(self, backup: Path) -> None:
+    async def fill(self, backup: Path, progress: Progress) -> None:
         """Bring a backup in, into a place where nothing is."""
         ...
 

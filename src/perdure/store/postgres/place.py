@@ -19,7 +19,7 @@ from psycopg import sql
 from perdure.errors import StoreUnavailable
 from perdure.registry.copying import histories_of, put_histories, put_surroundings, surroundings
 from perdure.registry.entities import History
-from perdure.registry.protocol import Transaction
+from perdure.registry.protocol import Progress, Transaction
 from perdure.store.place import Place, SetAside
 from perdure.store.postgres import migrations
 from perdure.store.postgres.address import Address, checked_length
@@ -89,11 +89,11 @@ class PostgresPlace:
         with in_our_words(), closing(self._connect()) as connection:
             connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(self.schema)))
 
-    async def fill(self, backup: Path) -> None:
+    async def fill(self, backup: Path, progress: Progress) -> None:
         """A backup is a file of the embedded store: it is opened as one, and copied from there."""
         with tempfile.TemporaryDirectory(prefix=".restore-", dir=self._marks.parent) as folder:
             file = SqlitePlace(Path(folder) / "backup.db")
-            await file.fill(backup)
+            await file.fill(backup, progress)
             source = file.open()
             # With marks of its own: those of the folder must not follow a backup that may yet be refused.
             target = PostgresStore(self._address, Path(folder) / "marks.json", self._options, create=True)
@@ -101,6 +101,7 @@ class PostgresPlace:
                 problems = await source.read(lambda reader: list(reader.contradictions()))
                 if problems:
                     raise StoreUnavailable(f"the backup is damaged, and was left alone: {problems[0]}")
+                of, done = (await source.read(lambda reader: reader.counts()))["identifiers"], 0
                 around = await source.read(surroundings)
                 await target.write(lambda tx: put_surroundings(tx, around))
                 async for chunk in histories_of(source):
@@ -109,6 +110,8 @@ class PostgresPlace:
                         put_histories(tx, chunk)
 
                     await target.write(work)
+                    done += len(chunk)
+                    progress(done, of)
             finally:
                 source.close()
                 target.close()

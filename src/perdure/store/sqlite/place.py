@@ -7,6 +7,7 @@ from itertools import chain, count
 from pathlib import Path
 
 from perdure.errors import StoreUnavailable, shown
+from perdure.registry.protocol import Progress
 from perdure.store.place import Place, SetAside
 from perdure.store.sqlite.backup import copy_file
 from perdure.store.sqlite.connection import connect, in_our_words
@@ -47,7 +48,7 @@ class SqlitePlace:
     def remove(self) -> None:
         remove_database(self.file)
 
-    async def fill(self, backup: Path) -> None:
+    async def fill(self, backup: Path, progress: Progress) -> None:
         create_private(self.file)
         try:
             shutil.copyfile(backup, self.file)
