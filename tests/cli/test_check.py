@@ -210,8 +210,8 @@ def test_ctrl_c_ends_it_in_one_line() -> None:
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdin
         assert process.stderr
-        process.stdin.write(b"2142/1\n" * 200_000)  # more than the pipe holds: when this returns, it is at work
-        process.send_signal(signal.SIGINT)
-        process.stdin.close()
+        process.stdin.write(b"2142/1\n" * 20_000)  # more than the pipe holds: when this returns, it is at work
+        process.stdin.flush()
+        process.send_signal(signal.SIGINT)  # while the input stays open: it cannot have come to the end
         assert process.wait(timeout=60) == 130
         assert process.stderr.read() == b"perdure: interrupted\n"
