@@ -205,9 +205,20 @@ def test_a_suggestion_is_never_cut(run: Run) -> None:
     assert GOOD in done.stdout
 
 
+def _heed_ctrl_c() -> None:
+    """A shell starts what runs in its background with Ctrl-C ignored, and that is inherited."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_ctrl_c_ends_it_in_one_line() -> None:
     command = [sys.executable, "-m", "perdure", "check", "-"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=_heed_ctrl_c,
+    ) as process:
         assert process.stdin
         assert process.stderr
         process.stdin.write(b"2142/1\n" * 20_000)  # more than the pipe holds: when this returns, it is at work
