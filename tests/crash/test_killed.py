@@ -75,7 +75,7 @@ async def _found_again(folder: Path) -> None:
 
 
 @pytest.mark.slow
-@_cases(sqlite=13, postgres=2)
+@_cases(sqlite=13, postgres=1)
 def test_what_was_acknowledged_is_there_once_after_hundreds_of_kills(new_folder: NewFolder) -> None:
     _kill_again_and_again(new_folder, [_AT_WORK, _AT_WORK, _OPENING] * 4)
 
