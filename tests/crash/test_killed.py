@@ -46,18 +46,18 @@ def _kill_again_and_again(new_folder: NewFolder, moments: list[str], processes: 
     assert len(ledger) > 0, "nothing was ever acknowledged: nothing was tested"
 
 
-@_cases(sqlite=2, postgres=1)
+@_cases(sqlite=4, postgres=1)
 def test_what_was_acknowledged_is_there_once_after_a_kill(new_folder: NewFolder) -> None:
-    _kill_again_and_again(new_folder, [_AT_WORK, _OPENING, _AT_WORK])
+    _kill_again_and_again(new_folder, [_AT_WORK, _AT_WORK, _OPENING, _AT_WORK, _AT_WORK, _OPENING, _AT_WORK])
 
 
-@_cases(sqlite=1, postgres=1)
+@_cases(sqlite=2, postgres=1)
 def test_what_was_acknowledged_is_there_once_after_two_processes_were_killed(new_folder: NewFolder) -> None:
-    _kill_again_and_again(new_folder, [_AT_WORK, _OPENING], processes=2)
+    _kill_again_and_again(new_folder, [_AT_WORK, _OPENING, _AT_WORK, _OPENING], processes=2)
 
 
 def test_a_founding_that_was_killed_is_whole_or_can_be_done_again(new_folder: NewFolder) -> None:
-    for number in range(3):
+    for number in range(6):
         folder = new_folder(str(number))
         killed_while_founding(folder)
         asyncio.run(_found_again(folder))
@@ -75,12 +75,12 @@ async def _found_again(folder: Path) -> None:
 
 
 @pytest.mark.slow
-@_cases(sqlite=13, postgres=1)
+@_cases(sqlite=16, postgres=1)
 def test_what_was_acknowledged_is_there_once_after_hundreds_of_kills(new_folder: NewFolder) -> None:
     _kill_again_and_again(new_folder, [_AT_WORK, _AT_WORK, _OPENING] * 4)
 
 
 @pytest.mark.slow
-@_cases(sqlite=6, postgres=1)
+@_cases(sqlite=8, postgres=1)
 def test_what_was_acknowledged_is_there_once_after_many_pairs_were_killed(new_folder: NewFolder) -> None:
     _kill_again_and_again(new_folder, [_AT_WORK, _AT_WORK, _OPENING] * 3, processes=2)

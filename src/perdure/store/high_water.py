@@ -17,6 +17,7 @@ from typing import Final
 from perdure.errors import StoreUnavailable
 from perdure.store.folders import sync_folder
 
+HIGH_WATER: Final = "high-water.json"  # in the registry's folder, whatever the engine
 _PATIENCE: Final = 10.0  # seconds
 
 

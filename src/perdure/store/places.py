@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from perdure.errors import InvalidInput, shown
+from perdure.store.high_water import HIGH_WATER
 from perdure.store.place import Place
 from perdure.store.postgres.options import PostgresOptions
 from perdure.store.sqlite.place import SqlitePlace
@@ -11,7 +12,6 @@ from perdure.store.sqlite.place import SqlitePlace
 if TYPE_CHECKING:
     from perdure.store.postgres.address import Address
 
-HIGH_WATER: Final = "high-water.json"
 _SQLITE: Final = "sqlite:"
 _POSTGRES: Final = ("postgresql:", "postgres:")
 

@@ -13,7 +13,7 @@ import apsw
 from perdure.errors import StoreDamaged, StoreUnavailable
 from perdure.registry.entities import Identifier
 from perdure.registry.protocol import Progress, Reader, Transaction
-from perdure.store.high_water import HighWater
+from perdure.store.high_water import HIGH_WATER, HighWater
 from perdure.store.sqlite.backup import copy_file
 from perdure.store.sqlite.committing import LARGEST_GROUP, GroupCommit
 from perdure.store.sqlite.connection import connect, in_our_words
@@ -25,7 +25,6 @@ from perdure.store.writer import Writer
 
 T = TypeVar("T")
 
-HIGH_WATER: Final = "high-water.json"
 _READERS: Final = 4
 
 
