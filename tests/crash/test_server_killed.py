@@ -6,6 +6,7 @@ import random
 import signal
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final
 
@@ -43,11 +44,22 @@ def _kill_all(server: PostgresServer) -> None:
 
 def _kill_one(server: PostgresServer) -> None:
     """One that works for a client, as when memory runs out: the server then ends all others, and recovers."""
-    with psycopg.connect(server.address()) as connection:
+    with closing(psycopg.connect(server.address(), autocommit=True)) as connection:
         query = "SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'perdure%' ORDER BY random() LIMIT 1"
         row = connection.execute(query).fetchone()
-    if row is not None:
+        if row is None:
+            return
         os.kill(row[0], signal.SIGKILL)
+        while _alive(connection):
+            time.sleep(0.005)
+    server.await_recovery()
+
+
+def _alive(connection: psycopg.Connection) -> bool:
+    """Not once the server has noticed: it ends this one as well."""
+    with suppress(psycopg.OperationalError):
+        connection.execute("SELECT")
+    return not connection.closed
 
 
 def _kill_again_and_again(

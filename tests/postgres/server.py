@@ -109,6 +109,10 @@ class PostgresServer:
         self.stop()
         self.start()
 
+    def await_recovery(self) -> None:
+        """After one of its processes was killed: it ends all others, and takes nobody in until it is done."""
+        _wait_for("the server to recover", self._takes_in)
+
     def leave_running(self) -> None:
         """It outlives this process, until the end of the run."""
         assert self._process is not None
@@ -205,6 +209,13 @@ class PostgresServer:
         except FileNotFoundError:
             return False
         return len(lines) > 7 and lines[0] == str(self._process.pid) and lines[7].strip() == "ready"
+
+    def _takes_in(self) -> bool:
+        try:
+            psycopg.connect(self.address()).close()
+        except psycopg.OperationalError:
+            return False
+        return True
 
     def _has_run(self) -> bool:
         return (self.data / "postmaster.opts").exists()
