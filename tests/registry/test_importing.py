@@ -4,6 +4,7 @@ import asyncio
 import threading
 import tracemalloc
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -236,6 +237,46 @@ def test_a_withdrawn_name_is_not_brought_back_by_an_update(library: Office) -> N
 def test_one_name_twice_in_a_file_is_one_name(library: Office) -> None:
     tally, _ = bring(library, [*puts(2), *puts(2)])
     assert counts(tally) == (2, 0, 2, 0)
+
+
+@pytest.mark.parametrize("again", [1, CHUNK, CHUNK + 1, 2 * CHUNK])
+def test_a_name_that_comes_again_much_later_in_a_file_is_one_name(library: Office, again: int) -> None:
+    """By then the file was taken for one of new names only."""
+    name = f"{PREFIX}/{again}"
+    entries = [*puts(3 * CHUNK), Put(line=3 * CHUNK + 1, name=name, target=f"{URL}{again}"), *puts(5, 10_000)]
+    tally, problems = bring(library, entries)
+    assert (counts(tally), problems) == ((3 * CHUNK + 5, 0, 1, 0), [])
+    assert len(library.ask(history, name)) == 1
+    assert library.ask(verify) == []
+
+
+def test_names_that_exist_are_met_behind_thousands_of_new_ones(library: Office) -> None:
+    bring(library, puts(3, CHUNK + 7))
+    entries = [*puts(CHUNK + 8), Put(line=9, name=f"{PREFIX}/{CHUNK + 9}", target="https://example.org/elsewhere")]
+    expected = CHUNK + 6, 0, 2, 1
+    tally, problems = bring(library, entries, dry_run=True)
+    assert (counts(tally), [problem.line for problem in problems]) == (expected, [9])
+    tally, problems = bring(library, entries)
+    assert (counts(tally), [problem.line for problem in problems]) == (expected, [9])
+    tally, _ = bring(library, entries, update=True)
+    assert counts(tally) == (0, 1, CHUNK + 8, 0)
+    assert library.ask(verify) == []
+
+
+def test_a_name_that_somebody_makes_meanwhile_is_not_taken_from_them(library: Office) -> None:
+    number = 2 * CHUNK + 5
+    theirs = partial(mint, said=Statement("https://example.org/theirs"), suffixes=[str(number)])
+
+    def entries() -> Iterator[Entry]:
+        for entry in puts(3 * CHUNK):
+            if entry.line == number:
+                _aside(library, theirs, PREFIX)
+            yield entry
+
+    tally, [problem] = bring(library, entries())
+    assert counts(tally) == (3 * CHUNK - 1, 0, 0, 1)
+    assert problem.line == number
+    assert library.ask(resolve, f"{PREFIX}/{number}").target == "https://example.org/theirs"
 
 
 def test_a_name_with_its_history_and_again_without_is_one_name(library: Office) -> None:

@@ -38,6 +38,16 @@ def test_both_forms_say_the_same(text: str) -> None:
     assert read_back(vector(text)) == written(text)
 
 
+@given(st.text(alphabet=[chr(code) for code in range(128)], max_size=200))
+def test_both_forms_cut_plain_text_alike(text: str) -> None:
+    assert read_back(vector(text)) == written(text)
+
+
+@pytest.mark.parametrize("code", range(128))
+def test_both_forms_take_the_same_characters_for_letters(code: int) -> None:
+    assert read_back(vector(f"a{chr(code)}b {chr(code)}")) == written(f"a{chr(code)}b {chr(code)}")
+
+
 @pytest.mark.parametrize(
     "text",
     [

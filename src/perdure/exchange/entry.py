@@ -4,11 +4,12 @@ from typing import Any, Literal
 
 import msgspec
 
+from perdure.records.plain import Plain
 from perdure.records.record import About, Record
 from perdure.records.value import Value
 
 
-class Put(msgspec.Struct, frozen=True, kw_only=True):
+class Put(Plain, frozen=True, kw_only=True):
     """Let a name exist and say this."""
 
     line: int
@@ -22,7 +23,7 @@ class Put(msgspec.Struct, frozen=True, kw_only=True):
     state: Literal["active", "reserved"] = "active"
 
 
-class Edit(msgspec.Struct, frozen=True, kw_only=True):
+class Edit(Plain, frozen=True, kw_only=True):
     """Change a name that exists: add values, or put them in the place of others, or take some away, or withdraw it."""
 
     line: int
@@ -32,7 +33,7 @@ class Edit(msgspec.Struct, frozen=True, kw_only=True):
     indexes: tuple[int, ...] = ()
 
 
-class PastRevision(msgspec.Struct, frozen=True, omit_defaults=True):
+class PastRevision(Plain, frozen=True, omit_defaults=True):
     """One version as it was: with its own time, agent and act."""
 
     version: int
@@ -43,7 +44,7 @@ class PastRevision(msgspec.Struct, frozen=True, omit_defaults=True):
     note: str | None = None
 
 
-class Whole(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Whole(Plain, frozen=True, kw_only=True, omit_defaults=True):
     """An identifier with its whole history, as another registry had it."""
 
     line: int = 0
@@ -61,7 +62,7 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     fields: dict[str, Any]
 
 
-class Refused(msgspec.Struct, frozen=True):
+class Refused(Plain, frozen=True):
     """A line that cannot be taken, and why."""
 
     line: int
@@ -69,7 +70,7 @@ class Refused(msgspec.Struct, frozen=True):
     name: str | None = None
 
 
-class Notice(msgspec.Struct, frozen=True):
+class Notice(Plain, frozen=True):
     """A line that was passed over on purpose."""
 
     line: int

@@ -9,13 +9,14 @@ from typing import Any, Final
 import msgspec
 
 from perdure.exchange.entry import Entry, PastRevision, Put, Refused, Setting, Whole
+from perdure.records.plain import Plain
 from perdure.records.record import About
 from perdure.records.value import Value
 
 ENTRIES: Final = ("registry", "prefix", "agent", "grant")
 
 
-class _Short(msgspec.Struct, forbid_unknown_fields=True):
+class _Short(Plain, frozen=True, forbid_unknown_fields=True):
     name: str
     target: str | None = None
     values: tuple[Value, ...] = ()
@@ -26,7 +27,7 @@ class _Short(msgspec.Struct, forbid_unknown_fields=True):
     state: str = "active"
 
 
-class _Long(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+class _Long(Plain, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     name: str
     scheme: str
     revisions: tuple[PastRevision, ...]

@@ -29,6 +29,8 @@ _NEVER: Final = frozenset({"javascript", "data", "vbscript"})  # whatever the se
 _ISO_SECONDS: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
 
 
+_ABOUT_FIELDS: Final = tuple(f"about.{field}" for field in About.__struct_fields__)
+
 Size = Annotated[int, msgspec.Meta(ge=1, le=1 << 30)]
 
 
@@ -148,15 +150,16 @@ def checked_about(about: About | None, limits: Limits) -> About | None:
     """The description, or None where nothing is said."""
     if about is None or about == About():
         return None
-    for field in about.__struct_fields__:
-        text = getattr(about, field)
+    for field, text in zip(_ABOUT_FIELDS, msgspec.structs.astuple(about), strict=True):
         if text is not None:
-            one_line(text, f"about.{field}", limits.text_characters)
+            one_line(text, field, limits.text_characters)
     return about
 
 
 def one_line(text: str, part: str, longest: int) -> str:
     """A short text on one line, without anything that a terminal or a page might obey."""
+    if text.isprintable() and len(text) <= longest and not text.isspace() and text:
+        return text  # nearly all
     if not text.strip():
         raise InvalidInput("record", part, f"{part} is empty")
     if len(text) > longest:

@@ -8,6 +8,7 @@ from typing import Final, Literal
 import msgspec
 
 from perdure.errors import StoreDamaged
+from perdure.records.plain import Plain
 from perdure.records.value import Value
 
 _REMEDY: Final = "run perdure verify, and restore a backup (perdure restore)"
@@ -15,7 +16,7 @@ State = Literal["reserved", "active", "withdrawn", "merged"]
 STATES: Final[tuple[State, ...]] = ("reserved", "active", "withdrawn", "merged")
 
 
-class About(msgspec.Struct, frozen=True, omit_defaults=True):
+class About(Plain, frozen=True, omit_defaults=True):
     """A description for landing pages and citations: apart from the authority metadata, and never in its place."""
 
     who: str | None = None
@@ -24,14 +25,14 @@ class About(msgspec.Struct, frozen=True, omit_defaults=True):
     where: str | None = None
 
 
-class Tombstone(msgspec.Struct, frozen=True, omit_defaults=True):
+class Tombstone(Plain, frozen=True, omit_defaults=True):
     """Why an identifier was withdrawn, and what stands in its place."""
 
     reason: str
     replaced_by: str | None = None
 
 
-class Observation(msgspec.Struct, frozen=True):
+class Observation(Plain, frozen=True):
     """What a POID was made from (PPID, section 5.1)."""
 
     source_url: str
@@ -39,7 +40,7 @@ class Observation(msgspec.Struct, frozen=True):
     content_hash: str
 
 
-class Reconstruction(msgspec.Struct, frozen=True):
+class Reconstruction(Plain, frozen=True):
     """What a PRID was made from, and in later versions what it stands upon now."""
 
     observation_ids: tuple[str, ...]
@@ -47,7 +48,7 @@ class Reconstruction(msgspec.Struct, frozen=True):
     timestamp: str
 
 
-class Record(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+class Record(Plain, frozen=True, omit_defaults=True, kw_only=True):
     """`created` is the first association of the name with a thing: a reserved name has none."""
 
     state: State

@@ -8,28 +8,30 @@ from typing import Any, Final
 
 import msgspec
 
+from perdure.records.plain import Plain
+
 DEFAULT_TTL: Final = 86_400
 # Four characters: admin read, admin write, public read, public write.
 DEFAULT_PERMISSIONS: Final = "1110"
 PUBLIC_READ: Final = 2  # their place in the string
 
 
-class Reference(msgspec.Struct, frozen=True):
+class Reference(Plain, frozen=True):
     """One value of one handle."""
 
     handle: str
     index: int
 
 
-class Text(msgspec.Struct, frozen=True, tag_field="format", tag="string"):
+class Text(Plain, frozen=True, tag_field="format", tag="string"):
     value: str
 
 
-class Binary(msgspec.Struct, frozen=True, tag_field="format", tag="base64"):
+class Binary(Plain, frozen=True, tag_field="format", tag="base64"):
     value: bytes
 
 
-class AdminRights(msgspec.Struct, frozen=True):
+class AdminRights(Plain, frozen=True):
     """Who administers a handle: a value of a handle, and twelve permissions, "list" first and "add handle" last."""
 
     handle: str
@@ -37,18 +39,18 @@ class AdminRights(msgspec.Struct, frozen=True):
     permissions: str
 
 
-class Admin(msgspec.Struct, frozen=True, tag_field="format", tag="admin"):
+class Admin(Plain, frozen=True, tag_field="format", tag="admin"):
     value: AdminRights
 
 
-class ValueList(msgspec.Struct, frozen=True, tag_field="format", tag="vlist"):
+class ValueList(Plain, frozen=True, tag_field="format", tag="vlist"):
     value: tuple[Reference, ...]
 
 
 Data = Text | Binary | Admin | ValueList
 
 
-class Value(msgspec.Struct, frozen=True, omit_defaults=True):
+class Value(Plain, frozen=True, omit_defaults=True):
     """One statement. `ttl` is seconds, or the instant (ISO 8601) at which the value lapses."""
 
     index: int

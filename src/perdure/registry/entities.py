@@ -5,6 +5,8 @@ from typing import Final, Literal
 
 import msgspec
 
+from perdure.records.plain import Plain
+
 Scheme = Literal["handle", "ibi", "ppid"]
 Minter = Literal["pilin", "uuid", "sequential", "chosen", "ibi", "ppid"]
 HANDLE_MINTERS: Final[tuple[Minter, ...]] = ("pilin", "uuid", "sequential", "chosen")
@@ -14,7 +16,7 @@ ACTIONS: Final[tuple[Action, ...]] = ("mint", "edit", "withdraw", "transfer", "d
 EVERYWHERE: Final = "*"
 
 
-class Identifier(msgspec.Struct, frozen=True):
+class Identifier(Plain, frozen=True):
     """One name's row. Two names of one thing (an IBI pair) have a row each, and one `subject`: the key of the first."""
 
     key: str
@@ -28,7 +30,7 @@ class Identifier(msgspec.Struct, frozen=True):
     created: str | None
 
 
-class Revision(msgspec.Struct, frozen=True):
+class Revision(Plain, frozen=True):
     """One version of one record: when, by whom, by what act, and the whole of what was said from then on."""
 
     version: int
@@ -39,7 +41,7 @@ class Revision(msgspec.Struct, frozen=True):
     note: str | None = None
 
 
-class History(msgspec.Struct, frozen=True):
+class History(Plain, frozen=True):
     """Everything that is kept of one name: its row, all its revisions, and the inputs of a person's.
 
     `added` puts names in the order in which they came to the store; the number itself means nothing.
@@ -51,10 +53,11 @@ class History(msgspec.Struct, frozen=True):
     uuid_raw: str | None = None
 
 
-class Change(msgspec.Struct, frozen=True):
+class Change(Plain, frozen=True):
     """What is written for one name: its row, its new revisions, and where search and reverse look-up find it.
 
-    `added` is for names that come from another store, and keeps the order that they had there.
+    `added` is for names that come from another store, and keeps the order that they had there. `indexed` are the words
+    as the store's own index takes them, if it made that ready beforehand (`Store.ready`).
     """
 
     identifier: Identifier
@@ -63,6 +66,7 @@ class Change(msgspec.Struct, frozen=True):
     reverse: tuple[tuple[str, str], ...] = ()
     reverse_before: tuple[tuple[str, str], ...] = ()
     added: int | None = None
+    indexed: bytes | None = None
 
 
 class Subsystem(msgspec.Struct, frozen=True):
@@ -144,7 +148,7 @@ class Event(msgspec.Struct, frozen=True):
     detail: str = ""
 
 
-class Found(msgspec.Struct, frozen=True):
+class Found(Plain, frozen=True):
     """A hit of a search."""
 
     name: str

@@ -4,11 +4,14 @@ Handles are compared without ASCII case in their prefix, and in their suffix whe
 case folding only; PPIDs in their canonical form.
 """
 
-from typing import Final, NamedTuple, Protocol
+from typing import Final, Protocol
+
+import msgspec
 
 from perdure.errors import InvalidName, NoSuchPrefix, OutOfRange
 from perdure.names import handle, ibi, pilin, ppid, recognise
 from perdure.records.checks import storable
+from perdure.records.plain import Plain
 from perdure.registry.entities import Prefix, Scheme
 
 LONGEST_NAME: Final = 2048  # bytes; what other Handle software can bear, and what fits an index of every engine
@@ -23,7 +26,7 @@ class PrefixSource(Protocol):
     def prefix(self, key: str) -> Prefix | None: ...
 
 
-class Located(NamedTuple):
+class Located(Plain, frozen=True):
     """A well-formed name under a prefix of this registry, whether it exists or not."""
 
     key: str
@@ -83,7 +86,9 @@ def forgiven(located: Located) -> Located | None:
     except InvalidName:
         return None
     name = f"{located.prefix.name}/{right}"
-    return None if right == suffix else located._replace(key=handle_key(located.prefix, right), name=name)
+    if right == suffix:
+        return None
+    return msgspec.structs.replace(located, key=handle_key(located.prefix, right), name=name)
 
 
 def known_prefix(prefixes: PrefixSource, text: str) -> Prefix:

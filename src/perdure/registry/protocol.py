@@ -126,6 +126,10 @@ class Store(Protocol):
         """Run work that only reads; it sees one consistent state, and every write acknowledged before it."""
         ...
 
+    def ready(self, change: Change) -> Change:
+        """The same, with what can be made of it outside of a transaction: whoever waits for that waits less."""
+        ...
+
     async def write(self, work: Callable[[Transaction], T]) -> T:
         """Run work in a transaction, and return when that is durable."""
         ...

@@ -7,6 +7,7 @@ import msgspec
 from perdure.errors import InvalidInput, shown
 from perdure.records.authority import to_seconds
 from perdure.records.checks import Limits, check_target, checked_about, checked_values
+from perdure.records.plain import Plain
 from perdure.records.record import About, Record
 from perdure.records.value import Text, Value
 from perdure.registry.entities import Agent
@@ -16,7 +17,7 @@ from perdure.registry.protocol import Reader
 TARGET_INDEX = 1
 
 
-class Statement(msgspec.Struct, frozen=True):
+class Statement(Plain, frozen=True):
     """A target, values, a description, and who answers for it. Nothing at all: the name is reserved for later."""
 
     target: str | None = None
@@ -33,8 +34,10 @@ class Statement(msgspec.Struct, frozen=True):
 
 def stated_values(said: Statement, limits: Limits, at: str) -> tuple[Value, ...]:
     """The values, the target among them as a URL, checked and dated."""
-    refuse_the_future(said.values, at)
-    values = checked_values(dated(said.values, at), limits) if said.values else ()
+    values: tuple[Value, ...] = ()
+    if said.values:
+        refuse_the_future(said.values, at)
+        values = checked_values(dated(said.values, at), limits)
     if said.target is None:
         return values
     check_target(said.target, limits)

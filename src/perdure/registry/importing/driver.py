@@ -1,32 +1,25 @@
 """The walk over a file: prepare a chunk while the one before is being written, count, report, remember how far."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final
 
 import msgspec
 
-from perdure.errors import ClockBehind, InvalidInput, PerdureError, StoreUnavailable
-from perdure.exchange.entry import Edit, Entry, Notice, Put, Refused, Setting, Whole
-from perdure.registry.authority import require
-from perdure.registry.entities import EVERYWHERE, Action, Agent, Change, Prefix
-from perdure.registry.importing.edits import apply_edit
-from perdure.registry.importing.options import Options, Outcome, Tally
-from perdure.registry.importing.puts import PreparedPut, creators_in, prepare, put_again
-from perdure.registry.importing.settings import apply_setting
-from perdure.registry.importing.wholes import PreparedWhole, apply_whole, prepare_whole
-from perdure.registry.naming import locate
+from perdure.errors import NameTaken, PerdureError
+from perdure.exchange.entry import Entry, Put, Whole
+from perdure.registry.entities import Agent, Prefix
+from perdure.registry.importing.chunk import Chunk, Prepared, Problem, Ready
+from perdure.registry.importing.options import Options, Tally
+from perdure.registry.importing.puts import creators_in, prepare
+from perdure.registry.importing.wholes import prepare_whole
 from perdure.registry.parties import actionable
 from perdure.registry.protocol import Reader, Transaction
 from perdure.registry.registry import Registry
 
 _CHUNK: Final = 2000
 _DEFAULTS: Final = Options()
-
-Problem = Refused | Notice
-Prepared = PreparedPut | PreparedWhole
-Ready = tuple[Entry, Prepared | None]
 
 
 async def import_entries(
@@ -115,27 +108,37 @@ class _Walk:
         self._report = report
         self._prefixes: dict[str, Prefix] = {}
         self._parties: dict[str, str] = {}
+        # A file whose names were all new so far is believed to go on so, until the store refuses one of them: to ask
+        # for every name beforehand would cost the store a quarter of the whole. A dry run would not be refused.
+        self._expects_new = False
+        self._was_wrong = False
 
     def prefix(self, key: str) -> Prefix | None:
         """A prefix as it was when the chunk was prepared; what it compares by never changes."""
         return self._prefixes.get(key)
 
     async def prepared(self, chunk: list[Entry]) -> list[Ready]:
-        """What can be made ready without the store. An entry that cannot is left to the transaction, which says why."""
+        """What can be made ready without the store, while the chunk before is being written."""
         named = creators_in(chunk, self._registry.settings.type_prefix) - self._parties.keys()
         await self._registry.store.read(lambda reader: self._look_up(reader, named))
         at = self._registry.now()
-        return [(entry, self._prepared(entry, at)) for entry in chunk]
+        return [self._prepared(entry, at) for entry in chunk]
 
-    def _prepared(self, entry: Entry, at: str) -> Prepared | None:
+    def _prepared(self, entry: Entry, at: str) -> Ready:
+        """An entry that cannot be prepared is left to the transaction, which says why."""
+        prepared: Prepared
         try:
-            if isinstance(entry, Whole) and entry.scheme != "ppid":  # a person leads to others, which must be there
-                return prepare_whole(self._registry, self, entry, at)
-            if not isinstance(entry, Put):
-                return None
-            return prepare(self._registry, self, self._by, entry, self._options, self._parties, at)
+            if isinstance(entry, Put):
+                prepared = prepare(self._registry, self, self._by, entry, self._options, self._parties, at)
+            elif isinstance(entry, Whole) and entry.scheme != "ppid":  # a person leads to others, which must be there
+                prepared = prepare_whole(self._registry, self, entry, at)
+            else:
+                return Ready(entry)
         except (PerdureError, KeyError):
-            return None
+            return Ready(entry)
+        ready = self._registry.store.ready
+        changes = tuple([ready(change) for change in prepared.changes])
+        return Ready(entry, prepared, changes, tuple([change.identifier.key for change in changes]))
 
     def _look_up(self, reader: Reader, named: set[str]) -> None:
         self._know_prefixes(reader)
@@ -152,14 +155,27 @@ class _Walk:
                 self._prefixes[prefix.opaque] = prefix
 
     async def write(self, ready: list[Ready], before: Tally) -> Tally:
+        names = [key for one in ready for key in one.keys]
+
+        def apply(tx: Transaction, wanted: Sequence[str]) -> tuple[Tally, list[Problem]]:
+            chunk = Chunk(self._registry, tx, self._by, self._options, self._parties, before)
+            known = set(tx.find_many(wanted)) if wanted else set()
+            self._expects_new = not known and not self._was_wrong and not self._options.dry_run
+            tally, problems = chunk.apply(ready, known)
+            if self._checkpoint is not None and chunk.was_allowed and not self._options.dry_run:
+                _keep(tx, self._by, self._checkpoint, tally)
+            return tally, problems
+
         def work(tx: Transaction) -> tuple[Tally, list[Problem]]:
-            chunk = _Chunk(self._registry, tx, self._by, self._options, self._parties, before)
-            tally, problems = chunk.apply(ready)
+            try:
+                with tx.attempt():
+                    tally, problems = apply(tx, [] if self._expects_new else names)
+            except NameTaken:
+                self._was_wrong = True
+                tally, problems = apply(tx, names)
             if self._options.dry_run:
                 self._know_prefixes(tx)  # so that what follows can build upon them, though nothing is kept
                 raise _Undone(tally, problems)
-            if self._checkpoint is not None and chunk.was_allowed:
-                _keep(tx, self._by, self._checkpoint, tally)
             return tally, problems
 
         try:
@@ -169,113 +185,6 @@ class _Walk:
         for problem in problems:
             self._report(problem)
         return tally
-
-
-class _Chunk:
-    """One transaction. New names are gathered and inserted together; whatever may touch an existing one goes alone."""
-
-    def __init__(
-        self,
-        registry: Registry,
-        tx: Transaction,
-        by: Agent,
-        options: Options,
-        parties: dict[str, str],
-        before: Tally,
-    ) -> None:
-        self._registry = registry
-        self._tx = tx
-        self._by = by
-        self._options = options
-        self._parties = dict(parties)
-        self._tally = msgspec.structs.replace(before)
-        self._at = registry.now()
-        self._allowed: set[tuple[str, str]] = set()
-        self._fresh: list[Change] = []
-        self._known: set[str] = set()
-        self._problems: list[Problem] = []
-
-    def apply(self, ready: list[Ready]) -> tuple[Tally, list[Problem]]:
-        wanted = [one.identifier.key for _, prepared in ready if prepared is not None for one in prepared.changes]
-        known = self._known = set(self._tx.find_many(wanted)) if wanted else set()
-        for entry, prepared in ready:
-            self._tally.entries += 1
-            self._tally.line = max(self._tally.line, entry.line)
-            try:
-                if isinstance(entry, Refused | Notice):
-                    self._note(entry)
-                elif prepared is not None and known.isdisjoint(
-                    keys := [one.identifier.key for one in prepared.changes]
-                ):
-                    self._permit(entry, prepared.located.prefix.key)
-                    known.update(keys)
-                    self._fresh.extend(prepared.changes)
-                    self._tally.created += 1
-                    self._problems.extend(prepared.notices)
-                else:
-                    self._flush()
-                    with self._tx.attempt():  # half an entry is never kept
-                        outcome = self._one(entry, prepared)
-                    if isinstance(outcome, Notice):
-                        self._note(outcome)
-                    else:
-                        self._tally.count(outcome)
-            except (StoreUnavailable, ClockBehind):
-                raise  # the fault is not the entry's
-            except PerdureError as problem:
-                self._note(Refused(entry.line, str(problem), getattr(entry, "name", None)))
-        self._flush()
-        self._tally.notices += sum(isinstance(one, Notice) for one in self._problems)
-        self._tally.refused += sum(isinstance(one, Refused) for one in self._problems)
-        return self._tally, self._problems
-
-    @property
-    def was_allowed(self) -> bool:
-        """Whether anything in this chunk was done by right."""
-        return bool(self._allowed)
-
-    def _note(self, problem: Problem) -> None:
-        if self._options.strict and isinstance(problem, Refused):
-            raise InvalidInput("import", "line", f"line {problem.line}: {problem.reason}")
-        self._problems.append(problem)
-
-    def _flush(self) -> None:
-        if self._fresh:
-            self._tx.insert(self._fresh)
-            self._fresh.clear()
-
-    def _permit(self, entry: Entry, scope: str) -> None:
-        """Refuse who has no grant. A whole history is written in the names of others: that takes more than `import`."""
-        action: Action = "admin" if isinstance(entry, Whole | Setting) else "import"
-        where = EVERYWHERE if action == "admin" else scope
-        if (action, where) not in self._allowed:
-            require(self._tx, self._by, action, where, self._at)
-            self._allowed.add((action, where))
-
-    def _one(self, entry: Entry, prepared: Prepared | None) -> Outcome | Notice:
-        tx, by, options, at = self._tx, self._by, self._options, self._at
-        if isinstance(entry, Whole):
-            self._permit(entry, EVERYWHERE)
-            return apply_whole(self._registry, tx, entry)
-        if isinstance(entry, Setting):
-            self._permit(entry, EVERYWHERE)
-            return apply_setting(tx, by, entry, options, at)
-        if isinstance(entry, Edit):
-            self._permit(entry, locate(tx, entry.name).prefix.key)
-            return apply_edit(self._registry, tx, by, entry, options, at)
-        if not isinstance(entry, Put):
-            raise InvalidInput("import", "line", "this cannot be imported")
-        if not isinstance(prepared, PreparedPut):
-            for text in creators_in([entry], self._registry.settings.type_prefix) - self._parties.keys():
-                self._parties[text] = actionable(tx, text, "creator", self._registry.settings.limits)
-            prepared = prepare(self._registry, tx, by, entry, options, self._parties, at)
-        self._permit(entry, prepared.located.prefix.key)
-        self._problems.extend(prepared.notices)
-        self._known.add(prepared.located.key)
-        if tx.find(prepared.located.key) is None:
-            tx.insert(prepared.changes)
-            return "created"
-        return put_again(self._registry, tx, by, prepared, entry, options, at)
 
 
 def _chunks(entries: Iterable[Entry]) -> Iterator[list[Entry]]:

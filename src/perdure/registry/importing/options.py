@@ -24,7 +24,12 @@ class Options(msgspec.Struct, frozen=True):
 
     @property
     def note(self) -> str:
-        return f"imported from {self.source.encode('ascii', 'backslashreplace').decode()}"
+        return _note(self.source)
+
+
+@lru_cache(maxsize=4)
+def _note(source: str) -> str:
+    return f"imported from {source.encode('ascii', 'backslashreplace').decode()}"
 
 
 def tomorrow(at: str) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
@@ -12,6 +12,7 @@ from perdure.names import handle
 from perdure.records import record as records
 from perdure.records.authority import CREATION_DATE, CREATOR, handle_values, to_seconds
 from perdure.records.checks import checked_about, checked_values, iso_seconds
+from perdure.records.plain import Plain
 from perdure.records.record import Record
 from perdure.records.value import Text, Value, same_statement
 from perdure.registry import change
@@ -29,7 +30,7 @@ _ADMIN: Final = "HS_ADMIN"
 _TO_MICROSECONDS: Final = ".000000Z"
 
 
-class PreparedPut(NamedTuple):
+class PreparedPut(Plain, frozen=True):
     """A name that can be written as soon as it is known not to exist."""
 
     located: Located
@@ -55,37 +56,42 @@ def prepare(
     _refuse_made_names(located, options)
     limits = registry.settings.limits
     values, created, creator_text, notices = _absorbed(entry, registry.settings.type_prefix)
-    refuse_the_future(values, tomorrow(at))
-    newest = max((value.timestamp for value in values), default="")
-    # The source's own time, where it tells one: moving house is no change of the record.
-    is_told = bool(newest) and (entry.target is None or newest > to_seconds(at))
-    when = newest[:19] + _TO_MICROSECONDS if is_told else at
+    when = _told_time(values, entry, at) if values else at
     values = stated_values(Statement(entry.target, values), limits, max(when, at))
     if values and entry.state == "reserved":
         raise InvalidInput("import", "state", "a name that is reserved has no target and no values")
     creator = by.identifier if creator_text is None else parties[creator_text]
-    owners = tuple(dict.fromkeys(parties[owner] for owner in entry.owners)) if entry.owners else ()
+    owners = dict.fromkeys([parties[owner] for owner in entry.owners])
     bound = bool(values) and entry.state == "active"
     if created is not None:
         created = iso_seconds(created, "created")
         if created > tomorrow(at):
             raise InvalidInput("record", "created", f"the creation date {created} has not come yet")
     elif bound:
-        created = min(value.timestamp for value in values)
+        created = min([value.timestamp for value in values])
     record = Record(
         state="active" if bound else "reserved",
         creator=creator,
-        owners=tuple(owner for owner in owners if owner != creator),
+        owners=tuple([owner for owner in owners if owner != creator]),
         created=created if bound else None,
         values=values,
         about=checked_about(entry.about, limits),
     )
-    record = _without_derived_admin(record, registry.settings.type_prefix)
+    if entry.values:
+        record = _without_derived_admin(record, registry.settings.type_prefix)
     encoded = records.encode(record)
     if len(encoded) > limits.record_bytes:
         raise OutOfRange("record", "record", f"the record is longer than {limits.record_bytes} bytes")
     new = change.first(located.name, located.key, located.scheme, record, by, "import", when, options.note, encoded)
     return PreparedPut(located, record, (new,), notices)
+
+
+def _told_time(values: Sequence[Value], entry: Put, at: str) -> str:
+    """The source's own time, where it tells one: moving house is no change of the record."""
+    refuse_the_future(values, tomorrow(at))
+    newest = max(value.timestamp for value in values)
+    is_told = bool(newest) and (entry.target is None or newest > to_seconds(at))
+    return newest[:19] + _TO_MICROSECONDS if is_told else at
 
 
 def put_again(

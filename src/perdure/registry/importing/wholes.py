@@ -3,7 +3,6 @@
 import re
 from functools import lru_cache
 from itertools import pairwise
-from typing import NamedTuple
 
 import msgspec
 
@@ -13,6 +12,7 @@ from perdure.names import handle, ppid
 from perdure.records import record as records
 from perdure.records.authority import DESCRIPTIONS, to_seconds
 from perdure.records.checks import check_seconds, checked_about, checked_values, one_line
+from perdure.records.plain import Plain
 from perdure.records.record import Record
 from perdure.records.target import plain_target, reverse_entries, words
 from perdure.registry import change
@@ -31,7 +31,7 @@ _AT = "2026-11-16T00:00:00.000000Z"
 _check_word = lru_cache(maxsize=256)(one_line)  # a history has many of few
 
 
-class PreparedWhole(NamedTuple):
+class PreparedWhole(Plain, frozen=True):
     """A history that can be written as soon as its name is known not to exist."""
 
     located: Located

@@ -7,7 +7,7 @@ from typing import Any, Final
 from perdure.registry.entities import Change, Revision
 from perdure.store.postgres import tables
 from perdure.store.postgres.gathering import Moved
-from perdure.store.postgres.lexemes import written_vector
+from perdure.store.postgres.lexemes import vector, written_vector
 from perdure.store.postgres.reading import digest
 from perdure.store.postgres.sending import Sending
 
@@ -41,6 +41,12 @@ _REMOVE_REVERSE: Final = (
 Row = tuple[Any, ...]
 
 
+def with_vector(change: Change) -> Change:
+    """What takes longest, made beforehand; it is of use where many go together."""
+    known = change.identifier, change.revisions, change.words, change.reverse, change.reverse_before, change.added
+    return Change(*known, vector(change.words))
+
+
 def send_moved(send: Sending, moved: Moved) -> None:
     """Timelines, which are held already."""
     if moved:
@@ -57,7 +63,7 @@ def send_fresh(send: Sending, changes: Sequence[Change], first: int) -> None:
     send.rows(tables.IDENTIFIERS, placed, _identifier_row)
     past = [(change.identifier.key, one) for change, _ in placed for one in change.revisions]
     send.rows(tables.REVISIONS, past, _revision_row)
-    send.rows(tables.WORDS, placed, _words_row)
+    send.rows(tables.WORDS, placed, _words_row if len(placed) < tables.MANY else _vector_row)
     said = [(digest(data), kind, added, one.identifier.key) for one, added in placed for kind, data in one.reverse]
     send.rows(tables.REVERSE, sorted(said))
 
@@ -99,7 +105,12 @@ def _identifier_row(placed: tuple[Change, int]) -> Row:
 
 
 def _words_row(placed: tuple[Change, int]) -> Row:
-    return placed[0].identifier.key, placed[1], placed[0].words
+    return placed[0].identifier.key, placed[1], written_vector(placed[0].words)
+
+
+def _vector_row(placed: tuple[Change, int]) -> Row:
+    change, added = placed
+    return change.identifier.key, added, vector(change.words) if change.indexed is None else change.indexed
 
 
 def _revision_row(past: tuple[str, Revision]) -> Row:

@@ -20,6 +20,10 @@ _NUMBERS: Final = [b"\0" + number.to_bytes(2, "big") for number in range(_MOST_P
 _ONCE: Final = [_NUMBERS[1] + place.to_bytes(2, "big") for place in range(1, _LAST_PLACE + 1)]
 _FULL: Final = 3 + 2 * _MOST_PLACES
 
+_LETTERS_AND_DIGITS: Final = bytes(
+    ord(chr(code).lower()) if chr(code).isalnum() else ord(" ") for code in range(128)
+).ljust(256)
+
 _local = threading.local()
 
 
@@ -36,14 +40,21 @@ def tokens(text: str) -> list[str]:
 
 def vector(text: str) -> bytes:
     """A `tsvector` as the server itself would send it: each word, a null, how many places, and the places."""
-    entries: dict[str, bytes] = {}
-    for word, once in zip(tokens(text), chain(_ONCE, repeat(_ONCE[-1])), strict=False):
-        before = entries.get(word)
-        if before is None:
+    entries: dict[bytes, bytes] = {}
+    for word, once in zip(_words(text), chain(_ONCE, repeat(_ONCE[-1])), strict=False):
+        if word not in entries:
             entries[word] = once
-        elif len(before) < _FULL and before[-2:] != once[-2:]:
+        elif len(before := entries[word]) < _FULL and before[-2:] != once[-2:]:
             entries[word] = _NUMBERS[len(before) // 2] + before[3:] + once[3:]
-    return b"".join([len(entries).to_bytes(4, "big"), *[word.encode() + places for word, places in entries.items()]])
+    return b"".join([len(entries).to_bytes(4, "big"), *chain.from_iterable(entries.items())])
+
+
+def _words(text: str) -> list[bytes]:
+    """The words as bytes. Of plain ASCII every letter and digit belongs to a word, and nothing else does."""
+    if not text.isascii():
+        return [word.encode() for word in tokens(text)]
+    found = text.encode().translate(_LETTERS_AND_DIGITS).split()
+    return found if len(text) <= _LONGEST else [word[:_LONGEST] for word in found]
 
 
 def written_vector(text: str) -> str:

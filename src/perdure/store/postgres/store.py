@@ -11,12 +11,13 @@ from typing import TypeVar
 import psycopg
 
 from perdure.errors import StoreUnavailable
-from perdure.registry.entities import Identifier
+from perdure.registry.entities import Change, Identifier
 from perdure.registry.protocol import Progress, Reader, Transaction
 from perdure.store.high_water import HighWater
 from perdure.store.postgres import migrations
 from perdure.store.postgres.address import Address, parse
 from perdure.store.postgres.backup import backup_folder, fill_copy
+from perdure.store.postgres.changes import with_vector
 from perdure.store.postgres.committing import LARGEST_GROUP, GroupCommit
 from perdure.store.postgres.connection import BY_KEY, Connection, connect, in_our_words
 from perdure.store.postgres.line import Line
@@ -85,6 +86,9 @@ class PostgresStore:
     async def _submit(self, work: Callable[[PostgresReader], T]) -> T:
         self._check_open()
         return await asyncio.get_running_loop().run_in_executor(self._pool, self._read, work)
+
+    def ready(self, change: Change) -> Change:
+        return with_vector(change)
 
     async def write(self, work: Callable[[Transaction], T]) -> T:
         result: T = await self._writer.submit(work)

@@ -6,7 +6,6 @@ from typing import Final, NamedTuple
 from psycopg import Cursor as AnyCursor
 
 from perdure.store.postgres.connection import Connection, Row
-from perdure.store.postgres.lexemes import vector, written_vector
 
 MANY: Final = 8  # from here on the journeys of a COPY are repaid: rows are written faster than arrays
 
@@ -51,7 +50,7 @@ REVISIONS: Final = Table(
     ("key", "version", "at", "agent", "action", "note", "record"),
     ("text", "int4", "text", "text", "text", "text", "bytea"),
 )
-WORDS: Final = Table("words", ("key", "added", "lexemes"), ("text", "int8", "tsvector"))  # lexemes: given as text
+WORDS: Final = Table("words", ("key", "added", "lexemes"), ("text", "int8", "tsvector"))
 REVERSE: Final = Table("reverse", ("data", "type", "added", "key"), ("bytea", "text", "int8", "text"))
 PERSON_INPUTS: Final = Table("person_inputs", ("uuid_raw", "name"), ("text", "text"))
 PERSON_NAMES: Final = Table("person_names", ("name", "uuid_raw"), ("text", "text"))
@@ -64,14 +63,13 @@ _INSERTS: Final = {
 
 
 def insert(connection: Connection, table: Table, rows: Sequence[Row]) -> Cursor:
-    """A few rows; the cursor counts those that were not there already."""
-    given = [(key, added, written_vector(text)) for key, added, text in rows] if table is WORDS else rows
-    return connection.execute(_INSERTS[table.name], [list(column) for column in zip(*given, strict=True)])
+    """A few rows, words written out; the cursor counts those that were not there already."""
+    return connection.execute(_INSERTS[table.name], [list(column) for column in zip(*rows, strict=True)])
 
 
 def copy(connection: Connection, table: Table, rows: Iterable[Row]) -> None:
-    """Many rows; one that is there already is an error."""
+    """Many rows, words in the server's own form; one that is there already is an error."""
     with connection.cursor().copy(table.copy) as copying:
         copying.set_types(table.copied_types)
-        for row in ((key, added, vector(text)) for key, added, text in rows) if table is WORDS else rows:
+        for row in rows:
             copying.write_row(row)

@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 import apsw
 
 from perdure.errors import StoreDamaged, StoreUnavailable
-from perdure.registry.entities import Identifier
+from perdure.registry.entities import Change, Identifier
 from perdure.registry.protocol import Progress, Reader, Transaction
 from perdure.store.high_water import HIGH_WATER, HighWater
 from perdure.store.sqlite.backup import copy_file
@@ -64,6 +64,9 @@ class SqliteStore:
     async def read(self, work: Callable[[Reader], T]) -> T:
         self._check_open()
         return await asyncio.get_running_loop().run_in_executor(self._pool, self._read, work)
+
+    def ready(self, change: Change) -> Change:
+        return change  # the index takes words as they are
 
     async def write(self, work: Callable[[Transaction], T]) -> T:
         result: T = await self._writer.submit(work)
