@@ -129,6 +129,7 @@ async def load(place: Place, size: int) -> list[Line]:
     reading.close()
     writing.close()
     store.close()
+    place.drop(BARE)  # or the server would tidy it up in the middle of what comes next
     place.note({"identifiers": size, OURS: ours.rounds, BARE: bare.rounds})
     return [_load_line(ours, bare)]
 

@@ -50,11 +50,14 @@ class Place:
         """As one who looks after the server."""
         return psycopg.connect(self._address, autocommit=True)
 
-    def drop(self) -> None:
-        self._notes.unlink(missing_ok=True)
+    def drop(self, *names: str) -> None:
+        """These schemas, or both, and then nothing is known any more of what was loaded."""
+        if not names:
+            self._notes.unlink(missing_ok=True)
         with self.connect() as connection:
-            for name, schema in self._schemas.items():
-                connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(schema)))
+            for name in names or self._schemas:
+                schema = sql.Identifier(self._schemas[name])
+                connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(schema))
                 self.marks(name).unlink(missing_ok=True)
 
     def settle(self, name: str) -> None:

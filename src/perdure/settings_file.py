@@ -61,7 +61,7 @@ type_prefix = {type_prefix}
 # lock_seconds = 10.0
 # settle_seconds = 30.0
 # Into how many partitions names are spread; it counts when perdure move makes a database.
-# partitions = 16
+# partitions = 8
 """
 
 

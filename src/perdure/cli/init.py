@@ -3,7 +3,7 @@
 import asyncio
 import getpass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 from uuid import UUID
 
 import typer
@@ -16,6 +16,8 @@ from perdure.names.uuid5 import PPID_NAMESPACE
 from perdure.records.authority import DEFAULT_TYPE_PREFIX
 from perdure.settings_file import DEFAULT_STORE, SETTINGS
 from perdure.store.postgres.options import PostgresOptions
+
+_PARTITIONS: Final = PostgresOptions().partitions
 
 EXAMPLES = """
 **Examples**
@@ -48,7 +50,7 @@ def init(
     ] = DEFAULT_STORE,
     partitions: Annotated[
         int, typer.Option(min=1, max=256, help="On PostgreSQL: into how many partitions names are spread.")
-    ] = 16,
+    ] = _PARTITIONS,
     admin: Annotated[str, typer.Option(help="The short name of the first administrator.")] = "admin",
     type_prefix: Annotated[
         str, typer.Option(help="The prefix of the types of authority metadata.")

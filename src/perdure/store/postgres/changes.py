@@ -100,7 +100,8 @@ def _updated(change: Change) -> Row:
 def _identifier_row(placed: tuple[Change, int]) -> Row:
     row, added = placed[0].identifier, placed[1]
     subject = None if row.subject == row.key else row.subject
-    known = row.key, row.name, row.scheme, row.state, row.target, row.version, row.record
+    name = None if row.name == row.key else row.name
+    known = row.key, name, row.scheme, row.state, row.target, row.version, row.record
     return *known, subject, row.created, added
 
 

@@ -27,7 +27,7 @@ from perdure.store.postgres.connection import (
 )
 from perdure.store.postgres.line import BREATH
 from perdure.store.postgres.options import PostgresOptions
-from perdure.store.postgres.reading import FIND, FIND_MANY, as_json
+from perdure.store.postgres.reading import FIND, FIND_MANY, as_json, identifier_of
 
 _MOST: Final = 1_000  # keys in one question
 _MANY: Final = 32  # keys that are worth two questions at once
@@ -116,7 +116,7 @@ class _Lane:
             try:
                 asked = (FIND, keys) if len(keys) == 1 else (FIND_MANY, (as_json(keys),))
                 rows = await (await connection.execute(*asked, binary=True)).fetchall()
-                return {row[0]: Identifier(*row) for row in rows}
+                return {row[0]: identifier_of(row) for row in rows}
             except psycopg.Error as problem:
                 if loop.time() >= patience.when():
                     hang_up(connection)

@@ -38,7 +38,7 @@ CREATE TABLE writers (
 
 CREATE TABLE identifiers (
     key     text COLLATE "C" NOT NULL,
-    name    text COLLATE "C" NOT NULL,
+    name    text COLLATE "C",  -- NULL: it is written as its key is
     scheme  text COLLATE "C" NOT NULL CHECK (scheme IN ('handle', 'ibi', 'ppid')),
     state   text COLLATE "C" NOT NULL CHECK (state IN ('reserved', 'active', 'withdrawn', 'merged')),
     target  text COLLATE "C",

@@ -17,4 +17,4 @@ class PostgresOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     long_statement_seconds: Seconds = 21_600.0  # backup, export, verify, stats
     lock_seconds: Seconds = 10.0
     settle_seconds: Seconds = 30.0  # how long to ask what became of a commit whose answer was lost
-    partitions: Number = 16
+    partitions: Number = 8

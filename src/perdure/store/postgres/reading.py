@@ -24,9 +24,7 @@ from perdure.store.postgres.connection import Connection, Row
 from perdure.store.postgres.lexemes import question
 from perdure.store.rows import PREFIX_COLUMNS, key_range, prefix_of
 
-_COLUMNS: Final = (
-    "i.key, i.name, i.scheme, i.state, i.target, i.version, i.record, coalesce(i.subject, i.key), i.created"
-)
+_COLUMNS: Final = "i.key, i.name, i.scheme, i.state, i.target, i.version, i.record, i.subject, i.created"
 FIND: Final = f"SELECT {_COLUMNS} FROM identifiers AS i WHERE i.key = %s"
 # `= ANY` would ask every partition for every key. Joined, each key is looked up in its own partition alone. The keys go
 # there as JSON, which takes half of the time to write that an array takes.
@@ -53,11 +51,11 @@ REVISION_OF_VERSION: Final = (
 _NEWEST_REVISION: Final = f"{_REVISION} DESC LIMIT 1"
 
 _SEARCH: Final = (
-    "SELECT i.name, i.state, i.target FROM words AS w JOIN identifiers AS i ON i.key = w.key "
+    "SELECT coalesce(i.name, i.key), i.state, i.target FROM words AS w JOIN identifiers AS i ON i.key = w.key "
     "WHERE w.lexemes @@ %s::tsquery ORDER BY w.added DESC, w.key DESC LIMIT %s"
 )
 _REVERSE: Final = (
-    "SELECT i.name, i.state, i.target FROM reverse AS r JOIN identifiers AS i ON i.key = r.key "
+    "SELECT coalesce(i.name, i.key), i.state, i.target FROM reverse AS r JOIN identifiers AS i ON i.key = r.key "
     "WHERE r.data = %s AND (%s::text IS NULL OR r.type = %s) ORDER BY r.added DESC, r.key DESC LIMIT %s"
 )
 
@@ -138,6 +136,12 @@ _CONTRADICTIONS: Final = (
 )
 
 
+def identifier_of(row: Row) -> Identifier:
+    """From its columns, two of which say nothing where they would only repeat the key: most of the time."""
+    key, name, scheme, state, target, version, record, subject, created = row
+    return Identifier(key, name or key, scheme, state, target, version, record, subject or key, created)
+
+
 def digest(data: str) -> bytes:
     """What reverse look-up compares."""
     return sha256(data.encode()).digest()
@@ -180,10 +184,10 @@ class PostgresReader:
 
     def find(self, key: str) -> Identifier | None:
         row = self._row(FIND, (key,))
-        return None if row is None else Identifier(*row)
+        return None if row is None else identifier_of(row)
 
     def find_many(self, keys: Sequence[str]) -> dict[str, Identifier]:
-        return {row[0]: Identifier(*row) for row in self._rows(FIND_MANY, (as_json(keys),))} if keys else {}
+        return {row[0]: identifier_of(row) for row in self._rows(FIND_MANY, (as_json(keys),))} if keys else {}
 
     def revisions(self, subject: str) -> list[Revision]:
         return [Revision(*row) for row in self._rows(_REVISION, (subject,))]
@@ -193,7 +197,7 @@ class PostgresReader:
         return None if row is None else Revision(*row)
 
     def after(self, key: str, limit: int, under: str | None = None) -> list[Identifier]:
-        return [Identifier(*row) for row in self._rows(_AFTER, (*key_range(key, under), limit))]
+        return [identifier_of(row) for row in self._rows(_AFTER, (*key_range(key, under), limit))]
 
     def histories(self, key: str, limit: int, under: str | None = None) -> list[History]:
         self._take_time()
@@ -207,7 +211,7 @@ class PostgresReader:
         for subject, *rest in self._copied(asked, _REVISION_TYPES):
             revisions.setdefault(subject, []).append(Revision(*rest))
         return [
-            History(Identifier(*row[:9]), row[9], tuple(revisions.get(row[0], ())), uuid_raw=row[10]) for row in rows
+            History(identifier_of(row[:9]), row[9], tuple(revisions.get(row[0], ())), uuid_raw=row[10]) for row in rows
         ]
 
     def _copied(self, asked: sql.Composed, types: Sequence[str]) -> list[Row]:
