@@ -4,6 +4,7 @@ import asyncio
 import subprocess
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,7 +19,9 @@ from tests.system_packages import need
 from perdure.errors import InvalidInput, StoreUnavailable
 from perdure.registry.entities import Change
 from perdure.store.postgres.address import parse
+from perdure.store.postgres.connection import BY_KEY, connect
 from perdure.store.postgres.options import PostgresOptions
+from perdure.store.postgres.reading import FIND_MANY, PERSONS, as_json
 from perdure.store.postgres.store import PostgresStore
 
 SECRET: Final = "correct-horse"  # noqa: S105 - it opens nothing
@@ -135,6 +138,27 @@ def test_the_number_of_partitions_is_decided_once(unreliable: Unreliable, runner
     desk = Desk(runner, unreliable.open(direct=True, partitions=8))
     desk.insert(*(change(f"1/{number}") for number in range(100)))
     assert unreliable.execute("SELECT count(DISTINCT tableoid) FROM identifiers") == [(2,)]
+
+
+@pytest.mark.parametrize("question", [FIND_MANY, PERSONS], ids=["names", "persons"])
+def test_what_is_asked_for_is_found_by_its_key_though_the_tables_were_empty_when_that_was_planned(
+    unreliable: Unreliable, question: str
+) -> None:
+    """The server keeps its plan while they grow."""
+    unreliable.open(direct=True, partitions=4)
+    with closing(connect(parse(unreliable.direct), PostgresOptions(), BY_KEY)) as connection:
+        connection.execute("VACUUM (ANALYZE) identifiers, person_inputs")
+        row = connection.execute(f"EXPLAIN (FORMAT JSON) {question}", (as_json(["1/a", "1/b"]),)).fetchone()
+    assert row is not None
+    scans = [node for node in nodes(row[0][0]["Plan"]) if "Relation Name" in node]
+    assert len(scans) == 4
+    assert all("Index Cond" in scan for scan in scans), scans
+
+
+def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield plan
+    for part in plan.get("Plans", ()):
+        yield from nodes(part)
 
 
 # Hands in the tables
