@@ -85,8 +85,9 @@ def test_a_setting_that_the_server_refuses_is_told_in_its_words() -> None:
 
 
 OWNER = """
-import sys, time
+import signal, time
 from tests.postgres.server import PostgresServer
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which whatever runs in the background ignores
 server = PostgresServer()
 server.start()
 print(server.folder.parent, server.port, flush=True)
