@@ -109,7 +109,7 @@ class _Walk:
         self._prefixes: dict[str, Prefix] = {}
         self._parties: dict[str, str] = {}
         # A file whose names were all new so far is believed to go on so, until the store refuses one of them: to ask
-        # for every name beforehand would cost the store a quarter of the whole. A dry run would not be refused.
+        # for every name beforehand would cost the store a fifth of its work. A dry run would not be refused.
         self._expects_new = False
         self._was_wrong = False
 

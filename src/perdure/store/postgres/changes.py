@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from itertools import count
 from typing import Any, Final
 
+import msgspec
+
 from perdure.registry.entities import Change, Revision
 from perdure.store.postgres import tables
 from perdure.store.postgres.gathering import Moved
@@ -43,8 +45,7 @@ Row = tuple[Any, ...]
 
 def with_vector(change: Change) -> Change:
     """What takes longest, made beforehand; it is of use where many go together."""
-    known = change.identifier, change.revisions, change.words, change.reverse, change.reverse_before, change.added
-    return Change(*known, vector(change.words))
+    return msgspec.structs.replace(change, indexed=vector(change.words))
 
 
 def send_moved(send: Sending, moved: Moved) -> None:
