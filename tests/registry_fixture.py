@@ -29,6 +29,7 @@ from perdure.registry import (
 )
 from perdure.registry.entities import Agent, Event
 from perdure.registry.protocol import Reader, Store
+from perdure.registry.sealing import Sealer
 from perdure.store.postgres.options import PostgresOptions
 from perdure.store.postgres.store import PostgresStore
 from perdure.store.sqlite import SqliteStore
@@ -38,6 +39,7 @@ T = TypeVar("T")
 
 ENGINES = ["sqlite", "postgres"]
 FEW_PARTITIONS = PostgresOptions(partitions=2)  # enough to see that there are several, and quickly made
+SEALER = Sealer(bytes(range(32)))
 NOON = Fraction(1_800_000_000)  # 2027-01-15T08:00:00Z, if not noon
 
 
@@ -204,7 +206,7 @@ class Office:
 
     def reopened(self, store: Store) -> "Office":
         """The same registry after a restart, on a store that was opened anew."""
-        registry = self.run(reopen(store, self.clock, self.registry.settings))
+        registry = self.run(reopen(store, self.clock, self.registry.settings, sealer=self.registry.sealer))
         return Office(self.runner, Founded(registry, self.admin, self.key), self.clock)
 
 
@@ -212,7 +214,8 @@ def open_office(runner: asyncio.Runner, store: Store, clock: ManualClock | None 
     """A registry founded a moment ago; its clock stands still."""
     clock = clock or ManualClock()
     settings = options.pop("settings", Settings())
-    founded = runner.run(found(store, clock, settings, name="The Library of Tests", **options))
+    options = {"name": "The Library of Tests", "sealer": SEALER} | options
+    founded = runner.run(found(store, clock, settings, **options))
     return Office(runner, founded, clock)
 
 

@@ -4,6 +4,7 @@ perdure.toml       the settings, commented; for people to edit
 perdure.db         the database of the embedded store (with -wal and -shm beside it while it is open)
 high-water.json    the furthest dates that may have been issued, for when an old backup is restored
 admin.key          the first administrator's key, readable by its owner alone; may be removed
+secrets.key        what secrets in the database are sealed with, made with the first of them; no backup holds it
 perdure.lock       held by every program that has the registry open
 """
 
@@ -27,6 +28,7 @@ from perdure.registry.agents import THE_MACHINE
 from perdure.registry.entities import COUNTER, Event
 from perdure.registry.moving import Moved, Watch, check_movable, check_unfinished, move
 from perdure.registry.protocol import Progress, Transaction
+from perdure.registry.sealing import SECRETS_KEY
 from perdure.settings_file import (
     DATABASE,
     DEFAULT_STORE,
@@ -38,6 +40,7 @@ from perdure.settings_file import (
     write_settings,
     write_whole,
 )
+from perdure.store.key_file import FileSealer
 from perdure.store.place import Place
 from perdure.store.places import place_of
 from perdure.store.postgres.options import PostgresOptions
@@ -95,7 +98,8 @@ async def open_registry(folder: Path, clock: Clock | None = None) -> AsyncIterat
     with _held(folder):
         store = _place(folder, file).open()
         try:
-            yield await reopen(store, clock or SystemClock(), file.settings, file.registry.id)
+            sealer = FileSealer(folder / SECRETS_KEY)
+            yield await reopen(store, clock or SystemClock(), file.settings, file.registry.id, sealer)
         finally:
             store.close()
 

@@ -28,11 +28,13 @@ from perdure.registry import (
 )
 from perdure.registry.founding import REGISTRY
 from perdure.registry.protocol import Reader
+from perdure.registry.sealing import keep_secret
 from perdure.registry.transferring import transfer_identifiers
 
 CHOSEN, DATED, NUMBERED, RANDOM = "12345", "12346", "777", "888"
 PAIRED: Final = "sid.inpe.br/mtc-m18"
 MINTERS: Final = (DATED, NUMBERED, RANDOM, PAIRED)
+SECRET: Final = b"nobody reads this in a copy"
 URL: Final = "https://example.org/"
 WHEN: Final = "2025-01-09T10:30:00Z"
 CURATOR: Final = "https://orcid.org/0000-0002-1825-0097"
@@ -55,7 +57,7 @@ def _add_prefixes_and_people(office: Office) -> None:
     office.prefix(CHOSEN, "chosen")
     office.prefix(DATED)
     office.prefix(NUMBERED, "sequential", pattern="thesis-####", case_sensitive=False, policy="Never again – ever.")
-    office.prefix(RANDOM, "uuid")
+    office.prefix(RANDOM, "uuid", pass_through=True)
     office.do(derive_prefix, f"{NUMBERED}.1", minter="chosen")
     office.do(add_subsystem, "mtc-m18.sid.inpe.br", "150.163.34.243", granularity=Fraction(1, 10))
     office.hire("maria", CHOSEN, "mint", "edit", own=True, until="2099-01-01T00:00:00Z")
@@ -74,6 +76,8 @@ def _add_handles(office: Office) -> None:
         Value(6, "NOTE", Text("not for all"), "", 86_400, "1100"),
     )
     office.do(mint, CHOSEN, said=Statement(URL, values, About(what="On lasting")), suffixes=["a"])
+    sealer = office.registry.sealer
+    office.run(office.registry.store.write(lambda tx: keep_secret(tx, sealer, f"{CHOSEN}/a", 300, SECRET)))
     office.do(mint, CHOSEN, suffixes=["日本語/ß", "quoted \"\\\" 'name'", "e\u0301", "é"], said=Statement(f"{URL}u"))
     office.clock.step(10)
     office.do(set_target, f"{CHOSEN}/a", f"{URL}new", expected_version=1)
@@ -119,6 +123,7 @@ def kept(reader: Reader) -> dict[str, Any]:
         "revisions": {row.key: reader.revisions(row.key) for row in rows},
         "inputs": inputs,
         "persons": reader.persons(sorted(inputs.values())),
+        "secrets": reader.secrets(),
         "derivations": {row.key: reader.derivations(row.key) for row in rows if row.scheme == "ppid"},
         "prefixes": reader.prefixes(),
         "timelines": reader.timelines(),

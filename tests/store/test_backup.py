@@ -30,6 +30,7 @@ def test_a_backup_is_consistent_while_writes_go_on(desk: Desk, folder: Path) -> 
 
     async def both() -> None:
         done = False
+        begun = {name: asyncio.Event() for name in ("1", "2")}
 
         async def writing(name: str) -> None:
             number = 0
@@ -41,10 +42,12 @@ def test_a_backup_is_consistent_while_writes_go_on(desk: Desk, folder: Path) -> 
                     tx.put_fact(name, str(number))
 
                 await desk.store.write(work)
+                begun[name].set()
 
         async def copying() -> None:
             nonlocal done
-            await asyncio.sleep(0.1)
+            for one in begun.values():
+                await one.wait()
             await desk.store.backup(file, quiet)
             done = True
 

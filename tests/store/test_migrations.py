@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import apsw
+import msgspec
 import pytest
 from tests.postgres.shared import database
 from tests.registry_fixture import ENGINES, FEW_PARTITIONS, need_engine
@@ -20,6 +21,7 @@ from perdure.cli.app import app
 from perdure.errors import PerdureError, StoreUnavailable
 from perdure.folder import Registry, make_registry, open_registry, registry_place, restore_registry
 from perdure.registry import mint, verify
+from perdure.registry.protocol import Transaction
 from perdure.settings_file import DEFAULT_STORE
 from perdure.store.postgres import migrations as postgres
 from perdure.store.sqlite import migrations as sqlite
@@ -97,6 +99,14 @@ class Home:
         else:
             database().execute(f"INSERT INTO {self.schema}.migrations (number) VALUES ({TODAY + 7})")  # noqa: S608
 
+    def go_back(self, statements: str, version: int) -> None:
+        if self.is_file:
+            with closing(apsw.Connection(str(self.folder / "perdure.db"))) as connection:
+                connection.execute(f"{statements}; PRAGMA user_version = {version}")
+        else:
+            back = f"{statements}; DELETE FROM migrations WHERE number > {version}"  # noqa: S608
+            database().execute(f"SET search_path = {self.schema}; {back}; RESET search_path")
+
     def migrate(self, *options: str) -> str:
         """The command, in this process, in which tomorrow can come."""
         with redirect_stdout(io.StringIO()) as said:
@@ -118,6 +128,47 @@ def home(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Home]:
     for (name,) in database().execute("SELECT nspname FROM pg_namespace"):
         if str(name).startswith(schema):
             database().drop(str(name))
+
+
+# What takes a database back to an earlier schema, as if no later step had ever been made.
+TO_THE_FIRST = "DROP TABLE secrets; DROP TABLE answers; ALTER TABLE prefixes DROP COLUMN pass_through"
+
+
+def test_a_registry_of_the_first_schema_is_brought_up_to_date(home: Home) -> None:
+    name = home.mint()
+    before = home.inside(lambda registry: registry.store.read(lambda reader: reader.prefixes()))
+    home.go_back(TO_THE_FIRST, 1)
+    assert home.version() == 1
+    with pytest.raises(StoreUnavailable, match="run perdure migrate"):
+        home.mint()
+    assert f"schema {TODAY} now (it had 1)" in home.migrate()
+    after = home.inside(lambda registry: registry.store.read(lambda reader: reader.prefixes()))
+    assert after == before
+    assert not any(prefix.pass_through for prefix in after)
+
+    def work(tx: Transaction) -> None:
+        tx.put_secret(name, 300, b"sealed")
+        tx.put_answer("jan", "token", b"digest", b"answer", "2027-01-15T08:00:00.000000Z")
+        tx.put_prefix(msgspec.structs.replace(before[0], pass_through=True))
+
+    home.inside(lambda registry: registry.store.write(work))
+    secret, prefix = home.inside(
+        lambda registry: registry.store.read(lambda reader: (reader.secret(name, 300), reader.prefix(before[0].key)))
+    )
+    assert (secret, prefix.pass_through) == (b"sealed", True)
+
+
+@pytest.mark.parametrize("home", ["sqlite"], indirect=True)
+def test_a_backup_of_the_first_schema_is_restored(home: Home) -> None:
+    name = home.mint()
+    home.go_back(TO_THE_FIRST, 1)
+    backup = home.folder.parent / "old.db"
+    shutil.copyfile(home.folder / "perdure.db", backup)
+    home.migrate("--no-backup")
+    asyncio.run(restore_registry(home.folder, backup))
+    assert home.version() == TODAY
+    assert home.inside(lambda registry: registry.store.lookup(name)) is not None
+    assert home.inside(verify) == []
 
 
 def test_both_engines_have_made_the_same_steps() -> None:

@@ -30,12 +30,13 @@ SUBSYSTEM = Prefix(
     subsystem=Subsystem("mtc-m18.sid.inpe.br", 80, "150.163.34.243", 800, Fraction(1, 10**9), True),
     created=AT,
 )
+PASSING = msgspec.structs.replace(PREFIX, key="11", name="11", pass_through=True)
 
 
 def test_a_prefix_is_kept_field_by_field(desk: Desk) -> None:
-    desk.write(lambda tx: (tx.put_prefix(SUBSYSTEM), tx.put_prefix(PREFIX)))
+    desk.write(lambda tx: [tx.put_prefix(one) for one in (SUBSYSTEM, PASSING, PREFIX)])
     assert desk.read(lambda reader: reader.prefix("10.abc")) == PREFIX
-    assert desk.read(lambda reader: reader.prefixes()) == [PREFIX, SUBSYSTEM]
+    assert desk.read(lambda reader: reader.prefixes()) == [PREFIX, PASSING, SUBSYSTEM]
     assert desk.read(lambda reader: reader.prefix("10.ABC")) is None
 
 
@@ -47,7 +48,7 @@ def test_a_subsystem_is_found_by_either_prefix(desk: Desk) -> None:
 
 def test_a_prefix_changes_where_it_may(desk: Desk) -> None:
     desk.write(lambda tx: tx.put_prefix(PREFIX))
-    changed = msgspec.structs.replace(PREFIX, minter="uuid", policy="New", pattern=None)
+    changed = msgspec.structs.replace(PREFIX, minter="uuid", policy="New", pattern=None, pass_through=True)
     desk.write(lambda tx: tx.put_prefix(changed))
     assert desk.read(lambda reader: reader.prefix("10.abc")) == changed
 

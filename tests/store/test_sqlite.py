@@ -7,7 +7,7 @@ from pathlib import Path
 
 import apsw
 import pytest
-from tests.store.material import AT, Desk, change, revised
+from tests.store.material import AT, RECORD, Desk, change, revised
 
 from perdure.errors import StoreDamaged, StoreUnavailable
 from perdure.registry.entities import Event, Prefix
@@ -217,3 +217,12 @@ def test_a_backup_never_takes_the_place_of_the_database_itself(own: Desk, file: 
     own.insert(change("1/a"))
     with pytest.raises(StoreUnavailable):
         own.runner.run(own.store.backup(file, lambda done, of: None))
+
+
+def test_a_search_index_that_was_changed_since_the_last_look_is_not_called_damaged(own: Desk) -> None:
+    """The engine's own check is blind to what other connections have done to it meanwhile."""
+    own.insert(*(change(f"1/{name}", words=f"{name} one") for name in "abcdefg"))
+    for version in range(2, 60):
+        for name in "abc":
+            own.update(revised(f"1/{name}", version, RECORD, words=f"{name} {version}"))
+        assert own.contradictions() == []

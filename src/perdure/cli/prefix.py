@@ -37,6 +37,7 @@ CHANGE_EXAMPLES = """
 
 - `perdure prefix change 12345 --policy 'Names are never used again.'`
 - `perdure prefix change sid.inpe.br/mtc-m18 --granularity 0.01`
+- `perdure prefix change 12345 --pass-through`
 """
 
 
@@ -64,6 +65,13 @@ PolicyFile = Annotated[Path | None, typer.Option(help="The same, from a file.", 
 Granularity = Annotated[
     str | None, typer.Option(help="For IBI: the finest step between two dates, in seconds: 60, 1, 0.1, 0.01 …")
 ]
+Passing = Annotated[
+    bool,
+    typer.Option(
+        "--pass-through/--no-pass-through",
+        help="Let a longer name than one that is registered lead where that does, the rest appended.",
+    ),
+]
 PrefixName = Annotated[str, typer.Argument(metavar="PREFIX", help="The prefix.")]
 
 
@@ -83,6 +91,7 @@ def add(
     ] = False,
     policy: Policy = None,
     policy_file: PolicyFile = None,
+    pass_through: Passing = False,
     folder: Folder = None,
     json: Json = False,
 ) -> None:
@@ -91,6 +100,8 @@ def add(
     if (host is None) != (ip is None) or (host is None) == (prefix is None):
         raise InvalidInput("prefix", "prefix", "give a Handle prefix, or --host and --ip of an IBI subsystem")
 
+    if host is not None and pass_through:
+        raise InvalidInput("prefix", "pass_through", "--pass-through is for a Handle prefix")
     if host is None and (granularity is not None or private):
         raise InvalidInput(
             "prefix", "granularity", "--granularity and --private are for an IBI subsystem (--host and --ip)"
@@ -117,6 +128,7 @@ def add(
             case_sensitive=not ignore_case,
             policy=text,
             pattern=pattern,
+            pass_through=pass_through,
         )
 
     made = act(folder, work)
@@ -132,6 +144,7 @@ def derive(
     ignore_case: IgnoreCase = False,
     policy: Policy = None,
     policy_file: PolicyFile = None,
+    pass_through: Passing = False,
     folder: Folder = None,
     json: Json = False,
 ) -> None:
@@ -140,7 +153,14 @@ def derive(
 
     async def work(registry: Registry, by: Agent) -> Prefix:
         return await use.derive_prefix(
-            registry, by, prefix, minter=minter.value, case_sensitive=not ignore_case, policy=text, pattern=pattern
+            registry,
+            by,
+            prefix,
+            minter=minter.value,
+            case_sensitive=not ignore_case,
+            policy=text,
+            pattern=pattern,
+            pass_through=pass_through,
         )
 
     made = act(folder, work)
@@ -156,10 +176,17 @@ def list_prefixes(folder: Folder = None, json: Json = False) -> None:
             typer.echo(as_json(_shown(prefix)))
         return
     rows = (
-        (one.name, one.scheme, one.minter, "told apart" if one.case_sensitive else "ignored", one.parent or "")
+        (
+            one.name,
+            one.scheme,
+            one.minter,
+            "told apart" if one.case_sensitive else "ignored",
+            one.parent or "",
+            "pass through" if one.pass_through else "",
+        )
         for one in prefixes
     )
-    show_table(("prefix", "scheme", "minter", "case", "derived from"), rows, whole=("prefix",))
+    show_table(("prefix", "scheme", "minter", "case", "derived from", "longer names"), rows, whole=("prefix",))
 
 
 @app.command("show", epilog="**Example**\n\n- `perdure prefix show 12345`")
@@ -192,10 +219,17 @@ def change(
     granularity: Granularity = None,
     minter: Annotated[MinterName | None, typer.Option(help="Make suffixes in another way from now on.")] = None,
     pattern: Pattern = None,
+    pass_through: Annotated[
+        bool | None,
+        typer.Option(
+            "--pass-through/--no-pass-through",
+            help="Let a longer name than one that is registered lead where that does, the rest appended; or not.",
+        ),
+    ] = None,
     folder: Folder = None,
     json: Json = False,
 ) -> None:
-    """Change the policy, the granularity or the minter. The case policy is fixed for life."""
+    """Change the policy, the granularity, the minter or the pass-through. The case policy is fixed for life."""
     text = _policy(policy, policy_file)
     step = None if granularity is None else _granularity(granularity)
 
@@ -208,6 +242,7 @@ def change(
             granularity=step,
             minter=None if minter is None else minter.value,
             pattern=pattern,
+            pass_through=pass_through,
         )
 
     changed = act(folder, work)

@@ -29,6 +29,7 @@ class Surroundings(NamedTuple):
     keys: list[Key]
     grants: list[Grant]
     events: list[Event]  # the oldest first
+    secrets: list[tuple[str, int, bytes]]  # sealed, by key and index
 
 
 def surroundings(reader: Reader) -> Surroundings:
@@ -41,6 +42,7 @@ def surroundings(reader: Reader) -> Surroundings:
         [key for agent in agents for key in reader.keys(agent.id)],
         [grant for agent in agents for grant in reader.grants(agent.id)],
         reader.events(_ALL)[::-1],
+        reader.secrets(),
     )
 
 
@@ -56,6 +58,8 @@ def put_surroundings(tx: Transaction, given: Surroundings) -> None:
         tx.put_grant(grant)
     for event in given.events:
         tx.put_event(event)
+    for key_of_name, index, sealed in given.secrets:
+        tx.put_secret(key_of_name, index, sealed)
     for name, value in sorted(given.facts.items()):
         tx.put_fact(name, value)
     for timeline, last in sorted(given.timelines.items()):

@@ -94,6 +94,7 @@ class Prefix(msgspec.Struct, frozen=True, kw_only=True):
     opaque: str | None = None  # the key of the other prefix of an IBI subsystem
     subsystem: Subsystem | None = None
     created: str = ""
+    pass_through: bool = False  # a longer name than one that is registered leads where that does, the rest appended
 
 
 COUNTER: Final = "/#"  # no key of a prefix ends so
@@ -112,6 +113,15 @@ class Agent(msgspec.Struct, frozen=True):
     identifier: str
     created: str
     kind: Literal["person", "program"] = "person"
+
+
+class HandleIdentity(Agent, frozen=True, kw_only=True):
+    """Who proved to hold the key that one value of a handle names, as clients of Handle servers do.
+
+    It is made for one request and never stored; a colon in its `id` tells it from everybody who is.
+    """
+
+    index: int
 
 
 class Key(msgspec.Struct, frozen=True):

@@ -19,10 +19,12 @@ from perdure.registry.naming import handle_key
 from perdure.registry.prefixes import check_prefix_name, person_prefixes
 from perdure.registry.protocol import Reader, Store, Transaction
 from perdure.registry.registry import Registry
+from perdure.registry.sealing import NoSealer, Sealer
 from perdure.registry.settings import Settings
 
 REGISTRY: Final = "registry"
 _NAMESPACE, _HOME = "ppid_namespace", "home"
+_NO_SEALER: Final = NoSealer()
 
 
 class Founded(NamedTuple):
@@ -42,6 +44,7 @@ async def found(
     home: str | None = None,
     admin: str = "admin",
     ppid_namespace: UUID = PPID_NAMESPACE,
+    sealer: Sealer = _NO_SEALER,
 ) -> Founded:
     """A registry with its identity, its first agent, that agent's own identifier, and the types of the metadata."""
     one_line(name, "name", 500)
@@ -54,7 +57,7 @@ async def found(
         raise InvalidInput(
             "registry", "home", f"{home_name!a} stands for something else already: choose another prefix"
         )
-    registry = Registry(identity, store, clock, settings, ppid_namespace, handle.fold(home_name))
+    registry = Registry(identity, store, clock, settings, ppid_namespace, handle.fold(home_name), sealer)
 
     def work(tx: Transaction) -> Founded:
         if tx.fact(REGISTRY) is not None:
@@ -96,7 +99,13 @@ async def found(
     return await store.write(work)
 
 
-async def reopen(store: Store, clock: Clock, settings: Settings, expected_id: str | None = None) -> Registry:
+async def reopen(
+    store: Store,
+    clock: Clock,
+    settings: Settings,
+    expected_id: str | None = None,
+    sealer: Sealer = _NO_SEALER,
+) -> Registry:
     """The registry that a store holds; refused if it is another than the settings were made for."""
 
     def work(reader: Reader) -> tuple[str | None, str | None, str | None]:
@@ -111,7 +120,7 @@ async def reopen(store: Store, clock: Clock, settings: Settings, expected_id: st
             "one of them was copied here from elsewhere, and nothing is changed until that is put right"
         )
         raise InvalidInput("registry", "id", reason)
-    return Registry(identity, store, clock, settings, UUID(namespace), home)
+    return Registry(identity, store, clock, settings, UUID(namespace), home, sealer)
 
 
 def _described(agent: Agent, text: str, at: str) -> Record:

@@ -15,18 +15,17 @@ from perdure.names.instant import Exact
 from perdure.records.checks import one_line, plain_text
 from perdure.registry.authority import require
 from perdure.registry.entities import (
-    ACTIONS,
     EVERYWHERE,
     HANDLE_MINTERS,
     Agent,
     Event,
-    Grant,
     Minter,
     Prefix,
     Subsystem,
     counter,
 )
 from perdure.registry.naming import check_length, known_prefix
+from perdure.registry.prefix_records import let_administer
 from perdure.registry.protocol import Reader, Transaction
 from perdure.registry.registry import Registry
 
@@ -43,9 +42,10 @@ async def add_prefix(
     case_sensitive: bool = True,
     policy: str = "",
     pattern: str | None = None,
+    pass_through: bool = False,
 ) -> Prefix:
     """Keep a Handle prefix. The case policy is fixed for life; the other settings are not."""
-    prefix = _handle_prefix(name, minter, case_sensitive, policy, pattern, registry.now(), parent=None)
+    prefix = _handle_prefix(name, minter, case_sensitive, policy, pattern, pass_through, registry.now(), parent=None)
 
     def work(tx: Transaction) -> Prefix:
         require(tx, by, "admin", EVERYWHERE, registry.now())
@@ -66,6 +66,7 @@ async def derive_prefix(
     case_sensitive: bool = True,
     policy: str = "",
     pattern: str | None = None,
+    pass_through: bool = False,
 ) -> Prefix:
     """Keep `12345.1`, with authority over `12345`; whoever derives it administers it."""
     parents = handle.parents(name)
@@ -80,10 +81,9 @@ async def derive_prefix(
         if parent.scheme != "handle":
             raise InvalidInput("prefix", "prefix", f"{parent.name} is no Handle prefix: nothing is derived from it")
         require(tx, by, "derive", parent.key, at)
-        kept = _handle_prefix(name, minter, case_sensitive, policy, pattern, at, parent.key)
+        kept = _handle_prefix(name, minter, case_sensitive, policy, pattern, pass_through, at, parent.key)
         put_new(tx, kept, by)
-        for action in ACTIONS:
-            tx.put_grant(Grant(by.id, kept.key, action, given_by=by.id, given_at=at))
+        let_administer(tx, by, kept, at, registry.settings.limits.record_bytes)
         return kept
 
     return await registry.store.write(work)
@@ -139,12 +139,12 @@ async def change_prefix(
     granularity: Exact | None = None,
     minter: Minter | None = None,
     pattern: str | None = None,
+    pass_through: bool | None = None,
 ) -> Prefix:
-    """Change what may be changed: the policy text, the granularity of a subsystem, the minter of a Handle prefix."""
-    if policy is None and granularity is None and minter is None and pattern is None:
-        raise InvalidInput(
-            "prefix", "prefix", "say what to change: the policy, the granularity, the minter or the pattern"
-        )
+    """Change what may be changed: the policy text, the granularity of a subsystem, how a Handle prefix mints."""
+    if all(one is None for one in (policy, granularity, minter, pattern, pass_through)):
+        reason = "say what to change: the policy, the granularity, the minter, the pattern or the pass-through"
+        raise InvalidInput("prefix", "prefix", reason)
     if granularity is not None:
         ibi.next_date(0, None, granularity)
 
@@ -162,6 +162,8 @@ async def change_prefix(
         if minter is not None or pattern is not None:
             wanted = minter or prefix.minter
             prefix = msgspec.structs.replace(prefix, minter=wanted, pattern=checked_minting(prefix, wanted, pattern))
+        if pass_through is not None:
+            prefix = checked_passing(msgspec.structs.replace(prefix, pass_through=pass_through))
         tx.put_prefix(prefix)
         tx.put_event(Event(at, by.id, "prefix change", prefix.name, _said(prefix)))
         return prefix
@@ -219,7 +221,14 @@ def check_prefix_name(name: str) -> None:
 
 
 def _handle_prefix(
-    name: str, minter: Minter, case_sensitive: bool, policy: str, pattern: str | None, at: str, parent: str | None
+    name: str,
+    minter: Minter,
+    case_sensitive: bool,
+    policy: str,
+    pattern: str | None,
+    pass_through: bool,
+    at: str,
+    parent: str | None,
 ) -> Prefix:
     check_prefix_name(name)
     prefix = Prefix(
@@ -231,6 +240,7 @@ def _handle_prefix(
         parent=parent,
         policy=checked_policy(policy),
         created=at,
+        pass_through=pass_through,
     )
     return msgspec.structs.replace(prefix, pattern=checked_minting(prefix, minter, pattern))
 
@@ -244,6 +254,13 @@ def checked_minting(prefix: Prefix, minter: Minter, pattern: str | None) -> str 
         raise InvalidInput("prefix", "pattern", "a pattern is for numbered names (--minter sequential)")
     handle.Handle(prefix.name, checked_pattern(pattern))
     return pattern
+
+
+def checked_passing(prefix: Prefix) -> Prefix:
+    if prefix.pass_through and prefix.scheme != "handle":
+        reason = f"{prefix.name} is no Handle prefix: a longer name than one that is registered is another name there"
+        raise InvalidInput("prefix", "pass_through", reason)
+    return prefix
 
 
 def checked_policy(policy: str) -> str:
@@ -271,6 +288,8 @@ def _first_parts(prefix: Prefix) -> set[str]:
 
 def _said(prefix: Prefix) -> str:
     parts = [f"minter {prefix.minter}", "case-sensitive" if prefix.case_sensitive else "not case-sensitive"]
+    if prefix.pass_through:
+        parts.append("longer names pass through")
     if prefix.subsystem is not None:
         parts.append(f"granularity {prefix.subsystem.granularity}")
     return ", ".join(parts)

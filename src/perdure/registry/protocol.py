@@ -28,6 +28,8 @@ from perdure.registry.entities import (
 
 T = TypeVar("T")
 Progress = Callable[[int, int], None]  # done, of how many
+Brief = tuple[str | None, int, bytes]  # what a reader is waiting for: the target, the version, the record
+Find = Callable[[str], Brief | None]
 
 
 class Reader(Protocol):
@@ -69,6 +71,18 @@ class Reader(Protocol):
     def keys(self, agent: str) -> list[Key]: ...
     def grants(self, agent: str) -> list[Grant]: ...
     def events(self, limit: int) -> list[Event]: ...
+
+    def secret(self, key: str, index: int) -> bytes | None:
+        """The sealed secret of one value of a name; `registry.sealing` opens it."""
+        ...
+
+    def secrets(self) -> list[tuple[str, int, bytes]]:
+        """All of them, sealed: key, index, bytes. For copies of the whole registry, never for exports."""
+        ...
+
+    def answered(self, agent: str, token: str) -> tuple[bytes, bytes, str] | None:
+        """What an agent's request with this token was answered: the request's digest, the answer, and when."""
+        ...
 
     def fact(self, name: str) -> str | None:
         """Something the registry knows of itself: its identity, its namespace."""
@@ -113,6 +127,21 @@ class Transaction(Reader, Protocol):
     def remove_grant(self, agent: str, scope: str, action: str) -> None: ...
     def put_event(self, event: Event) -> None: ...
     def put_fact(self, name: str, value: str) -> None: ...
+    def put_secret(self, key: str, index: int, sealed: bytes | None) -> None:
+        """The sealed secret of one value of a name; None removes it. `sealing.keep_secret` is the way to seal one."""
+        ...
+
+    def put_answer(self, agent: str, token: str, digest: bytes, answer: bytes, at: str) -> None:
+        """Remember an answer, in the transaction that it tells of. Conflict if there is one for that token already.
+
+        A work that asks `answered` first never meets that: of two that run at once, one is kept, and the other is run
+        again by the store, and is told then what the first was answered.
+        """
+        ...
+
+    def forget_answers(self, before: str) -> int:
+        """Forget what was answered before then, the oldest first and at most a thousand; says how many it forgot."""
+        ...
 
 
 class Store(Protocol):
@@ -122,8 +151,16 @@ class Store(Protocol):
         """One name, the quickest way there is."""
         ...
 
+    def immediate(self) -> Find | None:
+        """A look-up that answers at once, on the thread of the running event loop; None, if the engine has none."""
+        ...
+
     async def read(self, work: Callable[[Reader], T]) -> T:
         """Run work that only reads; it sees one consistent state, and every write acknowledged before it."""
+        ...
+
+    async def glance(self, work: Callable[[Reader], T]) -> T:
+        """As `read`, for work of a look-up or two, where an engine can do that at once."""
         ...
 
     def ready(self, change: Change) -> Change:
@@ -147,6 +184,10 @@ class Store(Protocol):
 
     async def sealed(self) -> str | None:
         """Why nothing can be written, if it cannot."""
+        ...
+
+    def log_bytes(self) -> int:
+        """How much the store has on disk that it has yet to put in its place, where this program sees to that."""
         ...
 
     def close(self) -> None: ...

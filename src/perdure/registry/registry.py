@@ -5,6 +5,7 @@ from uuid import UUID
 
 from perdure.minting.clock import Clock, iso_now
 from perdure.registry.protocol import Store
+from perdure.registry.sealing import NoSealer, Sealer
 from perdure.registry.settings import Settings
 
 
@@ -17,6 +18,7 @@ class Registry(NamedTuple):
     settings: Settings
     ppid_namespace: UUID
     home: str  # the prefix under which agents get their own identifiers
+    sealer: Sealer = NoSealer()
 
     def now(self) -> str:
         return iso_now(self.clock)

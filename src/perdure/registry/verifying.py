@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
-from perdure.errors import PerdureError, StoreDamaged
+from perdure.errors import PerdureError, StoreDamaged, StoreUnavailable
 from perdure.minting.clock import NANOSECONDS
 from perdure.names import handle, ibi, instant, pilin, ppid
 from perdure.records import record as records
@@ -18,6 +18,7 @@ from perdure.registry.parties import actionable
 from perdure.registry.persons import raw_uuid, successors
 from perdure.registry.protocol import Reader
 from perdure.registry.registry import Registry
+from perdure.registry.sealing import SEALING, context_of
 
 _CHUNK: Final = 1000
 MOST_PROBLEMS: Final = 1000
@@ -87,6 +88,27 @@ def _registry_problems(registry: Registry, reader: Reader) -> Iterator[str]:
         # A timeline without a prefix is right: a restore keeps those of prefixes that were added after the backup.
         if owner is not None and owner.minter in ("pilin", "ibi") and last - now > registry.settings.wait + 60:
             yield f"{key}: its last date is {float(last - now):.0f} s in the future (see: perdure prefix reset --help)"
+    yield from _secret_problems(registry, reader)
+
+
+def _secret_problems(registry: Registry, reader: Reader) -> Iterator[str]:
+    """Whether every secret can be opened here, with the key that this machine has."""
+    kept, known = reader.secrets(), reader.fact(SEALING)
+    if not kept:
+        return
+    if known is None:
+        yield "secrets are kept, and nothing tells with which key they were sealed"
+        return
+    try:
+        registry.sealer.check(known)
+    except StoreUnavailable as problem:
+        yield str(problem)
+        return
+    for key, index, sealed in kept:
+        try:
+            registry.sealer.open(sealed, context_of(key, index))
+        except StoreDamaged as problem:
+            yield str(problem)
 
 
 def _problems(look: _Look, one: History) -> Iterator[str]:

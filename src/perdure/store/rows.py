@@ -10,12 +10,16 @@ from perdure.registry.entities import Prefix, Subsystem
 
 LAST_CHARACTER: Final = chr(0x10FFFF)  # sorts behind everything that a key can go on with
 
-PREFIX_COLUMNS: Final = "key, name, scheme, minter, case_sensitive, parent, policy, pattern, opaque, subsystem, created"
+MOST_FORGOTTEN: Final = 1000  # answers, in one transaction: nobody is to wait for it
+
+PREFIX_COLUMNS: Final = (
+    "key, name, scheme, minter, case_sensitive, parent, policy, pattern, opaque, subsystem, created, pass_through"
+)
 
 
 def prefix_of(row: tuple[Any, ...]) -> Prefix:
     """A prefix from its columns."""
-    key, name, scheme, minter, case_sensitive, parent, policy, pattern, opaque, subsystem, created = row
+    key, name, scheme, minter, case_sensitive, parent, policy, pattern, opaque, subsystem, created, passes = row
     return Prefix(
         key=key,
         name=name,
@@ -28,6 +32,7 @@ def prefix_of(row: tuple[Any, ...]) -> Prefix:
         opaque=opaque,
         subsystem=None if subsystem is None else _read_subsystem(subsystem),
         created=created,
+        pass_through=bool(passes),
     )
 
 
@@ -45,6 +50,7 @@ def prefix_row(prefix: Prefix) -> tuple[Any, ...]:
         prefix.opaque,
         None if prefix.subsystem is None else _write_subsystem(prefix.subsystem),
         prefix.created,
+        prefix.pass_through,
     )
 
 

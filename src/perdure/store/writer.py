@@ -24,10 +24,19 @@ class Outcome(NamedTuple):
 
 
 class Writer:
-    """One thread, first come first served. `commit` does all of a group durably, and never raises."""
+    """One thread, first come first served. `commit` does all of a group durably, and never raises.
 
-    def __init__(self, commit: Callable[[list[Job]], list[Outcome]], largest_group: int) -> None:
+    `afterwards` is for what can wait until a group has its answers; it never raises either.
+    """
+
+    def __init__(
+        self,
+        commit: Callable[[list[Job]], list[Outcome]],
+        largest_group: int,
+        afterwards: Callable[[], None] = lambda: None,
+    ) -> None:
         self._commit = commit
+        self._afterwards = afterwards
         self._largest_group = largest_group
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
         self._closing = False
@@ -64,6 +73,7 @@ class Writer:
             going_on = len(jobs) == len(waiting)
             if jobs:
                 _answer(self._outcomes(jobs))
+                self._afterwards()
 
     def _outcomes(self, jobs: list[Job]) -> list[Outcome]:
         try:

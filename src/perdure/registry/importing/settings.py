@@ -16,7 +16,7 @@ from perdure.registry.entities import EVERYWHERE, Agent, Event, Grant, Prefix, c
 from perdure.registry.importing.options import OUTCOMES, Options, Outcome
 from perdure.registry.naming import known_prefix
 from perdure.registry.parties import check_party
-from perdure.registry.prefixes import check_prefix_name, checked_minting, checked_policy, put_new
+from perdure.registry.prefixes import check_prefix_name, checked_minting, checked_passing, checked_policy, put_new
 from perdure.registry.protocol import Transaction
 
 T = TypeVar("T")
@@ -109,6 +109,7 @@ def _number(text: Any) -> Fraction | None:
 
 def _check_prefix(wanted: Prefix) -> None:
     checked_policy(wanted.policy)
+    checked_passing(wanted)
     if wanted.scheme == "handle":
         check_prefix_name(wanted.name)
         checked_minting(wanted, wanted.minter, wanted.pattern)

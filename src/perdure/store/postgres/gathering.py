@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 from perdure.registry.entities import Change, Identifier, Revision
 
+Token = tuple[str, str]  # whose, and which
+Answer = tuple[bytes, bytes, str]  # the request's digest, the answer, and when
 Moved = dict[str, tuple[Fraction, Fraction]]  # the last date of a timeline, and how far its mark is to be ahead of that
 
 
@@ -16,10 +18,11 @@ class Mark(NamedTuple):
     changed: int
     persons: int
     derived: int
+    answers: int
     moved: tuple[tuple[str, tuple[Fraction, Fraction]], ...]
 
 
-NOTHING = Mark(0, 0, 0, 0, ())
+NOTHING = Mark(0, 0, 0, 0, 0, ())
 
 
 class Gathered:
@@ -30,12 +33,13 @@ class Gathered:
         self.changed: list[Change] = []
         self.persons: dict[str, str] = {}
         self.derived: list[tuple[str, int, str]] = []
+        self.answers: dict[Token, Answer] = {}
         self.moved: Moved = {}
         self.names: dict[str, Identifier] = {}  # by key, what the changes come to
         self.newest: dict[str, Revision] = {}
 
     def __bool__(self) -> bool:
-        return bool(self.fresh or self.changed or self.persons or self.derived or self.moved)
+        return bool(self.fresh or self.changed or self.persons or self.derived or self.answers or self.moved)
 
     def insert(self, changes: Sequence[Change]) -> None:
         self.fresh.extend(changes)
@@ -54,7 +58,7 @@ class Gathered:
         return not self.persons.keys().isdisjoint(names) or not set(self.persons.values()).isdisjoint(names.values())
 
     def mark(self) -> Mark:
-        lengths = len(self.fresh), len(self.changed), len(self.persons), len(self.derived)
+        lengths = len(self.fresh), len(self.changed), len(self.persons), len(self.derived), len(self.answers)
         return Mark(*lengths, tuple(self.moved.items()))
 
     def go_back(self, mark: Mark) -> None:
@@ -63,6 +67,7 @@ class Gathered:
             return
         del self.fresh[mark.fresh :], self.changed[mark.changed :], self.derived[mark.derived :]
         self.persons = dict(list(self.persons.items())[: mark.persons])
+        self.answers = dict(list(self.answers.items())[: mark.answers])
         self.moved = dict(mark.moved)
         self.names.clear()
         self.newest.clear()

@@ -195,7 +195,30 @@ _PARTITIONED: Final = (
 
 _KEPT: Final = ("identifiers", "revisions")
 
-MIGRATIONS: Final = (_FIRST,)
+# Secrets are sealed with a key that is not here. Answers are kept for a while only, so that what was asked twice is
+# done once. Neither points to another table: copies bring them before the names, and what is not a name can be asked.
+_SECOND: Final = """
+CREATE TABLE secrets (
+    key         text COLLATE "C" NOT NULL,
+    value_index integer NOT NULL,
+    sealed      bytea NOT NULL,
+    PRIMARY KEY (key, value_index)
+);
+
+CREATE TABLE answers (
+    agent  text COLLATE "C" NOT NULL,
+    token  text COLLATE "C" NOT NULL,
+    digest bytea NOT NULL,
+    answer bytea NOT NULL,
+    at     text COLLATE "C" NOT NULL,
+    PRIMARY KEY (agent, token)
+);
+CREATE INDEX answers_by_age ON answers (at);
+
+ALTER TABLE prefixes ADD COLUMN pass_through boolean NOT NULL DEFAULT false;
+"""
+
+MIGRATIONS: Final = (_FIRST, _SECOND)
 
 _TRIES: Final = 10
 _SOMETHING_ELSE: Final = (

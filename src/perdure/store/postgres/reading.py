@@ -21,6 +21,7 @@ from perdure.registry.entities import (
     Revision,
 )
 from perdure.store.postgres.connection import Connection, Row
+from perdure.store.postgres.gathering import Answer, Token
 from perdure.store.postgres.lexemes import question
 from perdure.store.rows import PREFIX_COLUMNS, key_range, prefix_of
 
@@ -36,6 +37,11 @@ FIND_MANY: Final = (
 PERSONS: Final = (
     "SELECT p.uuid_raw, p.name FROM json_array_elements_text(%s::json) AS wanted (uuid_raw) "
     'CROSS JOIN LATERAL (SELECT * FROM person_inputs WHERE uuid_raw = wanted.uuid_raw COLLATE "C" OFFSET 0) AS p'
+)
+ANSWERS: Final = (
+    "SELECT a.agent, a.token, a.digest, a.answer, a.at FROM unnest(%s::text[], %s::text[]) AS wanted (agent, token) "
+    'CROSS JOIN LATERAL (SELECT * FROM answers WHERE agent = wanted.agent COLLATE "C" '
+    'AND token = wanted.token COLLATE "C" OFFSET 0) AS a'
 )
 _AFTER: Final = f"SELECT {_COLUMNS} FROM identifiers AS i WHERE i.key > %s AND i.key < %s ORDER BY i.key LIMIT %s"
 _HISTORIES: Final = sql.SQL(
@@ -137,6 +143,10 @@ _CONTRADICTIONS: Final = (
         "SELECT coalesce(n.name, p.name) FROM person_inputs AS p FULL JOIN person_names AS n ON n.name = p.name "
         "WHERE n.uuid_raw IS DISTINCT FROM p.uuid_raw",
         "its inputs lead to it, or it to them, but not both",
+    ),
+    (
+        "SELECT s.key FROM secrets AS s LEFT JOIN identifiers AS i ON i.key = s.key WHERE i.key IS NULL",
+        "a secret is kept for it, and it is not there",
     ),
 )
 
@@ -278,6 +288,21 @@ class PostgresReader:
 
     def events(self, limit: int) -> list[Event]:
         return [Event(*row) for row in self._rows(_EVENTS, (limit,))]
+
+    def secret(self, key: str, index: int) -> bytes | None:
+        row = self._row("SELECT sealed FROM secrets WHERE key = %s AND value_index = %s", (key, index))
+        return None if row is None else row[0]
+
+    def secrets(self) -> list[tuple[str, int, bytes]]:
+        rows = self._rows("SELECT key, value_index, sealed FROM secrets ORDER BY key, value_index")
+        return [(key, index, sealed) for key, index, sealed in rows]
+
+    def answered(self, agent: str, token: str) -> Answer | None:
+        return self._answers([(agent, token)]).get((agent, token))
+
+    def _answers(self, tokens: Sequence[Token]) -> dict[Token, Answer]:
+        rows = self._rows(ANSWERS, [[agent for agent, _ in tokens], [token for _, token in tokens]])
+        return {(agent, token): (digest, answer, at) for agent, token, digest, answer, at in rows}
 
     def fact(self, name: str) -> str | None:
         return _one(self._row("SELECT value FROM facts WHERE name = %s", (name,)))

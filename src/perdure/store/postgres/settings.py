@@ -1,16 +1,24 @@
-"""Statements that change what is kept beside names: prefixes, agents, keys, grants."""
+"""Statements that change what is kept beside names: prefixes, agents, keys, grants, secrets; and old answers."""
+
+from typing import Final
 
 from perdure.registry.entities import Agent, Grant, Key, Prefix
 from perdure.store.postgres.connection import Connection
-from perdure.store.rows import PREFIX_COLUMNS, prefix_row
+from perdure.store.rows import MOST_FORGOTTEN, PREFIX_COLUMNS, prefix_row
+
+# Whoever else forgets some at the same time takes others.
+_FORGET_ANSWERS: Final = (
+    "DELETE FROM answers WHERE (agent, token) IN "
+    "(SELECT agent, token FROM answers WHERE at < %s ORDER BY at LIMIT %s FOR UPDATE SKIP LOCKED)"
+)
 
 
 def put_prefix(connection: Connection, prefix: Prefix) -> None:
     connection.execute(
-        f"INSERT INTO prefixes ({PREFIX_COLUMNS}) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s) "
+        f"INSERT INTO prefixes ({PREFIX_COLUMNS}) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s) "
         "ON CONFLICT (key) DO UPDATE SET "
         "minter = excluded.minter, policy = excluded.policy, pattern = excluded.pattern, "
-        "subsystem = excluded.subsystem",
+        "subsystem = excluded.subsystem, pass_through = excluded.pass_through",
         prefix_row(prefix),
     )
 
@@ -43,3 +51,18 @@ def put_grant(connection: Connection, grant: Grant) -> None:
 
 def remove_grant(connection: Connection, agent: str, scope: str, action: str) -> None:
     connection.execute("DELETE FROM grants WHERE agent = %s AND scope = %s AND action = %s", (agent, scope, action))
+
+
+def put_secret(connection: Connection, key: str, index: int, sealed: bytes | None) -> None:
+    if sealed is None:
+        connection.execute("DELETE FROM secrets WHERE key = %s AND value_index = %s", (key, index))
+        return
+    connection.execute(
+        "INSERT INTO secrets (key, value_index, sealed) VALUES (%s, %s, %s) "
+        "ON CONFLICT (key, value_index) DO UPDATE SET sealed = excluded.sealed",
+        (key, index, sealed),
+    )
+
+
+def forget_answers(connection: Connection, before: str) -> int:
+    return connection.execute(_FORGET_ANSWERS, (before, MOST_FORGOTTEN)).rowcount

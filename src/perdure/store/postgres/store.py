@@ -66,6 +66,9 @@ class PostgresStore:
             here = self._lookups_here()
         return await here.ask(key)
 
+    def immediate(self) -> None:
+        return None  # an answer takes a journey to the server
+
     def _lookups_here(self) -> Lookups:
         """Those of the event loop that is running; those of loops that are gone are closed."""
         loop = asyncio.get_running_loop()
@@ -81,6 +84,9 @@ class PostgresStore:
         return here
 
     async def read(self, work: Callable[[Reader], T]) -> T:
+        return await self._submit(work)
+
+    async def glance(self, work: Callable[[Reader], T]) -> T:
         return await self._submit(work)
 
     async def _submit(self, work: Callable[[PostgresReader], T]) -> T:
@@ -110,6 +116,9 @@ class PostgresStore:
 
     async def sealed(self) -> str | None:
         return await self._submit(PostgresReader.sealed)
+
+    def log_bytes(self) -> int:
+        return 0  # the server sees to its own
 
     def close(self) -> None:
         if self._closed:

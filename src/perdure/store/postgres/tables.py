@@ -55,10 +55,13 @@ REVERSE: Final = Table("reverse", ("data", "type", "added", "key"), ("bytea", "t
 PERSON_INPUTS: Final = Table("person_inputs", ("uuid_raw", "name"), ("text", "text"))
 PERSON_NAMES: Final = Table("person_names", ("name", "uuid_raw"), ("text", "text"))
 DERIVATIONS: Final = Table("derivations", ("prid", "version", "poid"), ("text", "int4", "text"))
+ANSWERS: Final = Table(
+    "answers", ("agent", "token", "digest", "answer", "at"), ("text", "text", "bytea", "bytea", "text")
+)
 
 _INSERTS: Final = {
     table.name: table.insert
-    for table in (IDENTIFIERS, REVISIONS, WORDS, REVERSE, PERSON_INPUTS, PERSON_NAMES, DERIVATIONS)
+    for table in (IDENTIFIERS, REVISIONS, WORDS, REVERSE, PERSON_INPUTS, PERSON_NAMES, DERIVATIONS, ANSWERS)
 }
 
 

@@ -9,7 +9,7 @@ when it is written, and if it is not, the whole group is undone and run again.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
-from typing import Final
+from typing import Final, TypeVar
 
 import psycopg
 
@@ -30,12 +30,15 @@ from perdure.store.high_water import HighWater
 from perdure.store.postgres import settings, tables
 from perdure.store.postgres.changes import send_changed, send_fresh, send_moved
 from perdure.store.postgres.connection import Connection
-from perdure.store.postgres.gathering import NOTHING, Gathered
+from perdure.store.postgres.gathering import NOTHING, Answer, Gathered, Token
 from perdure.store.postgres.locks import SETTINGS, Again, Care, Lock, Locks
 from perdure.store.postgres.reading import REVISION_OF_VERSION, PostgresReader
 from perdure.store.postgres.sending import Sending
 
+T = TypeVar("T")
+
 _HOLD_NAME: Final = "SELECT 1 FROM identifiers WHERE key = %s FOR NO KEY UPDATE"
+_TAKEN_BY_OTHERS: Final = (tables.IDENTIFIERS.name, tables.ANSWERS.name)
 
 
 class Needed(BaseException):
@@ -66,6 +69,7 @@ class PostgresTransaction(PostgresReader):
         self._is_scouting = False
         self._needed_names: set[str] = set()
         self._needed_persons: set[str] = set()
+        self._needed_answers: set[Token] = set()
         self._sent = 0  # how often something went to the server that memory cannot take back
         self._gathered = Gathered()
         self._forget()
@@ -78,6 +82,7 @@ class PostgresTransaction(PostgresReader):
         self._known_grants: dict[str, list[Grant]] = {}
         self._known_agents: dict[str, Agent | None] = {}
         self._known_persons: dict[str, str | None] = {}
+        self._known_answers: dict[Token, Answer | None] = {}
 
     @property
     def added(self) -> int:
@@ -143,8 +148,11 @@ class PostgresTransaction(PostgresReader):
             self._known |= dict.fromkeys(self._needed_names) | super().find_many(sorted(self._needed_names))
         if self._needed_persons:
             self._known_persons |= dict.fromkeys(self._needed_persons) | super().persons(sorted(self._needed_persons))
+        if self._needed_answers:
+            self._known_answers |= dict.fromkeys(self._needed_answers) | self._answers(sorted(self._needed_answers))
         self._needed_names.clear()
         self._needed_persons.clear()
+        self._needed_answers.clear()
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
@@ -173,6 +181,7 @@ class PostgresTransaction(PostgresReader):
         self._known.update(gathered.names)
         self._known_newest.update(gathered.newest)
         self._known_persons.update(gathered.persons)
+        self._known_answers.update(gathered.answers)
         for timeline, (last, ahead) in sorted(gathered.moved.items()):
             self._marks.reach(timeline, last, ahead)  # before the commit: a mark too high costs nothing
             self._locks.changed(Lock.timeline(timeline), str(last))
@@ -186,6 +195,7 @@ class PostgresTransaction(PostgresReader):
             send.rows(tables.PERSON_INPUTS, sorted(gathered.persons.items()))
             send.rows(tables.PERSON_NAMES, sorted((name, raw) for raw, name in gathered.persons.items()))
             send.rows(tables.DERIVATIONS, sorted(gathered.derived))
+            send.rows(tables.ANSWERS, [(*whose, *said) for whose, said in sorted(gathered.answers.items())])
 
     @contextmanager
     def _sending(self) -> Iterator[Sending]:
@@ -197,7 +207,7 @@ class PostgresTransaction(PostgresReader):
             return
         if self._care < Care.SAVEPOINTS:
             raise Again(care=Care(self._care + 1))
-        if sending.missed == tables.IDENTIFIERS.name:  # whoever took it has committed by now: the next run sees it
+        if sending.missed in _TAKEN_BY_OTHERS:  # whoever took it has committed by now: the next run sees it
             raise Again
         raise StoreDamaged(f"the database refused: what is to be written to {sending.missed} is there already")
 
@@ -232,7 +242,7 @@ class PostgresTransaction(PostgresReader):
         found = ((key, self._gathered.names.get(key) or self._known[key]) for key in keys)
         return {key: row for key, row in found if row is not None}
 
-    def _postpone(self, needed: set[str], keys: Sequence[str]) -> None:
+    def _postpone(self, needed: set[T], keys: Sequence[T]) -> None:
         if self._may_postpone:
             needed.update(keys)
             raise Needed
@@ -256,6 +266,13 @@ class PostgresTransaction(PostgresReader):
             self._known_persons |= dict.fromkeys(unknown) | super().persons(unknown)
         found = ((one, gathered.get(one) or self._known_persons[one]) for one in uuid_raws)
         return {one: name for one, name in found if name is not None}
+
+    def answered(self, agent: str, token: str) -> Answer | None:
+        whose = (agent, token)
+        if whose not in self._gathered.answers and whose not in self._known_answers:
+            self._postpone(self._needed_answers, [whose])
+            self._known_answers[whose] = super().answered(agent, token)
+        return self._gathered.answers.get(whose) or self._known_answers[whose]
 
     def prefix(self, key: str) -> Prefix | None:
         if key not in self._known_prefixes:
@@ -376,6 +393,23 @@ class PostgresTransaction(PostgresReader):
         self._change_settings()
         self._known_grants.clear()
         settings.remove_grant(self.connection, agent, scope, action)
+
+    def put_secret(self, key: str, index: int, sealed: bytes | None) -> None:
+        self._act()
+        self._sent += 1
+        settings.put_secret(self.connection, key, index, sealed)
+
+    def put_answer(self, agent: str, token: str, digest: bytes, answer: bytes, at: str) -> None:
+        if self.answered(agent, token) is not None:
+            raise Conflict(token, "no answer yet", "one")
+        self._gathered.answers[agent, token] = (digest, answer, at)
+
+    def forget_answers(self, before: str) -> int:
+        self.flush()
+        self._act()
+        self._sent += 1
+        self._known_answers.clear()
+        return settings.forget_answers(self.connection, before)
 
     def put_event(self, event: Event) -> None:
         self._act()

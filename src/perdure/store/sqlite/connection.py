@@ -30,12 +30,13 @@ _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _DAMAGE: Final = "the database is damaged: run perdure verify, and restore a backup (perdure restore)"
 
 
-def connect(path: Path, *, create: bool = False, patience: float = 30.0) -> apsw.Connection:
+def connect(path: Path, *, create: bool = False, patience: "float | Patience" = 30.0) -> apsw.Connection:
     """Open the file. `patience` is how many seconds a lock of another process is waited for."""
+    waiting = patience if isinstance(patience, Patience) else Patience(patience)
     flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
     connection = apsw.Connection(str(path), flags=flags)
-    connection.set_busy_handler(_Patience(patience))
-    _use_wal(connection, patience)
+    connection.set_busy_handler(waiting)
+    _use_wal(connection, waiting.seconds)
     connection.execute("PRAGMA synchronous = FULL")  # acknowledged means fsynced
     connection.execute("PRAGMA fullfsync = ON")
     connection.execute("PRAGMA foreign_keys = ON")
@@ -59,20 +60,29 @@ def _use_wal(connection: apsw.Connection, patience: float) -> None:
             time.sleep(random.uniform(*_PAUSE))  # noqa: S311
 
 
-class _Patience:
+class Patience:
     """Called by SQLite while a lock is held elsewhere: says whether to try once more."""
 
     def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
+        self.seconds = seconds
         self._until = 0.0
 
     def __call__(self, tries: int) -> bool:
         if tries == 0:
-            self._until = time.monotonic() + self._seconds
+            self._until = time.monotonic() + self.seconds
         if time.monotonic() > self._until:
             return False
         time.sleep(random.uniform(*_PAUSE))  # noqa: S311  (nothing secret about it)
         return True
+
+    @contextmanager
+    def shortened(self, seconds: float) -> Iterator[None]:
+        """For something that can be left undone."""
+        usual, self.seconds = self.seconds, min(seconds, self.seconds)
+        try:
+            yield
+        finally:
+            self.seconds = usual
 
 
 @contextmanager

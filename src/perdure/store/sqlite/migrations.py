@@ -146,7 +146,30 @@ CREATE TRIGGER events_are_kept BEFORE DELETE ON events BEGIN
 END;
 """
 
-MIGRATIONS: Final = (_FIRST,)
+# Secrets are sealed with a key that is not here. Answers are kept for a while only, so that what was asked twice is
+# done once. Neither points to another table: copies bring them before the names, and what is not a name can be asked.
+_SECOND: Final = """
+CREATE TABLE secrets (
+    key         TEXT NOT NULL,
+    value_index INTEGER NOT NULL,
+    sealed      BLOB NOT NULL,
+    PRIMARY KEY (key, value_index)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE answers (
+    agent  TEXT NOT NULL,
+    token  TEXT NOT NULL,
+    digest BLOB NOT NULL,
+    answer BLOB NOT NULL,
+    at     TEXT NOT NULL,
+    PRIMARY KEY (agent, token)
+) STRICT;
+CREATE INDEX answers_by_age ON answers (at);
+
+ALTER TABLE prefixes ADD COLUMN pass_through INTEGER NOT NULL DEFAULT 0;
+"""
+
+MIGRATIONS: Final = (_FIRST, _SECOND)
 
 
 def migrate(connection: apsw.Connection) -> None:

@@ -67,6 +67,10 @@ _GRANTS: Final = (
 )
 _EVENTS: Final = "SELECT at, agent, action, subject, detail FROM events ORDER BY id DESC LIMIT ?"
 
+_SEALED_OF: Final = "SELECT sealed FROM secrets WHERE key = ? AND value_index = ?"
+_ALL_SEALED: Final = "SELECT key, value_index, sealed FROM secrets ORDER BY key, value_index"
+_ANSWERED: Final = "SELECT digest, answer, at FROM answers WHERE agent = ? AND token = ?"
+
 _COUNTS: Final = {
     "identifiers": "SELECT count(*) FROM identifiers",
     "reserved": "SELECT count(*) FROM identifiers WHERE state = 'reserved'",
@@ -106,6 +110,10 @@ _CONTRADICTIONS: Final = (
         "SELECT r.data FROM reverse AS r LEFT JOIN identifiers AS i ON i.id = r.identifier "
         "WHERE i.state IS NOT 'active'",
         "reverse look-up leads to an identifier that is not active",
+    ),
+    (
+        "SELECT s.key FROM secrets AS s LEFT JOIN identifiers AS i ON i.key = s.key WHERE i.key IS NULL",
+        "a secret is kept for it, and it is not there",
     ),
 )
 
@@ -219,6 +227,17 @@ class SqliteReader:
     def events(self, limit: int) -> list[Event]:
         return [Event(*row) for row in self._execute(_EVENTS, (limit,))]
 
+    def secret(self, key: str, index: int) -> bytes | None:
+        row = self._execute(_SEALED_OF, (key, index)).fetchone()
+        return None if row is None else bytes(row[0])
+
+    def secrets(self) -> list[tuple[str, int, bytes]]:
+        return [(key, index, sealed) for key, index, sealed in self._execute(_ALL_SEALED)]
+
+    def answered(self, agent: str, token: str) -> tuple[bytes, bytes, str] | None:
+        row = self._execute(_ANSWERED, (agent, token)).fetchone()
+        return None if row is None else (row[0], row[1], row[2])
+
     def fact(self, name: str) -> str | None:
         return _one(self._execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone())
 
@@ -232,6 +251,9 @@ class SqliteReader:
         }
 
     def contradictions(self) -> Iterator[str]:
+        # The check itself does not notice that others have changed the full-text index since this connection last
+        # looked, and would call it damaged. A search does notice.
+        yield from self._found("SELECT rowid FROM words WHERE words MATCH 'a' LIMIT 1", lambda row: None)
         yield from self._found(
             "PRAGMA integrity_check(20)", lambda row: None if row[0] == "ok" else f"the file is damaged: {row[0]}"
         )

@@ -12,14 +12,16 @@ import apsw
 
 from perdure.errors import StoreDamaged, StoreUnavailable
 from perdure.registry.entities import Change, Identifier
-from perdure.registry.protocol import Progress, Reader, Transaction
+from perdure.registry.protocol import Find, Progress, Reader, Transaction
 from perdure.store.high_water import HIGH_WATER, HighWater
 from perdure.store.sqlite.backup import copy_file
+from perdure.store.sqlite.checkpoints import LARGEST_LOG, Checkpoints
 from perdure.store.sqlite.committing import LARGEST_GROUP, GroupCommit
-from perdure.store.sqlite.connection import connect, in_our_words
+from perdure.store.sqlite.connection import Patience, connect, in_our_words
 from perdure.store.sqlite.files import create_private
 from perdure.store.sqlite.migrations import check_schema, migrate
 from perdure.store.sqlite.reading import SEALED, SqliteReader
+from perdure.store.sqlite.turns import Turns
 from perdure.store.sqlite.writing import SqliteTransaction
 from perdure.store.writer import Writer
 
@@ -31,7 +33,9 @@ _READERS: Final = 4
 class SqliteStore:
     """An open database file. `create` makes it, and the folder it lies in must exist."""
 
-    def __init__(self, file: Path, *, create: bool = False, patience: float = 30.0) -> None:
+    def __init__(
+        self, file: Path, *, create: bool = False, patience: float = 30.0, largest_log: int = LARGEST_LOG
+    ) -> None:
         if not create:
             check_there(file)
         self._file = file
@@ -46,12 +50,13 @@ class SqliteStore:
             with suppress(FileExistsError), in_our_words():
                 create_private(file)
         with in_our_words():
-            connection = self._connect(create=create)
+            waiting = Patience(patience)
+            connection = self._connect(waiting, create=create)
             if create:
                 migrate(connection)
             check_schema(connection)
         commit = GroupCommit(connection, SqliteTransaction(connection, self.high_water))
-        self._writer = Writer(commit, LARGEST_GROUP)
+        self._writer = Writer(commit, LARGEST_GROUP, Checkpoints(connection, waiting, largest_log))
 
     async def lookup(self, key: str) -> Identifier | None:
         return self.lookup_now(key)
@@ -61,9 +66,17 @@ class SqliteStore:
         with in_our_words():
             return self._reader().find(key)
 
+    def immediate(self) -> Find:
+        self._check_open()
+        with in_our_words():
+            return Turns(self._connect()).find
+
     async def read(self, work: Callable[[Reader], T]) -> T:
         self._check_open()
         return await asyncio.get_running_loop().run_in_executor(self._pool, self._read, work)
+
+    async def glance(self, work: Callable[[Reader], T]) -> T:
+        return self._read(work)
 
     def ready(self, change: Change) -> Change:
         return change  # the index takes words as they are
@@ -83,6 +96,12 @@ class SqliteStore:
     async def sealed(self) -> str | None:
         return await self.read(lambda reader: reader.fact(SEALED))
 
+    def log_bytes(self) -> int:
+        try:
+            return self._file.with_name(f"{self._file.name}-wal").stat().st_size
+        except OSError:  # nobody has written yet, or it was closed
+            return 0
+
     def close(self) -> None:
         if self._closed:
             return
@@ -96,8 +115,8 @@ class SqliteStore:
         if self._closed:
             raise StoreUnavailable("the registry is closed")
 
-    def _connect(self, *, create: bool = False) -> apsw.Connection:
-        connection = connect(self._file, create=create, patience=self._patience)
+    def _connect(self, waiting: Patience | None = None, *, create: bool = False) -> apsw.Connection:
+        connection = connect(self._file, create=create, patience=waiting or self._patience)
         self._connections.append(connection)
         return connection
 

@@ -8,10 +8,10 @@ from typing import Any, Final
 import apsw
 import msgspec
 
-from perdure.errors import NameTaken, StoreDamaged
+from perdure.errors import Conflict, NameTaken, StoreDamaged
 from perdure.registry.entities import Agent, Change, Event, Grant, Key, Prefix
 from perdure.store.high_water import HighWater
-from perdure.store.rows import PREFIX_COLUMNS, prefix_row
+from perdure.store.rows import MOST_FORGOTTEN, PREFIX_COLUMNS, prefix_row
 from perdure.store.sqlite.reading import SqliteReader
 
 _INSERT: Final = (
@@ -27,6 +27,10 @@ _REPLACE_WORDS: Final = "INSERT OR REPLACE INTO words (rowid, text) VALUES (?, ?
 _INSERT_REVERSE: Final = "INSERT INTO reverse (data, type, identifier) VALUES (?, ?, ?)"
 _DELETE_REVERSE: Final = "DELETE FROM reverse WHERE data = ? AND type = ? AND identifier = ?"
 _UPDATE: Final = "UPDATE identifiers SET target = ?, state = ?, version = ?, created = ?, record = ? WHERE id = ?"
+_INSERT_ANSWER: Final = "INSERT INTO answers (agent, token, digest, answer, at) VALUES (?, ?, ?, ?, ?)"
+_FORGET_ANSWERS: Final = (
+    "DELETE FROM answers WHERE rowid IN (SELECT rowid FROM answers WHERE at < ? ORDER BY at LIMIT ?)"
+)
 
 
 class SqliteTransaction(SqliteReader):
@@ -143,10 +147,10 @@ class SqliteTransaction(SqliteReader):
     def put_prefix(self, prefix: Prefix) -> None:
         self._known_prefixes.clear()
         self._execute(
-            f"INSERT INTO prefixes ({PREFIX_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+            f"INSERT INTO prefixes ({PREFIX_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
             "ON CONFLICT (key) DO UPDATE SET "
             "minter = excluded.minter, policy = excluded.policy, pattern = excluded.pattern, "
-            "subsystem = excluded.subsystem",
+            "subsystem = excluded.subsystem, pass_through = excluded.pass_through",
             prefix_row(prefix),
         )
 
@@ -200,3 +204,22 @@ class SqliteTransaction(SqliteReader):
 
     def put_fact(self, name: str, value: str) -> None:
         self._execute("INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)", (name, value))
+
+    def put_secret(self, key: str, index: int, sealed: bytes | None) -> None:
+        if sealed is None:
+            self._execute("DELETE FROM secrets WHERE key = ? AND value_index = ?", (key, index))
+        else:
+            self._execute(
+                "INSERT INTO secrets (key, value_index, sealed) VALUES (?, ?, ?) "
+                "ON CONFLICT (key, value_index) DO UPDATE SET sealed = excluded.sealed",
+                (key, index, sealed),
+            )
+
+    def put_answer(self, agent: str, token: str, digest: bytes, answer: bytes, at: str) -> None:
+        if self.answered(agent, token) is not None:  # nobody else can write meanwhile
+            raise Conflict(token, "no answer yet", "one")
+        self._execute(_INSERT_ANSWER, (agent, token, digest, answer, at))
+
+    def forget_answers(self, before: str) -> int:
+        self._execute(_FORGET_ANSWERS, (before, MOST_FORGOTTEN))
+        return self.connection.changes()
