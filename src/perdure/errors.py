@@ -5,9 +5,11 @@ PerdureError                 has a stable `code`, the same in every language and
   ├─ InvalidInput            this value cannot be taken               (scheme, part, reason)
   │    └─ OutOfRange         the right kind of value, but too early, too late, too small or too large
   ├─ NameTaken               the name stands for something already    (name)
+  │    └─ ValueExists        a value has this index already           (name, index)
   ├─ NoSuchName              nothing is registered under it           (name, suggestions)
   │    ├─ NoSuchPrefix       and the prefix itself is unknown
   │    └─ NoTarget           the name is there, but it leads nowhere
+  ├─ NoSuchValue             the record has no value with this index  (name, indexes)
   ├─ Withdrawn               there is a tombstone                     (name, reason, replaced_by)
   ├─ WrongState              not in the state that this needs         (name, state, needed)
   │    └─ Immutable          it can never be changed                  (name, reason)
@@ -102,6 +104,20 @@ class NameTaken(PerdureError):
         return f"{shown(self.name)} is taken already"
 
 
+class ValueExists(NameTaken):
+    """The record has a value with this index, and it was not to be replaced; or two values claim one index."""
+
+    code = "value-exists"
+
+    def __init__(self, name: str, index: int) -> None:
+        super().__init__(name)
+        self.args = (name, index)
+        self.index = index
+
+    def __str__(self) -> str:
+        return f"index {self.index} of {shown(self.name)} is taken already"
+
+
 class NoSuchName(PerdureError):
     """Nothing is registered under this name; `suggestions` are names like it that exist."""
 
@@ -133,6 +149,20 @@ class NoTarget(NoSuchName):
 
     def __str__(self) -> str:
         return f"{shown(self.name)} leads nowhere: it has no URL (see: perdure show)"
+
+
+class NoSuchValue(PerdureError):
+    """The record is there, and has no values with these indexes."""
+
+    code = "no-such-value"
+
+    def __init__(self, name: str, indexes: tuple[int, ...]) -> None:
+        super().__init__(name, indexes)
+        self.name = name
+        self.indexes = indexes
+
+    def __str__(self) -> str:
+        return f"{shown(self.name)} has no value with index {', '.join(map(str, self.indexes))}"
 
 
 class Withdrawn(PerdureError):

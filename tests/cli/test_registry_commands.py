@@ -193,10 +193,15 @@ def test_init_makes_a_registry_once(run: Run, tmp_path: Path) -> None:
 def test_prefixes_from_the_command(desk: Desk) -> None:
     desk.ok("prefix", "add", "777", "--minter", "sequential", "--pattern", "thesis-####", "--ignore-case")
     desk.ok("prefix", "derive", "777.1")
-    desk.ok("prefix", "change", "777.1", "--policy", "Names are never used again.")
+    desk.ok("prefix", "change", "777.1", "--policy", "Names are never used again.", "--pass-through")
     desk.ok("prefix", "add", "--host", "mtc-m18.sid.inpe.br", "--ip", "150.163.34.243", "--granularity", "0.1")
     listed = {one["name"]: one for one in desk.json("prefix", "list")}
     assert listed["777"]["case_sensitive"] is False
+    assert (listed["777"]["pass_through"], listed["777.1"]["pass_through"]) == (False, True)
+    desk.ok("prefix", "change", "777.1", "--no-pass-through")
+    assert desk.json("prefix", "show", "777.1")["pass_through"] is False
+    desk.ok("prefix", "add", "778", "--pass-through")
+    assert desk.json("prefix", "show", "778")["pass_through"] is True
     assert (listed["777.1"]["parent"], listed["777.1"]["policy"]) == ("777", "Names are never used again.")
     assert listed["sid.inpe.br/mtc-m18"]["granularity"] == "1/10"
     assert desk.ok("mint", "777", "--count", "2") == "777/thesis-0001\n777/thesis-0002\n"

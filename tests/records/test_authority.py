@@ -49,18 +49,18 @@ def test_a_handle_is_written_without_its_label(identifier: str, written: str) ->
     assert as_handle(identifier) == written
 
 
-def test_what_is_derived_stands_from_100_up() -> None:
+def test_the_administrator_stands_from_100_up_and_the_metadata_from_190() -> None:
     assert [(value.index, value.type) for value in handle_values(BOUND)] == [
         (100, "HS_ADMIN"),
-        (101, "102.100.TYPE/CREATION_DATE"),
-        (102, "102.100.TYPE/CREATOR"),
+        (190, "102.100.TYPE/CREATION_DATE"),
+        (191, "102.100.TYPE/CREATOR"),
     ]
     assert {value.timestamp for value in handle_values(BOUND)} == {CREATED}
 
 
 def test_an_index_that_the_record_uses_is_left_to_it() -> None:
-    record = with_values(Value(100, "DESC", Text("x"), CREATED), Value(102, "DESC", Text("y"), CREATED))
-    assert [value.index for value in handle_values(record)] == [100, 101, 102, 103, 104]
+    record = with_values(Value(100, "DESC", Text("x"), CREATED), Value(190, "DESC", Text("y"), CREATED))
+    assert [value.index for value in handle_values(record)] == [100, 101, 190, 191, 192]
 
 
 def test_what_the_record_says_itself_is_not_said_twice() -> None:

@@ -153,6 +153,15 @@ def test_both_labels_of_a_pair_lead_there_in_the_new_house(library: Office, else
         assert elsewhere.ask(resolve, row.name) == library.ask(resolve, row.name)
 
 
+def test_longer_names_pass_through_in_the_new_house_where_they_did_in_the_old(
+    library: Office, elsewhere: Office
+) -> None:
+    library.prefix("888", pass_through=True)
+    move(written(library), "ndjson", elsewhere)
+    there = {one.key: one.pass_through for one in elsewhere.read(lambda reader: reader.prefixes())}
+    assert (there["888"], there[PREFIX]) == (True, False)
+
+
 def test_moving_twice_changes_nothing(library: Office, elsewhere: Office) -> None:
     data = written(library)
     move(data, "ndjson", elsewhere)

@@ -444,6 +444,8 @@ def test_an_observation_that_is_missing_refuses_the_reconstruction_and_no_more(l
         {"kind": "prefix", "key": "777", "name": "888", "scheme": "handle", "minter": "pilin"},
         {"kind": "prefix", "key": "777\x1b", "name": "777\x1b", "scheme": "handle", "minter": "pilin"},
         {"kind": "prefix", "key": "777", "name": "777", "scheme": "handle", "minter": "magic"},
+        {"kind": "prefix", "key": "777", "name": "777", "scheme": "handle", "minter": "pilin", "pass_through": "yes"},
+        {"kind": "prefix", "key": "poid", "name": "POID", "scheme": "ppid", "minter": "ppid", "pass_through": True},
         {"kind": "prefix", "key": "777"},
         {"kind": "agent", "id": "x", "name": "\x1b[31m", "identifier": "https://example.org/x", "created": EARLIER},
         {"kind": "agent", "id": "x", "name": "X", "identifier": "javascript:alert(1)", "created": EARLIER},

@@ -150,6 +150,29 @@ def test_policy_and_minter_may_change(office: Office) -> None:
     assert [event.action for event in office.events()[:3]] == ["prefix change"] * 3
 
 
+def test_longer_names_pass_through_where_a_prefix_says_so(office: Office) -> None:
+    assert not office.do(add_prefix, "12345").pass_through
+    assert office.do(add_prefix, "777", pass_through=True).pass_through
+    assert office.do(derive_prefix, "777.1", pass_through=True).pass_through
+    assert office.do(change_prefix, "12345", pass_through=True).pass_through
+    assert office.events()[0].detail.endswith("longer names pass through")
+    assert office.do(change_prefix, "12345", policy="New.").pass_through
+    assert not office.do(change_prefix, "777", pass_through=False).pass_through
+    assert "pass through" not in office.events()[0].detail
+    passing = {one.key for one in office.read(lambda reader: reader.prefixes()) if one.pass_through}
+    assert passing == {"12345", "777.1"}
+
+
+def test_only_handles_pass_through(office: Office) -> None:
+    office.do(add_subsystem, "mtc-m18.sid.inpe.br", "150.163.34.243")
+    before = office.everything()
+    for name in ("sid.inpe.br/mtc-m18", "POID"):
+        with pytest.raises(InvalidInput) as refusal:
+            office.do(change_prefix, name, pass_through=True)
+        assert refusal.value.part == "pass_through"
+    assert office.everything() == before
+
+
 def test_a_change_that_is_refused_changes_nothing(office: Office) -> None:
     office.prefix("12345")
     before = office.everything()

@@ -5,6 +5,7 @@ others. Four things are never recorded: managers, the date of creation of the na
 and the resource type.
 """
 
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -12,7 +13,7 @@ import msgspec
 from perdure.errors import InvalidName
 from perdure.names import handle
 from perdure.records.record import Record
-from perdure.records.value import Admin, AdminRights, Text, Value
+from perdure.records.value import ADMIN, Admin, AdminRights, Text, Value
 
 DEFAULT_TYPE_PREFIX: Final = "102.100.TYPE"
 CREATION_DATE: Final = "CREATION_DATE"
@@ -24,9 +25,11 @@ DESCRIPTIONS: Final = {
     "that resolves to information about that party.",
 }
 
-# Where derived values go: from here up, wherever the record leaves an index free.
-_FIRST_INDEX: Final = 100
-_ADMIN_INDEX: Final = 200
+# Where derived values go: from here up, wherever the record leaves an index free. Clients put administrators, and now
+# and then values of their own, at 100 and after; what is told of the record itself stands behind those.
+_FIRST_ADMIN: Final = 100
+_FIRST_METADATA: Final = 190
+ADMIN_INDEX: Final = 200  # of an administrator's handle, where the usual key of one is
 _ALL_BUT_LIST: Final = "011111110011"  # what clients of Handle servers give the administrator of a handle
 
 
@@ -59,6 +62,7 @@ def to_seconds(instant: str) -> str:
     return instant[:19] + "Z"
 
 
+@lru_cache(maxsize=4096)
 def as_handle(identifier: str) -> str:
     """An actionable identifier as Handle records name it: a handle without `hdl:`, anything else as it is."""
     try:
@@ -84,12 +88,11 @@ def handle_values(record: Record, type_prefix: str = DEFAULT_TYPE_PREFIX) -> tup
     taken = {value.index for value in values}
     types = {handle.fold(value.type) for value in values}
     derived = (
-        ("HS_ADMIN", Admin(AdminRights(_administrator(record), _ADMIN_INDEX, _ALL_BUT_LIST))),
-        (f"{type_prefix}/{CREATION_DATE}", Text(record.created)),
-        (f"{type_prefix}/{CREATOR}", Text(as_handle(record.creator))),
+        (_FIRST_ADMIN, ADMIN, Admin(AdminRights(_administrator(record), ADMIN_INDEX, _ALL_BUT_LIST))),
+        (_FIRST_METADATA, f"{type_prefix}/{CREATION_DATE}", Text(record.created)),
+        (_FIRST_METADATA, f"{type_prefix}/{CREATOR}", Text(as_handle(record.creator))),
     )
-    index = _FIRST_INDEX
-    for kind, data in derived:
+    for index, kind, data in derived:
         if handle.fold(kind) in types:
             continue
         while index in taken:

@@ -11,7 +11,7 @@ import msgspec
 from perdure.errors import InvalidInput, OutOfRange, shown
 from perdure.names import instant
 from perdure.records.record import About
-from perdure.records.value import Admin, Binary, Text, Value, ValueList
+from perdure.records.value import PUBLIC_READ, SECRET, Admin, Binary, Text, Value, ValueList
 
 # Line breaks and tabs may stand in a description; nothing else that a terminal or a page might obey may.
 _CONTROLS: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
@@ -24,7 +24,6 @@ _NOT_STORABLE: Final = re.compile(r"[\x00\ud800-\udfff]")
 _PERMISSIONS: Final = re.compile(r"[01]{4}")
 _ADMIN_PERMISSIONS: Final = re.compile(r"[01]{12}")
 _MAX_UNSIGNED: Final = 2**31 - 1  # the protocol's own: indexes and lifetimes are 32 bits on the wire
-_SECRETS: Final = frozenset({"HS_SECKEY"})
 _NEVER: Final = frozenset({"javascript", "data", "vbscript"})  # whatever the settings say
 _ISO_SECONDS: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
 
@@ -69,14 +68,11 @@ def check_value(value: Value, limits: Limits) -> None:
     if not 0 < len(value.type) <= limits.type_characters:
         raise InvalidInput("record", f"{where}.type", f"the type must have 1 to {limits.type_characters} characters")
     one_line(value.type, f"{where}.type", limits.type_characters)
-    if value.type.upper().rpartition("/")[2] in _SECRETS:
-        reason = (
-            f"{value.type} would put a secret into a public record; give its owner a key instead (perdure agent key)"
-        )
-        raise InvalidInput("record", f"{where}.type", reason)
     if _PERMISSIONS.fullmatch(value.permissions) is None:
         reason = f"permissions are four characters 0 or 1, not {shown(value.permissions)}"
         raise InvalidInput("record", f"{where}.permissions", reason)
+    if value.kind.rpartition("/")[2] == SECRET:
+        _check_secret(value, where)
     if isinstance(value.ttl, str):
         iso_seconds(value.ttl, f"{where}.ttl")
     elif not 0 <= value.ttl <= _MAX_UNSIGNED:
@@ -86,6 +82,17 @@ def check_value(value: Value, limits: Limits) -> None:
     for reference in value.references:
         _check_reference(reference.handle, reference.index, f"{where}.references", f"{where}.references", limits)
     _check_data(value, where, limits)
+
+
+def _check_secret(value: Value, where: str) -> None:
+    """A record says that there is a secret, and nothing else of it: the secret itself is kept elsewhere, sealed."""
+    if value.data != Text(""):
+        reason = (
+            f"{value.type} would put a secret into a public record; give its owner a key instead (perdure agent key)"
+        )
+        raise InvalidInput("record", f"{where}.type", reason)
+    if "1" in value.permissions[PUBLIC_READ:]:
+        raise InvalidInput("record", f"{where}.permissions", f"{value.type} is for administrators only, as in 1100")
 
 
 def _check_data(value: Value, where: str, limits: Limits) -> None:

@@ -7,7 +7,7 @@ from perdure.records.record import Record
 # With one of these beside it, a URL value is not the whole answer: the resolver has to choose.
 _CHOOSING: Final = frozenset({"10320/LOC", "HS_ALIAS"})
 # Values that are looked up in reverse: by what they say, exactly.
-_REVERSE_TYPES: Final = frozenset({"URL", "CHECKSUM", "EMAIL", "HS_ALIAS"})
+REVERSE_TYPES: Final = frozenset({"URL", "CHECKSUM", "EMAIL", "HS_ALIAS"})
 _LONGEST_WORDS: Final = 65_536
 
 
@@ -36,7 +36,7 @@ def reverse_entries(record: Record) -> tuple[tuple[str, str], ...]:
     entries = []
     for value in record.values:
         kind = value.type.upper()
-        if kind in _REVERSE_TYPES and value.is_public and (text := value.text):
+        if kind in REVERSE_TYPES and value.is_public and (text := value.text):
             entries.append((kind, text))
     return tuple(entries) if len(entries) < 2 else tuple(dict.fromkeys(entries))
 

@@ -8,12 +8,22 @@ from typing import Any, Final
 
 import msgspec
 
+from perdure.records.binary_data import shown_bytes
 from perdure.records.plain import Plain
 
 DEFAULT_TTL: Final = 86_400
 # Four characters: admin read, admin write, public read, public write.
 DEFAULT_PERMISSIONS: Final = "1110"
-PUBLIC_READ: Final = 2  # their place in the string
+ADMIN_READ: Final = 0  # their places in the string
+ADMIN_WRITE: Final = 1
+PUBLIC_READ: Final = 2
+
+ADMIN: Final = "HS_ADMIN"
+SECRET: Final = "HS_SECKEY"  # noqa: S105  (the name of a type)
+PUBLIC_KEY: Final = "HS_PUBKEY"
+VALUE_LIST: Final = "HS_VLIST"
+# By these somebody proves to be an administrator, or is one of a list of them.
+KEYS: Final = frozenset({SECRET, PUBLIC_KEY, VALUE_LIST})
 
 
 class Reference(Plain, frozen=True):
@@ -75,6 +85,20 @@ class Value(Plain, frozen=True, omit_defaults=True):
     def is_public(self) -> bool:
         return self.permissions[PUBLIC_READ] == "1"
 
+    @property
+    def kind(self) -> str:
+        """The type as it is compared: without case."""
+        return self.type.upper()
+
+    @property
+    def is_administrator(self) -> bool:
+        return self.kind == ADMIN
+
+    @property
+    def is_key(self) -> bool:
+        """Whether it says how an administrator is known, or who belongs to a list of them."""
+        return self.kind in KEYS
+
 
 decode_value: Final = msgspec.json.Decoder(Value).decode
 
@@ -84,7 +108,7 @@ def handle_json(value: Value) -> dict[str, Any]:
     shown: dict[str, Any] = {
         "index": value.index,
         "type": value.type,
-        "data": msgspec.to_builtins(value.data),
+        "data": _shown(value),
         "ttl": value.ttl,
         "timestamp": value.timestamp,
     }
@@ -93,6 +117,21 @@ def handle_json(value: Value) -> dict[str, Any]:
     if value.references:
         shown["references"] = msgspec.to_builtins(value.references)
     return shown
+
+
+def _shown(value: Value) -> dict[str, Any]:
+    data = value.data
+    if type(data) is Text:
+        return {"format": "string", "value": data.value}  # nearly all
+    if type(data) is Binary:
+        return shown_bytes(value.kind, data.value)
+    shown: dict[str, Any] = msgspec.to_builtins(data)
+    return shown
+
+
+def hidden_secret(value: Value) -> Value:
+    """What a record keeps of a secret: that there is one, and never for everybody to see or to change."""
+    return msgspec.structs.replace(value, data=Text(""), permissions=f"{value.permissions[:PUBLIC_READ]}00")
 
 
 def same_statement(one: Value, other: Value) -> bool:

@@ -22,7 +22,7 @@ from perdure.registry.entities import ACTIONS, EVERYWHERE, Action, Agent, Event,
 from perdure.registry.minting import mint
 from perdure.registry.naming import known_prefix
 from perdure.registry.parties import actionable
-from perdure.registry.protocol import Transaction
+from perdure.registry.protocol import Reader, Transaction
 from perdure.registry.registry import Registry
 from perdure.registry.statement import Statement
 
@@ -41,15 +41,18 @@ async def authenticate(registry: Registry, token: str) -> Agent:
         raise BadKey("it belongs to another registry")
     digest = _digest(token.strip())
 
-    key = await registry.store.read(lambda reader: reader.key(match[2]))
-    if key is None or not hmac.compare_digest(key.digest, digest):
+    def work(reader: Reader) -> tuple[Key | None, Agent | None]:
+        key = reader.key(match[2])
+        return key, None if key is None else reader.agent(key.agent)
+
+    key, agent = await registry.store.glance(work)
+    if not hmac.compare_digest(b"" if key is None else key.digest, digest) or key is None or agent is None:
         raise BadKey("it is not known here")
-    now = registry.now()
     if key.revoked is not None:
         raise BadKey(f"it was revoked at {key.revoked}")
-    if key.expires is not None and key.expires <= to_seconds(now):
+    if key.expires is not None and key.expires <= to_seconds(registry.now()):
         raise BadKey(f"it lapsed at {key.expires}")
-    return await registry.store.read(lambda reader: known_agent(reader, key.agent))
+    return agent
 
 
 async def add_agent(

@@ -1,31 +1,230 @@
-"""Who may do what. Nothing is allowed that no grant allows, and grants are read anew in every transaction."""
+"""Who may do what: by a grant, or by what an HS_ADMIN value of a record states. Nothing else is allowed.
+
+Both are read anew in every transaction, so what is taken back is taken back at once.
+"""
+
+from collections.abc import Collection, Iterable
+from typing import Final
 
 from perdure.errors import InvalidInput, NotAuthorised
 from perdure.records.authority import to_seconds
 from perdure.records.checks import storable
 from perdure.records.record import Record
-from perdure.registry.entities import EVERYWHERE, Action, Agent, Grant
+from perdure.records.value import ADMIN_WRITE, Value, same_statement
+from perdure.registry.administrators import (
+    ADD_ADMIN,
+    ADD_DERIVED,
+    ADD_HANDLE,
+    ADD_VALUE,
+    ADMINS,
+    DELETE_HANDLE,
+    LIST_HANDLES,
+    MODIFY_ADMIN,
+    MODIFY_VALUE,
+    READ_VALUE,
+    REMOVE_ADMIN,
+    REMOVE_VALUE,
+    VALUES,
+    Administrators,
+    active_record,
+)
+from perdure.registry.entities import ACTIONS, EVERYWHERE, Action, Agent, Grant, HandleIdentity
+from perdure.registry.prefix_names import RECORDS, prefix_of_key, record_key
 from perdure.registry.protocol import Reader
 
+# Beside the twelve permissions of Handle servers: to say by which keys administrators are known.
+CHANGE_KEYS: Final = 0x1000
 
-def require(reader: Reader, by: Agent, action: Action, scope: str, now: str, record: Record | None = None) -> None:
-    """Refuse unless `by` holds a grant for this action on this scope (a prefix, or the whole registry).
+# What a record's own HS_ADMIN must allow, and what that of its prefix must. Nobody imports or administers by them.
+_BY_RECORD: Final[dict[Action, int]] = {"edit": VALUES, "withdraw": DELETE_HANDLE, "transfer": ADMINS}
+_BY_PREFIX: Final[dict[Action, int]] = {"mint": ADD_HANDLE, "derive": ADD_DERIVED}
+# What a grant gives of the permissions that Handle clients know.
+GIVEN_BY_GRANT: Final[dict[Action, int]] = {
+    "mint": ADD_HANDLE,
+    "edit": VALUES | READ_VALUE,
+    "withdraw": DELETE_HANDLE,
+    "transfer": ADMINS,
+    "derive": ADD_DERIVED,
+    "import": 0,
+    "admin": LIST_HANDLES | CHANGE_KEYS,
+}
+_NOBODY: Final = "nobody"
 
-    A grant for what is one's `own` allows it for a record that the agent answers for.
+
+def require(
+    reader: Reader,
+    by: Agent,
+    action: Action,
+    scope: str,
+    now: str,
+    record: Record | None = None,
+    name: str | None = None,
+) -> None:
+    """Refuse unless `by` may do this on this scope (a prefix, or the whole registry).
+
+    A grant for what is one's `own` allows it for a record that the agent answers for. `name`, the key of the
+    identifier, matters for the records of prefixes alone: without it they take an administrator of everything.
     """
-    if not is_allowed(reader, by, action, scope, now, record):
+    if not is_allowed(reader, by, action, scope, now, record, name):
         raise NotAuthorised(by.id, action, scope)
 
 
-def is_allowed(reader: Reader, by: Agent, action: Action, scope: str, now: str, record: Record | None = None) -> bool:
-    """Whether some grant says so."""
-    return any(
-        grant.action == action
-        and grant.scope in (EVERYWHERE, scope)
-        and not has_lapsed(grant, now)
+def is_allowed(
+    reader: Reader,
+    by: Agent,
+    action: Action,
+    scope: str,
+    now: str,
+    record: Record | None = None,
+    name: str | None = None,
+) -> bool:
+    """Whether some grant, or some HS_ADMIN, says so."""
+    return is_granted(reader, by, action, scope, now, record, name) or _is_stated(reader, by, action, scope, record)
+
+
+def is_granted(
+    reader: Reader,
+    by: Agent,
+    action: Action,
+    scope: str,
+    now: str,
+    record: Record | None = None,
+    name: str | None = None,
+) -> bool:
+    """Whether some grant says so, whatever records say."""
+    return action in granted(reader, by, scope, now, record, name)
+
+
+def granted(
+    reader: Reader, by: Agent, scope: str, now: str, record: Record | None = None, name: str | None = None
+) -> Collection[Action]:
+    """What the grants of an agent allow it on this scope.
+
+    The record of a prefix says who may create under that prefix: any change of it takes `admin` on that prefix.
+    """
+    if isinstance(by, HandleIdentity):
+        return ()
+    live = [grant for grant in reader.grants(by.id) if not has_lapsed(grant, now)]
+    if scope == RECORDS:
+        named = prefix_of_key(reader, name)
+        where = (EVERYWHERE,) if named is None else (EVERYWHERE, named.key)
+        administers = any(grant.action == "admin" and not grant.own and grant.scope in where for grant in live)
+        return ACTIONS if administers else ()
+    return {
+        grant.action
+        for grant in live
+        if grant.scope in (EVERYWHERE, scope)
         and (not grant.own or (record is not None and by.identifier in record.responsible))
-        for grant in reader.grants(by.id)
-    )
+    }
+
+
+def _is_stated(reader: Reader, by: Agent, action: Action, scope: str, record: Record | None) -> bool:
+    if (needed := _BY_PREFIX.get(action)) is not None:
+        return needed & ~stated_for_prefix(reader, by, scope) == 0
+    needed = _BY_RECORD.get(action)
+    return needed is not None and record is not None and needed & ~Administrators(reader, by).rights(record) == 0
+
+
+def stated_for_prefix(reader: Reader, by: Agent, scope: str) -> int:
+    """The permissions that the record of a prefix states for this actor. Records of prefixes are nobody's to add."""
+    if scope in (EVERYWHERE, RECORDS) or (not isinstance(by, HandleIdentity) and "://" in by.identifier):
+        return 0
+    prefix = reader.prefix(scope)
+    if prefix is None or prefix.scheme != "handle":
+        return 0
+    record = active_record(reader.find(record_key(reader, prefix)))
+    return 0 if record is None else Administrators(reader, by).rights(record)
+
+
+def rights(reader: Reader, by: Agent, record: Record, scope: str, now: str, name: str | None = None) -> int:
+    """All that this actor may do to this record, as permissions of Handle servers, and CHANGE_KEYS."""
+    stated = Administrators(reader, by).rights(record)
+    if ADMINS & ~stated == 0:
+        stated |= CHANGE_KEYS
+    for action in granted(reader, by, scope, now, record, name):
+        stated |= GIVEN_BY_GRANT[action]
+    return stated
+
+
+def require_new(
+    reader: Reader, by: Agent, values: Iterable[Value], scope: str, now: str, name: str | None = None
+) -> None:
+    """Refuse keys in a new record to who may only mint: the administrator that they speak of may be named already."""
+    if not any(value.is_key for value in values) or is_granted(reader, by, "admin", scope, now, None, name):
+        return
+    if (ADD_HANDLE | ADMINS) & ~stated_for_prefix(reader, by, scope):
+        raise NotAuthorised(by.id, "admin", scope)
+
+
+def require_changes(
+    reader: Reader,
+    by: Agent,
+    record: Record,
+    values: Iterable[Value],
+    scope: str,
+    now: str,
+    name: str | None = None,
+    *,
+    said_again: Collection[int] = (),
+    obey_values: bool | None = None,
+) -> None:
+    """Refuse what `by` may not change of the values of a record, one by one. Saying the same is no change.
+
+    `said_again` are the indexes that count as changed though they look the same. A value that administrators may not
+    write is left alone by who acts by an HS_ADMIN; `obey_values` says whether by who acts by a grant as well.
+    """
+    before = {value.index: value for value in record.values}
+    after = {value.index: value for value in values}
+    changed = [
+        (before.get(index), after.get(index))
+        for index in before.keys() | after.keys()
+        if not _are_alike(before.get(index), after.get(index)) or index in said_again
+    ]
+    if not changed:
+        return
+    may = rights(reader, by, record, scope, now, name)
+    for old, new in changed:
+        for needed, action in _needed(old, new):
+            if needed & ~may:
+                raise NotAuthorised(by.id, action, scope)
+    locked = [old.index for old, _ in changed if old is not None and old.permissions[ADMIN_WRITE] == "0"]
+    if locked and (obey_values or not is_granted(reader, by, "edit", scope, now, record, name)):
+        raise NotAuthorised(by.id, f"change value {min(locked)}, which administrators may not write,", scope)
+
+
+def _are_alike(old: Value | None, new: Value | None) -> bool:
+    return old is not None and new is not None and same_statement(old, new)
+
+
+def _needed(old: Value | None, new: Value | None) -> list[tuple[int, Action]]:
+    """The rights that a change of a value takes; a value that becomes one of another kind is removed and added."""
+    if old is not None and new is not None and _place(old) == _place(new):
+        return [(_MODIFY[_place(new)], _ACTION[_place(new)])]
+    needed = []
+    if old is not None:
+        needed.append((_REMOVE[_place(old)], _ACTION[_place(old)]))
+    if new is not None:
+        needed.append((_ADD[_place(new)], _ACTION[_place(new)]))
+    return needed
+
+
+_ACTION: Final[tuple[Action, ...]] = ("edit", "transfer", "admin")  # of plain values, of administrators, of keys
+_ADD: Final = (ADD_VALUE, ADD_ADMIN, CHANGE_KEYS)
+_REMOVE: Final = (REMOVE_VALUE, REMOVE_ADMIN, CHANGE_KEYS)
+_MODIFY: Final = (MODIFY_VALUE, MODIFY_ADMIN, CHANGE_KEYS)
+
+
+def _place(value: Value) -> int:
+    if value.is_key:
+        return 2
+    return 1 if value.is_administrator else 0
+
+
+def authenticated(by: Agent | None, action: str, scope: str) -> Agent:
+    """Somebody; nobody may do nothing."""
+    if by is None:
+        raise NotAuthorised(_NOBODY, action, scope)
+    return by
 
 
 def has_lapsed(grant: Grant, now: str) -> bool:

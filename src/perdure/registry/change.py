@@ -7,6 +7,7 @@ from perdure.names.handle import fold
 from perdure.records import record as records
 from perdure.records.record import Record
 from perdure.records.target import plain_target, reverse_entries, words
+from perdure.records.value import SECRET
 from perdure.registry.entities import Agent, Change, Identifier, Revision, Scheme
 from perdure.registry.protocol import Transaction
 
@@ -49,9 +50,7 @@ def revise(
     largest: int | None = None,
 ) -> int:
     """A new version of an identifier, under all its names; returns its number."""
-    written = records.encode(record)
-    if largest is not None and len(written) > largest:
-        raise OutOfRange("record", "record", f"the record would be longer than {largest} bytes")
+    written = fitting(record, largest)
     newest = transaction.newest_revision(found.subject)
     if newest is None or newest.version != found.version:
         raise Conflict(found.name, f"version {found.version}", f"version {newest.version if newest else 0}")
@@ -73,9 +72,27 @@ def revise(
         other = found if found.subject != found.key else _alias_row(transaction, subject, record.alias)
         changes.append(Change(_moved(other, record, written, version), (), words(other.name, record)))
     transaction.update(changes)
+    forget_secrets(transaction, subject.key, before, record)
     if record.reconstruction is not None:
         transaction.put_derivations(subject.key, version, record.reconstruction.observation_ids)
     return version
+
+
+def fitting(record: Record, largest: int | None) -> bytes:
+    """The record as it is written down, if it is not longer than that."""
+    written = records.encode(record)
+    if largest is not None and len(written) > largest:
+        raise OutOfRange("record", "record", f"the record would be longer than {largest} bytes")
+    return written
+
+
+def forget_secrets(transaction: Transaction, key: str, before: Record, after: Record) -> None:
+    """A secret goes with its value, and with the identifier: taken back is taken back, and nothing revives it."""
+    old = {value.index for value in before.values if value.kind == SECRET}
+    if old:
+        kept = {value.index for value in after.values if value.kind == SECRET} if after.tombstone is None else set()
+        for index in sorted(old - kept):
+            transaction.put_secret(key, index, None)
 
 
 def _alias_row(transaction: Transaction, subject: Identifier, label: str) -> Identifier:

@@ -11,7 +11,7 @@ from perdure.records.checks import Limits, check_target, checked_about, checked_
 from perdure.records.record import About, Record, Tombstone
 from perdure.records.value import Text, Value, same_statement
 from perdure.registry import change
-from perdure.registry.authority import require
+from perdure.registry.authority import require, require_changes
 from perdure.registry.entities import Action, Agent
 from perdure.registry.existing import existing
 from perdure.registry.parties import actionable, distinct_owners
@@ -189,7 +189,7 @@ async def _revise(
     def work(tx: Transaction) -> int:
         now = registry.now()
         found, record, prefix = existing(tx, name, expected_version)
-        require(tx, by, needed, prefix.key, now, record)
+        require(tx, by, needed, prefix.key, now, record, found.key)
         newest = tx.newest_revision(found.subject)
         at = max(now, newest.at) if newest else now  # a clock that stepped back must not make history run backwards
         if record.observation is not None and needed == "edit":
@@ -198,7 +198,8 @@ async def _revise(
         if revised == record:
             return found.version
         if revised.owners != record.owners:  # who answers for it is more than what it says
-            require(tx, by, "transfer", prefix.key, now, record)
+            require(tx, by, "transfer", prefix.key, now, record, found.key)
+        require_changes(tx, by, record, revised.values, prefix.key, now, found.key)
         return change.revise(tx, found, revised, by, act, at, note, registry.settings.limits.record_bytes)
 
     return await registry.store.write(work)

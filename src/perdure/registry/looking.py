@@ -1,6 +1,6 @@
 """Look: what an identifier says now, what it said before, and where it leads. Reading needs no grant."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -11,8 +11,9 @@ from perdure.records.authority import AuthorityMetadata, handle_values, metadata
 from perdure.records.checks import one_line, storable
 from perdure.records.record import About, Observation, Reconstruction, Record, Tombstone
 from perdure.records.target import location
-from perdure.records.value import Value
-from perdure.registry.authority import is_allowed
+from perdure.records.value import ADMIN_READ, Value
+from perdure.registry.administrators import READ_VALUE
+from perdure.registry.authority import is_granted, rights
 from perdure.registry.entities import Agent, Found, Identifier, Revision
 from perdure.registry.existing import existing
 from perdure.registry.protocol import Reader
@@ -66,8 +67,8 @@ async def show(registry: Registry, text: str, *, version: int | None = None, by:
         found, current, prefix = existing(reader, text)
         revision = _revision(reader, found, version)
         # Who may see what is not public is a question of today, also for an old version.
-        full = by is not None and is_allowed(reader, by, "edit", prefix.key, registry.now(), current)
-        return _view(registry, reader, found, revision, records.decode(revision.record), full)
+        sees = _sight(reader, by, current, prefix.key, registry.now(), found.key)
+        return _view(registry, reader, found, revision, records.decode(revision.record), sees)
 
     return await registry.store.read(work)
 
@@ -78,9 +79,8 @@ async def history(registry: Registry, text: str, *, by: Agent | None = None) -> 
     def work(reader: Reader) -> list[Revision]:
         found, current, prefix = existing(reader, text)
         revisions = reader.revisions(found.subject)
-        if by is not None and is_allowed(reader, by, "edit", prefix.key, registry.now(), current):
-            return revisions
-        return [_public(revision) for revision in revisions]
+        sees = _sight(reader, by, current, prefix.key, registry.now(), found.key)
+        return [_visible(revision, sees) for revision in revisions]
 
     return await registry.store.read(work)
 
@@ -147,18 +147,30 @@ def _revision(reader: Reader, found: Identifier, version: int | None) -> Revisio
     raise InvalidInput("history", "version", f"{found.name} has versions 1 to {found.version}, not {version}")
 
 
-def _public(revision: Revision) -> Revision:
+_Sight = Callable[[Value], bool]
+
+
+def _sight(reader: Reader, by: Agent | None, record: Record, scope: str, now: str, name: str) -> _Sight:
+    """Which values somebody may see: the public ones; by an HS_ADMIN those for administrators; by a grant all."""
+    if by is not None and is_granted(reader, by, "edit", scope, now, record, name):
+        return lambda value: True
+    if by is not None and rights(reader, by, record, scope, now, name) & READ_VALUE:
+        return lambda value: value.is_public or value.permissions[ADMIN_READ] == "1"
+    return lambda value: value.is_public
+
+
+def _visible(revision: Revision, sees: _Sight) -> Revision:
     record = records.decode(revision.record)
-    if all(value.is_public for value in record.values):
+    if all(sees(value) for value in record.values):
         return revision
-    values = tuple(value for value in record.values if value.is_public)
+    values = tuple(value for value in record.values if sees(value))
     return msgspec.structs.replace(revision, record=records.encode(msgspec.structs.replace(record, values=values)))
 
 
 def _view(
-    registry: Registry, reader: Reader, found: Identifier, revision: Revision, record: Record, full: bool
+    registry: Registry, reader: Reader, found: Identifier, revision: Revision, record: Record, sees: _Sight
 ) -> View:
-    values = record.values if full else tuple(value for value in record.values if value.is_public)
+    values = tuple(value for value in record.values if sees(value))
     shown = msgspec.structs.replace(record, values=values)
     subject = found if found.subject == found.key else reader.find(found.subject) or found
     return View(

@@ -19,8 +19,9 @@ from perdure.minting.timeline import AHEAD, Tick, check_wait, ibi_ticks, pilin_s
 from perdure.names import handle, ibi
 from perdure.records import record as records
 from perdure.records.record import Record
+from perdure.records.value import Value
 from perdure.registry import change
-from perdure.registry.authority import require
+from perdure.registry.authority import require, require_new
 from perdure.registry.entities import Agent, Change, Prefix, Subsystem, counter
 from perdure.registry.naming import check_length, handle_key, known_prefix
 from perdure.registry.protocol import Transaction
@@ -30,7 +31,7 @@ from perdure.registry.statement import Statement, first_record, stated_values
 MOST: Final = 1_000_000  # names in one call
 _CHUNK: Final = 500  # names in one transaction
 _NUMBERS_AHEAD: Final = Fraction(1000)  # as AHEAD, for names that count
-_NOTHING: Final = Statement()
+NOTHING: Final = Statement()
 
 
 class Minted(NamedTuple):
@@ -41,11 +42,42 @@ class Minted(NamedTuple):
     date: Fraction | None = None
 
 
-class _Issue(NamedTuple):
+class Issue(NamedTuple):
     """What one transaction issued, and the instant before which it must not be told."""
 
     minted: list[Minted]
     due: Fraction | None
+
+
+class Minting(NamedTuple):
+    """What is asked for, as far as it could be checked before a transaction."""
+
+    registry: Registry
+    by: Agent
+    prefix: str
+    said: Statement
+    values: tuple[Value, ...]
+
+    def permitted(self, tx: Transaction) -> tuple[Prefix, str]:
+        """The prefix, and the present instant; refuses who may not mint there."""
+        at = self.registry.now()
+        namespace = known_prefix(tx, self.prefix)
+        require(tx, self.by, "mint", namespace.key, at)
+        require_new(tx, self.by, self.values, namespace.key, at)
+        return namespace, at
+
+    def issue(self, tx: Transaction, namespace: Prefix, at: str, wanted: int, chosen: Sequence[str]) -> Issue:
+        """So many names, or as many as fit into the time that one transaction may take from a timeline."""
+        limits = self.registry.settings.limits
+        record = first_record(tx, self.by, self.said, self.values, limits, at)
+        if len(records.encode(record)) > limits.record_bytes:
+            raise OutOfRange("record", "record", f"the record is longer than {limits.record_bytes} bytes")
+        return _issue(self.registry, tx, namespace, record, self.by, at, wanted, chosen)
+
+
+def minting(registry: Registry, by: Agent, prefix: str, said: Statement) -> Minting:
+    """Check what is said before anything else is done."""
+    return Minting(registry, by, prefix, said, stated_values(said, registry.settings.limits, registry.now()))
 
 
 async def mint(
@@ -54,7 +86,7 @@ async def mint(
     prefix: str,
     count: int = 1,
     *,
-    said: Statement = _NOTHING,
+    said: Statement = NOTHING,
     suffixes: Sequence[str] = (),
 ) -> list[Minted]:
     """New names under a prefix, each once and for ever; `suffixes` where the prefix lets people choose."""
@@ -71,7 +103,7 @@ async def mint_in_chunks(
     prefix: str,
     count: int = 1,
     *,
-    said: Statement = _NOTHING,
+    said: Statement = NOTHING,
     suffixes: Sequence[str] = (),
 ) -> AsyncIterator[list[Minted]]:
     """The same, as the names become available: each chunk is durable, and its dates have come."""
@@ -81,21 +113,14 @@ async def mint_in_chunks(
         count = len(suffixes)
     if not 1 <= count <= MOST:
         raise OutOfRange("mint", "count", f"the count must be between 1 and {MOST}, not {count}")
-    limits = registry.settings.limits
-    values = stated_values(said, limits, registry.now())
+    asked = minting(registry, by, prefix, said)
     done = 0
     while done < count:
         wanted = min(_CHUNK, count - done)
         chosen = suffixes[done : done + wanted]
 
-        def work(tx: Transaction, wanted: int = wanted, chosen: Sequence[str] = chosen) -> _Issue:
-            at = registry.now()
-            namespace = known_prefix(tx, prefix)
-            require(tx, by, "mint", namespace.key, at)
-            record = first_record(tx, by, said, values, limits, at)
-            if len(records.encode(record)) > limits.record_bytes:
-                raise OutOfRange("record", "record", f"the record is longer than {limits.record_bytes} bytes")
-            return _issue(registry, tx, namespace, record, by, at, wanted, chosen)
+        def work(tx: Transaction, wanted: int = wanted, chosen: Sequence[str] = chosen) -> Issue:
+            return asked.issue(tx, *asked.permitted(tx), wanted, chosen)
 
         issued = await registry.store.write(work)
         if issued.due is not None:
@@ -113,7 +138,7 @@ def _issue(
     at: str,
     wanted: int,
     chosen: Sequence[str],
-) -> _Issue:
+) -> Issue:
     if chosen and prefix.minter != "chosen":
         reason = f"the names under {prefix.name} are made by its minter ({prefix.minter}), not chosen"
         raise InvalidInput("mint", "suffix", reason)
@@ -137,7 +162,7 @@ def _issue(
 
 def _issue_suffixes(
     tx: Transaction, prefix: Prefix, record: Record, by: Agent, at: str, suffixes: Sequence[str]
-) -> _Issue:
+) -> Issue:
     encoded = records.encode(record)
     changes = []
     for suffix in suffixes:
@@ -148,10 +173,10 @@ def _issue_suffixes(
     if len(set(keys)) < len(keys):
         raise NameTaken(next(one.identifier.name for one in changes if keys.count(one.identifier.key) > 1))
     tx.insert(changes)
-    return _Issue([Minted(one.identifier.name) for one in changes], None)
+    return Issue([Minted(one.identifier.name) for one in changes], None)
 
 
-def _issue_numbers(tx: Transaction, prefix: Prefix, record: Record, by: Agent, at: str, wanted: int) -> _Issue:
+def _issue_numbers(tx: Transaction, prefix: Prefix, record: Record, by: Agent, at: str, wanted: int) -> Issue:
     last = int(tx.timeline(counter(prefix)) or 0)
     pattern = prefix.pattern or DEFAULT_PATTERN
     numbers = iter(counting(last + 1))
@@ -167,7 +192,7 @@ def _issue_numbers(tx: Transaction, prefix: Prefix, record: Record, by: Agent, a
 
 def _issue_pilin(
     registry: Registry, tx: Transaction, prefix: Prefix, record: Record, by: Agent, at: str, wanted: int
-) -> _Issue:
+) -> Issue:
     now_ns = registry.clock.now_ns()
     last = tx.timeline(prefix.key)
     _check_gap(registry, prefix, last, now_ns)
@@ -191,7 +216,7 @@ def _issue_pairs(
     by: Agent,
     at: str,
     wanted: int,
-) -> _Issue:
+) -> Issue:
     """Both labels of each date: the repository name is the subject, the IBIp its alias."""
     now_ns = registry.clock.now_ns()
     last = tx.timeline(prefix.key)
@@ -219,7 +244,7 @@ def _issue_dated(
     wanted: int,
     now_ns: int,
     longest: Fraction,
-) -> _Issue:
+) -> Issue:
     """Names from dates, one each; a date whose name exists (imported, or from before a reset) is passed over."""
     issued: list[Change] = []
     minted: list[Minted] = []
@@ -234,7 +259,7 @@ def _issue_dated(
         raise NameTaken(prefix.name)
     tx.put_timeline(prefix.key, newest.date, AHEAD)
     tx.insert(issued)
-    return _Issue(minted, newest.due)
+    return Issue(minted, newest.due)
 
 
 def _untaken(

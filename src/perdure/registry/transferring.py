@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from perdure.registry import change
-from perdure.registry.authority import known_agent, require
+from perdure.registry.authority import is_granted, known_agent, require
 from perdure.registry.entities import ACTIONS, EVERYWHERE, Action, Agent, Event, Grant, Prefix
 from perdure.registry.existing import existing
 from perdure.registry.naming import keys_under, known_prefix
@@ -74,11 +74,12 @@ def _transfer(registry: Registry, tx: Transaction, by: Agent, names: Sequence[st
     moved = 0
     for name in names:
         found, record, prefix = existing(tx, name)
-        require(tx, by, "transfer", prefix.key, at, record)
+        require(tx, by, "transfer", prefix.key, at, record, found.key)
         owners = () if receiver.identifier == record.creator else (receiver.identifier,)
         if owners == record.owners:
             continue
-        _let_own(tx, by, receiver, prefix, at)
+        if is_granted(tx, by, "transfer", prefix.key, at, record, found.key):  # an HS_ADMIN speaks of its record only
+            _let_own(tx, by, receiver, prefix, at)
         revised = msgspec.structs.replace(record, owners=owners)
         change.revise(tx, found, revised, by, "transfer", at, f"to {receiver.id}")
         moved += 1

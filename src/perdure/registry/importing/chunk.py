@@ -7,7 +7,7 @@ import msgspec
 from perdure.errors import ClockBehind, InvalidInput, PerdureError, StoreUnavailable
 from perdure.exchange.entry import Edit, Entry, Notice, Put, Refused, Setting, Whole
 from perdure.records.plain import Plain
-from perdure.registry.authority import require
+from perdure.registry.authority import require, require_new
 from perdure.registry.entities import EVERYWHERE, Action, Agent, Change
 from perdure.registry.importing.edits import apply_edit
 from perdure.registry.importing.options import Options, Outcome, Tally
@@ -69,6 +69,7 @@ class Chunk:
             try:
                 if new is not None:
                     self._permit(entry, new.located.prefix.key)
+                    self._permit_keys(new)
                     known.update(keys)
                     self._fresh.extend(one.changes)
                     tally.created += 1
@@ -118,6 +119,11 @@ class Chunk:
             require(self._tx, self._by, action, EVERYWHERE if is_more else scope, self._at)
             self._allowed.add(asked)
 
+    def _permit_keys(self, new: Prepared) -> None:
+        """Whoever may bring names may not thereby bring the keys of administrators. For histories, more is asked."""
+        if isinstance(new, PreparedPut):
+            require_new(self._tx, self._by, new.record.values, new.located.prefix.key, self._at)
+
     def _one(self, entry: Entry, prepared: Prepared | None) -> Outcome | Notice:
         tx, by, options, at = self._tx, self._by, self._options, self._at
         if isinstance(entry, Whole):
@@ -139,6 +145,7 @@ class Chunk:
         self._problems.extend(prepared.notices)
         self._known.add(prepared.located.key)
         if tx.find(prepared.located.key) is None:
+            self._permit_keys(prepared)
             tx.insert(prepared.changes)
             return "created"
         return put_again(self._registry, tx, by, prepared, entry, options, at)

@@ -10,7 +10,7 @@ from perdure.records.checks import checked_values
 from perdure.records.record import Record, Tombstone
 from perdure.records.value import same_statement
 from perdure.registry import change
-from perdure.registry.authority import require
+from perdure.registry.authority import require, require_changes
 from perdure.registry.entities import Agent
 from perdure.registry.existing import existing
 from perdure.registry.importing.options import Options, Outcome
@@ -24,12 +24,13 @@ _REASON: Final = "deleted"
 def apply_edit(registry: Registry, tx: Transaction, by: Agent, entry: Edit, options: Options, at: str) -> Outcome:
     """One operation, once: what it asks for is done, or is so already, or is refused."""
     found, record, prefix = existing(tx, entry.name)
-    require(tx, by, "withdraw" if entry.act == "delete" else "edit", prefix.key, at, record)
+    require(tx, by, "withdraw" if entry.act == "delete" else "edit", prefix.key, at, record, found.key)
     if record.observation is not None and entry.act != "delete":
         raise Immutable(found.name, "an observation never changes; a new extraction is a new observation")
     revised = _edited(registry, record, entry, found.name, options, at)
     if revised == record:
         return "unchanged"
+    require_changes(tx, by, record, revised.values, prefix.key, at, found.key)
     act = "withdraw" if entry.act == "delete" else "import"
     change.revise(tx, found, revised, by, act, at, options.note, registry.settings.limits.record_bytes)
     return "changed"

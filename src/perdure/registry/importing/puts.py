@@ -16,7 +16,7 @@ from perdure.records.plain import Plain
 from perdure.records.record import Record
 from perdure.records.value import Text, Value, same_statement
 from perdure.registry import change
-from perdure.registry.authority import require
+from perdure.registry.authority import require, require_changes
 from perdure.registry.entities import Agent, Change
 from perdure.registry.existing import existing
 from perdure.registry.importing.options import Options, Outcome, tomorrow
@@ -105,9 +105,10 @@ def put_again(
         return "unchanged"
     if record.tombstone is not None:
         raise Withdrawn(found.name, record.tombstone.reason, record.tombstone.replaced_by)
-    require(tx, by, "edit", prefix.key, at, record)
+    require(tx, by, "edit", prefix.key, at, record, found.key)
     if desired.owners != record.owners:
-        require(tx, by, "transfer", prefix.key, at, record)
+        require(tx, by, "transfer", prefix.key, at, record, found.key)
+    require_changes(tx, by, record, desired.values, prefix.key, at, found.key)
     if not options.update:
         raise Conflict(
             found.name, "a new name, or one that says the same", "one that says something else (see --update)"

@@ -70,7 +70,9 @@ def apply_whole(registry: Registry, tx: Transaction, entry: Whole) -> Outcome:
     if entry.scheme == "ppid":
         _check_person(registry, tx, located.name, entry, len(kept))
     if kept:
-        tx.update(_changes(located, entry.revisions[-1].record, revisions, len(kept)))
+        newest = entry.revisions[-1].record
+        tx.update(_changes(located, newest, revisions, len(kept)))
+        change.forget_secrets(tx, located.key, records.decode(kept[-1].record), newest)
     else:
         tx.insert(prepared.changes)
     if entry.scheme == "ppid":

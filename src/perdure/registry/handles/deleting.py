@@ -1,0 +1,56 @@
+"""Take values away, or the handle itself: it is withdrawn, and its history stays."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from perdure.errors import Immutable, NoSuchValue, Withdrawn
+from perdure.records.record import Tombstone
+from perdure.registry import change
+from perdure.registry.authority import authenticated, require, require_changes
+from perdure.registry.entities import Agent
+from perdure.registry.handles.place import existing_record
+from perdure.registry.handles.rewriting import HandleWritten, Rewriting
+from perdure.registry.protocol import Transaction
+from perdure.registry.registry import Registry
+
+_REASON: Final = "deleted through the Handle API"
+
+
+async def delete_values(registry: Registry, by: Agent | None, text: str, indexes: Sequence[int]) -> HandleWritten:
+    """Remove these values, all of them or none: NoSuchValue names those that are not there."""
+    actor = authenticated(by, "edit", text)
+
+    def work(tx: Transaction) -> HandleWritten:
+        writing = Rewriting(registry, tx, actor, text)
+        record = writing.standing()
+        kept = [value for value in record.values if value.index not in indexes]
+        require_changes(tx, actor, record, kept, writing.place.scope, writing.now, writing.place.key, obey_values=True)
+        missing = tuple(sorted(set(indexes) - {value.index for value in record.values}))
+        if missing:
+            raise NoSuchValue(writing.place.name, missing)
+        return writing.change(record, kept, {}, "remove value")
+
+    return await registry.store.write(work)
+
+
+async def delete_handle(registry: Registry, by: Agent | None, text: str) -> HandleWritten:
+    """Withdraw it: Handle clients do not find it any more, everybody else finds the tombstone."""
+    actor = authenticated(by, "withdraw", text)
+
+    def work(tx: Transaction) -> HandleWritten:
+        writing = Rewriting(registry, tx, actor, text)
+        place = writing.place
+        if place.of_prefix is not None:
+            raise Immutable(place.name, "a prefix that is kept has its record")
+        record = existing_record(tx, place, text)
+        if record.tombstone is not None or place.row is None:
+            gone = record.tombstone or Tombstone(_REASON)
+            raise Withdrawn(place.name, gone.reason, gone.replaced_by)
+        require(tx, actor, "withdraw", place.scope, writing.now, record, place.key)
+        withdrawn = msgspec.structs.replace(record, state="withdrawn", tombstone=Tombstone(_REASON))
+        version = change.revise(tx, place.row, withdrawn, actor, "withdraw", writing.at, _REASON)
+        return HandleWritten(place.name, False, version)
+
+    return await registry.store.write(work)

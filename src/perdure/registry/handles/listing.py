@@ -1,0 +1,87 @@
+"""List the handles under a prefix, and the prefixes: for administrators, page by page."""
+
+from typing import Final
+
+from perdure.errors import NotAuthorised, OutOfRange
+from perdure.records import record as records
+from perdure.registry.administrators import LIST_HANDLES, Administrators
+from perdure.registry.authority import authenticated, granted, has_lapsed, stated_for_prefix
+from perdure.registry.entities import EVERYWHERE, Agent, HandleIdentity, Identifier, Prefix
+from perdure.registry.naming import keys_under, known_prefix
+from perdure.registry.prefix_names import RECORDS, prefix_of_record, record_name
+from perdure.registry.protocol import Reader
+from perdure.registry.registry import Registry
+
+_CHUNK: Final = 1000
+MOST_LISTED: Final = 100_000  # names in one page
+
+
+async def list_handles(
+    registry: Registry, by: Agent | None, prefix: str, page: int = 0, page_size: int = 0
+) -> tuple[int, list[str]]:
+    """How many handles are active under a prefix (`12345`, or `0.NA/12345`), and one page of their names.
+
+    A page of size 0 counts only. They are read in chunks, so a list of many is not of one instant.
+    """
+    actor = authenticated(by, "list", prefix)
+    first, behind = _bounds(page, page_size)
+    under = await registry.store.read(lambda reader: _permitted(registry, reader, actor, prefix))
+    total, names = 0, list[str]()
+    key = ""
+    while True:
+
+        def work(reader: Reader, key: str = key) -> tuple[str, list[str]]:
+            rows = reader.after(key, _CHUNK, under)
+            return rows[-1].key if rows else "", [row.name for row in rows if row.state == "active"]
+
+        key, chunk = await registry.store.read(work)
+        if not key:
+            return total, names
+        names += chunk[max(first - total, 0) : max(behind - total, 0)]
+        total += len(chunk)
+
+
+async def list_prefixes(
+    registry: Registry, by: Agent | None, page: int = 0, page_size: int = 0
+) -> tuple[int, list[str]]:
+    """How many Handle prefixes are kept, and one page of the names of their records."""
+    actor = authenticated(by, "list", EVERYWHERE)
+    first, behind = _bounds(page, page_size)
+
+    def work(reader: Reader) -> list[Prefix]:
+        if not _is_known(registry, reader, actor):
+            raise NotAuthorised(actor.id, "list", EVERYWHERE)
+        return reader.prefixes()
+
+    kept = [one for one in await registry.store.read(work) if one.scheme == "handle" and one.key != RECORDS]
+    return len(kept), [record_name(one) for one in kept[first:behind]]
+
+
+def _permitted(registry: Registry, reader: Reader, by: Agent, text: str) -> str:
+    prefix = prefix_of_record(reader, text) or known_prefix(reader, text)
+    given = granted(reader, by, prefix.key, registry.now())
+    if not {"admin", "edit"}.intersection(given) and not stated_for_prefix(reader, by, prefix.key) & LIST_HANDLES:
+        raise NotAuthorised(by.id, "list", prefix.key)
+    return keys_under(prefix)
+
+
+def _is_known(registry: Registry, reader: Reader, by: Agent) -> bool:
+    """An agent with any grant that has not lapsed, or an administrator that some record of a prefix names."""
+    if not isinstance(by, HandleIdentity):
+        now = registry.now()
+        if not all(has_lapsed(grant, now) for grant in reader.grants(by.id)):
+            return True
+    administrators = Administrators(reader, by)
+    rows: list[Identifier] = []
+    while rows := reader.after(rows[-1].key if rows else "", _CHUNK, f"{RECORDS}/"):
+        if any(row.state == "active" and administrators.rights(records.decode(row.record)) for row in rows):
+            return True
+    return False
+
+
+def _bounds(page: int, page_size: int) -> tuple[int, int]:
+    if page < 0:
+        raise OutOfRange("list", "page", "pages are counted from 0")
+    if not 0 <= page_size <= MOST_LISTED:
+        raise OutOfRange("list", "page_size", f"a page has 0 to {MOST_LISTED} names")
+    return page * page_size, (page + 1) * page_size
