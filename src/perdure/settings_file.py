@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from perdure.errors import InvalidInput, StoreUnavailable, shown
+from perdure.http_options import HttpOptions
 from perdure.records.authority import DEFAULT_TYPE_PREFIX
 from perdure.records.checks import Limits
 from perdure.registry import Settings
@@ -50,6 +51,25 @@ type_prefix = {type_prefix}
 # record_bytes = 1048576
 # url_characters = 8192
 
+[http]
+# Where readers reach the resolver, if that is another address than the one it listens on.
+# public_url = "https://id.example.org"
+# Where to send readers with names whose prefix is not kept here; without it they are told so.
+# upstream = "https://hdl.handle.net"
+# Who runs it, for pages and problem documents: an address to write to.
+# contact = "archive@example.org"
+# The proxies in front, by address or network. Only they are believed about who the client is.
+# trusted_proxies = ["127.0.0.1"]
+# The header in which they pass a client's certificate on (URL-encoded PEM).
+# certificate_header = "x-client-certificate"
+# Credentials over plain HTTP are accepted from this machine only, unless this is true.
+# plain_credentials = false
+# access_log = true
+# body_bytes = 4194304
+# request_seconds = 30.0
+# idle_seconds = 75.0
+# connections = 10000
+
 [postgresql]
 # Connections for reading; beside them two look names up, and one writes.
 # connections = 4
@@ -86,6 +106,7 @@ class SettingsFile(msgspec.Struct, forbid_unknown_fields=True):
     metadata: _MetadataSection = msgspec.field(default_factory=_MetadataSection)
     minting: _MintingSection = msgspec.field(default_factory=_MintingSection)
     limits: Limits = Limits()
+    http: HttpOptions = HttpOptions()
     postgresql: PostgresOptions = PostgresOptions()
 
     @property

@@ -8,7 +8,22 @@ from typing import Annotated
 import typer
 
 from perdure import __version__
-from perdure.cli import agent, check, edit, exchange, explain, generate, init, keep, look, mint, move, prefix, tour
+from perdure.cli import (
+    agent,
+    check,
+    edit,
+    exchange,
+    explain,
+    generate,
+    init,
+    keep,
+    look,
+    mint,
+    move,
+    prefix,
+    serve,
+    tour,
+)
 from perdure.cli.screen import complain
 from perdure.errors import PerdureError
 
@@ -57,6 +72,7 @@ def perdure(
 
 
 app.command(rich_help_panel=START, epilog=init.EXAMPLES)(init.init)
+app.command(rich_help_panel=START, epilog=serve.EXAMPLES)(serve.serve)
 app.command(rich_help_panel=START, epilog=tour.EXAMPLES)(tour.tour)
 app.command(rich_help_panel=MINT, epilog=mint.EXAMPLES)(mint.mint)
 app.command(rich_help_panel=MINT, epilog=edit.BIND_EXAMPLES)(edit.bind)

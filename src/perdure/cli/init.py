@@ -77,7 +77,7 @@ def init(
             folder,
             store=store,
             postgresql=PostgresOptions(partitions=partitions),
-            name=name or _user(),
+            name=name or user_name(),
             home=prefix,
             admin=admin,
             type_prefix=type_prefix,
@@ -120,7 +120,7 @@ async def _say_what_is_there(folder: Path, json: bool) -> None:
             typer.echo(f"There is a registry in {folder.resolve()} already ({registry.id[:8]}); nothing was changed.")
 
 
-def _user() -> str:
+def user_name() -> str:
     try:
         return getpass.getuser()
     except (KeyError, OSError):

@@ -1,0 +1,1 @@
+"""The registry over HTTP: the resolver, the interface that Handle clients know, and Perdure's own."""

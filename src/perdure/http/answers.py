@@ -1,0 +1,119 @@
+"""The two answers that are given most: a redirect, and a record as Handle clients read it.
+
+The express lane writes them straight to the connection, the application through its framework; both take them from
+here, so that nobody can tell which one answered.
+"""
+
+import html
+import re
+import time
+from collections.abc import Iterable
+from datetime import datetime
+from email.utils import formatdate
+from functools import lru_cache
+from typing import Any, Final
+from urllib.parse import quote
+
+import msgspec
+
+from perdure.http.message import Headers, Response
+from perdure.records.binary_data import shown_bytes
+from perdure.records.value import DEFAULT_PERMISSIONS, DEFAULT_TTL, Binary, Data, Reference, Value
+
+SUCCESS: Final = 1
+READABLE_ANYWHERE: Final[Headers] = [
+    (b"access-control-allow-origin", b"*"),
+    (b"access-control-expose-headers", b"content-length, etag, link, location"),
+]
+EVERYWHERE: Final[Headers] = [(b"x-content-type-options", b"nosniff")]
+HANDLE_JSON: Final = b"application/json;charset=utf-8"
+RECORD_HEADERS: Final[Headers] = [(b"content-type", HANDLE_JSON), (b"cache-control", b"no-cache")]
+
+_URL_SAFE: Final = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in '"<>\\^`{|}')
+_PLAIN: Final = re.compile(f"[{re.escape(_URL_SAFE)}]+").fullmatch
+_encode: Final = msgspec.json.Encoder().encode
+
+
+class ShownValue(msgspec.Struct, gc=False):
+    """A value as Handle servers show it: the lifetime always, usual permissions never."""
+
+    index: int
+    type: str
+    data: Data | dict[str, Any]
+    ttl: int | str
+    timestamp: str
+    permissions: str | msgspec.UnsetType = msgspec.UNSET
+    references: tuple[Reference, ...] | msgspec.UnsetType = msgspec.UNSET
+
+
+class ShownRecord(msgspec.Struct, gc=False):
+    responseCode: int  # noqa: N815  (Handle clients look for it under this name)
+    handle: str
+    values: list[ShownValue]
+
+
+def redirect(target: str, version: int, ttl: int | str = DEFAULT_TTL, status: int = 302) -> Response:
+    """To where a name leads, for as long as its value says that it will."""
+    seconds = lifetime(ttl)
+    return Response(status, redirect_note(target), [*redirect_headers(seconds), *redirect_place(target, version)])
+
+
+def redirect_headers(seconds: int) -> Headers:
+    """What all redirects of one second have in common."""
+    now = int(time.time())
+    return [
+        (b"cache-control", b"max-age=%d" % seconds),
+        (b"expires", http_date(now + seconds)),
+        (b"vary", b"accept"),
+        (b"content-type", b"text/html; charset=utf-8"),
+    ]
+
+
+def redirect_place(target: str, version: int) -> Headers:
+    return [(b"location", location(target)), (b"etag", b'"%d"' % version)]
+
+
+def location(target: str) -> bytes:
+    """A target as a header may hold it: what is not ASCII, or could end the line, is percent-encoded."""
+    return (target if _PLAIN(target) else quote(target, safe=_URL_SAFE)).encode("ascii")
+
+
+def redirect_note(target: str) -> bytes:
+    """For the few who do not follow by themselves."""
+    return f'<!doctype html><title>Found</title><a href="{html.escape(target)}">It is here</a>'.encode()
+
+
+def record(asked: str, values: Iterable[Value], version: int) -> Response:
+    """A record; the name is told as it was asked for, as Handle clients compare it."""
+    return Response(200, record_body(asked, values), [*RECORD_HEADERS, record_tag(version)])
+
+
+def record_body(asked: str, values: Iterable[Value]) -> bytes:
+    return _encode(ShownRecord(SUCCESS, asked, [shown_value(value) for value in values]))
+
+
+def shown_value(value: Value) -> ShownValue:
+    data = value.data
+    told = shown_bytes(value.kind, data.value) if type(data) is Binary else data
+    shown = ShownValue(value.index, value.type, told, value.ttl, value.timestamp)
+    if value.permissions != DEFAULT_PERMISSIONS:
+        shown.permissions = value.permissions
+    if value.references:
+        shown.references = value.references
+    return shown
+
+
+def record_tag(version: int) -> tuple[bytes, bytes]:
+    return b"etag", b'"%d-record"' % version
+
+
+def lifetime(ttl: int | str) -> int:
+    """For how many seconds from now a value may be kept elsewhere; an instant that has passed gives none."""
+    if isinstance(ttl, int):
+        return ttl
+    return max(0, int(datetime.fromisoformat(ttl).timestamp() - time.time()))
+
+
+@lru_cache(maxsize=64)
+def http_date(second: int) -> bytes:
+    return formatdate(second, usegmt=True).encode()

@@ -1,0 +1,183 @@
+"""The application: every request that the express lane leaves, sent to its door."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any, Final
+
+import structlog
+
+from perdure.errors import PerdureError
+from perdure.folder import open_registry
+from perdure.http import monitoring
+from perdure.http.access_log import AccessLog
+from perdure.http.answers import EVERYWHERE, READABLE_ANYWHERE
+from perdure.http.lane import lane_for
+from perdure.http.message import Receive, Request, Response, Scope, Send, send_response
+from perdure.http.problems import problem_response, status_of
+from perdure.http.refusals import ClientGone, Malformed, TookTooLong
+from perdure.http.service import Service
+from perdure.http_options import HttpOptions
+
+Handler = Callable[[Service, Request], Awaitable[Response]]
+
+_OWN_API: Final = "/api/v1"
+_READING: Final = ("GET", "HEAD", "OPTIONS")
+_TELL_EVERY: Final = 1.0  # seconds between two countings
+_log = structlog.get_logger("perdure.http")
+
+
+class Application:
+    """What uvicorn calls. The registry is opened when it starts, and closed when the last answer is out."""
+
+    def __init__(self, folder: Path, options: HttpOptions) -> None:
+        self._folder = folder
+        self._options = options
+        self._doors: tuple[tuple[str, str, Handler], ...] = ()
+        self._own: Any = None
+        self._service: Service | None = None
+        self._access = AccessLog(options.access_log)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._live(scope, receive, send)
+        elif scope["type"] == "http":
+            await self._answer(scope, receive, send)
+
+    async def _live(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async with AsyncExitStack() as stack:
+            await receive()
+            try:
+                registry = await stack.enter_async_context(open_registry(self._folder))
+                service = Service(registry, self._options)
+                await service.prefixes.refresh()
+                self._open(service)
+                scope["state"]["lane"] = lane_for(service, self._access)
+                scope["state"]["options"] = self._options
+                scope["state"]["metrics"] = service.metrics
+                counting = asyncio.create_task(_tell(service))
+                stack.callback(counting.cancel)
+            except PerdureError as problem:
+                await send({"type": "lifespan.startup.failed", "message": str(problem)})
+                return
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+            self._access.close()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    def _open(self, service: Service) -> None:
+        from perdure.http import handle_api, resolving
+        from perdure.http.v1 import own_api
+
+        self._service = service
+        self._own = own_api(service)
+        # The first that the path begins with.
+        self._doors = (
+            ("/api/handles", "handles", handle_api.handles),
+            ("/api/prefixes", "prefixes", handle_api.prefixes),
+            ("/api/site", "site", handle_api.site),
+            ("/api/sessions", "sessions", handle_api.sessions),
+            ("/api/verifications", "verifications", handle_api.verifications),
+            ("/api", "handles", handle_api.unknown),
+            ("/hrls/handles", "reverse", handle_api.reverse),
+            ("/healthz", "monitoring", monitoring.health),
+            ("/readyz", "monitoring", monitoring.readiness),
+            ("/metrics", "monitoring", monitoring.counted),
+            ("", "resolver", resolving.resolve),
+        )
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        service = self._service
+        assert service is not None  # noqa: S101  (requests come after the start)
+        started = time.perf_counter()
+        outgoing = _Outgoing(send, scope["method"])
+        door = "resolver"
+        try:
+            request = Request(scope, receive, self._options)
+            if is_under(request.path, _OWN_API):
+                door = "v1"
+                await self._own(scope, receive, outgoing)
+            else:
+                door, response = await self._response(service, request)
+                await send_response(outgoing, response)
+        except ClientGone:
+            pass
+        except PerdureError as problem:  # of the request itself, before any door
+            await send_response(outgoing, problem_response(problem))
+        except Exception:
+            _log.exception("a request failed", door=door)
+            service.metrics.failed("internal")
+            if not outgoing.status:
+                await send_response(outgoing, _internal())
+        seconds = time.perf_counter() - started
+        service.metrics.answered(door, scope["method"], outgoing.status or 499, seconds)
+        self._access.told(scope, outgoing.status or 499, outgoing.size, seconds)
+
+    async def _response(self, service: Service, request: Request) -> tuple[str, Response]:
+        door, handler = next((name, handler) for path, name, handler in self._doors if is_under(request.path, path))
+        if request.method == "OPTIONS" and request.header(b"access-control-request-method") is not None:
+            return door, _preflight()
+        try:
+            if not request.path.startswith("/"):
+                raise Malformed("the target of the request is no path")
+            async with asyncio.timeout(self._options.request_seconds):
+                return door, await handler(service, request)
+        except TimeoutError:
+            return door, problem_response(TookTooLong())
+        except PerdureError as problem:
+            if status_of(problem) >= 500:
+                _log.error("a request failed", door=door, code=problem.code, reason=str(problem))
+                service.metrics.failed(problem.code)
+            return door, problem_response(problem)
+
+
+class _Outgoing:
+    """Passes an answer on, with the headers that all have, and remembers its status and size."""
+
+    __slots__ = ("_is_reading", "_send", "size", "status")
+
+    def __init__(self, send: Send, method: str) -> None:
+        self._send = send
+        self._is_reading = method in _READING
+        self.status = 0
+        self.size = 0
+
+    async def __call__(self, message: Any) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            common = [*EVERYWHERE, *READABLE_ANYWHERE] if self._is_reading else EVERYWHERE
+            message["headers"] = [*common, *message.get("headers", [])]
+        elif message["type"] == "http.response.body":
+            self.size += len(message.get("body", b""))
+        await self._send(message)
+
+
+def is_under(path: str, root: str) -> bool:
+    """Whether a path is this one, or goes on below it."""
+    return path.startswith(root) and (len(path) == len(root) or not root or path[len(root)] == "/")
+
+
+def _preflight() -> Response:
+    """A page of another origin may read, with the headers that reading needs, and nothing else."""
+    return Response(
+        204,
+        b"",
+        [
+            (b"access-control-allow-methods", b"GET, HEAD, OPTIONS"),
+            (b"access-control-allow-headers", b"accept, accept-language, if-none-match"),
+            (b"access-control-max-age", b"86400"),
+        ],
+    )
+
+
+def _internal() -> Response:
+    problem = PerdureError("something went wrong here, and the log says what")
+    return problem_response(problem)
+
+
+async def _tell(service: Service) -> None:
+    while True:
+        await asyncio.sleep(_TELL_EVERY)
+        service.metrics.tell(log_bytes=service.registry.store.log_bytes())

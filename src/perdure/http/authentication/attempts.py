@@ -1,0 +1,109 @@
+"""Wrong credentials are counted, and whoever was wrong too often waits: a little at first, then longer and longer.
+
+It is counted per address, and per address and identity together: never per identity alone, or anybody could keep the
+rightful holder out. Each process counts for itself.
+"""
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from hashlib import blake2b
+from ipaddress import IPv6Address, ip_address
+from typing import Final
+
+from perdure.http.refusals import TooManyAttempts
+
+FREE: Final = 10  # failures of one identity from one address before the first wait
+FREE_FOR_ADDRESS: Final = 100  # of all identities together: many people may sit behind one address
+LONGEST_WAIT: Final = 300.0
+_FORGOTTEN_AFTER: Final = 3600.0
+_MOST: Final = 20_000  # of what is remembered; the oldest goes first
+_MASK: Final = (1 << 64) - 1  # whoever has an address of version 6 has as many as fit into this
+
+
+class _Failures:
+    __slots__ = ("count", "last", "until")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.last = 0.0
+        self.until = 0.0
+
+
+class Attempts:
+    """Of one process. Bounded, however many addresses try."""
+
+    def __init__(self, now: Callable[[], float] = time.monotonic, most: int = _MOST) -> None:
+        self._now = now
+        self._most = most
+        self._known: OrderedDict[tuple[str, bytes], _Failures] = OrderedDict()
+
+    def begin(self, client: str, identity: str) -> None:
+        """TooManyAttempts, if it is too early for another one.
+
+        Whoever may try again after a wait may try once: the next wait begins with the attempt and not with its
+        failure, so that trying many at the same moment gains nothing.
+        """
+        now = self._now()
+        if wait := self.wait(client, identity):
+            raise TooManyAttempts(wait)
+        for one, free in self._found(client, identity):
+            if one.count >= free:
+                one.until = now + _wait_after(one.count - free)
+
+    def wait(self, client: str, identity: str) -> float:
+        """How many seconds it is too early, and 0 if it is not."""
+        now = self._now()
+        return max([0.0, *(one.until - now for one, _ in self._found(client, identity))])
+
+    def failed(self, client: str, identity: str) -> None:
+        now = self._now()
+        for key, free in _keys(client, identity):
+            one = self._known.setdefault(key, _Failures())
+            if now - one.last > _FORGOTTEN_AFTER:
+                one.count = 0
+            one.count += 1
+            one.last = now
+            if one.count >= free:
+                one.until = now + _wait_after(one.count - free)
+            self._known.move_to_end(key)
+        while len(self._known) > self._most:
+            self._known.popitem(last=False)
+
+    def succeeded(self, client: str, identity: str) -> None:
+        if self._known:
+            for key, _ in _keys(client, identity):
+                self._known.pop(key, None)
+
+    def _found(self, client: str, identity: str) -> Iterator[tuple[_Failures, int]]:
+        if not self._known:
+            return
+        now = self._now()
+        for key, free in _keys(client, identity):
+            one = self._known.get(key)
+            if one is not None and now < max(one.until, one.last + _FORGOTTEN_AFTER):
+                yield one, free
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+
+def _wait_after(more: int) -> float:
+    return min(2.0 ** min(more, 60), LONGEST_WAIT)
+
+
+def _keys(client: str, identity: str) -> tuple[tuple[tuple[str, bytes], int], ...]:
+    address = _network(client)
+    named = blake2b(identity.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    return ((address, b""), FREE_FOR_ADDRESS), ((address, named), FREE)
+
+
+def _network(client: str) -> str:
+    try:
+        address = ip_address(client)
+    except ValueError:
+        return client
+    if isinstance(address, IPv6Address):
+        mapped = address.ipv4_mapped
+        return str(mapped or IPv6Address(int(address) & ~_MASK))
+    return str(address)

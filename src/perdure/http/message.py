@@ -1,0 +1,170 @@
+"""One request and one response, as the handlers see them: bounded, and without anything of a framework."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from ipaddress import ip_address
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl
+
+from perdure.errors import InvalidInput
+from perdure.http.refusals import BodyTooLarge, BodyTooSlow, ClientGone, Malformed
+from perdure.http_options import LOOPBACK, HttpOptions
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Headers = list[tuple[bytes, bytes]]
+
+_MOST_PARAMETERS = 4_096
+
+
+class Response(NamedTuple):
+    """What goes back. The length is added when it is sent; header names are in lower case."""
+
+    status: int
+    body: bytes = b""
+    headers: Headers = []  # noqa: RUF012  (never changed in place)
+
+    def with_headers(self, more: Headers) -> "Response":
+        return self._replace(headers=[*self.headers, *more])
+
+
+class Request:
+    """What came in. `path` and `query` are as they were sent, undecoded; who the client is was settled already."""
+
+    __slots__ = ("_body", "_receive", "client", "headers", "is_secure", "method", "options", "path", "query", "scope")
+
+    def __init__(self, scope: Scope, receive: Receive, options: HttpOptions) -> None:
+        self.scope = scope
+        self.options = options
+        self.method: str = scope["method"]
+        self.path: str = scope["raw_path"].decode("latin-1")
+        self.query: str = scope["query_string"].decode("latin-1")
+        self.headers: Headers = scope["headers"]
+        self._receive = receive
+        self._body: bytes | None = None
+        self.client, self.is_secure = _origin(scope, self, options)
+
+    def header(self, name: bytes) -> str | None:
+        """The value of a header that may come once. Said twice, and differently, it is refused: which would hold?"""
+        found = [value for key, value in self.headers if key == name]
+        if not found:
+            return None
+        if len(set(found)) > 1:
+            raise Malformed(f"the header {name.decode('latin-1')} is there twice")
+        return found[0].decode("latin-1")
+
+    def header_list(self, name: bytes) -> str | None:
+        """The value of a header that is a list, however many lines it came in."""
+        found = [value for key, value in self.headers if key == name]
+        return b", ".join(found).decode("latin-1") if found else None
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether the client, behind whatever proxy is trusted, is this machine."""
+        try:
+            address = ip_address(self.client)
+        except ValueError:
+            return False
+        return any(address in network for network in LOOPBACK)
+
+    @property
+    def origin(self) -> str:
+        """The address of this server as the client used it, or as the settings have it: without a slash at its end."""
+        if self.options.public_url:
+            return self.options.public_url.rstrip("/")
+        host = self.header(b"host") or "localhost"
+        if any(character in host for character in "/\\?#@\"'<> \t") or not host.isprintable():
+            raise Malformed("the header host is no host")
+        return f"{'https' if self.is_secure else 'http'}://{host}"
+
+    def parameters(self) -> list[tuple[str, str]]:
+        """The query, decoded, in its order; separated by & or ;, as the proxies of the Handle System take them."""
+        try:
+            return parse_qsl(
+                self.query.replace(";", "&"),
+                keep_blank_values=True,
+                encoding="utf-8",
+                errors="strict",
+                max_num_fields=_MOST_PARAMETERS,
+            )
+        except UnicodeDecodeError:
+            raise Malformed("the query is not UTF-8") from None
+        except ValueError:
+            raise Malformed(f"the query has more than {_MOST_PARAMETERS} parameters") from None
+
+    async def body(self, limit: int | None = None) -> bytes:
+        """All of it; BodyTooLarge, as soon as that is known."""
+        if self._body is None:
+            most = self.options.body_bytes if limit is None else limit
+            length = self.header(b"content-length")
+            if length is not None and length.isdigit() and int(length) > most:
+                raise BodyTooLarge(most)
+            parts, size = [], 0
+            async for part in self.stream():
+                size += len(part)
+                if size > most:
+                    raise BodyTooLarge(most)
+                parts.append(part)
+            self._body = b"".join(parts)
+        return self._body
+
+    async def stream(self) -> AsyncIterator[bytes]:
+        """The body as it comes."""
+        while True:
+            try:
+                async with asyncio.timeout(self.options.header_seconds):
+                    message = await self._receive()
+            except TimeoutError:
+                raise BodyTooSlow() from None
+            if message["type"] == "http.disconnect":
+                raise ClientGone()
+            if part := message.get("body", b""):
+                yield part
+            if not message.get("more_body", False):
+                return
+
+
+def _origin(scope: Scope, request: Request, options: HttpOptions) -> tuple[str, bool]:
+    """Who the client is, and whether it spoke TLS: the peer itself, or whom a trusted proxy says that it speaks for."""
+    peer = (scope.get("client") or ("", 0))[0]
+    is_secure = scope["scheme"] == "https"
+    networks = options.proxies
+    if not networks or not _is_within(peer, networks):
+        return peer, is_secure
+    forwarded = request.header_list(b"x-forwarded-for")
+    hops = [hop.strip() for hop in forwarded.split(",")] if forwarded else []
+    while hops and _is_within(hops[-1], networks):  # proxies behind one another, all of them ours
+        hops.pop()
+    protocol = request.header_list(b"x-forwarded-proto")
+    return (hops[-1] if hops else peer), (protocol or "").strip().lower() == "https" or is_secure
+
+
+def _is_within(text: str, networks: tuple[Any, ...]) -> bool:
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return False
+    return any(address in network for network in networks)
+
+
+def is_trusted_peer(scope: Scope, options: HttpOptions) -> bool:
+    """Whether the peer of the connection itself is one of the trusted proxies."""
+    return _is_within((scope.get("client") or ("", 0))[0], options.proxies)
+
+
+async def send_response(send: Send, response: Response) -> None:
+    """The whole of it, with its length."""
+    headers = [*response.headers]
+    if response.status not in (204, 304):
+        headers.append((b"content-length", str(len(response.body)).encode()))
+    await send({"type": "http.response.start", "status": response.status, "headers": headers})
+    await send({"type": "http.response.body", "body": response.body})
+
+
+def one_parameter(parameters: list[tuple[str, str]], name: str) -> str | None:
+    """A parameter that may be given once."""
+    found = [value for key, value in parameters if key == name]
+    if len(found) > 1:
+        raise InvalidInput("request", name, f"the parameter {name} is there {len(found)} times")
+    return found[0] if found else None

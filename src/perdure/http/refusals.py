@@ -1,0 +1,171 @@
+"""What only a door of HTTP refuses: errors of the exchange itself, not of what it is about."""
+
+from perdure.errors import BadKey, Conflict, NoSuchName, PerdureError, shown
+
+
+class Malformed(PerdureError):
+    """The request cannot be understood."""
+
+    code = "malformed-request"
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+class BodyTooLarge(PerdureError):
+    """The body is longer than this door takes."""
+
+    code = "body-too-large"
+
+    def __init__(self, most: int) -> None:
+        super().__init__(most)
+        self.most = most
+
+    def __str__(self) -> str:
+        return f"the body is longer than {self.most} bytes"
+
+
+class BodyTooSlow(PerdureError):
+    """The rest of the body did not come in time."""
+
+    code = "body-too-slow"
+
+    def __str__(self) -> str:
+        return "the rest of the body did not come in time"
+
+
+class UnsupportedBody(PerdureError):
+    """The body is of a kind that this door does not read."""
+
+    code = "unsupported-body"
+
+    def __init__(self, needed: str) -> None:
+        super().__init__(needed)
+        self.needed = needed
+
+    def __str__(self) -> str:
+        return f"the body must be {self.needed}"
+
+
+class MethodNotAllowed(PerdureError):
+    """There is something here, but this cannot be done to it."""
+
+    code = "method-not-allowed"
+
+    def __init__(self, method: str, allowed: tuple[str, ...]) -> None:
+        super().__init__(method, allowed)
+        self.method = method
+        self.allowed = allowed
+
+    def __str__(self) -> str:
+        return f"{self.method} is not possible here, only {', '.join(self.allowed)}"
+
+
+class NothingHere(PerdureError):
+    """No door of this server is at that path."""
+
+    code = "nothing-here"
+
+    def __str__(self) -> str:
+        return "there is nothing at this address"
+
+
+class Reserved(NoSuchName):
+    """The name is kept free for something, and stands for nothing yet."""
+
+    code = "reserved"
+
+    def __str__(self) -> str:
+        return f"{shown(self.name)} is reserved, and stands for nothing yet"
+
+
+class AliasChainTooLong(NoSuchName):
+    """The name is an alias of an alias, and so on, without an end or for too long."""
+
+    code = "alias-chain-too-long"
+
+    def __str__(self) -> str:
+        return f"alias chain too long: {shown(self.name)} leads from alias to alias, and does not arrive"
+
+
+class NotNegotiable(PerdureError):
+    """None of the forms that the client accepts can be given."""
+
+    code = "not-acceptable"
+
+    def __init__(self, available: tuple[str, ...]) -> None:
+        super().__init__(available)
+        self.available = available
+
+    def __str__(self) -> str:
+        return f"only these can be given: {', '.join(self.available)}"
+
+
+class PlainCredentials(PerdureError):
+    """Credentials came over a connection that others can read along, so they were not looked at."""
+
+    code = "credentials-in-the-clear"
+
+    def __str__(self) -> str:
+        return (
+            "credentials are not accepted over plain HTTP, except on this machine: use https, "
+            "or say plain_credentials = true under [http] in the settings"
+        )
+
+
+class CredentialsNeeded(BadKey):
+    """Nobody has said who is asking."""
+
+    code = "credentials-needed"
+
+    def __init__(self) -> None:
+        super().__init__("none was given")
+
+    def __str__(self) -> str:
+        return "this needs credentials, and none were given"
+
+
+class TooManyAttempts(PerdureError):
+    """Credentials were wrong too often; `wait` is in seconds."""
+
+    code = "too-many-attempts"
+
+    def __init__(self, wait: float) -> None:
+        super().__init__(wait)
+        self.wait = wait
+
+    def __str__(self) -> str:
+        return f"credentials were wrong too often: try again in {self.wait:.0f} s"
+
+
+class TookTooLong(PerdureError):
+    """The server's own time for one request has passed."""
+
+    code = "took-too-long"
+
+    def __str__(self) -> str:
+        return "this took longer than a request may take; nothing is known to be wrong with it, so try again"
+
+
+class PreconditionNeeded(PerdureError):
+    """What is there must not be changed without saying which version of it is meant."""
+
+    code = "precondition-needed"
+
+    def __str__(self) -> str:
+        return (
+            "say which version this changes, so that nobody's work is overwritten unseen: If-Match with the ETag of "
+            "what you have read, or If-Match: * for whatever is there"
+        )
+
+
+class Outdated(Conflict):
+    """Somebody has changed it since: read it again, and decide."""
+
+
+class ClientGone(Exception):
+    """Nobody is waiting for the answer any more."""

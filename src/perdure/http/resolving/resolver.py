@@ -1,0 +1,152 @@
+"""From a request to its answer: the quick way for a plain redirect, and the whole way for everything else."""
+
+from typing import Final
+
+from perdure.errors import InvalidName, NoSuchName, NoSuchPrefix, PerdureError
+from perdure.http import answers, pages
+from perdure.http.message import Request, Response
+from perdure.http.problems import status_of
+from perdure.http.refusals import Malformed, MethodNotAllowed, Reserved
+from perdure.http.resolving import telling
+from perdure.http.resolving.asked import Asked, asked_for
+from perdure.http.resolving.choosing import choose, listed
+from perdure.http.resolving.finding import Finding, KeptPrefix, check_chain, find, find_prefix
+from perdure.http.resolving.forms import wants_record
+from perdure.http.resolving.home import FIXED, home
+from perdure.http.resolving.places import appended, link_to, path_of, with_query
+from perdure.http.service import Service
+from perdure.names import handle
+from perdure.records.checks import Limits
+from perdure.registry.naming import locate
+from perdure.registry.protocol import Reader
+
+_OWN_TTL: Final = b'"ttl":'  # how a record is written that holds a lifetime of its own
+_READING: Final = ("GET", "HEAD")
+_A_DAY: Final = b"max-age=86400"
+
+
+async def resolve(service: Service, request: Request) -> Response:
+    """Every path that is no other door's."""
+    try:
+        if request.path == "/":
+            return await home(service, request)
+        if request.method not in _READING:
+            raise MethodNotAllowed(request.method, _READING)
+        if request.path in FIXED:
+            return FIXED[request.path]
+        return await _answer(service, request, handle.unescape(request.path[1:]))
+    except PerdureError as problem:
+        if status_of(problem) >= 500:
+            raise  # it is counted and logged where all such are
+        return telling.refusal(service, request, problem)
+
+
+async def _answer(service: Service, request: Request, text: str) -> Response:
+    is_record = wants_record(request)
+    if not request.query and not is_record:
+        plain = await _plain_redirect(service, text)
+        if plain is not None:
+            return plain
+    asked = asked_for(request)
+    follows = not (asked.ignores_aliases or asked.info or is_record)
+
+    def work(reader: Reader) -> Finding | KeptPrefix:
+        try:
+            finding = find(reader, text)
+        except NoSuchName:
+            kept = find_prefix(service.registry, reader, text)
+            if kept is None:
+                raise
+            return kept
+        if follows:
+            check_chain(reader, finding)
+        return finding
+
+    try:
+        finding = await service.registry.store.read(work)
+    except NoSuchPrefix:
+        elsewhere = _upstream(service, request, text)
+        if elsewhere is None:
+            raise
+        return elsewhere
+    if isinstance(finding, KeptPrefix):
+        return telling.kept_prefix(service, request, finding, asked)
+    if service.prefixes.prefix(finding.prefix.key) is None:  # another process has added it
+        await service.prefixes.refresh()
+    if finding.is_slip:
+        return telling.moved(with_query(path_of(finding.name), request.query), 301, _A_DAY)
+    if finding.record.state != "active":
+        return await _inactive(service, request, finding, asked)
+    if follows and finding.alias is not None:
+        to = path_of(_bare(finding.alias) + finding.rest)
+        return telling.moved(with_query(to, request.query), 301, _A_DAY)
+    return await _active(service, request, finding, asked, is_record)
+
+
+async def _plain_redirect(service: Service, text: str) -> Response | None:
+    """One look-up, for nearly all requests; None where there is more to it."""
+    try:
+        located = locate(service.prefixes, text)
+    except PerdureError:
+        return None
+    found = await service.registry.store.lookup(located.key)
+    if found is None or found.target is None or _OWN_TTL in found.record:
+        return None
+    return answers.redirect(found.target, found.version)
+
+
+async def _active(service: Service, request: Request, finding: Finding, asked: Asked, is_record: bool) -> Response:
+    limits = service.registry.settings.limits
+    if asked.lists_locations:
+        return pages.document(listed(finding.record, asked, limits), b"text/xml; charset=utf-8", [telling.VARY])
+    if asked.info or asked.shows_values or is_record:
+        return await telling.record(service, request, finding, asked)
+    choice = choose(request, finding.record, asked, limits)
+    if choice is None:
+        if finding.rest:
+            raise NoSuchName(finding.asked, (finding.name,))
+        return await telling.record(service, request, finding, asked)
+    target = _passed_through(choice.target, finding, limits) if finding.rest else choice.target
+    if asked.append:
+        target = appended(target, asked.append, limits)
+    return answers.redirect(target, finding.found.version, choice.ttl, choice.status)
+
+
+def _passed_through(target: str, finding: Finding, limits: Limits) -> str:
+    """Where a longer name leads; a rest that cannot be passed on makes it a name like any other, and not there."""
+    try:
+        return appended(target, finding.rest, limits)
+    except Malformed:
+        raise NoSuchName(finding.asked, (finding.name,)) from None
+
+
+async def _inactive(service: Service, request: Request, finding: Finding, asked: Asked) -> Response:
+    stone = finding.record.tombstone
+    if stone is None:
+        raise Reserved(finding.name)
+    if finding.record.state != "merged" or stone.replaced_by is None:
+        return telling.tombstone(service, request, finding)
+    if asked.info:
+        return await telling.record(service, request, finding, asked)
+    survivor = link_to(service, stone.replaced_by)
+    if survivor is None:
+        return telling.tombstone(service, request, finding)
+    if survivor.startswith("/"):  # it is kept here, and takes what this one would have taken
+        survivor = with_query(survivor + handle.escape(finding.rest), request.query)
+    return telling.moved(survivor, 301, _A_DAY)
+
+
+def _upstream(service: Service, request: Request, text: str) -> Response | None:
+    """To the resolver that is asked for what is not kept here, if the settings name one."""
+    upstream = service.options.upstream
+    if not upstream or request.origin == upstream.rstrip("/"):
+        return None
+    return telling.moved(with_query(upstream.rstrip("/") + path_of(_bare(text)), request.query), 302, b"no-cache")
+
+
+def _bare(text: str) -> str:
+    """A name without what introduces it."""
+    try:
+        return str(handle.parse(text))
+    except InvalidName:
+        return text

@@ -1,0 +1,79 @@
+"""The values of a record as a page shows them: every one as text, and a link only where one may be followed."""
+
+import base64
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from perdure.errors import PerdureError
+from perdure.http.resolving.places import link_to
+from perdure.http.service import Service
+from perdure.records.checks import check_target
+from perdure.records.value import Admin, Binary, Text, Value
+
+_LONGEST: Final = 2_000  # characters of one value on a page; its record has all of them
+_UNITS: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One value. `note` says in what form the text is, where that is not plain."""
+
+    index: int
+    type: str
+    text: str
+    href: str | None
+    note: str
+    is_cut: bool
+    lifetime: str
+    timestamp: str
+
+
+def rows_of(service: Service, values: Iterable[Value]) -> list[Row]:
+    return [_row(service, value) for value in values]
+
+
+def _row(service: Service, value: Value) -> Row:
+    text, note = _text(value)
+    return Row(
+        value.index,
+        value.type,
+        text[:_LONGEST],
+        _href(service, value, text),
+        note,
+        len(text) > _LONGEST,
+        _lifetime(value.ttl),
+        value.timestamp,
+    )
+
+
+def _text(value: Value) -> tuple[str, str]:
+    data = value.data
+    if isinstance(data, Text):
+        return data.value, ""
+    if isinstance(data, Binary):
+        return base64.b64encode(data.value).decode(), f"{len(data.value)} bytes, in Base64"
+    if isinstance(data, Admin):
+        return f"{data.value.index}:{data.value.handle}", f"permissions {data.value.permissions}"
+    return "\n".join(f"{one.index}:{one.handle}" for one in data.value), "a list"
+
+
+def _href(service: Service, value: Value, text: str) -> str | None:
+    if isinstance(value.data, Admin):
+        return link_to(service, value.data.value.handle)
+    if value.kind == "HS_ALIAS":
+        return link_to(service, text)
+    if not isinstance(value.data, Text) or ":" not in text[:32]:
+        return None
+    try:
+        return check_target(text, service.registry.settings.limits)
+    except PerdureError:
+        return None
+
+
+def _lifetime(ttl: int | str) -> str:
+    if isinstance(ttl, str):
+        return f"until {ttl}"
+    size, unit = next(((size, unit) for size, unit in _UNITS if ttl and ttl % size == 0), (1, "second"))
+    number = ttl // size
+    return f"{number} {unit}{'' if number == 1 else 's'}"

@@ -1,0 +1,103 @@
+"""The OpenAPI document: as the framework draws it up, with the schemas that bodies are really read by."""
+
+from typing import Any, Final, NamedTuple
+
+import msgspec
+from litestar import Litestar
+
+from perdure.http.v1.bodies import BODIES
+from perdure.http.v1.examples import EXAMPLES, IMPORTED, NAMES
+from perdure.http.v1.sent_values import Sent
+from perdure.http.v1.streaming import NDJSON
+from perdure.http.v1.told import TOLD
+
+_REFERENCE: Final = "#/components/schemas/{name}"
+_CREDENTIALS: Final = "401"
+_LATER: Final = ("429", "503")
+
+
+class Operation(NamedTuple):
+    """What one method at one path takes."""
+
+    parameters: frozenset[str]
+    needed: frozenset[str]
+    repeated: frozenset[str]
+    body: type[Sent] | None
+
+
+def draw_up(app: Litestar) -> dict[str, Any]:
+    """The whole document."""
+    document: dict[str, Any] = app.openapi_schema.to_schema()
+    _, components = msgspec.json.schema_components([*BODIES, *TOLD], ref_template=_REFERENCE)
+    document["components"]["schemas"] = components
+    for path, item in document["paths"].items():
+        for operation in item.values():
+            _correct(path, operation)
+    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(document))
+    return plain
+
+
+def operations(app: Litestar, document: dict[str, Any]) -> dict[str, dict[str, Operation]]:
+    """By path and method: what the document says is what is taken."""
+    kinds = {
+        (route.path_format, method): handler.parsed_data_field
+        for route in app.routes
+        for handler in getattr(route, "route_handlers", ())
+        for method in handler.http_methods
+    }
+    found: dict[str, dict[str, Operation]] = {}
+    for path, item in document["paths"].items():
+        for method, operation in item.items():
+            query = [one for one in operation.get("parameters", ()) if one["in"] == "query"]
+            body = kinds[path, method.upper()]
+            found.setdefault(path, {})[method.upper()] = Operation(
+                frozenset(one["name"] for one in query),
+                frozenset(one["name"] for one in query if one["required"]),
+                frozenset(one["name"] for one in query if one["schema"].get("type") == "array"),
+                None if body is None else body.annotation,
+            )
+    return found
+
+
+def _correct(path: str, operation: dict[str, Any]) -> None:
+    for parameter in operation.get("parameters", ()):
+        for unneeded in ("allowEmptyValue", "allowReserved", "deprecated"):
+            parameter.pop(unneeded, None)
+        parameter["schema"] = _present(parameter["schema"])
+        if parameter["in"] == "path":
+            parameter["schema"]["minLength"] = 1
+    operation.pop("deprecated", None)
+    for status, response in operation["responses"].items():
+        headers = response.setdefault("headers", {})
+        for header in headers.values():
+            header.setdefault("schema", {"type": "string"})
+        if status == _CREDENTIALS:
+            headers["WWW-Authenticate"] = {"schema": {"type": "string"}, "description": "What may be given."}
+        if status in _LATER:
+            headers["Retry-After"] = {"schema": {"type": "string"}, "description": "Seconds."}
+        if not headers:
+            del response["headers"]
+    _exemplify(operation)
+
+
+def _present(schema: dict[str, Any]) -> dict[str, Any]:
+    """A parameter is there, or it is not: there is no null among parameters."""
+    choices = [one for one in schema.get("oneOf", ()) if one.get("type") != "null"]
+    if len(choices) != 1:
+        return schema
+    rest = {key: value for key, value in schema.items() if key != "oneOf" and value is not None}
+    return {**rest, **choices[0]}
+
+
+def _exemplify(operation: dict[str, Any]) -> None:
+    name = operation["operationId"]
+    if name == "import":
+        lines = {"schema": {"type": "string"}, "examples": {"two names": {"value": IMPORTED}}}
+        operation["requestBody"] = {"required": True, "content": {NDJSON: lines}}
+    if name in ("import", "export"):
+        operation["responses"]["200"]["content"] = {NDJSON: {"schema": {"type": "string"}}}
+    for body in operation.get("requestBody", {}).get("content", {}).values():
+        if name in EXAMPLES:
+            body["examples"] = {title: {"value": value} for title, value in EXAMPLES[name].items()}
+    if name == "mint":
+        operation["responses"]["201"]["content"]["application/json"]["examples"] = {"one": {"value": NAMES}}

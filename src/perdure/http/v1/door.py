@@ -1,0 +1,186 @@
+"""The way in: each request is bounded, known by whom, and read strictly before any handler sees it.
+
+One route goes past the framework, because it is asked thousands of times a second: to mint.
+"""
+
+import asyncio
+from typing import Any, Final
+from urllib.parse import parse_qsl
+
+import msgspec
+from litestar.exceptions import LitestarException
+
+from perdure.errors import InvalidInput, PerdureError
+from perdure.http.message import Receive, Request, Response, Scope, Send, send_response
+from perdure.http.refusals import (
+    ClientGone,
+    CredentialsNeeded,
+    Malformed,
+    MethodNotAllowed,
+    NothingHere,
+    TookTooLong,
+    UnsupportedBody,
+)
+from perdure.http.service import Service
+from perdure.http.v1 import page
+from perdure.http.v1.asking import ASKING, ROOT, Asking
+from perdure.http.v1.bodies import read_body
+from perdure.http.v1.document import Operation, draw_up, operations
+from perdure.http.v1.framework import framework, problem_answer
+from perdure.http.v1.minting import minted
+
+_READING: Final = ("GET", "HEAD", "OPTIONS")
+_BULK: Final = ("/imports", "/exports")
+_MINTING: Final = "/identifiers"
+_JSON: Final = "application/json"
+_MOST_PARAMETERS: Final = 4096
+_IMPORTS_AT_ONCE: Final = 2
+
+
+class OwnApi:
+    """An ASGI application for every path under /api/v1."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._framework = framework()
+        document = draw_up(self._framework)
+        self._document = msgspec.json.encode(document)
+        self._operations = operations(self._framework, document)
+        self._named = {path.partition("/{")[0]: path for path in self._operations if "{" in path}
+        self._imports = asyncio.Semaphore(_IMPORTS_AT_ONCE)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive, self._service.options)
+        asking = Asking(self._service, request, None, self._imports)
+        try:
+            below = request.path.removeprefix(ROOT)
+            if below in _BULK:
+                answer = await self._answer(asking, below, receive, send)
+            else:
+                async with asyncio.timeout(self._service.options.request_seconds):
+                    answer = await self._answer(asking, below, receive, send)
+        except TimeoutError:
+            answer = problem_answer(asking, TookTooLong())
+        except PerdureError as problem:
+            answer = problem_answer(asking, problem)
+        if answer is not None:
+            await send_response(send, answer)
+
+    async def _answer(self, asking: Asking, below: str, receive: Receive, send: Send) -> Response | None:
+        """The answer; None, if the framework has given it."""
+        request = asking.request
+        fixed = self._fixed(request, below)
+        if fixed is not None:
+            return fixed
+        path, inner = self._found(below)
+        allowed = self._operations[path]
+        if request.method == "OPTIONS":
+            return _options(tuple(allowed))
+        operation = allowed.get("GET" if request.method == "HEAD" else request.method)
+        if operation is None:
+            raise MethodNotAllowed(request.method, _methods(tuple(allowed)))
+        asking.by = await self._service.authenticator.actor(request)
+        if asking.by is None and request.method not in _READING:
+            raise CredentialsNeeded()
+        _check_query(request, operation)
+        if operation.body is not None:
+            _check_kind(request)
+            if path == _MINTING:
+                return await minted(asking)
+            asking.body = read_body(operation.body, await request.body())
+            receive = _read_already
+        try:
+            await self._framework(self._inside(asking, inner), receive, send)  # type: ignore[arg-type]
+        except LitestarException as problem:  # after the answer had begun
+            if isinstance(problem.__cause__, ClientGone):
+                raise problem.__cause__ from None
+            raise
+        return None
+
+    def _fixed(self, request: Request, below: str) -> Response | None:
+        """What is the same for everybody."""
+        name = below.removeprefix("/docs/")
+        if below not in ("", "/", "/openapi.json", "/docs") and name == below:
+            return None
+        if request.method == "OPTIONS":
+            return _options(("GET",))
+        if request.method not in _READING:
+            raise MethodNotAllowed(request.method, _methods(("GET",)))
+        if below in ("", "/"):
+            return Response(307, b"", [(b"location", f"{ROOT}/docs".encode())])
+        if below == "/openapi.json":
+            return Response(
+                200, self._document, [(b"content-type", b"application/json"), (b"cache-control", b"no-cache")]
+            )
+        return page.page() if name == below else page.asset(name)
+
+    def _found(self, below: str) -> tuple[str, str]:
+        """The path as the document has it, and as the framework is given it: with the name as one segment."""
+        if below in self._operations:
+            return below, below
+        root, _, rest = below[1:].partition("/")
+        path = self._named.get(f"/{root}")
+        if path is None or not rest:
+            raise NothingHere()
+        return path, f"/{root}/{rest.replace('/', '%2F')}"
+
+    def _inside(self, asking: Asking, inner: str) -> Any:
+        request = asking.request
+        return {
+            **request.scope,
+            "method": "GET" if request.method == "HEAD" else request.method,
+            "path": inner,
+            "raw_path": inner.encode("latin-1"),
+            "state": {**request.scope.get("state", {}), ASKING: asking},
+        }
+
+
+def _check_query(request: Request, operation: Operation) -> None:
+    """Refuse what nobody knows: a `dryrun` that is passed over would write."""
+    try:
+        given = parse_qsl(
+            request.query, keep_blank_values=True, errors="strict", max_num_fields=_MOST_PARAMETERS, separator="&"
+        )
+    except UnicodeDecodeError:
+        raise Malformed("the query is not UTF-8") from None
+    except ValueError:
+        raise Malformed(f"the query has more than {_MOST_PARAMETERS} parameters") from None
+    names = [name for name, _ in given]
+    for name in names:
+        if name not in operation.parameters:
+            known = f"only {', '.join(sorted(operation.parameters))}" if operation.parameters else "none"
+            raise InvalidInput("request", name, f"there is no parameter {name!a} here, {known}")
+        if names.count(name) > 1 and name not in operation.repeated:
+            raise InvalidInput("request", name, f"the parameter {name} is there twice")
+    for name in sorted(operation.needed.difference(names)):
+        raise InvalidInput("request", name, f"the parameter {name} is missing")
+
+
+def _check_kind(request: Request) -> None:
+    kind = (request.header(b"content-type") or "").partition(";")[0].strip().lower()
+    if kind != _JSON:
+        raise UnsupportedBody(_JSON)
+
+
+def _methods(allowed: tuple[str, ...]) -> tuple[str, ...]:
+    reading = ("HEAD",) if "GET" in allowed else ()
+    return (*allowed, *reading, "OPTIONS")
+
+
+def _options(allowed: tuple[str, ...]) -> Response:
+    """What can be done here, also for pages of other origins, which may read and nothing else."""
+    return Response(
+        204,
+        b"",
+        [
+            (b"allow", ", ".join(_methods(allowed)).encode()),
+            (b"access-control-allow-methods", b"GET, HEAD, OPTIONS"),
+            (b"access-control-allow-headers", b"accept, accept-language, if-none-match"),
+            (b"access-control-max-age", b"86400"),
+        ],
+    )
+
+
+async def _read_already() -> Any:
+    """For the framework, which wants to see that there is a body before it asks for what it says."""
+    return {"type": "http.request", "body": b"{}", "more_body": False}

@@ -1,0 +1,62 @@
+"""How a registry is served over HTTP: what the section [http] of the settings may say."""
+
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from typing import Annotated, Final
+
+import msgspec
+
+from perdure.errors import InvalidInput, shown
+
+Size = Annotated[int, msgspec.Meta(ge=1, le=1 << 40)]
+Seconds = Annotated[float, msgspec.Meta(gt=0, le=86_400)]
+LOOPBACK: Final = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
+
+
+class HttpOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`public_url` is where readers reach the resolver, if that is another address than the one it listens on.
+
+    A trusted proxy says, in its forwarded headers, who the client is; nobody else is believed.
+    """
+
+    public_url: str = ""
+    upstream: str = ""
+    contact: str = ""
+    trusted_proxies: tuple[str, ...] = ()
+    certificate_header: str = "x-client-certificate"
+    plain_credentials: bool = False
+    access_log: bool = True
+    url_bytes: Size = 16_384
+    header_bytes: Size = 32_768
+    headers: Size = 100
+    body_bytes: Size = 4 << 20
+    bulk_bytes: Size = 16 << 30
+    bulk_line_bytes: Size = 2 << 20
+    page_size: Size = 1_000
+    header_seconds: Seconds = 10.0
+    idle_seconds: Seconds = 75.0
+    request_seconds: Seconds = 30.0
+    connections: Size = 10_000
+    shutdown_seconds: Seconds = 20.0
+
+    @property
+    def proxies(self) -> tuple[IPv4Network | IPv6Network, ...]:
+        """The networks of the trusted proxies."""
+        return tuple(_network(text) for text in self.trusted_proxies)
+
+
+def check_http_options(options: HttpOptions) -> HttpOptions:
+    """Refuse, at the start, what would go wrong later."""
+    _ = options.proxies
+    for name in ("public_url", "upstream"):
+        text = getattr(options, name)
+        if text and not text.startswith(("https://", "http://")):
+            raise InvalidInput("settings", name, f"{name} must be a web address, not {shown(text)}")
+    return options
+
+
+def _network(text: str) -> IPv4Network | IPv6Network:
+    try:
+        return ip_network(text)
+    except ValueError:
+        reason = f"{shown(text)} in trusted_proxies is neither an address nor a network (10.0.0.0/8)"
+        raise InvalidInput("settings", "trusted_proxies", reason) from None
