@@ -4,15 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help serve setup test test-slow bench-names bench-registry bench-growth bench-postgres system-packages lint format docs docs-reference lock clean
+.PHONY: help serve setup test test-slow bench-names bench-registry bench-growth bench-postgres bench-http system-packages lint format docs docs-reference lock clean
 .DEFAULT_GOAL := help
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
-serve: $(VENV)/run.stamp ## set up, and make a registry in registry/ (the HTTP server is yet to come)
-	@$(BIN)/python -m perdure init registry
-	@echo "The command is $(BIN)/perdure; a short tour of it:  $(BIN)/perdure tour"
+serve: $(VENV)/run.stamp ## set up, and serve the registry in registry/, which is made if it is not there
+	@$(BIN)/python -m perdure serve --registry registry
 
 setup: $(VENV)/dev.stamp ## make .venv with everything that development needs
 	@echo "Ready, on $$($(BIN)/python --version) (another one: make clean setup PYTHON=…). Try: $(BIN)/perdure --help"
@@ -35,6 +34,10 @@ bench-growth: $(VENV)/dev.stamp ## look-up, mint and search from 10^3 to 10^7 id
 
 bench-postgres: $(VENV)/dev.stamp system-packages ## gathered look-ups, COPY and group commit on PostgreSQL, as ratios in the same run
 	$(BIN)/python -m bench.postgres
+
+bench-http: $(VENV)/dev.stamp ## redirects, records and creations over HTTP, beside nginx in the same run
+	@$(BIN)/python -m tests.system_packages bench
+	$(BIN)/python -m bench.http
 
 # What the tests need beside Python; installed when this is root's machine and apt-get knows how.
 system-packages: $(VENV)/dev.stamp

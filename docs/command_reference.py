@@ -7,6 +7,7 @@ import sys
 COMMANDS = [
     "",
     "init",
+    "serve",
     "tour",
     "mint",
     "bind",

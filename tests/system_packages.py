@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 
 import pytest
 
+from tests.http.proxy import nginx
 from tests.postgres.binaries import OLDEST, binaries
 
 STRICT: Final = "PERDURE_NOTHING_SKIPPED"
@@ -40,7 +41,20 @@ PACKAGES: Final = {
         "apt-get install postgresql (or `make test` as root, which does it), "
         "or PERDURE_TEST_POSTGRES=postgresql://… to name a server that is there already",
     ),
+    "nginx": Package(
+        "nginx",
+        lambda: nginx() is not None,
+        "nginx",
+        "apt-get install nginx (or `make test` as root, which does it)",
+    ),
 }
+
+# What only a benchmark needs: `python -m tests.system_packages bench` installs it too.
+FOR_BENCHMARKS: Final = (
+    Package(
+        "wrk", lambda: shutil.which("wrk") is not None, "wrk", "apt-get install wrk (or `make bench-http` as root)"
+    ),
+)
 
 
 def need(name: str) -> None:
@@ -71,9 +85,9 @@ def not_tested(skipped: Iterable[tuple[str, str]]) -> list[str]:
     return lines
 
 
-def install() -> int:
+def install(packages: Iterable[Package]) -> int:
     """Whether the tests can begin, as an exit status."""
-    missing = [package for package in PACKAGES.values() if not package.present()]
+    missing = [package for package in packages if not package.present()]
     if not missing:
         return 0
     if os.geteuid() == 0 and shutil.which("apt-get"):
@@ -104,4 +118,4 @@ def _apt_get(names: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(install())
+    sys.exit(install([*PACKAGES.values(), *(FOR_BENCHMARKS if "bench" in sys.argv[1:] else ())]))

@@ -1,0 +1,176 @@
+"""The servers that the HTTP bench compares: nginx, Perdure, and whatever else is running already."""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, NamedTuple
+from urllib.parse import urlsplit
+
+from tests.http.proxy import nginx as nginx_program
+
+from bench.rounds import CpuSeconds, cpu_of_tree
+
+_PATIENCE: Final = 60.0
+# A constant answer to everything: as fast as an HTTP server gets, and the same work for wrk.
+_NGINX: Final = """
+daemon off;
+worker_processes 1;
+pid {folder}/nginx.pid;
+error_log {folder}/nginx-error.log;
+events {{ worker_connections 1024; }}
+http {{
+  access_log off;
+  keepalive_requests 1000000000;
+  client_body_temp_path {folder}/nginx-body;
+  proxy_temp_path {folder}/nginx-proxy;
+  fastcgi_temp_path {folder}/nginx-fastcgi;
+  uwsgi_temp_path {folder}/nginx-uwsgi;
+  scgi_temp_path {folder}/nginx-scgi;
+  server {{
+    listen 127.0.0.1:{port} backlog=1024;
+    location / {{ return 302 https://repository.example.org/items/1; }}
+  }}
+}}
+"""
+
+
+class Server(NamedTuple):
+    """`url` has {name} where a name goes; `cpu` is what its processes have used so far, where that can be told."""
+
+    what: str
+    url: str
+    cpu: CpuSeconds
+
+    @property
+    def root(self) -> str:
+        parts = urlsplit(self.url)
+        return f"{parts.scheme}://{parts.netloc}"
+
+
+@contextmanager
+def nginx(folder: Path) -> Iterator[Server]:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    file = folder.resolve() / "nginx.conf"
+    file.write_text(_NGINX.format(folder=folder.resolve(), port=port))
+    program = nginx_program()
+    assert program is not None
+    process = subprocess.Popen([program, "-p", str(folder), "-c", str(file)], stderr=subprocess.DEVNULL)
+    try:
+        _wait("nginx", lambda: _listens(port))
+        yield Server("nginx, constant 302", f"http://127.0.0.1:{port}/{{name}}", lambda: cpu_of_tree(process.pid))
+    finally:
+        process.terminate()
+        process.wait(_PATIENCE)
+
+
+@contextmanager
+def perdure(folder: Path, what: str, more: CpuSeconds = lambda: 0.0) -> Iterator[Server]:
+    """One worker, no access log; `more` is the CPU time of a database server that works for it."""
+    log = (folder / "server.log").open("w")
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "perdure", "serve", "--registry", str(folder), "--workers", "1"),
+            *("--no-access-log", "--port", "0", "--announce", "json"),
+        ],
+        stdout=subprocess.PIPE,
+        stderr=log,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        if not line:
+            raise SystemExit(f"the server did not start: {(folder / 'server.log').read_text()}")
+        yield Server(what, f"{json.loads(line)['url']}/{{name}}", lambda: _sum(cpu_of_tree(process.pid), more()))
+    finally:
+        process.terminate()
+        process.communicate(timeout=_PATIENCE)
+        log.close()
+
+
+def peer(text: str) -> Server:
+    """NAME=URL, of a resolver that runs already. Without {name} in it, names go at the end of the path."""
+    what, _, url = text.partition("=")
+    if not what or not url.startswith(("http://", "https://")):
+        raise SystemExit(f"--peer is NAME=URL, as in reference=http://127.0.0.1:8000/{{name}}, and not {text}")
+    if "{name}" not in url:
+        url = f"{url.rstrip('/')}/{{name}}"
+    port = urlsplit(url).port or (443 if url.startswith("https") else 80)
+    return Server(what, url, lambda: _cpu_of_listeners(port))
+
+
+def made(folder: Path, store: str | None = None) -> bool:
+    """A registry in the folder; False, if an earlier run has left one there."""
+    if (folder / "perdure.toml").exists():
+        return False
+    shutil.rmtree(folder, ignore_errors=True)
+    command("init", str(folder), "--name", "Bench", *(("--store", store) if store else ()))
+    return True
+
+
+def command(*arguments: str) -> str:
+    done = subprocess.run([sys.executable, "-m", "perdure", *arguments], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"perdure {arguments[0]} failed: {done.stderr}")
+    return done.stdout
+
+
+def missing_programs() -> list[str]:
+    return [name for name, path in (("wrk", shutil.which("wrk")), ("nginx", nginx_program())) if path is None]
+
+
+def _wait(what: str, is_there: Callable[[], bool]) -> None:
+    until = time.monotonic() + _PATIENCE
+    while not is_there():
+        if time.monotonic() > until:
+            raise SystemExit(f"{what} did not start")
+        time.sleep(0.02)
+
+
+def _listens(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+    except OSError:
+        return False
+    return True
+
+
+def _cpu_of_listeners(port: int) -> float | None:
+    """Of all processes that have this port open for listening, and their children: on this machine, and on Linux."""
+    inodes = set()
+    for table in ("tcp", "tcp6"):
+        file = Path("/proc/net") / table
+        for line in file.read_text().splitlines()[1:] if file.exists() else ():
+            fields = line.split()
+            if fields[3] == "0A" and int(fields[1].rpartition(":")[2], 16) == port:
+                inodes.add(f"socket:[{fields[9]}]")
+    owners = [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if inodes & _sockets(pid)]
+    parents = [pid for pid in owners if _parent(pid) not in owners]
+    told = [cpu_of_tree(pid) for pid in parents]
+    return _sum(*told) if told else None
+
+
+def _sockets(pid: int) -> set[str]:
+    try:
+        return {os.readlink(link.path) for link in os.scandir(f"/proc/{pid}/fd")}
+    except OSError:  # it has ended, or is somebody else's
+        return set()
+
+
+def _parent(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
+
+
+def _sum(*parts: float | None) -> float | None:
+    return None if None in parts else sum(part for part in parts if part is not None)

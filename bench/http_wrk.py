@@ -1,0 +1,106 @@
+"""wrk, and what it is told to ask: names drawn at random, one thread, connections that stay open."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+from urllib.parse import urlsplit
+
+# What all scripts have in common. The figures come out as one line of JSON; wrk counts every status above 399.
+_TELL: Final = """
+function done(summary, latency, requests)
+  local e = summary.errors
+  io.write(string.format(
+    '\\nRESULT {"requests": %d, "microseconds": %d, "p50": %.0f, "p99": %.0f, "refused": %d, "broken": %d}\\n',
+    summary.requests, summary.duration, latency:percentile(50), latency:percentile(99), e.status,
+    e.connect + e.read + e.write + e.timeout))
+end
+"""
+
+# Arguments: a seed, the file of names, what comes before a name in a request, and what comes after it.
+_ASK: Final = (
+    """
+local names, before, after = {}, nil, nil
+local draw = math.random
+function init(args)
+  math.randomseed(tonumber(args[1]))
+  for line in io.lines(args[2]) do names[#names + 1] = line end
+  before, after = args[3], args[4]:gsub("\\\\r\\\\n", "\\r\\n")
+end
+function request()
+  return before .. names[draw(#names)] .. after
+end
+"""
+    + _TELL
+)
+
+# Arguments: a seed, the method, the path up to the suffix (or the whole of it), the key, and the body with @ for a number.
+_CREATE: Final = (
+    """
+local method, path, key, body
+local draw, number = math.random, 0
+function init(args)
+  math.randomseed(tonumber(args[1]))
+  method, path, key, body = args[2], args[3], args[4], args[5]
+end
+function request()
+  number = number + 1
+  local suffix = string.format("%04x%04x-%04x-4%03x-%04x-%04x%04x%04x", draw(0, 65535), draw(0, 65535), draw(0, 65535),
+    draw(0, 4095), draw(32768, 49151), draw(0, 65535), draw(0, 65535), draw(0, 65535))
+  local said = body:gsub("@", suffix)
+  return method .. " " .. path:gsub("@", suffix) .. " HTTP/1.1\\r\\nhost: id.example.org\\r\\nauthorization: Bearer " .. key
+    .. "\\r\\ncontent-type: application/json\\r\\ncontent-length: " .. #said .. "\\r\\n\\r\\n" .. said
+end
+"""
+    + _TELL
+)
+
+
+class Taken(NamedTuple):
+    """One round: how many a second, the times of single requests in microseconds, and what went wrong."""
+
+    rate: float
+    p50: float
+    p99: float
+    requests: int
+    refused: int
+    broken: int
+
+    @property
+    def is_valid(self) -> bool:
+        return self.requests > 0 and self.refused == 0 and self.broken == 0
+
+
+class Wrk:
+    """Runs wrk with scripts that are written into a folder first."""
+
+    def __init__(self, folder: Path, names: Path, seconds: float) -> None:
+        self._names = names
+        self._seconds = max(1, round(seconds))
+        self._seed = 0
+        self._scripts = {"ask": folder / "ask.lua", "create": folder / "create.lua"}
+        self._scripts["ask"].write_text(_ASK)
+        self._scripts["create"].write_text(_CREATE)
+
+    def ask(self, url: str, connections: int, names: Path | None = None) -> Taken:
+        """GETs of an address in which {name} stands for a name."""
+        parts = urlsplit(url)
+        before, _, after = (parts.path + (f"?{parts.query}" if parts.query else "")).partition("{name}")
+        head = f"{after} HTTP/1.1\\r\\nhost: id.example.org\\r\\n\\r\\n"
+        told = [str(names or self._names), f"GET {before}", head]
+        return self._run("ask", f"{parts.scheme}://{parts.netloc}/", connections, told)
+
+    def create(self, url: str, connections: int, method: str, path: str, key: str, body: dict[str, Any]) -> Taken:
+        """Requests that make something new each; @ stands for a suffix in the path, and in the body."""
+        return self._run("create", url, connections, [method, path, key, json.dumps(body)])
+
+    def _run(self, script: str, url: str, connections: int, told: list[str]) -> Taken:
+        self._seed += 1
+        command = ["wrk", "-t1", f"-c{connections}", f"-d{self._seconds}s", "-s", str(self._scripts[script]), url]
+        done = subprocess.run([*command, "--", str(self._seed), *told], capture_output=True, text=True, check=False)
+        line = next((line for line in done.stdout.splitlines() if line.startswith("RESULT ")), None)
+        if line is None:
+            raise SystemExit(f"wrk did not work: {done.stdout}{done.stderr}")
+        said = json.loads(line.removeprefix("RESULT "))
+        rate = said["requests"] / said["microseconds"] * 1e6
+        return Taken(rate, said["p50"], said["p99"], said["requests"], said["refused"], said["broken"])

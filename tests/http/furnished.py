@@ -1,0 +1,32 @@
+"""Registries with something in them before they are served, and somebody who goes on writing beside the server."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from perdure.folder import ADMIN_KEY, make_registry, open_registry
+from perdure.registry import Agent, Registry, Statement, add_prefix, authenticate, mint
+
+PREFIX = "20.500.777"
+
+
+def furnish(folder: Path, targets: Mapping[str, str], *, prefix: str = PREFIX, case_sensitive: bool = True) -> None:
+    """Under one prefix, these suffixes with their targets. The registry is made if it is not there."""
+
+    async def work() -> None:
+        if not (folder / ADMIN_KEY).exists():
+            await make_registry(folder, name="Tests")
+        async with writing(folder) as (registry, admin):
+            await add_prefix(registry, admin, prefix, minter="chosen", case_sensitive=case_sensitive)
+            for suffix, target in targets.items():
+                await mint(registry, admin, prefix, said=Statement(target=target), suffixes=[suffix])
+
+    asyncio.run(work())
+
+
+@asynccontextmanager
+async def writing(folder: Path) -> AsyncIterator[tuple[Registry, Agent]]:
+    """The registry of a folder, opened by the administrator in this process, whoever else has it open."""
+    async with open_registry(folder) as registry:
+        yield registry, await authenticate(registry, (folder / ADMIN_KEY).read_text())

@@ -1,0 +1,91 @@
+"""A server that really runs: `perdure serve` in a process of its own, on a free port."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import httpx
+
+_PATIENCE = 60.0
+
+
+class LiveServer(NamedTuple):
+    """Where it is, the administrator's key, and the folder of its registry."""
+
+    url: str
+    key: str
+    folder: Path
+    process: "subprocess.Popen[str]"
+
+    @property
+    def address(self) -> tuple[str, int]:
+        host, _, port = self.url.rpartition("//")[2].rpartition(":")
+        return host.strip("[]"), int(port)
+
+    def client(self, key: str | None = None) -> httpx.Client:
+        """A client that shows a key: the administrator's, another one, or (with an empty one) none."""
+        shown = self.key if key is None else key
+        headers = {"Authorization": f"Bearer {shown}"} if shown else {}
+        return httpx.Client(base_url=self.url, headers=headers, timeout=30, follow_redirects=False, verify=False)
+
+    def perdure(self, *arguments: str) -> str:
+        """The command, beside the running server."""
+        done = subprocess.run(
+            [sys.executable, "-m", "perdure", *arguments, "--registry", str(self.folder)],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_PATIENCE,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def stop(self) -> int:
+        """The polite way; the exit status."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(_PATIENCE)
+
+
+@contextmanager
+def serving(folder: Path, *options: str, settings: str = "") -> Iterator[LiveServer]:
+    """Serve the registry of a folder, which is made if it is not there. `settings` are lines for its section [http]."""
+    if not (folder / "perdure.toml").exists():
+        subprocess.run(
+            [sys.executable, "-m", "perdure", "init", str(folder), "--name", "Tests"], check=True, capture_output=True
+        )
+    if settings:
+        file = folder / "perdure.toml"
+        file.write_text(file.read_text().replace("[http]", f"[http]\n{settings}", 1))
+    log = (folder / "server.log").open("a")
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "perdure", "serve", "--registry", str(folder)),
+            *("--port", "0", "--announce", "json", *options),
+        ],
+        stdout=subprocess.PIPE,
+        stderr=log,
+        text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )
+    assert process.stdout is not None
+    try:
+        line = process.stdout.readline()
+        assert line, (folder / "server.log").read_text()
+        yield LiveServer(json.loads(line)["url"], (folder / "admin.key").read_text().strip(), folder, process)
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            try:
+                process.wait(_PATIENCE)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        process.stdout.close()
+        log.close()

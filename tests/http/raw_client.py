@@ -1,0 +1,121 @@
+"""A client that sends what it is told, byte for byte, and reads answers one after the other."""
+
+import socket
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import BinaryIO, NamedTuple
+
+from tests.http.live import LiveServer
+
+# Says nothing that a GET without a body does not say, and is reason enough for the express lane to let a request pass.
+THROUGH_APPLICATION = "content-length: 0"
+_PATIENCE = 20.0
+
+
+class Answer(NamedTuple):
+    """One response; the names of headers are in lower case."""
+
+    status: int
+    headers: list[tuple[str, str]]
+    body: bytes
+
+    def header(self, name: str) -> str | None:
+        return dict(self.headers).get(name)
+
+
+class Connection:
+    """One connection, on which answers are read in their order."""
+
+    def __init__(self, connected: socket.socket) -> None:
+        self.socket = connected
+        self._stream: BinaryIO = connected.makefile("rb")
+
+    def send(self, data: bytes) -> None:
+        """As much as the server takes: who was refused may have been hung up on in the middle."""
+        with suppress(BrokenPipeError, ConnectionResetError):
+            self.socket.sendall(data)
+
+    def ask(self, path: str, *headers: str, method: str = "GET", body: bytes = b"") -> Answer:
+        self.send(request(path, *headers, method=method, body=body))
+        answer = self.read(method)
+        assert answer is not None, f"no answer to {method} {path}"
+        return answer
+
+    def read(self, method: str = "GET") -> Answer | None:
+        """The next answer; None, if the server has hung up."""
+        try:
+            return self._answer(method)
+        except ConnectionResetError:
+            return None
+
+    def _answer(self, method: str) -> Answer | None:
+        line = self._stream.readline()
+        if not line:
+            return None
+        version, status = line.split()[:2]
+        assert version == b"HTTP/1.1", line
+        headers = []
+        while (line := self._stream.readline()) not in (b"\r\n", b""):
+            assert line.endswith(b"\r\n"), line
+            name, _, value = line.decode("latin-1").partition(":")
+            headers.append((name.lower(), value.strip()))
+        if int(status) == 100:
+            return self._answer(method)
+        said = dict(headers)
+        if method == "HEAD" or int(status) in (204, 304):
+            body = b""
+        elif said.get("transfer-encoding") == "chunked":
+            body = b"".join(self._chunks())
+        else:
+            body = self._stream.read(int(said["content-length"]))
+        return Answer(int(status), headers, body)
+
+    def _chunks(self) -> Iterator[bytes]:
+        while size := int(self._stream.readline(), 16):
+            yield self._stream.read(size)
+            self._stream.readline()
+        self._stream.readline()
+
+    def is_closed_within(self, seconds: float) -> bool:
+        """Whether the server hangs up in that time; what it says before is read and thrown away."""
+        self.socket.settimeout(seconds)
+        try:
+            while self.socket.recv(65_536):
+                pass
+        except TimeoutError:
+            return False
+        except ConnectionResetError:
+            pass
+        finally:
+            self.socket.settimeout(_PATIENCE)
+        return True
+
+    def close(self) -> None:
+        self._stream.close()
+        self.socket.close()
+
+
+@contextmanager
+def connection(server: LiveServer, *, context: ssl.SSLContext | None = None) -> Iterator[Connection]:
+    plain = socket.create_connection(server.address, timeout=_PATIENCE)
+    one = Connection(context.wrap_socket(plain, server_hostname="localhost") if context else plain)
+    try:
+        yield one
+    finally:
+        one.close()
+
+
+def request(path: str, *headers: str, method: str = "GET", body: bytes = b"") -> bytes:
+    """A request as it goes over the wire; a path may hold any byte, as latin-1."""
+    lines = [f"{method} {path} HTTP/1.1", "host: id.example.org", *headers]
+    if body:
+        lines.append(f"content-length: {len(body)}")
+    return "\r\n".join([*lines, "", ""]).encode("latin-1") + body
+
+
+def answer_to(server: LiveServer, data: bytes) -> Answer | None:
+    """To one piece of data on a connection of its own."""
+    with connection(server) as one:
+        one.send(data)
+        return one.read()

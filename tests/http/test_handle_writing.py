@@ -1,0 +1,255 @@
+"""Records as clients of Handle servers create, change and delete them."""
+
+import re
+from typing import Any
+
+import httpx
+import pytest
+from tests.http.handle_office import (
+    ADMIN,
+    EVERYTHING,
+    INDEX,
+    PREFIX,
+    HandleOffice,
+    administrator,
+    basic,
+    code,
+    place,
+    text,
+)
+
+URL = text(1, "URL", "https://example.org/")
+
+
+def test_a_handle_is_created_and_then_overwritten(office: HandleOffice) -> None:
+    name = office.name()
+    made = office.put(name, {"values": [administrator(), URL]})
+    assert (made.status_code, made.json()) == (201, {"responseCode": 1, "handle": name})
+    again = office.put(name, {"values": [administrator(), text(2, "DESC", "other")]})
+    assert (again.status_code, again.json()) == (200, {"responseCode": 1, "handle": name})
+    assert {1, 2} & set(office.values(name)) == {2}
+
+
+def test_the_three_forms_of_a_body(office: HandleOffice) -> None:
+    bodies: list[Any] = [[URL], {"values": [URL]}, URL]
+    for body in bodies:
+        name = office.name()
+        assert code(office.put(name, body)) == (201, 1)
+        assert office.values(name)[1]["data"]["value"] == "https://example.org/"
+
+
+def test_a_body_may_name_its_handle_and_must_name_the_right_one(office: HandleOffice) -> None:
+    name = office.name()
+    assert code(office.put(name, {"handle": name.upper(), "values": [URL]})) == (201, 1)
+    assert code(office.put(office.name(), {"handle": name, "values": [URL]})) == (400, 4)
+
+
+def test_an_empty_record_may_be_created(office: HandleOffice) -> None:
+    for body in ([], {"values": []}):
+        assert code(office.put(office.name(), body)) == (201, 1)
+
+
+def test_without_overwrite_nothing_is_overwritten(office: HandleOffice) -> None:
+    name = office.make(URL)
+    before = office.get(name).content
+    assert code(office.put(name, [text(1, "URL", "https://example.com/")], overwrite="false")) == (409, 101)
+    taken = office.put(name, [text(1, "URL", "https://example.com/")], index=1, overwrite="false")
+    assert code(taken) == (409, 201)
+    assert taken.json()["message"] == "Index conflict for 1"
+    assert office.get(name).content == before
+    assert code(office.put(office.name(), [URL], overwrite="false")) == (201, 1)
+
+
+def test_values_are_added_and_changed_by_index(office: HandleOffice) -> None:
+    name = office.make(URL)
+    assert code(office.put(name, [text(2, "DESC", "new")], index=2)) == (201, 1)
+    assert code(office.put(name, [text(2, "DESC", "newer")], index=2)) == (200, 1)
+    assert code(office.put(name, text(3, "DESC", "alone"), index="various")) == (201, 1)
+    values = office.values(name)
+    assert values[1]["data"]["value"] == "https://example.org/"
+    assert (values[2]["data"]["value"], values[3]["data"]["value"]) == ("newer", "alone")
+
+
+def test_the_indexes_of_the_address_are_those_of_the_body(office: HandleOffice) -> None:
+    name = office.make(URL)
+    for indexes in ([2], [1, 2], [1, 2, 3]):
+        answer = office.put(name, [URL, text(3, "DESC", "x")], index=indexes)
+        assert code(answer) == (400, 4)
+        assert answer.json()["message"] == "Mismatched indexes in PUT request"
+    assert code(office.put(name, [URL, text(3, "DESC", "x")], index=[3, 1])) == (201, 1)
+
+
+def test_values_of_a_handle_that_is_not_there_cannot_be_put(office: HandleOffice) -> None:
+    assert code(office.put(office.name(), [URL], index=1)) == (404, 100)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ([URL, text(1, "DESC", "twice")], (409, 201)),
+        ([text(0, "URL", "https://example.org/")], (400, 202)),
+        ([text(-4, "URL", "https://example.org/")], (400, 202)),
+        ([text(2**31, "DESC", "x")], (400, 202)),
+        ([text("one", "DESC", "x")], (400, 4)),
+        ([text(1.5, "DESC", "x")], (400, 4)),
+        ([{"type": "URL", "data": "https://example.org/"}], (400, 4)),
+        ([{"index": 1, "data": "https://example.org/"}], (400, 4)),
+        ([{"index": 1, "type": "URL"}], (400, 4)),
+        ([text(1, "URL", ["https://example.org/"])], (400, 4)),
+        ([{"index": 1, "type": "URL", "data": ["https://example.org/"]}], (400, 4)),
+        ([{"index": 1, "type": "X", "data": {"value": "x"}}], (400, 4)),
+        ([{"index": 1, "type": "X", "data": {"format": "yaml", "value": "x"}}], (400, 4)),
+        ([{"index": 1, "type": "X", "data": {"format": "base64", "value": "???"}}], (400, 4)),
+        ([{"index": 1, "type": "X", "data": {"format": "hex", "value": "0g"}}], (400, 4)),
+        ([text(1, "URL", "javascript:alert(1)")], (400, 202)),
+        ([text(1, "X", "x", permissions="11")], (400, 202)),
+        ([text(1, "X", "x", ttl=-1)], (400, 202)),
+        ([text(1, "X", "x", ttl="tomorrow")], (400, 202)),
+        ([text(1, "", "x")], (400, 202)),
+        ([administrator(permissions="111")], (400, 202)),
+        ([{"index": 1, "type": "HS_ADMIN", "data": "me"}], (400, 202)),
+        ([{"index": 1, "type": "HS_ADMIN", "data": {"format": "admin", "value": {"handle": "x"}}}], (400, 4)),
+        ([{"index": 1, "type": "HS_PUBKEY", "data": {"format": "key", "value": {"kty": "EC"}}}], (400, 202)),
+        ([{"index": 1, "type": "HS_SITE", "data": {"format": "site", "value": {}}}], (400, 202)),
+        ([text(number, "X", "x") for number in range(1, 2050)], (400, 202)),
+        ({}, (400, 4)),
+        ({"values": None}, (400, 4)),
+        ("text", (400, 4)),
+        (7, (400, 4)),
+    ],
+)
+def test_what_cannot_be_taken_is_refused_and_nothing_is_written(
+    office: HandleOffice, body: Any, expected: tuple[int, int]
+) -> None:
+    name = office.name()
+    answer = office.put(name, body)
+    assert code(answer) == expected
+    assert answer.json()["message"]
+    assert answer.json()["handle"] == name
+    assert code(office.get(name)) == (404, 100)
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"\xff", b'["\xff"]', b"[" * 100_000, b'[{"index":1,"type":"\\ud800"}]'])
+def test_a_body_that_is_no_json_is_a_protocol_error(office: HandleOffice, body: bytes) -> None:
+    answer = office.admin.put(place(office.name()), content=body, headers={"Content-Type": "application/json"})
+    assert code(answer) == (400, 4)
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "", "application/x-www-form-urlencoded"])
+def test_a_body_of_another_kind_is_a_protocol_error(office: HandleOffice, kind: str) -> None:
+    headers = {"Content-Type": kind} if kind else {}
+    assert code(office.admin.put(place(office.name()), content=b"[]", headers=headers)) == (400, 4)
+    fine = {"Content-Type": "Application/JSON; charset=UTF-8"}
+    assert code(office.admin.put(place(office.name()), content=b"[]", headers=fine)) == (201, 1)
+
+
+def test_the_body_has_a_bound(office: HandleOffice) -> None:
+    answer = office.put(office.name(), [text(1, "X", "x" * (5 << 20))])
+    assert code(answer) == (413, 4)
+
+
+def test_errors_say_where(office: HandleOffice) -> None:
+    assert "values[7].data" in office.put(office.name(), [text(7, "URL", "nowhere")]).json()["message"]
+    assert "$.values[1]" in office.put(office.name(), {"values": [URL, {"index": 3}]}).json()["message"]
+
+
+def test_a_new_suffix_is_minted(office: HandleOffice) -> None:
+    for beginning in (f"{PREFIX}/", f"{PREFIX}/pre-"):
+        answer = office.put(beginning, [administrator(), URL], mintNewSuffix="true")
+        assert code(answer) == (201, 1)
+        name = answer.json()["handle"]
+        assert re.fullmatch(
+            re.escape(beginning) + r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", name
+        )
+        assert 1 in office.values(name)
+    assert code(office.put(f"{PREFIX}/", [URL], mintNewSuffix="true", index=1)) == (400, 4)
+
+
+def test_values_are_deleted_all_or_none(office: HandleOffice) -> None:
+    name = office.make(URL, text(2, "DESC", "x"), text(3, "DESC", "y"))
+    missing = office.admin.delete(place(name), params={"index": [2, 9]})
+    assert code(missing) == (400, 200)
+    assert missing.json()["handle"] == name
+    assert {2, 3} <= set(office.values(name))
+    assert code(office.admin.delete(place(name), params={"index": [2, 3]})) == (200, 1)
+    assert {1, 2, 3} & set(office.values(name)) == {1}
+    assert code(office.admin.delete(place(name), params={"index": "various"})) == (400, 4)
+
+
+def test_a_deleted_handle_is_gone_for_handle_clients_and_its_history_stays(office: HandleOffice) -> None:
+    name = office.make(URL)
+    done = office.admin.delete(place(name))
+    assert (done.status_code, done.json()) == (200, {"responseCode": 1, "handle": name})
+    assert office.get(name).json() == {"responseCode": 100, "handle": name}
+    for client in (office.admin, office.key):
+        assert code(office.get(name, client)) == (404, 100)
+    gone = office.admin.delete(place(name))
+    assert (gone.status_code, gone.json()) == (404, {"responseCode": 100, "handle": name})
+    assert "withdraw" in office.server.perdure("history", name)
+    assert code(office.put(name, [administrator(), URL], overwrite="false")) == (201, 1)
+    assert 1 in office.values(name)
+
+
+def test_what_is_not_there_cannot_be_deleted(office: HandleOffice) -> None:
+    assert code(office.admin.delete(place(office.name()))) == (404, 100)
+    assert code(office.admin.delete("/api/handles/20.1000/100")) == (400, 301)
+    assert code(office.admin.delete("/api/handles/")) == (400, 102)
+
+
+# Who may.
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE"])
+def test_nobody_writes(office: HandleOffice, method: str) -> None:
+    name = office.make(URL)
+    answer = office.nobody.request(method, place(name), json=[URL])
+    assert code(answer) == (401, 402)
+    assert len(answer.headers.get_list("www-authenticate")) == 2
+    assert answer.json()["handle"] == name
+
+
+def test_a_wrong_password_is_told_without_a_body(office: HandleOffice) -> None:
+    for headers in (basic(word="wrong"), basic(index=301), basic(name=f"{PREFIX}/NOBODY")):
+        with httpx.Client(base_url=office.server.url, headers=headers) as client:
+            for answer in (office.get(ADMIN, client), office.put(office.name(), [URL], client)):
+                assert (answer.status_code, answer.content) == (401, b"")
+                basic_challenge, handle_challenge = answer.headers.get_list("www-authenticate")
+                assert basic_challenge == 'Basic realm="handle"'
+                assert 'error="Identity not verified"' in handle_challenge
+
+
+def test_an_identity_that_is_no_administrator_is_refused(office: HandleOffice) -> None:
+    other = f"{PREFIX}/OTHER"
+    secret = text(INDEX, "HS_SECKEY", "another", permissions="1100")
+    assert code(office.put(other, [administrator(name=other), secret], office.key)) == (201, 1)
+    name = office.make(URL)
+    with httpx.Client(base_url=office.server.url, headers=basic(name=other, word="another")) as client:
+        assert code(office.put(office.name(), [URL], client)) == (403, 400)
+        assert code(office.put(name, [URL], client)) == (403, 400)
+        assert code(office.put(name, [URL], client, index=1)) == (403, 400)
+        assert code(client.delete(place(name))) == (403, 400)
+        assert code(client.get("/api/handles", params={"prefix": PREFIX})) == (403, 400)
+        assert code(client.post("/api/prefixes/0.NA/21.T77")) == (403, 400)
+        assert code(office.get(name, client)) == (200, 1)
+
+
+def test_an_administrators_key_may_do_all_that_an_administrator_may(office: HandleOffice) -> None:
+    name = office.name()
+    assert code(office.put(name, [administrator(permissions=EVERYTHING), URL], office.key)) == (201, 1)
+    assert code(office.put(name, text(2, "DESC", "x"), office.key, index=2)) == (201, 1)
+    assert code(office.key.delete(place(name), params={"index": 2})) == (200, 1)
+    assert code(office.key.delete(place(name))) == (200, 1)
+
+
+def test_a_secret_that_is_changed_works_at_once_and_the_old_one_does_not(office: HandleOffice) -> None:
+    name = f"{PREFIX}/CHANGING"
+    secrets = ("xyzzy-the-first", "xyzzy-the-next")
+    for secret in secrets:
+        said = [administrator(name=name), text(INDEX, "HS_SECKEY", secret, permissions="1100")]
+        assert code(office.put(name, said, office.key))[1] == 1
+        for tried in secrets:
+            with httpx.Client(base_url=office.server.url, headers=basic(name=name, word=tried)) as client:
+                assert client.get(place(name)).status_code == (200 if tried == secret else 401)
+    kept = [path.read_bytes() for path in office.server.folder.rglob("*") if path.is_file()]
+    assert any(b"CHANGING" in content for content in kept)
+    assert not any(b"xyzzy" in content for content in kept)

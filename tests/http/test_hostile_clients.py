@@ -1,0 +1,515 @@
+"""Clients that are slow, greedy, confused or ill-meaning get what they deserve, and nobody else notices."""
+
+import json
+import re
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from tests.http.furnished import PREFIX, furnish
+from tests.http.live import LiveServer, serving
+from tests.http.raw_client import THROUGH_APPLICATION, Answer, answer_to, connection, request
+
+TARGETS = {
+    "abc": "https://example.org/abc",
+    **{f"n{number}": f"https://example.org/{number}" for number in range(20)},
+    "lines": "https://example.org/%0d%0aset-cookie:%20a=b",
+    "kœkken": "https://example.org/kœkken/日本?q=ü",
+}
+SETTINGS = """
+header_seconds = 0.5
+idle_seconds = 1.0
+request_seconds = 1.0
+url_bytes = 4096
+header_bytes = 8192
+headers = 30
+body_bytes = 65536
+"""
+HOME = f"/{PREFIX}/abc"
+
+
+@pytest.fixture(scope="module")
+def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
+    """A server with little patience and narrow bounds."""
+    folder = tmp_path_factory.mktemp("strict") / "registry"
+    furnish(folder, TARGETS)
+    with serving(folder, settings=SETTINGS) as one:
+        yield one
+        assert "Traceback" not in (folder / "server.log").read_text()
+
+
+@pytest.fixture(scope="module")
+def patient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
+    """A server as it comes."""
+    folder = tmp_path_factory.mktemp("patient") / "registry"
+    furnish(folder, TARGETS)
+    with serving(folder, "--no-access-log") as one:
+        yield one
+        assert "Traceback" not in (folder / "server.log").read_text()
+
+
+def assert_serves(server: LiveServer) -> None:
+    """The next client is answered, by the same process."""
+    answer = answer_to(server, request(HOME))
+    assert answer is not None
+    assert (answer.status, answer.header("location")) == (302, TARGETS["abc"])
+    assert server.process.poll() is None
+
+
+def resident_kilobytes(server: LiveServer) -> int:
+    found = re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{server.process.pid}/status").read_text())
+    assert found
+    return int(found[1])
+
+
+# Pipelining
+
+
+def test_pipelined_answers_keep_their_order_whoever_gives_them(patient: LiveServer) -> None:
+    """Some go through the express lane and some through the application, which takes its time."""
+    ways = [(), (THROUGH_APPLICATION,), ("x-whatever: 1",)]
+    asked = [(f"n{number % 20}", *ways[number % 3]) for number in range(300)]
+    with connection(patient) as one:
+        one.send(b"".join(request(f"/{PREFIX}/{suffix}", *headers) for suffix, *headers in asked))
+        told = [one.read() for _ in asked]
+    assert [answer and answer.header("location") for answer in told] == [TARGETS[suffix] for suffix, *_ in asked]
+
+
+def test_pipelined_answers_keep_their_order_when_requests_come_in_crumbs(patient: LiveServer) -> None:
+    data = b"".join(
+        request(f"/{PREFIX}/n{number}", *headers) for number in range(20) for headers in ((), (THROUGH_APPLICATION,))
+    )
+    with connection(patient) as one:
+        for first in range(0, len(data), 37):
+            one.send(data[first : first + 37])
+        told = [one.read() for _ in range(40)]
+    assert [answer and answer.header("location") for answer in told] == [
+        TARGETS[f"n{number // 2}"] for number in range(40)
+    ]
+
+
+def test_a_request_with_a_body_does_not_spill_into_the_next(patient: LiveServer) -> None:
+    """The body looks like a request, and is none."""
+    hidden = request(f"/{PREFIX}/n1")
+    with connection(patient) as one:
+        one.send(request(HOME, body=hidden) + request(f"/{PREFIX}/n2"))
+        first, second = one.read(), one.read()
+        assert first is not None
+        assert first.header("location") == TARGETS["abc"]
+        assert second is not None
+        assert second.header("location") == TARGETS["n2"]
+        assert one.is_closed_within(0.2) is False
+
+
+@pytest.mark.parametrize("headers", [(), (THROUGH_APPLICATION,)], ids=["lane", "application"])
+def test_who_sends_without_reading_is_not_buffered_without_bound(patient: LiveServer, headers: tuple[str, ...]) -> None:
+    one_request = request(HOME, *headers)
+    block = one_request * (65_536 // len(one_request))
+    assert_serves(patient)
+    before = resident_kilobytes(patient)
+    with connection(patient) as one:
+        one.socket.setblocking(False)
+        sent, largest, stuck_since = 0, 0, time.monotonic()
+        while time.monotonic() - stuck_since < 1.0 and sent < 16 << 20:
+            try:
+                sent += one.socket.send(block)
+                stuck_since = time.monotonic()
+            except BlockingIOError:
+                time.sleep(0.02)
+            largest = max(largest, resident_kilobytes(patient))
+        assert largest - before < 64 << 10
+        assert sent < 16 << 20, "the server takes everything in"
+        assert_serves(patient)
+
+
+@pytest.mark.parametrize("headers", [(), (THROUGH_APPLICATION,)], ids=["lane", "application"])
+def test_who_sends_faster_than_it_reads_gets_everything_and_costs_little(
+    patient: LiveServer, headers: tuple[str, ...]
+) -> None:
+    count = 20_000
+    sent = b"".join(request(f"/{PREFIX}/n{number % 20}", *headers) for number in range(count))
+    assert_serves(patient)
+    before, largest = resident_kilobytes(patient), 0
+    with connection(patient) as one:
+        sender = threading.Thread(target=one.send, args=(sent,), daemon=True)
+        sender.start()
+        for number in range(count):
+            answer = one.read()
+            assert answer is not None
+            assert answer.header("location") == TARGETS[f"n{number % 20}"]
+            if number % 2_000 == 0:
+                largest = max(largest, resident_kilobytes(patient))
+        sender.join(10)
+    assert largest - before < 32 << 10
+
+
+def test_who_reads_slowly_is_not_given_up_on_while_it_reads(strict: LiveServer) -> None:
+    """Its requests are here already, so none of them is late, although answering them takes long."""
+    count = 3_000
+    with connection(strict) as one:
+        sender = threading.Thread(
+            target=one.send, args=(request(HOME, THROUGH_APPLICATION, "x-padding: " + "x" * 200) * count,), daemon=True
+        )
+        sender.start()
+        time.sleep(1.2)  # longer than it may take to send the headers, or to stay idle
+        told = [one.read() for _ in range(count)]
+        sender.join(10)
+    assert [answer and answer.status for answer in told] == [302] * count
+
+
+# Time
+
+
+def test_headers_that_do_not_come_in_time(strict: LiveServer) -> None:
+    with connection(strict) as one:
+        one.send(b"GET /abc HTTP/1.1\r\nhost: id.exam")
+        answer = one.read()
+        assert answer is not None
+        assert answer.status == 408
+        assert one.is_closed_within(1)
+
+
+def test_headers_that_come_in_drops(strict: LiveServer) -> None:
+    """Every drop in time, the whole not."""
+    with connection(strict) as one:
+        for byte in request(HOME)[:20]:
+            one.send(bytes([byte]))
+            time.sleep(0.05)
+        answer = one.read()
+        assert answer is not None
+        assert answer.status == 408
+
+
+def test_a_second_request_that_does_not_come_in_time(strict: LiveServer) -> None:
+    with connection(strict) as one:
+        assert one.ask(HOME).status == 302
+        one.send(b"GET /")
+        answer = one.read()
+        assert answer is not None
+        assert answer.status == 408
+
+
+@pytest.mark.parametrize("path", [f"/api/handles/{PREFIX}/new", "/api/v1/identifiers"])
+def test_a_body_that_does_not_come_in_time(strict: LiveServer, path: str) -> None:
+    head = (
+        f"POST {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {strict.key}\r\ncontent-type: application/json\r\n"
+    )
+    with connection(strict) as one:
+        one.send(f"{head}content-length: 100\r\n\r\n{{".encode())
+        answer = one.read()
+        assert answer is None or 400 <= answer.status < 500
+        assert one.is_closed_within(5)
+
+
+def test_a_body_that_nobody_asked_for_does_not_keep_the_connection(strict: LiveServer) -> None:
+    """The answer is out, and the rest of the request comes in drops for ever."""
+    with connection(strict) as one:
+        one.send(b"GET /healthz HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\n")
+        answer = one.read()
+        assert answer is not None
+        until = time.monotonic() + 10
+        while time.monotonic() < until:
+            one.send(b"x")
+            if one.is_closed_within(0.1):
+                return
+    pytest.fail("the connection was kept for as long as drops came")
+
+
+@pytest.mark.parametrize("said", [b"", b"\r\n", request(HOME)], ids=["nothing", "an empty line", "one request"])
+def test_idle_connections_are_closed(strict: LiveServer, said: bytes) -> None:
+    with connection(strict) as one:
+        one.send(said)
+        assert one.is_closed_within(5)
+
+
+def test_empty_lines_do_not_keep_a_connection(strict: LiveServer) -> None:
+    with connection(strict) as one:
+        until = time.monotonic() + 10
+        while time.monotonic() < until:
+            one.send(b"\r\n")
+            if one.is_closed_within(0.1):
+                return
+    pytest.fail("the connection was kept for as long as empty lines came")
+
+
+def test_hundreds_of_half_requests_do_not_keep_others_waiting(patient: LiveServer) -> None:
+    with ExitStack() as stack:
+        hanging = [stack.enter_context(connection(patient)) for _ in range(400)]
+        for number, one in enumerate(hanging):
+            one.send(
+                (b"", b"GET /", b"POST /api/v1/identifiers HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n")[
+                    number % 3
+                ]
+            )
+        for _ in range(50):
+            assert_serves(patient)
+
+
+def test_clients_that_hang_up_in_the_middle_leave_nothing_behind(patient: LiveServer) -> None:
+    descriptors = Path(f"/proc/{patient.process.pid}/fd")
+    assert_serves(patient)
+    before = len(list(descriptors.iterdir()))
+    for cut in (1, 20, len(request(HOME)) - 1, len(request(HOME))):
+        for _ in range(25):
+            with connection(patient) as one:
+                one.send((request(HOME) * 5)[:cut])
+    assert_serves(patient)
+    until = time.monotonic() + 5
+    while len(list(descriptors.iterdir())) > before + 5 and time.monotonic() < until:
+        time.sleep(0.05)
+    assert len(list(descriptors.iterdir())) <= before + 5
+
+
+# Size
+
+TOO_LARGE = {
+    "a long address": (request("/" + "a" * 5_000), 414),
+    "a long query": (request(f"{HOME}?{'a' * 5_000}"), 414),
+    "an address without an end": (b"GET /" + b"a" * 100_000, 414),
+    "a long header": (request(HOME, f"x-long: {'a' * 9_000}"), 431),
+    "a header without an end": (b"GET / HTTP/1.1\r\nx-long: " + b"a" * 100_000, 431),
+    "a name of a header without an end": (b"GET / HTTP/1.1\r\n" + b"x" * 100_000, 431),
+    "many headers": (request(HOME, *(f"x-{number}: 1" for number in range(40))), 431),
+    "many headers without names or values": (b"GET / HTTP/1.1\r\n" + b"a:\r\n" * 5_000, 431),
+}
+
+
+@pytest.mark.parametrize(("sent", "status"), TOO_LARGE.values(), ids=TOO_LARGE.keys())
+def test_what_is_too_large(strict: LiveServer, sent: bytes, status: int) -> None:
+    with connection(strict) as one:
+        one.send(sent)
+        answer = one.read()
+        assert answer is not None
+        assert answer.status == status
+        assert one.is_closed_within(2)
+    assert_serves(strict)
+
+
+@pytest.mark.parametrize("path", [f"/api/handles/{PREFIX}/new", "/api/v1/identifiers"])
+@pytest.mark.parametrize("way", ["announced", "in chunks"])
+def test_a_body_that_is_too_large(strict: LiveServer, path: str, way: str) -> None:
+    method = "PUT" if "handles" in path else "POST"
+    head = f"{method} {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {strict.key}\r\ncontent-type: application/json\r\n"
+    if way == "announced":
+        sent = f"{head}content-length: 1000000000\r\n\r\n".encode()
+    else:
+        sent = f"{head}transfer-encoding: chunked\r\n\r\n".encode() + b"1000\r\n" + b" " * 4096 + b"\r\n"
+        sent += (b"1000\r\n" + b" " * 4096 + b"\r\n") * 40
+    answer = answer_to(strict, sent)
+    assert answer is not None
+    assert answer.status == 413
+    assert_serves(strict)
+
+
+def test_a_large_body_is_not_kept_in_memory(patient: LiveServer) -> None:
+    assert_serves(patient)
+    before = resident_kilobytes(patient)
+    with connection(patient) as one:
+        one.send(f"PUT /api/handles/{PREFIX}/new HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n".encode())
+        for _ in range(64):
+            one.send(b"100000\r\n" + bytes(1 << 20) + b"\r\n")
+        assert resident_kilobytes(patient) - before < 48 << 10
+    assert_serves(patient)
+
+
+# Malformed HTTP
+
+MALFORMED = {
+    "no request line": b"\x00\x01\x02\x03\r\n\r\n",
+    "a word": b"hello\r\n\r\n",
+    "no version": b"GET /\r\n\r\n",
+    "HTTP/0.9": b"GET /\n",
+    "another protocol": b"GET / RTSP/1.0\r\n\r\n",
+    "a version that never was": b"GET / HTTP/9.9\r\nhost: x\r\n\r\n",
+    "a version in letters": b"GET / HTTP/one.one\r\nhost: x\r\n\r\n",
+    "the preface of HTTP/2": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    "a method that never was": b"FETCH / HTTP/1.1\r\nhost: x\r\n\r\n",
+    "a method in lower case": b"get / HTTP/1.1\r\nhost: x\r\n\r\n",
+    "no path": b"GET  HTTP/1.1\r\nhost: x\r\n\r\n",
+    "a path without a slash": b"GET abc HTTP/1.1\r\nhost: x\r\n\r\n",
+    "a space in the path": b"GET /a b HTTP/1.1\r\nhost: x\r\n\r\n",
+    "a null in the path": b"GET /a\x00b HTTP/1.1\r\nhost: x\r\n\r\n",
+    "a control character in the path": b"GET /a\x1bb HTTP/1.1\r\nhost: x\r\n\r\n",
+    "a header without a colon": b"GET / HTTP/1.1\r\nnonsense\r\n\r\n",
+    "a header without a name": b"GET / HTTP/1.1\r\n: value\r\n\r\n",
+    "a space before the colon": b"GET / HTTP/1.1\r\nhost : x\r\n\r\n",
+    "a null in a header": b"GET / HTTP/1.1\r\nhost: x\r\nx-null: a\x00b\r\n\r\n",
+    "a bare carriage return in a header": b"GET / HTTP/1.1\r\nhost: x\r\nx-a: b\rx-c: d\r\n\r\n",
+    "a folded header": b"GET / HTTP/1.1\r\nhost: x\r\nx-a: b\r\n c\r\n\r\n\r\n\r\n",
+    "a length in letters": b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: many\r\n\r\n",
+    "a length below nothing": b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: -1\r\n\r\n",
+    "a length above everything": b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 99999999999999999999999\r\n\r\n",
+    "two lengths": b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab",
+    "a length with a sign": b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: +1\r\n\r\na",
+    "a length and chunks": b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
+    "chunks and a length": b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\ncontent-length: 5\r\n\r\n0\r\n\r\n",
+    "a coding that never was": b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: xchunked\r\n\r\n0\r\n\r\n",
+    "chunked, and not last": b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked, gzip\r\n\r\n0\r\n\r\n",
+    "a chunk without a size": b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\nnonsense\r\n\r\n",
+    "a chunk of an impossible size": b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\nfffffffffffffffffff\r\n",
+    "a chunk below nothing": b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n-1\r\n\r\n",
+    "a chunk longer than it says": b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n1\r\nabc\r\n0\r\n\r\n",
+    "CONNECT": b"CONNECT example.org:443 HTTP/1.1\r\nhost: example.org:443\r\n\r\n",
+    "TRACE": b"TRACE / HTTP/1.1\r\nhost: x\r\n\r\n",
+    "OPTIONS of everything": b"OPTIONS * HTTP/1.1\r\nhost: x\r\n\r\n",
+    "GET of everything": b"GET * HTTP/1.1\r\nhost: x\r\n\r\n",
+    "a TLS greeting": bytes.fromhex("16030100a5010000a10303") + bytes(range(120, 255)),
+    "an upgrade to something else": b"GET /nothing HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n",
+    "an expectation that cannot be met": b"GET /nothing HTTP/1.1\r\nhost: x\r\nexpect: miracles\r\n\r\n",
+}  # fmt: skip
+MAY_BE_FINE = ("an upgrade to something else", "OPTIONS of everything", "a folded header", "another protocol")
+
+
+@pytest.mark.parametrize("what", MALFORMED)
+def test_malformed_requests_are_refused_and_the_next_client_is_served(strict: LiveServer, what: str) -> None:
+    answer = answer_to(strict, MALFORMED[what])
+    assert answer is not None
+    assert 400 <= answer.status < 500 or (what in MAY_BE_FINE and answer.status < 500)
+    assert_serves(strict)
+
+
+def test_bare_line_feeds_are_no_way_to_smuggle_a_request(strict: LiveServer) -> None:
+    """However the lines are taken, one request comes of it, or none."""
+    with connection(strict) as one:
+        one.send(f"GET {HOME} HTTP/1.1\nhost: x\n\n".encode())
+        first = one.read()
+        assert first is not None
+        assert first.status in (302, 400)
+        assert one.is_closed_within(3)  # after the refusal, or as an idle connection
+    assert_serves(strict)
+
+
+def test_an_answer_to_a_good_request_is_not_taken_by_a_bad_one_behind_it(patient: LiveServer) -> None:
+    with connection(patient) as one:
+        one.send(request(HOME, THROUGH_APPLICATION) + b"NONSENSE\r\n\r\n")
+        first = one.read()
+        assert first is None or (first.status, first.header("location")) == (302, TARGETS["abc"])
+
+
+def test_the_absolute_form_of_an_address_is_understood(patient: LiveServer) -> None:
+    answer = answer_to(patient, f"GET http://id.example.org{HOME} HTTP/1.1\r\nhost: id.example.org\r\n\r\n".encode())
+    assert answer is not None
+    assert answer.header("location") == TARGETS["abc"]
+
+
+def test_http_1_0_is_answered_and_closed(patient: LiveServer) -> None:
+    with connection(patient) as one:
+        one.send(f"GET {HOME} HTTP/1.0\r\n\r\n".encode())
+        answer = one.read()
+        assert answer is not None
+        assert answer.header("location") == TARGETS["abc"]
+        assert one.is_closed_within(2)
+
+
+def test_who_somebody_is_cannot_be_said_behind_the_body(patient: LiveServer) -> None:
+    """A trailer is no header: what a proxy checks and removes would come in again behind its back."""
+    body = b'{"values": [{"index": 1, "type": "URL", "data": {"format": "string", "value": "https://example.org/"}}]}'
+    head = f"PUT /api/handles/{PREFIX}/trailing HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
+    chunk = b"%x\r\n%b\r\n0\r\n" % (len(body), body)
+    said = f"authorization: Bearer {patient.key}\r\n".encode()
+    sent = head.encode() + b"transfer-encoding: chunked\r\ntrailer: authorization\r\n\r\n" + chunk + said + b"\r\n"
+    answer = answer_to(patient, sent)
+    assert answer is not None
+    assert answer.status == 401
+
+
+# Names and targets
+
+ODD_PATHS = {
+    "the way up": "/../../../../etc/passwd",
+    "the way up, encoded": "/%2e%2e/%2e%2e/%2e%2e/etc/passwd",
+    "the way up, encoded twice": "/%252e%252e/%252e%252e/etc/passwd",
+    "the way up, with backslashes": "/..%5c..%5cetc%5cpasswd",
+    "the way up, from a prefix": f"/{PREFIX}/../../../etc/passwd",
+    "the way up, from the assets": "/api/v1/docs/../../../../../etc/passwd",
+    "the way up, from the assets, encoded": "/api/v1/docs/%2e%2e/%2e%2e/%2e%2e/etc/passwd",
+    "the settings": "/perdure.toml",
+    "the key": "/api/v1/docs/..%2f..%2fadmin.key",
+    "a long name": f"/{PREFIX}/{'a' * 3_000}",
+    "a long name, encoded": f"/{PREFIX}/{'%C3%A9' * 600}",
+    "a name that is not UTF-8": f"/{PREFIX}/%ff%fe",
+    "half a character": f"/{PREFIX}/%c3",
+    "a surrogate": f"/{PREFIX}/%ed%a0%80",
+    "an overlong slash": f"/{PREFIX}/%c0%af",
+    "bytes that are not ASCII": f"/{PREFIX}/caf\xe9",
+    "UTF-8 that is not encoded": "/20.500.777/" + "kœkken".encode().decode("latin-1"),
+    "a null": f"/{PREFIX}/abc%00",
+    "a null in the prefix": "/20.500%00.777/abc",
+    "the end of a line": f"/{PREFIX}/abc%0d%0aset-cookie:%20a=b",
+    "half an escape": f"/{PREFIX}/abc%",
+    "an escape of nonsense": f"/{PREFIX}/abc%zz",
+    "only a slash": "//",
+    "many slashes": "/" * 2_000,
+    "many dots": "/" + "." * 2_000,
+    "a template": "/{{7*7}}",
+    "a page": "/%3Cscript%3Ealert(1)%3C/script%3E",
+    "a statement of SQL": f"/{PREFIX}/abc'%20OR%20'1'='1",
+    "a parameter of nonsense": f"{HOME}?%ff=%fe",
+    "many parameters": f"{HOME}?" + "&".join("a" for _ in range(1_500)),
+    "an injected append": f"{HOME}?urlappend=%0d%0aset-cookie:%20a=b",
+    "another host by appending": f"{HOME}?urlappend=@evil.example/",
+    "an index of nonsense": f"{HOME}?index=99999999999999999999",
+    "a record that is too long": f"/api/handles/{PREFIX}/{'a' * 3_000}",
+    "a record that is not UTF-8": f"/api/handles/{PREFIX}/%ff",
+    "a record with a null": f"/api/handles/{PREFIX}/abc%00",
+    "a record without a name": "/api/handles/",
+    "an API that never was": "/api/v9/nothing",
+    "a version of the own API": "/api/v1/../v1/identifiers/x%00",
+}
+
+
+@pytest.mark.parametrize("headers", [(), ("accept: application/json",)], ids=["page", "json"])
+@pytest.mark.parametrize("path", ODD_PATHS.values(), ids=ODD_PATHS.keys())
+def test_odd_names_are_refused_or_answered_in_order(strict: LiveServer, path: str, headers: tuple[str, ...]) -> None:
+    answer = answer_to(strict, request(path, *headers))
+    assert answer is not None
+    assert 200 <= answer.status < 500
+    assert answer.header("set-cookie") is None
+    assert b"root:" not in answer.body
+    assert strict.key.encode() not in answer.body
+    assert b"<script>alert" not in answer.body or "json" in (answer.header("content-type") or "")
+    location = answer.header("location")
+    assert location is None or "evil.example" not in location.partition("//")[2].partition("/")[0]
+    assert_serves(strict)
+
+
+def test_a_long_name_is_not_found_or_refused_and_never_an_error(strict: LiveServer) -> None:
+    for length in (1_000, 2_048, 2_049, 4_000):
+        answer = answer_to(strict, request(f"/{PREFIX}/{'x' * length}"))
+        assert answer is not None
+        assert answer.status in (400, 404, 422), length
+
+
+@pytest.mark.parametrize("way", [(), (THROUGH_APPLICATION,)], ids=["lane", "application"])
+def test_a_target_cannot_end_a_header(patient: LiveServer, way: tuple[str, ...]) -> None:
+    with connection(patient) as one:
+        answer = one.ask(f"/{PREFIX}/lines", *way)
+    assert answer.header("location") == TARGETS["lines"]
+    assert answer.header("set-cookie") is None
+
+
+def test_a_target_that_is_not_ascii_is_encoded(patient: LiveServer) -> None:
+    with connection(patient) as one:
+        answer = one.ask(f"/{PREFIX}/k%C5%93kken")
+    assert answer.header("location") == "https://example.org/k%C5%93kken/%E6%97%A5%E6%9C%AC?q=%C3%BC"
+
+
+def test_a_target_with_the_end_of_a_line_is_refused_before_it_is_kept(patient: LiveServer) -> None:
+    for target in ("https://example.org/\r\nset-cookie: a=b", "https://example.org/\x00", "javascript:alert(1)"):
+        with patient.client() as client:
+            put = client.put(
+                f"/api/handles/{PREFIX}/evil",
+                json={"values": [{"index": 1, "type": "URL", "data": {"format": "string", "value": target}}]},
+            )
+            assert 400 <= put.status_code < 500, put.text
+            assert client.get(f"/{PREFIX}/evil").status_code == 404
+
+
+def test_refusals_say_why_in_a_form_that_can_be_read(strict: LiveServer) -> None:
+    answer: Answer | None = answer_to(strict, request(f"/{PREFIX}/%ff", "accept: application/json"))
+    assert answer is not None
+    assert (answer.status, answer.header("content-type")) == (400, "application/problem+json")
+    assert "UTF-8" in json.loads(answer.body)["detail"]

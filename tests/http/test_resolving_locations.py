@@ -1,0 +1,149 @@
+"""Where a record names several locations, the right one is chosen, and nothing that was written there does harm."""
+
+from collections import Counter
+from collections.abc import Iterator
+from xml.etree import ElementTree
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.http.live import serving
+from tests.http.resolvable import resolvable
+
+from perdure.http.resolving.finding import cutting_places
+from perdure.http.resolving.locations import Chooser, Location, read_locations
+from perdure.records.checks import Limits
+from perdure.records.value import Text, Value
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    folder = tmp_path_factory.mktemp("locations") / "registry"
+    with resolvable(folder, "sqlite"), serving(folder) as server, server.client("") as one:
+        yield one
+
+
+def read(xml: str) -> list[str] | None:
+    found = read_locations(Value(1, "10320/loc", Text(xml)), Limits())
+    return None if found is None else [one.href for one in found.all]
+
+
+def chosen(xml: str, *attributes: tuple[str, str], roles: str = "no_conneg") -> Location | None:
+    found = read_locations(Value(1, "10320/loc", Text(xml)), Limits())
+    assert found is not None
+    return Chooser(attributes, frozenset(roles.split())).choose(found)
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "target"),
+    [
+        ("", 302, "often"),
+        ("locatt=id:never", 302, "never"),
+        ("locatt=id:unknown", 302, "often"),
+        ("locatt=country:gb", 302, "british"),
+        ("locatt=country:GB", 302, "british"),
+        ("locatt=country:nz", 302, "often"),
+        ("action=metadata", 303, "data"),
+        ("locatt=role:metadata&locatt=id:data", 303, "data"),
+        ("type=URL", 302, "legacy"),
+        ("locatt=id:never&urlappend=/x", 302, "never/x"),
+    ],
+)
+def test_a_location_is_chosen(client: httpx.Client, query: str, status: int, target: str) -> None:
+    response = client.get(f"/12345/locations?{query}")
+    assert (response.status_code, response.headers["location"]) == (status, f"https://example.org/{target}")
+
+
+def test_a_location_is_chosen_for_the_form_that_is_asked_for(client: httpx.Client) -> None:
+    for accept, status, target in (
+        ("*/*", 302, "any"),
+        ("text/html", 302, "any"),
+        ("application/rdf+xml", 307, "forms"),
+        ("application/ld+json, */*;q=0.1", 307, "forms"),
+    ):
+        response = client.get("/12345/roles", headers={"accept": accept})
+        assert (response.status_code, response.headers["location"]) == (status, f"https://example.org/{target}")
+    named = client.get("/12345/roles?locatt=http_role:conneg")
+    assert named.headers["location"] == "https://example.org/forms"
+
+
+def test_all_locations_are_listed(client: httpx.Client) -> None:
+    response = client.get("/12345/locations?action=showurls")
+    assert response.headers["content-type"] == "text/xml; charset=utf-8"
+    found = {one.attrib["href"]: one.attrib for one in ElementTree.fromstring(response.content)}  # noqa: S314
+    assert found["https://example.org/british"]["country"] == "gb"
+    assert found["https://example.org/legacy"] == {"href": "https://example.org/legacy", "mode": "legacy"}
+    assert not any("javascript" in href for href in found)
+    assert ElementTree.fromstring(client.get("/12345/bare?action=showurls").content).tag == "locations"  # noqa: S314
+
+
+def test_locations_that_cannot_be_read_are_passed_over(client: httpx.Client) -> None:
+    assert client.get("/12345/doctype").headers["location"] == "https://example.org/safe"
+    assert client.get("/12345/broken").headers["location"] == "https://example.org/whole"
+
+
+def test_weights_are_chances() -> None:
+    xml = '<locations><location href="https://a.example/" weight="3"/><location href="https://b.example/"/></locations>'
+    counted = Counter(choice.href for _ in range(2000) if (choice := chosen(xml)))
+    assert 1300 < counted["https://a.example/"] < 1700
+    assert sum(counted.values()) == 2000
+
+
+def test_without_any_weight_one_is_chosen_all_the_same() -> None:
+    xml = '<locations><location href="https://a.example/" weight="0"/><location href="https://b.example/" weight="-1"/></locations>'
+    assert {choice.href for _ in range(100) if (choice := chosen(xml))} == {"https://a.example/", "https://b.example/"}
+
+
+def test_the_methods_are_applied_in_the_order_that_the_record_says() -> None:
+    xml = """<locations chooseby="country, weighted">
+        <location id="1" href="https://a.example/"/><location id="2" href="https://b.example/" weight="0" country="NZ"/>
+    </locations>"""
+    assert (choice := chosen(xml, ("id", "2")))
+    assert choice.href == "https://a.example/", "locatt is not among them"
+    assert (choice := chosen(xml, ("country", "nz")))
+    assert choice.href == "https://b.example/"
+
+
+@pytest.mark.parametrize("code", ["301", "302", "303", "307", "308", "200", "x", "3021"])
+def test_only_a_redirect_can_be_the_status(code: str) -> None:
+    assert (choice := chosen(f'<locations><location href="https://a.example/" http_sc="{code}"/></locations>'))
+    assert choice.status == (int(code) if code in ("301", "303", "307", "308") else 302)
+
+
+@pytest.mark.parametrize(
+    "xml",
+    [
+        "",
+        "text",
+        "<locations/>",
+        "<other><location href='https://a.example/'/></other>",
+        "<locations><location/></locations>",
+        "<locations><location href='/relative'/></locations>",
+        "<locations><location href='data:text/html,x'/></locations>",
+        "<!DOCTYPE x><locations><location href='https://a.example/'/></locations>",
+        "<locations><location href='https://a.example/&#10;x'/></locations>",
+        "<a>" * 20_000,
+        " " * 70_000 + "<locations><location href='https://a.example/'/></locations>",
+    ],
+)
+def test_what_holds_no_location_gives_none(xml: str) -> None:
+    assert not read(xml)
+
+
+@given(st.text())
+def test_no_text_breaks_the_reader(text: str) -> None:
+    read(text)
+    read(f'<locations><location href="https://a.example/" weight="{text}"/></locations>')
+
+
+@given(st.text(alphabet="ab/-", min_size=1, max_size=700))
+def test_a_name_is_cut_in_a_bounded_number_of_places_the_longest_first(suffix: str) -> None:
+    places = cutting_places(suffix)
+    assert places == sorted(set(places), reverse=True)
+    assert len(places) == min(256, len(suffix) - 1)
+    assert all(0 < at < len(suffix) for at in places)
+
+
+def test_a_very_long_name_is_cut_at_its_separators() -> None:
+    assert 3 in cutting_places("abc/" + "x" * 1500)

@@ -1,0 +1,432 @@
+"""Starting, watching and ending a server, as those who look after one do it."""
+
+import datetime
+import json
+import os
+import re
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from tests.http.furnished import PREFIX, furnish
+from tests.http.live import LiveServer, serving
+from tests.http.raw_client import THROUGH_APPLICATION, connection, request
+
+TARGET = "https://example.org/abc"
+HOME = f"/{PREFIX}/abc"
+PATIENCE = 60.0
+
+
+def start(folder: Path, *options: str, cwd: Path | None = None) -> "subprocess.Popen[str]":
+    where = ("--registry", str(folder)) if cwd is None else ()
+    return subprocess.Popen(
+        [sys.executable, "-m", "perdure", "serve", *where, "--port", "0", *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=cwd,
+        env={name: value for name, value in os.environ.items() if name != "PERDURE_REGISTRY"}
+        | {"PYTHONUNBUFFERED": "1"},
+    )
+
+
+def printed_until(process: "subprocess.Popen[str]", last: str) -> str:
+    assert process.stdout is not None
+    lines = []
+    for line in process.stdout:
+        lines.append(line)
+        if last in line:
+            break
+    return "".join(lines)
+
+
+def ended(process: "subprocess.Popen[str]") -> tuple[int, str, str]:
+    process.terminate()
+    said, complained = process.communicate(timeout=PATIENCE)
+    return process.returncode, said, complained
+
+
+@contextmanager
+def furnished(folder: Path, *options: str, settings: str = "") -> Iterator[LiveServer]:
+    furnish(folder, {"abc": TARGET})
+    with serving(folder, *options, settings=settings) as server:
+        yield server
+
+
+# The beginning
+
+
+def test_the_first_start_in_an_empty_folder_makes_a_registry_and_says_how_to_go_on(tmp_path: Path) -> None:
+    here = tmp_path / "empty"
+    here.mkdir()
+    process = start(here, cwd=here)
+    greeting = printed_until(process, "/docs")
+    url = re.search(r"http://127\.0\.0\.1:\d+", greeting)
+    assert url
+    key = (here / "admin.key").read_text().strip()
+    assert f"admin key   {key}" in greeting
+    commands = re.findall(r"^  curl ", greeting, re.MULTILINE)
+    assert len(commands) == 3
+    assert httpx.get(f"{url[0]}/readyz").status_code == 200
+    status, _, complained = ended(process)
+    assert status == 0
+    assert key not in complained
+
+
+def test_the_commands_of_the_greeting_work(tmp_path: Path) -> None:
+    process = start(tmp_path / "registry")
+    greeting = printed_until(process, "/docs")
+    first, second, third = re.split(r"^  (?=curl )", greeting, flags=re.MULTILINE)[1:]
+    try:
+        name = json.loads(shell(first))["identifiers"][0]["name"]
+        assert "https://example.org/" in shell(second.replace("NAME", name))
+        assert json.loads(shell(third.replace("NAME", name)))["handle"] == name
+    finally:
+        ended(process)
+
+
+def shell(command: str) -> str:
+    """A command of the greeting: without what follows it on other lines, and quietly."""
+    lines = command.replace("\\\n", " ").splitlines()
+    done = subprocess.run(
+        ["sh", "-c", f"{lines[0].replace('curl', 'curl -s', 1)}"], capture_output=True, text=True, check=True
+    )
+    return done.stdout
+
+
+def test_a_later_start_does_not_show_the_key_again(tmp_path: Path) -> None:
+    folder = tmp_path / "registry"
+    first = start(folder)
+    printed_until(first, "/docs")
+    ended(first)
+    second = start(folder)
+    greeting = printed_until(second, "/docs")
+    _, said, complained = ended(second)
+    assert (folder / "admin.key").read_text().strip() not in greeting + said + complained
+    assert "admin key" not in greeting
+
+
+def test_a_folder_with_other_things_in_it_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").write_text("dear all")
+    process = start(tmp_path, cwd=tmp_path)
+    said, complained = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 2
+    assert "not empty" in complained
+    assert said == ""
+    assert [file.name for file in tmp_path.iterdir()] == ["letter.txt"]
+
+
+def test_an_announcement_for_scripts_has_the_key_only_when_it_was_just_made(tmp_path: Path) -> None:
+    folder = tmp_path / "registry"
+    told = []
+    for _ in range(2):
+        process = start(folder, "--announce", "json")
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        status, rest, _ = ended(process)
+        assert (status, rest) == (0, "")
+        told.append(json.loads(line))
+    assert set(told[0]) == {"url", "admin_key"}
+    assert told[0]["admin_key"] == (folder / "admin.key").read_text().strip()
+    assert set(told[1]) == {"url"}
+
+
+def test_when_it_is_announced_it_answers(tmp_path: Path) -> None:
+    with furnished(tmp_path / "registry") as server:
+        assert httpx.get(f"{server.url}/readyz").json()["status"] == "ready"
+        assert httpx.get(f"{server.url}{HOME}").headers["location"] == TARGET
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_port_that_is_taken_is_said_so(tmp_path: Path, workers: str) -> None:
+    furnish(tmp_path / "registry", {})
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        process = start(tmp_path / "registry", "--port", port, "--workers", workers)
+        _, complained = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 2
+    assert port in complained
+    assert "--port" in complained
+    assert "Traceback" not in complained
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (("--announce", "xml"), "announce"),
+        (("--tls-key", "key.pem"), "--tls-cert"),
+        (("--tls-cert", "nowhere.pem"), "certificate"),
+        (("--host", "300.300.300.300"), "300.300.300.300"),
+    ],
+)
+def test_options_that_cannot_be_met_are_said_so(tmp_path: Path, options: tuple[str, ...], named: str) -> None:
+    furnish(tmp_path / "registry", {})
+    process = start(tmp_path / "registry", *options)
+    said, complained = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 2
+    assert named in complained
+    assert "Traceback" not in complained
+    assert said == ""
+
+
+def test_settings_that_make_no_sense_are_said_so(tmp_path: Path) -> None:
+    folder = tmp_path / "registry"
+    furnish(folder, {})
+    file = folder / "perdure.toml"
+    file.write_text(file.read_text().replace("[http]", '[http]\ntrusted_proxies = ["everybody"]', 1))
+    process = start(folder)
+    _, complained = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 2
+    assert "everybody" in complained
+    assert "Traceback" not in complained
+
+
+# TLS
+
+
+def test_https_with_a_certificate_of_its_own(tmp_path: Path) -> None:
+    certificate, key = self_signed(tmp_path)
+    options = ("--tls-cert", str(certificate), "--tls-key", str(key))
+    with furnished(tmp_path / "registry", *options) as server:
+        assert server.url.startswith("https://")
+        trusting = ssl.create_default_context(cafile=str(certificate))
+        with connection(server, context=trusting) as one:
+            assert one.ask(HOME).header("location") == TARGET
+            assert one.ask(HOME, THROUGH_APPLICATION).header("location") == TARGET
+        with connection(server) as plain:
+            plain.send(request(HOME))
+            answer = plain.read()
+            assert answer is None or answer.status >= 400
+        old = ssl.create_default_context(cafile=str(certificate))
+        old.minimum_version = ssl.TLSVersion.MINIMUM_SUPPORTED
+        with pytest.warns(DeprecationWarning, match="TLSv1_1"):
+            old.maximum_version = ssl.TLSVersion.TLSv1_1
+        with pytest.raises((ssl.SSLError, ConnectionResetError)), connection(server, context=old):
+            pass
+
+
+def test_pipelined_requests_over_tls(tmp_path: Path) -> None:
+    certificate, key = self_signed(tmp_path)
+    trusting = ssl.create_default_context(cafile=str(certificate))
+    options = ("--tls-cert", str(certificate), "--tls-key", str(key))
+    with furnished(tmp_path / "registry", *options) as server, connection(server, context=trusting) as one:
+        sender = threading.Thread(target=one.send, args=(request(HOME, THROUGH_APPLICATION) * 5_000,), daemon=True)
+        sender.start()
+        told = [one.read() for _ in range(5_000)]
+        sender.join(10)
+    assert {answer and answer.header("location") for answer in told} == {TARGET}
+
+
+def self_signed(folder: Path) -> tuple[Path, Path]:
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
+    now = datetime.datetime.now(datetime.timezone.utc)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    files = folder / "certificate.pem", folder / "key.pem"
+    files[0].write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    files[1].write_bytes(
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    )
+    return files
+
+
+# The end
+
+
+def test_a_request_that_has_begun_is_answered_before_the_end(tmp_path: Path) -> None:
+    """Its body is still on its way when the server is told to stop."""
+    with furnished(tmp_path / "registry") as server:
+        values = [{"index": 1, "type": "URL", "data": {"format": "string", "value": "https://example.org/late"}}]
+        body = json.dumps({"values": values}).encode()
+        head = (
+            f"PUT /api/handles/{PREFIX}/late HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {server.key}\r\n"
+            f"content-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
+        )
+        with connection(server) as one:
+            one.send(head.encode() + body[:10])
+            time.sleep(0.3)
+            server.process.send_signal(signal.SIGTERM)
+            time.sleep(0.3)
+            one.send(body[10:])
+            answer = one.read()
+            assert answer is not None
+            assert answer.status == 201
+        assert server.process.wait(PATIENCE) == 0
+    with serving(tmp_path / "registry") as again, connection(again) as one:
+        assert one.ask(f"/{PREFIX}/late").header("location") == "https://example.org/late"
+
+
+def test_what_was_acknowledged_is_there_after_the_end(tmp_path: Path) -> None:
+    acknowledged: list[str] = []
+    with furnished(tmp_path / "registry", "--workers", "2") as server:
+
+        def write(who: int) -> None:
+            with server.client() as client:
+                for number in range(100_000):
+                    suffix = f"w{who}-{number}"
+                    try:
+                        put = client.put(f"/api/handles/{PREFIX}/{suffix}", json=_values(suffix))
+                    except httpx.HTTPError:
+                        return
+                    if put.status_code == 201:
+                        acknowledged.append(suffix)
+
+        writers = [threading.Thread(target=write, args=(who,)) for who in range(8)]
+        for writer in writers:
+            writer.start()
+        while len(acknowledged) < 100 and any(writer.is_alive() for writer in writers):
+            time.sleep(0.01)
+        status = server.stop()
+        for writer in writers:
+            writer.join()
+        assert status == 0
+    assert len(acknowledged) >= 100
+    with serving(tmp_path / "registry") as again, connection(again) as one:
+        for suffix in acknowledged:
+            assert one.ask(f"/{PREFIX}/{suffix}").header("location") == f"https://example.org/{suffix}"
+
+
+def _values(suffix: str) -> dict[str, object]:
+    return {
+        "values": [{"index": 1, "type": "URL", "data": {"format": "string", "value": f"https://example.org/{suffix}"}}]
+    }
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_ends_in_order_when_it_is_told_to(tmp_path: Path, number: signal.Signals, workers: str) -> None:
+    with furnished(tmp_path / "registry", "--workers", workers) as server:
+        with connection(server) as idle:
+            assert idle.ask(HOME).status == 302
+            server.process.send_signal(number)
+            assert server.process.wait(PATIENCE) == 0
+        with pytest.raises(ConnectionRefusedError), connection(server):
+            pass
+        assert "Traceback" not in (server.folder / "server.log").read_text()
+
+
+def test_a_client_that_never_finishes_does_not_stop_the_end(tmp_path: Path) -> None:
+    settings = "shutdown_seconds = 1.0\nheader_seconds = 60.0"
+    with (
+        furnished(tmp_path / "registry", settings=settings) as server,
+        connection(server) as half,
+        connection(server) as stuck,
+    ):
+        half.send(b"GET / HT")
+        stuck.send(b"POST /api/v1/identifiers HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\n{")
+        time.sleep(0.2)
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(20) == 0
+
+
+# What is told to those who watch
+
+
+def test_health_readiness_and_counts(tmp_path: Path) -> None:
+    with furnished(tmp_path / "registry") as server, server.client("") as client:
+        assert client.get("/healthz").json() == {"status": "alive"}
+        assert client.get("/readyz").json() == {"status": "ready", "writes": True}
+        for path in ("/healthz", "/readyz", "/metrics"):
+            assert client.head(path).status_code == 200
+            assert client.post(path).status_code == 405
+        counted = client.get("/metrics")
+        assert counted.headers["content-type"].startswith("text/plain")
+        assert "perdure_http_requests_total" in counted.text
+        assert "perdure_store_log_bytes" in counted.text
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_counts_of_all_workers_add_up(tmp_path: Path, workers: int) -> None:
+    asked = 40
+    with furnished(tmp_path / "registry", "--workers", str(workers)) as server:
+        for number in range(asked):
+            with connection(server) as one:  # each by whichever worker takes it
+                assert one.ask(HOME, *([THROUGH_APPLICATION] if number % 2 else [])).status == 302
+        until = time.monotonic() + 10
+        while (total := counted_redirects(server)) != asked and time.monotonic() < until:
+            time.sleep(0.1)  # the express lane is counted every second
+    assert total == asked
+
+
+def counted_redirects(server: LiveServer) -> int:
+    text = httpx.get(f"{server.url}/metrics").text
+    express = re.findall(r'^perdure_express_requests_total\{answer="redirect"\} (\S+)', text, re.MULTILINE)
+    slow = re.findall(
+        r'^perdure_http_requests_total\{door="resolver",method="GET",status="302"\} (\S+)', text, re.MULTILINE
+    )
+    return int(sum(float(number) for number in express + slow))
+
+
+def test_metrics_hold_no_names_and_no_keys(tmp_path: Path) -> None:
+    with furnished(tmp_path / "registry") as server, server.client() as client:
+        client.get(f"{HOME}?secret=hunter2")
+        client.get("/nothing/of-the-kind")
+        client.request("BREW", "/coffee")
+        text = client.get("/metrics").text
+    for word in (PREFIX, "hunter2", "of-the-kind", server.key, "BREW"):
+        assert word not in text
+
+
+# The access log
+
+
+def test_the_access_log_is_json_without_queries_and_credentials(tmp_path: Path) -> None:
+    with furnished(tmp_path / "registry") as server:
+        with connection(server) as one:
+            one.ask(f"{HOME}?noredirect=&password=hunter2", f"authorization: Bearer {server.key}", "cookie: a=hunter3")
+            one.ask(HOME)
+            one.ask("/nothing%0aelse", "user-agent: hunter4")
+        assert server.stop() == 0
+        log = (server.folder / "server.log").read_text()
+    lines = [json.loads(line) for line in log.splitlines()]
+    asked = [(line["method"], line["path"], line["status"]) for line in lines]
+    assert ("GET", HOME, 302) in asked
+    assert ("GET", HOME, 200) in asked
+    assert any(path == "/nothing%0aelse" for _, path, _ in asked)
+    assert all(line["client"] == "127.0.0.1" and line["seconds"] >= 0 and line["at"] for line in lines)
+    for word in ("hunter", server.key, "noredirect"):
+        assert word not in log
+
+
+@pytest.mark.parametrize("way", ["an option", "a setting"])
+def test_without_an_access_log_nothing_is_written(tmp_path: Path, way: str) -> None:
+    options, settings = (("--no-access-log",), "") if way == "an option" else ((), "access_log = false")
+    with furnished(tmp_path / "registry", *options, settings=settings) as server:
+        with connection(server) as one:
+            assert one.ask(HOME).status == 302
+            one.ask("/nothing")
+        assert server.stop() == 0
+        assert (server.folder / "server.log").read_text() == ""
+
+
+def test_refused_requests_do_not_flood_the_log_with_what_they_said(tmp_path: Path) -> None:
+    with furnished(tmp_path / "registry", "--no-access-log") as server:
+        for _ in range(20):
+            with connection(server) as one:
+                one.send(b"hunter2 hunter2\r\n\r\n")
+                one.read()
+        assert server.stop() == 0
+        assert "hunter2" not in (server.folder / "server.log").read_text()

@@ -1,0 +1,245 @@
+"""Several worker processes on one store: what one has acknowledged, all know at once; and one that dies is replaced."""
+
+import asyncio
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import httpx
+import pytest
+from tests.http.furnished import PREFIX, furnish, writing
+from tests.http.live import LiveServer, serving
+from tests.http.raw_client import THROUGH_APPLICATION, Connection, connection
+
+from perdure.registry import Statement, mint, update
+
+PATIENCE = 30.0
+MEGABYTE = 1 << 20
+LARGEST_LOG = 64 * MEGABYTE  # past this the writer waits for the readers
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
+    folder = tmp_path_factory.mktemp("two") / "registry"
+    furnish(folder, {"abc": "https://example.org/0"})
+    with serving(folder, "--workers", "2", "--no-access-log") as server:
+        workers(server, 2)
+        yield server
+
+
+def workers(server: LiveServer, count: int) -> list[int]:
+    """The processes that serve, as soon as there are so many; not the one that looks after shared resources."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        found = [pid for pid in _children(server.process.pid) if b"spawn_main" in _command(pid)]
+        if len(found) == count:
+            return found
+        assert time.monotonic() < until, f"there are {len(found)} workers, not {count}"
+        time.sleep(0.02)
+
+
+def _children(pid: int) -> list[int]:
+    return [int(text) for text in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def _command(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def _connections(pid: int) -> int:
+    links = (os.readlink(link) for link in Path(f"/proc/{pid}/fd").iterdir() if link.is_symlink())
+    return sum(link.startswith("socket:") for link in links)
+
+
+def to_both(server: LiveServer, stack: ExitStack) -> list[Connection]:
+    """Connections, of which each worker has some."""
+    pids = workers(server, 2)
+    before = {pid: _connections(pid) for pid in pids}
+    made: list[Connection] = []
+    until = time.monotonic() + PATIENCE
+    while any(_connections(pid) < before[pid] + 2 for pid in pids):
+        assert time.monotonic() < until, "one worker takes no connections"
+        made.append(stack.enter_context(connection(server)))
+        assert made[-1].ask("/healthz").status == 200
+    return made
+
+
+# Freshness
+
+
+def test_what_another_program_has_written_is_seen_by_every_worker_at_once(two: LiveServer) -> None:
+    async def write_and_read(readers: list[Connection]) -> None:
+        async with writing(two.folder) as (registry, admin):
+            for number in range(150):
+                target = f"https://example.org/{number + 1}"
+                await update(registry, admin, f"{PREFIX}/abc", Statement(target=target))
+                for reader in readers:
+                    assert reader.ask(f"/{PREFIX}/abc").header("location") == target
+                await mint(registry, admin, PREFIX, said=Statement(target=target), suffixes=[f"fresh-{number}"])
+                for reader in readers:
+                    assert reader.ask(f"/{PREFIX}/fresh-{number}").header("location") == target
+
+    with ExitStack() as stack:
+        asyncio.run(write_and_read(to_both(two, stack)))
+
+
+def test_what_one_worker_has_acknowledged_is_seen_by_every_worker_at_once(two: LiveServer) -> None:
+    with ExitStack() as stack:
+        readers = to_both(two, stack)
+        client = stack.enter_context(two.client())
+        for number in range(150):
+            target = f"https://example.org/api/{number}"
+            path = f"/api/handles/{PREFIX}/acknowledged-{number % 50}"
+            put = client.put(path, json=_values(target))
+            assert put.status_code in (200, 201), put.text
+            for reader in readers:
+                name = path.removeprefix("/api/handles")
+                assert reader.ask(name).header("location") == target
+                assert reader.ask(name, THROUGH_APPLICATION).header("location") == target
+                assert target.encode() in reader.ask(path).body
+
+
+def test_what_is_withdrawn_is_gone_on_every_worker_at_once(two: LiveServer) -> None:
+    with ExitStack() as stack:
+        readers = to_both(two, stack)
+        client = stack.enter_context(two.client())
+        for number in range(30):
+            path = f"/api/handles/{PREFIX}/withdrawn-{number}"
+            assert client.put(path, json=_values("https://example.org/")).status_code == 201
+            assert client.delete(path).status_code == 200
+            for reader in readers:
+                assert reader.ask(path.removeprefix("/api/handles")).status == 410
+                assert reader.ask(path).status == 404
+
+
+def test_a_prefix_that_is_new_is_known_to_every_worker_at_once(two: LiveServer) -> None:
+    with ExitStack() as stack:
+        readers = to_both(two, stack)
+        furnish(two.folder, {"first": "https://example.org/first"}, prefix="20.500.778")
+        for reader in readers:
+            assert reader.ask("/20.500.778/first").header("location") == "https://example.org/first"
+            assert reader.ask("/api/handles/20.500.778/first").status == 200
+
+
+def _values(target: str) -> dict[str, object]:
+    return {"values": [{"index": 1, "type": "URL", "data": {"format": "string", "value": target}}]}
+
+
+# Workers that die
+
+
+def test_a_worker_that_is_killed_is_replaced_and_nothing_acknowledged_is_lost(tmp_path: Path) -> None:
+    folder = tmp_path / "registry"
+    furnish(folder, {"abc": "https://example.org/abc"})
+    with serving(folder, "--workers", "2", "--no-access-log") as server:
+        with server.client() as client:
+            assert (
+                client.put(f"/api/handles/{PREFIX}/kept", json=_values("https://example.org/kept")).status_code == 201
+            )
+        first = workers(server, 2)
+        os.kill(first[0], signal.SIGKILL)
+        until = time.monotonic() + PATIENCE
+        while (
+            first[0] in (now := [pid for pid in _children(server.process.pid) if b"spawn_main" in _command(pid)])
+            or len(now) < 2
+        ):
+            assert time.monotonic() < until, "nobody has taken the place of the killed worker"
+            time.sleep(0.05)
+        with ExitStack() as stack:
+            for reader in to_both(server, stack):
+                assert reader.ask(f"/{PREFIX}/kept").header("location") == "https://example.org/kept"
+        with server.client() as client:
+            assert (
+                client.put(f"/api/handles/{PREFIX}/later", json=_values("https://example.org/later")).status_code == 201
+            )
+        assert server.stop() == 0
+
+
+def test_the_others_answer_while_a_worker_is_being_replaced(tmp_path: Path) -> None:
+    folder = tmp_path / "registry"
+    furnish(folder, {"abc": "https://example.org/abc"})
+    with serving(folder, "--workers", "2", "--no-access-log") as server, ExitStack() as stack:
+        made = to_both(server, stack)
+        os.kill(workers(server, 2)[0], signal.SIGKILL)
+        alive = 0
+        for one in made:
+            one.send(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n")
+            alive += one.read() is not None
+        assert 0 < alive < len(made)
+        for _ in range(20):
+            try:
+                with connection(server) as one:
+                    assert one.ask(f"/{PREFIX}/abc").status == 302
+            except (AssertionError, ConnectionResetError):
+                time.sleep(0.05)  # it was in the line of the one that died
+                with connection(server) as one:
+                    assert one.ask(f"/{PREFIX}/abc").status == 302
+
+
+def test_no_worker_outlives_the_server(tmp_path: Path) -> None:
+    folder = tmp_path / "registry"
+    furnish(folder, {})
+    with serving(folder, "--workers", "2") as server:
+        pids = workers(server, 2)
+        assert server.stop() == 0
+    assert not any(b"spawn_main" in _command(pid) for pid in pids)
+
+
+# The write-ahead log
+
+
+def test_the_log_stays_small_while_others_read_and_write(two: LiveServer) -> None:
+    assert largest_log(two, seconds=4.0) < LARGEST_LOG
+
+
+@pytest.mark.slow
+def test_the_log_stays_small_under_constant_load_for_long(two: LiveServer) -> None:
+    """Long enough that it would have passed its bound several times over."""
+    assert largest_log(two, seconds=90.0, filler=60_000) < LARGEST_LOG + 32 * MEGABYTE
+
+
+def largest_log(server: LiveServer, *, seconds: float, filler: int = 20_000) -> int:
+    """The most that the log came to, with readers on every worker all the time, and writers that write much."""
+    log = server.folder / "perdure.db-wal"
+    end = time.monotonic() + seconds
+    failed: list[str] = []
+
+    def read() -> None:
+        with connection(server) as one:
+            while time.monotonic() < end:
+                if one.ask(f"/{PREFIX}/abc").status != 302:
+                    failed.append("a read")
+
+    def write(who: int) -> None:
+        with httpx.Client(
+            base_url=server.url, headers={"Authorization": f"Bearer {server.key}"}, timeout=PATIENCE
+        ) as client:
+            number = 0
+            while time.monotonic() < end:
+                number += 1
+                value = {"index": 2, "type": "NOTE", "data": {"format": "string", "value": f"{number}" + "x" * filler}}
+                if client.put(f"/api/handles/{PREFIX}/filled-{who}", json={"values": [value]}).status_code not in (
+                    200,
+                    201,
+                ):
+                    failed.append("a write")
+
+    threads = [threading.Thread(target=read) for _ in range(4)] + [
+        threading.Thread(target=write, args=(who,)) for who in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    largest = 0
+    while any(thread.is_alive() for thread in threads):
+        largest = max(largest, log.stat().st_size if log.exists() else 0)
+        time.sleep(0.02)
+    assert failed == []
+    assert largest > 0
+    return largest
