@@ -26,7 +26,7 @@ from perdure.registry.sealing import Sealer
 
 PRIVATE = "1100"
 ADMIN = "12345/ADMIN"
-PASSWORD = "correct horse"  # noqa: S105
+PASSWORD = "correct horse"
 RSA_KEY = rsa.generate_private_key(65537, 2048)
 DSA_KEY = dsa.generate_private_key(1024)  # noqa: S505  (quickly made)
 

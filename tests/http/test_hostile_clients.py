@@ -51,6 +51,14 @@ def patient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
         assert "Traceback" not in (folder / "server.log").read_text()
 
 
+@pytest.fixture
+def fresh(tmp_path: Path) -> Iterator[LiveServer]:
+    """A server that has not needed much memory yet, so that it shows when it does."""
+    furnish(tmp_path / "registry", TARGETS)
+    with serving(tmp_path / "registry", "--no-access-log") as one:
+        yield one
+
+
 def assert_serves(server: LiveServer) -> None:
     """The next client is answered, by the same process."""
     answer = answer_to(server, request(HOME))
@@ -105,12 +113,12 @@ def test_a_request_with_a_body_does_not_spill_into_the_next(patient: LiveServer)
 
 
 @pytest.mark.parametrize("headers", [(), (THROUGH_APPLICATION,)], ids=["lane", "application"])
-def test_who_sends_without_reading_is_not_buffered_without_bound(patient: LiveServer, headers: tuple[str, ...]) -> None:
+def test_who_sends_without_reading_is_not_buffered_without_bound(fresh: LiveServer, headers: tuple[str, ...]) -> None:
     one_request = request(HOME, *headers)
     block = one_request * (65_536 // len(one_request))
-    assert_serves(patient)
-    before = resident_kilobytes(patient)
-    with connection(patient) as one:
+    assert_serves(fresh)
+    before = resident_kilobytes(fresh)
+    with connection(fresh) as one:
         one.socket.setblocking(False)
         sent, largest, stuck_since = 0, 0, time.monotonic()
         while time.monotonic() - stuck_since < 1.0 and sent < 16 << 20:
@@ -119,21 +127,21 @@ def test_who_sends_without_reading_is_not_buffered_without_bound(patient: LiveSe
                 stuck_since = time.monotonic()
             except BlockingIOError:
                 time.sleep(0.02)
-            largest = max(largest, resident_kilobytes(patient))
+            largest = max(largest, resident_kilobytes(fresh))
         assert largest - before < 64 << 10
         assert sent < 16 << 20, "the server takes everything in"
-        assert_serves(patient)
+        assert_serves(fresh)
 
 
 @pytest.mark.parametrize("headers", [(), (THROUGH_APPLICATION,)], ids=["lane", "application"])
 def test_who_sends_faster_than_it_reads_gets_everything_and_costs_little(
-    patient: LiveServer, headers: tuple[str, ...]
+    fresh: LiveServer, headers: tuple[str, ...]
 ) -> None:
     count = 20_000
     sent = b"".join(request(f"/{PREFIX}/n{number % 20}", *headers) for number in range(count))
-    assert_serves(patient)
-    before, largest = resident_kilobytes(patient), 0
-    with connection(patient) as one:
+    assert_serves(fresh)
+    before, largest = resident_kilobytes(fresh), 0
+    with connection(fresh) as one:
         sender = threading.Thread(target=one.send, args=(sent,), daemon=True)
         sender.start()
         for number in range(count):
@@ -141,7 +149,7 @@ def test_who_sends_faster_than_it_reads_gets_everything_and_costs_little(
             assert answer is not None
             assert answer.header("location") == TARGETS[f"n{number % 20}"]
             if number % 2_000 == 0:
-                largest = max(largest, resident_kilobytes(patient))
+                largest = max(largest, resident_kilobytes(fresh))
         sender.join(10)
     assert largest - before < 32 << 10
 

@@ -11,7 +11,7 @@ import structlog
 
 from perdure.errors import PerdureError
 from perdure.folder import open_registry
-from perdure.http import monitoring
+from perdure.http import handle_api, monitoring, resolving
 from perdure.http.access_log import AccessLog
 from perdure.http.answers import EVERYWHERE, READABLE_ANYWHERE
 from perdure.http.lane import lane_for
@@ -19,6 +19,7 @@ from perdure.http.message import Receive, Request, Response, Scope, Send, send_r
 from perdure.http.problems import problem_response, status_of
 from perdure.http.refusals import ClientGone, Malformed, TookTooLong
 from perdure.http.service import Service
+from perdure.http.v1 import own_api
 from perdure.http_options import HttpOptions
 
 Handler = Callable[[Service, Request], Awaitable[Response]]
@@ -57,7 +58,7 @@ class Application:
                 scope["state"]["lane"] = lane_for(service, self._access)
                 scope["state"]["options"] = self._options
                 scope["state"]["metrics"] = service.metrics
-                counting = asyncio.create_task(_tell(service))
+                counting = asyncio.create_task(_tell(service, self._access))
                 stack.callback(counting.cancel)
             except PerdureError as problem:
                 await send({"type": "lifespan.startup.failed", "message": str(problem)})
@@ -68,9 +69,6 @@ class Application:
         await send({"type": "lifespan.shutdown.complete"})
 
     def _open(self, service: Service) -> None:
-        from perdure.http import handle_api, resolving
-        from perdure.http.v1 import own_api
-
         self._service = service
         self._own = own_api(service)
         # The first that the path begins with.
@@ -177,7 +175,8 @@ def _internal() -> Response:
     return problem_response(problem)
 
 
-async def _tell(service: Service) -> None:
+async def _tell(service: Service, access: AccessLog) -> None:
     while True:
         await asyncio.sleep(_TELL_EVERY)
+        access.flush()
         service.metrics.tell(log_bytes=service.registry.store.log_bytes())

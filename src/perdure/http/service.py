@@ -1,24 +1,18 @@
 """What every handler is given: the registry, how it is served, and who checks credentials."""
 
-from typing import TYPE_CHECKING
-
+from perdure.http.authentication import Authenticator
 from perdure.http.known_prefixes import KnownPrefixes
 from perdure.http.metrics import Metrics
 from perdure.http_options import HttpOptions
 from perdure.registry import Registry
-
-if TYPE_CHECKING:
-    pass
 
 
 class Service:
     """One registry, served by one process."""
 
     def __init__(self, registry: Registry, options: HttpOptions) -> None:
-        from perdure.http.authentication import Authenticator
-
         self.registry = registry
         self.options = options
         self.metrics = Metrics()
         self.prefixes = KnownPrefixes(registry)
-        self.authenticator: Authenticator = Authenticator(registry, options)
+        self.authenticator = Authenticator(registry, options)
