@@ -97,13 +97,20 @@ class Connection:
 
 
 @contextmanager
-def connection(server: LiveServer, *, context: ssl.SSLContext | None = None) -> Iterator[Connection]:
-    plain = socket.create_connection(server.address, timeout=_PATIENCE)
-    one = Connection(context.wrap_socket(plain, server_hostname="localhost") if context else plain)
-    try:
-        yield one
-    finally:
-        one.close()
+def connection(
+    server: LiveServer, *, context: ssl.SSLContext | None = None, small: bool = False
+) -> Iterator[Connection]:
+    """`small`: hardly anything is taken in before it is read."""
+    with socket.socket() as plain:
+        plain.settimeout(_PATIENCE)
+        if small:
+            plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        plain.connect(server.address)
+        one = Connection(context.wrap_socket(plain, server_hostname="localhost") if context else plain)
+        try:
+            yield one
+        finally:
+            one.close()
 
 
 def request(path: str, *headers: str, method: str = "GET", body: bytes = b"") -> bytes:

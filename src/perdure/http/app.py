@@ -17,6 +17,7 @@ from perdure.http.answers import EVERYWHERE, READABLE_ANYWHERE
 from perdure.http.lane import lane_for
 from perdure.http.message import Receive, Request, Response, Scope, Send, send_response
 from perdure.http.problems import problem_response, status_of
+from perdure.http.pulse import Pulse
 from perdure.http.refusals import ClientGone, Malformed, TookTooLong
 from perdure.http.service import Service
 from perdure.http.v1 import own_api
@@ -55,11 +56,14 @@ class Application:
                 service = Service(registry, self._options)
                 await service.prefixes.refresh()
                 self._open(service)
-                scope["state"]["lane"] = lane_for(service, self._access)
-                scope["state"]["options"] = self._options
-                scope["state"]["metrics"] = service.metrics
-                counting = asyncio.create_task(_tell(service, self._access))
-                stack.callback(counting.cancel)
+                pulse = Pulse()
+                scope["state"] |= {
+                    "lane": lane_for(service, self._access),
+                    "options": self._options,
+                    "pulse": pulse,
+                }
+                for work in (pulse.beat(), _tell(service, self._access, pulse)):
+                    stack.callback(asyncio.create_task(work).cancel)
             except PerdureError as problem:
                 await send({"type": "lifespan.startup.failed", "message": str(problem)})
                 return
@@ -175,8 +179,8 @@ def _internal() -> Response:
     return problem_response(problem)
 
 
-async def _tell(service: Service, access: AccessLog) -> None:
+async def _tell(service: Service, access: AccessLog, pulse: Pulse) -> None:
     while True:
         await asyncio.sleep(_TELL_EVERY)
         access.flush()
-        service.metrics.tell(log_bytes=service.registry.store.log_bytes())
+        service.metrics.tell(connections=len(pulse.connections), log_bytes=service.registry.store.log_bytes())

@@ -1,6 +1,5 @@
 """What is counted, for Prometheus. Several workers count into files of one folder, so that any of them can tell all."""
 
-from collections.abc import Sized
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -23,7 +22,6 @@ class Metrics:
         # The express lane adds to plain numbers; they are told on when somebody looks, and every second.
         self.redirects = 0
         self.records = 0
-        self.open: Sized = ()  # the connections; the server's own set, once there is one
 
     def answered(self, door: str, method: str, status: int, seconds: float) -> None:
         _requests.labels(door, method if method in _METHODS else "other", str(status)).inc()
@@ -32,13 +30,13 @@ class Metrics:
     def failed(self, code: str) -> None:
         _errors.labels(code).inc()
 
-    def tell(self, *, log_bytes: int) -> None:
+    def tell(self, *, connections: int, log_bytes: int) -> None:
         """Bring everything that is gathered elsewhere to where it is read from."""
         for answer, number in (("redirect", self.redirects), ("record", self.records)):
             if number:
                 _express.labels(answer).inc(number)
         self.redirects = self.records = 0
-        _open.set(len(self.open))
+        _open.set(connections)
         _log.set(log_bytes)
 
 

@@ -5,12 +5,22 @@ a header grow until it ends. A client could fill the memory with any of these, o
 """
 
 import asyncio
+from contextlib import suppress
+from math import inf
 from typing import Any, Final
 
+import httptools
+from uvicorn.config import Config
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT, FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.server import ServerState
+
+from perdure.http.pulse import Pulse
+from perdure.http_options import HttpOptions
 
 _PIECE: Final = 16_384  # bytes that are parsed at a time: some hundred requests at most
+NOT_HTTP: Final = b"this is not HTTP as it is spoken here"
+_ANSWER: Final = b"HTTP/1.1 %b\r\ncontent-type: text/plain\r\ncontent-length: %d\r\nconnection: close\r\n\r\n%b"
 
 
 class _Flow(FlowControl):
@@ -26,20 +36,28 @@ class _Flow(FlowControl):
 
 
 class PacedProtocol(HttpToolsProtocol):
-    """One connection.
+    """One connection. Whoever understands something of what was parsed sets `_not_understood` to nothing."""
 
-    Whoever handles what was parsed says so by setting `_not_understood` to nothing: `_largest_head` is how many bytes
-    may come meanwhile.
-    """
-
-    _largest_head = 65_536
-
-    def __init__(self, *arguments: Any, **named: Any) -> None:
-        super().__init__(*arguments, **named)
+    def __init__(
+        self,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        super().__init__(config, server_state, app_state, _loop)
+        options: HttpOptions = app_state["options"]
+        self._options = options
+        self._pulse: Pulse = app_state["pulse"]
+        self._pulse.connections = server_state.connections
+        self._largest_head = options.header_bytes + options.url_bytes
+        self._head_seconds, self._idle_seconds = options.header_seconds, options.idle_seconds
         self._held = b""  # what was read, and waits until the requests before it are under way
         self._is_holding = False
         self._not_understood = 0
-        self._has_begun = False  # a request, since the connection was last idle
+        self._is_in_head = False  # a request has begun, and what it asks for is not known yet
+        self._is_refused = False
+        self.deadline = inf
 
     @property
     def is_behind(self) -> bool:
@@ -49,7 +67,7 @@ class PacedProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self.flow = _Flow(transport, self)
-        self.timeout_keep_alive_task = self.loop.call_later(self.timeout_keep_alive, self.timeout_keep_alive_handler)
+        self.deadline = self._pulse.now + self._idle_seconds
 
     def data_received(self, data: bytes) -> None:
         if not self._held and len(data) <= _PIECE:
@@ -72,38 +90,52 @@ class PacedProtocol(HttpToolsProtocol):
                 self.flow.resume_reading()
 
     def _parse(self, data: bytes) -> None:
-        """Only a new request ends the time in which a connection may be idle: not an empty line, nor what is left."""
-        idle, self.timeout_keep_alive_task = self.timeout_keep_alive_task, None
-        self._has_begun = False
         self._not_understood += len(data)
-        super().data_received(data)
+        try:
+            with suppress(httptools.HttpParserUpgrade):  # nothing else is spoken here: it is answered as it stands
+                self.parser.feed_data(data)
+        except httptools.HttpParserError:
+            self._refuse(b"400 Bad Request", NOT_HTTP)
         if self._not_understood > self._largest_head:
             self._refuse(b"431 Request Header Fields Too Large", b"the headers are too long")
-        if idle is None:
-            return
-        if self._has_begun or self.transport.is_closing():
-            idle.cancel()
-        elif self.timeout_keep_alive_task is None:
-            self.timeout_keep_alive_task = idle
-
-    def on_message_begin(self) -> None:
-        self._has_begun = True
-        super().on_message_begin()
 
     def on_response_complete(self) -> None:
-        super().on_response_complete()
+        """As uvicorn has it; only the beginning of a new request ends the time in which a connection may be idle."""
+        self.server_state.total_requests += 1
+        if self.transport.is_closing():
+            return
+        if self.flow.read_paused:
+            self.flow.resume_reading()
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
+        elif not self._is_in_head:
+            self.deadline = self._pulse.now + self._idle_seconds
         if self._held and not self.pipeline:
             self.loop.call_soon(self._parse_held)
 
-    def send_400_response(self, msg: str) -> None:
-        self._refuse(b"400 Bad Request", b"this is not HTTP as it is spoken here")
+    def overdue(self) -> None:
+        """Called when the deadline has passed."""
+        if self.transport.is_closing():
+            return
+        if not self._is_in_head:
+            self.transport.close()
+        elif self.is_behind:  # the rest may have been sent, and waits to be read
+            self.deadline = self._pulse.now + self._head_seconds
+        else:
+            self._refuse(b"408 Request Timeout", b"the request did not come in time")
 
     def _refuse(self, status: bytes, why: bytes) -> None:
-        raise NotImplementedError
+        """Say why, if the client does not wait for another answer, and hang up."""
+        if self._is_refused:
+            return
+        self._is_refused = True
+        cycle = self.cycle
+        is_about_it = cycle is not None and cycle.more_body and not cycle.response_started and not self.pipeline
+        if cycle is None or cycle.response_complete or is_about_it:
+            self.transport.write(_ANSWER % (status, len(why), why))
+        self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._held = b""
-        if self.timeout_keep_alive_task is not None:
-            self.timeout_keep_alive_task.cancel()
-            self.timeout_keep_alive_task = None
+        self.deadline = inf
         super().connection_lost(exc)

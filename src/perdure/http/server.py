@@ -2,6 +2,7 @@
 
 import http.client
 import os
+import resource
 import secrets
 import signal
 import socket
@@ -10,6 +11,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from math import ceil
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -22,6 +24,7 @@ from perdure.http.surroundings import COUNTED, HOW, PLACE, SECRET, SESSIONS
 from perdure.http_options import HttpOptions
 
 _BACKLOG: Final = 4096
+_OTHER_FILES: Final = 256  # databases, logs, sockets to a server
 _POLL: Final = 0.02  # seconds between two looks at whether the workers answer
 
 
@@ -41,11 +44,12 @@ class Place(NamedTuple):
 
 def serve(folder: Path, options: HttpOptions, place: Place, ready: Callable[[str], None]) -> None:
     """Until it is told to stop. `ready` is called once, with the address, when requests are answered."""
+    _allow_connections(options.connections)
     listening = _listen(place)
     port = listening.getsockname()[1]
     host = f"[{place.host}]" if ":" in place.host else place.host
     url = f"{place.scheme}://{host}:{port}"
-    with tempfile.TemporaryDirectory(prefix="perdure-") as shared:
+    with tempfile.TemporaryDirectory(prefix="perdure-", ignore_cleanup_errors=True) as shared:
         for name, part in ((COUNTED, "counted"), (SESSIONS, "sessions")):
             os.environ[name] = os.path.join(shared, part)
             os.mkdir(os.environ[name], 0o700)
@@ -92,8 +96,7 @@ def _config(options: HttpOptions, place: Place) -> uvicorn.Config:
         proxy_headers=False,  # whom to believe is settled per request, from the settings
         backlog=_BACKLOG,
         limit_concurrency=options.connections,
-        timeout_keep_alive=int(options.idle_seconds),
-        timeout_graceful_shutdown=int(options.shutdown_seconds),
+        timeout_graceful_shutdown=ceil(options.shutdown_seconds),
         **_tls(place),
     )
 
@@ -110,6 +113,15 @@ def _tls(place: Place) -> dict[str, Any]:
         "ssl_certfile": str(place.certificate),
         "ssl_keyfile": None if place.private_key is None else str(place.private_key),
     }
+
+
+def _allow_connections(wanted: int) -> None:
+    """Each connection is an open file, and many systems let a process have a thousand until it asks for more."""
+    now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = wanted + _OTHER_FILES
+    if now != resource.RLIM_INFINITY and now < needed:
+        allowed = needed if most == resource.RLIM_INFINITY else min(needed, most)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(now, allowed), most))
 
 
 def _listen(place: Place) -> socket.socket:

@@ -82,11 +82,11 @@ async def export_identifiers(
     registry, agent = asking.registry, asking.agent
     chunks = Apart(lambda: use.export(registry, agent, under=prefix))
     try:
-        first = await anext(chunks, (0, b""))  # so that what is refused is refused before the answer begins
+        first = await anext(chunks, None)  # so that what is refused is refused before the answer begins
     except BaseException:
         await chunks.aclose()
         raise
-    return Streamed(_exported(first[1], chunks), asking.service.options.request_seconds)
+    return Streamed(_exported(b"" if first is None else first[1], chunks), asking.service.options.request_seconds)
 
 
 async def _exported(first: bytes, chunks: Apart[tuple[int, bytes]]) -> AsyncGenerator[bytes, None]:

@@ -64,6 +64,8 @@ def _correct(path: str, operation: dict[str, Any]) -> None:
         for unneeded in ("allowEmptyValue", "allowReserved", "deprecated"):
             parameter.pop(unneeded, None)
         parameter["schema"] = _present(parameter["schema"])
+        if parameter["name"] == "If-Match":
+            parameter["required"] = True
         if parameter["in"] == "path":
             parameter["schema"]["minLength"] = 1
     operation.pop("deprecated", None)
@@ -92,7 +94,7 @@ def _present(schema: dict[str, Any]) -> dict[str, Any]:
 def _exemplify(operation: dict[str, Any]) -> None:
     name = operation["operationId"]
     if name == "import":
-        lines = {"schema": {"type": "string"}, "examples": {"two names": {"value": IMPORTED}}}
+        lines = {"schema": {"description": "One JSON object a line."}, "examples": {"two names": {"value": IMPORTED}}}
         operation["requestBody"] = {"required": True, "content": {NDJSON: lines}}
     if name in ("import", "export"):
         operation["responses"]["200"]["content"] = {NDJSON: {"schema": {"type": "string"}}}

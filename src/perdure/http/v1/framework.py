@@ -89,6 +89,7 @@ def framework() -> Litestar:
         exception_handlers={Exception: _as_problem},
         openapi_config=OpenAPIConfig(
             title="Perdure",
+            use_handler_docstrings=True,
             version=__version__,
             description=_DESCRIPTION.strip(),
             servers=[Server(url=ROOT)],

@@ -1,6 +1,7 @@
 """From what the registry gives to what clients are told."""
 
 from decimal import Decimal
+from fractions import Fraction
 
 from perdure.http.v1.told import (
     Found,
@@ -99,7 +100,7 @@ def shown_prefix(prefix: Prefix) -> ShownPrefix:
         port=None if place is None else place.port,
         ip=None if place is None else place.ip,
         ip_port=None if place is None else place.ip_port,
-        granularity=None if place is None else f"{Decimal(place.granularity.numerator) / place.granularity.denominator:f}",
+        granularity=None if place is None else _decimal(place.granularity),
     )
 
 
@@ -121,3 +122,8 @@ def import_tally(tally: Tally, dry_run: bool, untold: int) -> ImportTally:
         dry_run=dry_run,
         untold=untold,
     )
+
+
+def _decimal(step: Fraction) -> str:
+    """A granularity as people write it; it always has finitely many places."""
+    return f"{Decimal(step.numerator) / step.denominator:f}"

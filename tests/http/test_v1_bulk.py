@@ -1,0 +1,172 @@
+"""Many identifiers at once: in and out, streamed, and without holding anybody else up."""
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from tests.http.live import LiveServer, serving
+
+from perdure.exchange.entry import Put, Refused
+from perdure.http.refusals import BodyTooLarge
+from perdure.http.v1.bulk import read_entries
+
+API = "/api/v1"
+LINES = {"Content-Type": "application/x-ndjson"}
+BOUNDS = "bulk_bytes = 2_000_000\nbulk_line_bytes = 1_000\nrequest_seconds = 2.0"
+
+
+@pytest.fixture(scope="module")
+def client(server: LiveServer) -> Iterator[httpx.Client]:
+    server.perdure("prefix", "add", "12345", "--minter", "chosen")
+    with server.client() as client:
+        yield client
+
+
+def line(name: str, target: str = "https://example.org/") -> bytes:
+    return json.dumps({"name": name, "target": target}).encode() + b"\n"
+
+
+def told(answer: httpx.Response) -> tuple[list[dict[str, object]], dict[str, object]]:
+    """The problems, and the tally."""
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "application/x-ndjson"), answer.text
+    *problems, tally = [json.loads(one) for one in answer.text.splitlines()]
+    return problems, tally
+
+
+def test_good_lines_come_in_and_bad_ones_are_told(client: httpx.Client) -> None:
+    body = line("12345/a") + b"{bad\n\n" + line("99999/b") + line("12345/c", "nowhere") + line("12345/d").rstrip()
+    problems, tally = told(client.post(f"{API}/imports", content=body, headers=LINES))
+    assert [(one["line"], one["refused"]) for one in problems] == [(2, True), (4, True), (5, True)]
+    assert problems[1]["name"] == "99999/b"
+    assert (tally["created"], tally["refused"], tally["untold"]) == (2, 3, 0)
+    assert client.get(f"{API}/identifiers/12345/d").json()["target"] == "https://example.org/"
+
+
+def test_the_same_again_changes_nothing_and_an_update_is_asked_for(client: httpx.Client) -> None:
+    for body, parameters, counted in (
+        (line("12345/twice"), {}, "created"),
+        (line("12345/twice"), {}, "unchanged"),
+        (line("12345/twice", "https://example.org/2"), {}, "refused"),
+        (line("12345/twice", "https://example.org/2"), {"update": "true"}, "changed"),
+    ):
+        _, tally = told(client.post(f"{API}/imports", content=body, headers=LINES, params=parameters))
+        assert tally[counted] == 1, tally
+
+
+def test_a_dry_run_writes_nothing(client: httpx.Client) -> None:
+    _, tally = told(client.post(f"{API}/imports", content=line("12345/dry"), headers=LINES, params={"dry_run": "true"}))
+    assert (tally["created"], tally["dry_run"]) == (1, True)
+    assert client.get(f"{API}/identifiers/12345/dry").status_code == 404
+    mistyped = client.post(f"{API}/imports", content=line("12345/dry"), headers=LINES, params={"dryrun": "true"})
+    assert mistyped.status_code == 422
+
+
+def test_what_goes_out_comes_in_elsewhere_with_its_history(
+    client: httpx.Client, server: LiveServer, tmp_path: Path
+) -> None:
+    many = (line(f"12345/many/{number}") for number in range(5_000))
+    _, tally = told(client.post(f"{API}/imports", content=many, headers=LINES))
+    assert tally["created"] == 5_000
+    client.patch(
+        f"{API}/identifiers/12345/many/1", json={"target": "https://new.example.org/"}, headers={"If-Match": "*"}
+    )
+    with client.stream("GET", f"{API}/exports", params={"prefix": "12345"}) as answer:
+        assert answer.headers["content-type"] == "application/x-ndjson"
+        exported = answer.read()
+    assert exported.count(b"\n") >= 5_000
+    with serving(tmp_path / "other") as other, other.client() as elsewhere:
+        other.perdure("prefix", "add", "12345", "--minter", "chosen")
+        problems, moved = told(elsewhere.post(f"{API}/imports", content=exported, headers=LINES))
+        assert (problems, moved["created"]) == ([], exported.count(b"\n"))
+        acts = elsewhere.get(f"{API}/history/12345/many/1").json()["revisions"]
+        assert [one["version"] for one in acts] == [1, 2]
+
+
+def test_an_export_of_everything_begins_with_the_settings(client: httpx.Client) -> None:
+    first = client.get(f"{API}/exports").text.splitlines()[0]
+    assert json.loads(first)["entry"] == "registry"
+
+
+def test_a_body_of_another_kind_is_refused_before_it_is_read(client: httpx.Client) -> None:
+    answer = client.post(f"{API}/imports", content=line("12345/x"), headers={"Content-Type": "application/json"})
+    assert (answer.status_code, answer.json()["code"]) == (415, "unsupported-body")
+
+
+def test_others_are_answered_while_an_import_goes_on(client: httpx.Client, server: LiveServer) -> None:
+    begun, finish = threading.Event(), threading.Event()
+
+    def body() -> Iterator[bytes]:
+        for number in range(2_500):
+            yield line(f"12345/slow/{number}")
+        begun.set()
+        assert finish.wait(20)
+        yield line("12345/slow/last")
+
+    answers: list[httpx.Response] = []
+
+    def send() -> None:
+        with server.client() as other:
+            answers.append(other.post(f"{API}/imports", content=body(), headers=LINES))
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    assert begun.wait(20)
+    assert client.get(f"{API}/prefixes/12345").status_code == 200
+    deadline = time.monotonic() + 20
+    while client.get(f"{API}/identifiers/12345/slow/0").status_code != 200:  # whole chunks do not wait for the end
+        assert time.monotonic() < deadline
+    finish.set()
+    sender.join(20)
+    assert told(answers[0])[1]["created"] == 2_501
+
+
+@pytest.fixture(scope="module")
+def bounded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
+    with serving(tmp_path_factory.mktemp("bounded") / "registry", settings=BOUNDS) as one:
+        one.perdure("prefix", "add", "12345", "--minter", "chosen")
+        yield one
+
+
+def test_a_line_that_is_too_long_is_refused_and_the_rest_goes_on(bounded: LiveServer) -> None:
+    with bounded.client() as client:
+        body = line("12345/a") + b"x" * 500_000 + b"\n" + line("12345/b")
+        problems, tally = told(client.post(f"{API}/imports", content=body, headers=LINES))
+        assert [one["line"] for one in problems] == [2]
+        assert tally["created"] == 2
+
+
+def test_a_body_that_is_too_long_is_refused(bounded: LiveServer) -> None:
+    with bounded.client() as client:
+        whole = client.post(f"{API}/imports", content=b"\n" * 2_000_001, headers=LINES)
+        in_parts = client.post(f"{API}/imports", content=iter([b"\n" * 1_000_000] * 3), headers=LINES)
+        assert [one.json()["code"] for one in (whole, in_parts)] == ["body-too-large"] * 2
+
+
+def test_a_sender_who_stops_is_not_waited_for(bounded: LiveServer) -> None:
+    head = (
+        f"POST {API}/imports HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-ndjson\r\nContent-Length: 1000\r\n"
+        f"Authorization: Bearer {bounded.key}\r\n\r\n"
+    ).encode()
+    with socket.create_connection(bounded.address, timeout=20) as connection:
+        connection.sendall(head + line("12345/stopped"))
+        assert connection.recv(4096).startswith(b"HTTP/1.1 503")
+    with bounded.client() as client:
+        assert told(client.post(f"{API}/imports", content=line("12345/after"), headers=LINES))[1]["created"] == 1
+
+
+@pytest.mark.parametrize("size", [1, 7, 50, 100_000])
+def test_lines_are_the_same_however_the_body_is_cut(size: int) -> None:
+    body = line("12345/a") + b"\n" + b"x" * 200 + b"\r\n" + b"{bad\n" + line("12345/b").rstrip()
+    parts = [body[start : start + size] for start in range(0, len(body), size)]
+    entries = list(read_entries(parts, 100, 10_000))
+    assert [(type(one), one.line) for one in entries] == [(Put, 1), (Refused, 3), (Refused, 4), (Put, 5)]
+
+
+def test_too_many_bytes_end_the_reading() -> None:
+    with pytest.raises(BodyTooLarge):
+        list(read_entries([b"\n" * 60, b"\n" * 60], 100, 100))

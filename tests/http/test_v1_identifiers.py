@@ -1,0 +1,234 @@
+"""The life of identifiers through Perdure's own interface, on a server that runs."""
+
+from collections.abc import Iterator
+from urllib.parse import quote
+
+import httpx
+import pytest
+from tests.http.live import LiveServer
+
+API = "/api/v1"
+URL = "https://example.org/thesis.pdf"
+ANY = {"If-Match": "*"}
+
+
+@pytest.fixture(scope="module")
+def client(server: LiveServer) -> Iterator[httpx.Client]:
+    with server.client() as client:
+        for body in (
+            {"prefix": "12345"},
+            {"prefix": "uuid", "minter": "uuid"},
+            {"prefix": "free", "minter": "chosen"},
+            {"host": "mtc-m18.sid.inpe.br", "ip": "150.163.34.243", "granularity": "0.01"},
+        ):
+            assert client.post(f"{API}/prefixes", json=body).status_code == 201
+        yield client
+
+
+def minted(client: httpx.Client, prefix: str = "uuid", **said: object) -> str:
+    answer = client.post(f"{API}/identifiers", json={"prefix": prefix, **said})
+    assert answer.status_code == 201, answer.text
+    return str(answer.json()["identifiers"][0]["name"])
+
+
+def place(name: str, root: str = "identifiers") -> str:
+    return f"{API}/{root}/{quote(name, safe='')}"
+
+
+def test_one_name_comes_with_the_place_of_its_record(client: httpx.Client) -> None:
+    answer = client.post(f"{API}/identifiers", json={"prefix": "12345", "target": URL, "about": {"what": "On lasting"}})
+    assert answer.status_code == 201
+    [one] = answer.json()["identifiers"]
+    assert one["date"].endswith("Z")
+    record = client.get(answer.headers["location"])
+    assert record.json()["name"] == one["name"]
+    assert record.json()["target"] == URL
+    assert record.json()["about"] == {"what": "On lasting"}
+    assert record.headers["etag"] == answer.headers["etag"] == '"1"'
+
+
+def test_an_ibi_comes_with_both_its_labels(client: httpx.Client) -> None:
+    answer = client.post(f"{API}/identifiers", json={"prefix": "sid.inpe.br/mtc-m18", "target": URL, "count": 2})
+    names = answer.json()["identifiers"]
+    assert len(names) == 2
+    for one in names:
+        for label in (one["name"], one["alias"], f"ibi:{one['alias']}"):
+            assert client.get(place(label)).json()["names"] == [one["name"], one["alias"]]
+
+
+def test_names_of_ones_own_choice_are_made_together_or_not_at_all(client: httpx.Client) -> None:
+    assert minted(client, "free", suffix="first") == "free/first"
+    refused = client.post(f"{API}/identifiers", json={"prefix": "free", "suffixes": ["second", "first"]})
+    assert (refused.status_code, refused.json()["code"]) == (409, "name-taken")
+    assert client.get(place("free/second")).status_code == 404
+
+
+def test_what_is_reserved_can_be_bound_once(client: httpx.Client) -> None:
+    name = minted(client)
+    assert client.get(place(name)).json()["state"] == "reserved"
+    bound = client.post(place(name, "bindings"), json={"target": URL}, headers={"If-Match": '"1"'})
+    assert (bound.status_code, bound.json()["state"], bound.headers["etag"]) == (200, "active", '"2"')
+    again = client.post(place(name, "bindings"), json={"target": URL}, headers=ANY)
+    assert (again.status_code, again.json()["code"]) == (409, "wrong-state")
+
+
+@pytest.mark.parametrize(
+    "suffix", ["a/b//c/", "..", "../x", "50%", "a?b#c", "é ü", "{name}", "+", "a+b", "identifiers"]
+)
+def test_names_of_all_characters_are_read_as_one_segment_and_as_the_rest_of_the_path(
+    client: httpx.Client, server: LiveServer, suffix: str
+) -> None:
+    name = minted(client, "free", suffix=suffix, target=URL)
+    assert client.get(place(name)).json()["name"] == name
+    if ".." not in suffix:  # which clients take out
+        assert client.get(f"{API}/identifiers/{quote(name)}").json()["name"] == name
+
+
+def test_two_editors_cannot_overwrite_each_other(client: httpx.Client) -> None:
+    name = minted(client, target=URL)
+    seen = client.get(place(name)).headers["etag"]
+    first = client.patch(place(name), json={"target": f"{URL}?1"}, headers={"If-Match": seen})
+    second = client.patch(place(name), json={"target": f"{URL}?2"}, headers={"If-Match": seen})
+    assert (first.status_code, second.status_code) == (200, 412)
+    assert second.json()["code"] == "conflict"
+    assert second.json()["found"] == "version 2"
+    assert client.get(place(name)).json()["target"] == f"{URL}?1"
+
+
+@pytest.mark.parametrize(("method", "root", "more"), [
+    ("PATCH", "identifiers", {"json": {"target": URL}}),
+    ("DELETE", "identifiers", {"params": {"reason": "gone"}}),
+    ("POST", "bindings", {"json": {"target": URL}}),
+    ("POST", "values", {"json": {"values": [{"index": 0, "type": "DESC", "data": {"format": "string", "value": "x"}}]}}),
+    ("DELETE", "values", {"params": {"index": 1}}),
+    ("POST", "reinstatements", {}),
+])  # fmt: skip
+def test_no_change_is_made_without_saying_of_which_version(
+    client: httpx.Client, method: str, root: str, more: dict[str, object]
+) -> None:
+    name = minted(client, target=URL)
+    answer = client.request(method, place(name, root), **more)  # type: ignore[arg-type]
+    assert (answer.status_code, answer.json()["code"]) == (428, "precondition-needed")
+    outdated = client.request(method, place(name, root), headers={"If-Match": '"7"'}, **more)  # type: ignore[arg-type]
+    assert outdated.status_code == 412
+    assert client.get(place(name)).json()["version"] == 1
+
+
+@pytest.mark.parametrize(("tag", "status"), [('"1"', 304), ('W/"1"', 304), ('"0", "1"', 304), ("*", 304), ('"2"', 200)])
+def test_what_one_has_already_is_not_sent_again(client: httpx.Client, tag: str, status: int) -> None:
+    name = minted(client, target=URL)
+    assert client.get(place(name), headers={"If-None-Match": tag}).status_code == status
+
+
+def test_values_are_added_changed_and_removed(client: httpx.Client) -> None:
+    name = minted(client, target=URL)
+    mail = {"index": 0, "type": "EMAIL", "data": {"format": "string", "value": "desk@example.org"}}
+    added = client.post(place(name, "values"), json={"values": [mail]}, headers=ANY).json()
+    assert [(one["index"], one["type"]) for one in added["values"]] == [(1, "URL"), (2, "EMAIL")]
+    changed = client.patch(place(name), json={"values": [{**mail, "index": 2, "ttl": 60}]}, headers=ANY).json()
+    assert changed["values"][1]["ttl"] == 60
+    removed = client.delete(place(name, "values"), params={"index": [2]}, headers=ANY).json()
+    assert [one["index"] for one in removed["values"]] == [1]
+    missing = client.delete(place(name, "values"), params={"index": 9}, headers=ANY)
+    assert missing.status_code in (404, 422)
+
+
+def test_a_tombstone_says_why_and_can_be_taken_away(client: httpx.Client) -> None:
+    name, other = minted(client, target=URL), minted(client, target=URL)
+    gone = client.delete(place(name), params={"reason": "retracted", "replaced_by": other}, headers=ANY)
+    assert gone.json()["tombstone"] == {"reason": "retracted", "replaced_by": f"hdl:{other}"}
+    assert client.get(place(name)).json()["state"] == "withdrawn"
+    assert client.patch(place(name), json={"target": URL}, headers=ANY).status_code == 410
+    assert client.post(place(name, "reinstatements"), headers=ANY).json()["state"] == "active"
+    acts = [one["action"] for one in client.get(place(name, "history")).json()["revisions"]]
+    assert acts == ["mint", "withdraw", "reinstate"]
+
+
+def test_every_version_stays_readable(client: httpx.Client) -> None:
+    name = minted(client, target=URL)
+    client.patch(place(name), json={"target": f"{URL}?2"}, headers=ANY)
+    assert client.get(place(name, "versions"), params={"version": 1}).json()["target"] == URL
+    assert client.get(place(name, "versions"), params={"version": 3}).status_code == 422
+    [one] = client.get(place(name, "diff"), params={"from": 1, "to": 2}).json()["differences"]
+    assert one["part"] == "value 1"
+    assert one["after"]["data"]["value"] == f"{URL}?2"
+    pages = [client.get(place(name, "history"), params={"after": after, "limit": 1}).json() for after in (0, 1)]
+    assert [page["revisions"][0]["version"] for page in pages] == [1, 2]
+    assert [page.get("next") for page in pages] == [1, None]
+
+
+def test_private_values_are_for_those_who_may_edit(client: httpx.Client, server: LiveServer) -> None:
+    secret = {"index": 5, "type": "NOTE", "data": {"format": "string", "value": "hush"}, "permissions": "1100"}
+    name = minted(client, target=URL, values=[secret])
+    with server.client("") as nobody:
+        for path in (place(name), f"{place(name, 'versions')}?version=1"):
+            assert "hush" in client.get(path).text
+            assert "hush" not in nobody.get(path).text
+        assert nobody.get(f"{API}/search", params={"q": "hush"}).json() == {"found": []}
+
+
+def test_identifiers_change_hands(client: httpx.Client, server: LiveServer) -> None:
+    server.perdure("agent", "add", "maria", "--name", "Maria", "--identifier", "https://example.org/maria")
+    name = minted(client, target=URL)
+    body = {"to": "maria", "names": [name]}
+    assert client.post(f"{API}/transfers", json=body).json() == {"transferred": 1}
+    assert client.get(place(name)).json()["authority"]["owners"] == ["https://example.org/maria"]
+    missing = client.post(f"{API}/transfers", json={"to": "maria", "names": [name, "uuid/none"]})
+    assert missing.status_code == 404
+
+
+def test_words_and_targets_lead_back_to_names(client: httpx.Client) -> None:
+    name = minted(client, target="https://example.org/a;b?c=d&e", about={"who": "Zacharias Xylander"})
+    assert client.get(f"{API}/search", params={"q": "xylander zach*"}).json()["found"][0]["name"] == name
+    found = client.get(f"{API}/reverse", params={"data": "https://example.org/a;b?c=d&e"}).json()["found"]
+    assert [one["name"] for one in found] == [name]
+
+
+def test_lists_go_on_from_page_to_page(client: httpx.Client) -> None:
+    names = [minted(client, "free", suffix=f"page {number}") for number in range(5)]
+    seen: list[str] = []
+    link: str | None = f"{API}/identifiers?prefix=free&limit=3"
+    while link is not None:
+        answer = client.get(link)
+        seen += [one["name"] for one in answer.json()["identifiers"]]
+        link = answer.links["next"]["url"] if "next" in answer.links else None
+    assert set(names) <= set(seen)
+    assert len(seen) == len(set(seen))
+
+
+def test_persons_can_be_read(client: httpx.Client, server: LiveServer) -> None:
+    made = server.perdure(
+        "mint", "POID", "--source", "https://example.org/jan", "--at", "2025-01-09T10:30:00Z", "--hash", "a" * 64
+    )  # fmt: skip
+    shown = client.get(place(made.split()[0].lower())).json()
+    assert (shown["scheme"], shown["observation"]["source_url"]) == ("ppid", "https://example.org/jan")
+    changed = client.patch(place(made.split()[0]), json={"about": {"what": "x"}}, headers=ANY)
+    assert (changed.status_code, changed.json()["code"]) == (409, "immutable")
+
+
+def test_a_repeated_request_mints_nothing_new(client: httpx.Client) -> None:
+    body = {"prefix": "uuid", "target": URL, "count": 3}
+    first, again = (client.post(f"{API}/identifiers", json=body, headers={"Idempotency-Key": "k 1"}) for _ in range(2))
+    assert again.json() == first.json()
+    assert "idempotent-replayed" not in first.headers
+    assert again.headers["idempotent-replayed"] == "true"
+    other = client.post(f"{API}/identifiers", json={**body, "count": 2}, headers={"Idempotency-Key": "k 1"})
+    assert (other.status_code, other.json()["part"]) == (422, "Idempotency-Key")
+
+
+def test_prefixes_are_kept_changed_and_derived(client: httpx.Client) -> None:
+    changed = client.patch(f"{API}/prefixes/12345", json={"policy": "For ever.", "pass_through": True})
+    assert (changed.json()["policy"], changed.json()["pass_through"]) == ("For ever.", True)
+    made = client.post(f"{API}/derived-prefixes", json={"prefix": "12345.7", "minter": "uuid"})
+    assert made.status_code == 201
+    assert client.get(made.headers["location"]).json()["parent"] == "12345"
+    subsystem = client.get(f"{API}/prefixes/sid.inpe.br/mtc-m18").json()
+    assert (subsystem["host"], subsystem["granularity"]) == ("mtc-m18.sid.inpe.br", "0.01")
+    assert {"12345", "12345.7", "POID"} <= {one["prefix"] for one in client.get(f"{API}/prefixes").json()["prefixes"]}
+    assert client.post(f"{API}/prefixes", json={"prefix": "12345"}).json()["code"] == "name-taken"
+
+
+def test_one_learns_who_one_is(client: httpx.Client) -> None:
+    me = client.get(f"{API}/agents/me").json()
+    assert me["id"] == "admin"
+    assert {"scope": "*", "action": "mint"} in me["grants"]

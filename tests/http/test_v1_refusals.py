@@ -1,0 +1,239 @@
+"""What the own interface refuses, and how it says so: a problem document that names what is wrong, and where."""
+
+import re
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from tests.http.live import LiveServer
+
+from perdure.http.v1.bodies import BODIES, read_body
+from perdure.http.v1.document import draw_up, operations
+from perdure.http.v1.examples import EXAMPLES
+from perdure.http.v1.framework import framework
+
+API = "/api/v1"
+ANY = {"If-Match": "*"}
+JSON = {"Content-Type": "application/json"}
+
+
+@pytest.fixture(scope="module")
+def client(server: LiveServer) -> Iterator[httpx.Client]:
+    server.perdure("prefix", "add", "12345", "--minter", "uuid")
+    with server.client() as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def nobody(server: LiveServer) -> Iterator[httpx.Client]:
+    with server.client("") as client:
+        yield client
+
+
+def problem(answer: httpx.Response) -> tuple[int, str, str | None]:
+    """Status, code and part, of what must be a problem document."""
+    assert answer.headers["content-type"] == "application/problem+json"
+    told = answer.json()
+    assert told["status"] == answer.status_code
+    assert told["type"] == f"{API}/errors/{told['code']}"
+    assert told["title"]
+    assert told["detail"]
+    return answer.status_code, told["code"], told.get("part")
+
+
+@pytest.mark.parametrize(("body", "part"), [
+    ({}, "body"),
+    ({"prefix": "12345", "targett": "x"}, "body"),
+    ({"prefix": "12345", "count": "1"}, "count"),
+    ({"prefix": "12345", "count": 1001}, "count"),
+    ({"prefix": "12345", "target": "nowhere"}, "target"),
+    ({"prefix": "12345", "suffix": "a", "suffixes": ["b"]}, "suffixes"),
+    ({"prefix": "12345", "suffixes": ["a", "b"], "count": 3}, "count"),
+    ({"prefix": "12345", "suffix": "a"}, "suffix"),
+    ({"prefix": "12345", "values": [{"index": 1, "type": "T", "data": {"format": "text", "value": ""}}]}, "values[0].data.format"),
+    ({"prefix": "12345", "values": [{"index": 2, "type": "URL", "data": {"format": "string", "value": "x"}}]}, "values[2].data"),
+    ({"prefix": "12345", "values": [{"index": 2, "type": "HS_SECKEY", "data": {"format": "string", "value": "s"}}]}, "values[2].type"),
+    ({"prefix": "12345", "creator": "nobody"}, "creator"),
+    ({"prefix": "12345", "about": {"who": "line\nbreak"}}, "about.who"),
+])  # fmt: skip
+def test_a_bad_field_is_told_by_its_name(client: httpx.Client, body: dict[str, object], part: str) -> None:
+    status, _, told = problem(client.post(f"{API}/identifiers", json=body))
+    assert (status, told) == (422, part)
+
+
+@pytest.mark.parametrize(("content", "headers", "expected"), [
+    (b"{", JSON, (400, "malformed-request")),
+    (b"", JSON, (400, "malformed-request")),
+    (b'{"prefix": "\xff"}', JSON, (400, "malformed-request")),
+    (b"[" * 100_000, JSON, (422, "invalid-input")),
+    (b"{}", {"Content-Type": "text/plain"}, (415, "unsupported-body")),
+    (b"{}", {}, (415, "unsupported-body")),
+    (b" " * (5 << 20), JSON, (413, "body-too-large")),
+])  # fmt: skip
+@pytest.mark.parametrize("path", ["/identifiers", "/prefixes"])
+def test_a_body_that_cannot_be_read_is_refused(
+    client: httpx.Client, path: str, content: bytes, headers: dict[str, str], expected: tuple[int, str]
+) -> None:
+    assert problem(client.post(f"{API}{path}", content=content, headers=headers))[:2] == expected
+
+
+@pytest.mark.parametrize(("query", "part"), [
+    ("", "q"),
+    ("q=", "q"),
+    ("q=word&limit=0", "limit"),
+    ("q=word&limit=many", "limit"),
+    ("q=word&limt=1", "limt"),
+    ("q=word&q=other", "q"),
+    ("q=%3F%3F%3F", "words"),
+])  # fmt: skip
+def test_a_bad_parameter_is_told_by_its_name(client: httpx.Client, query: str, part: str) -> None:
+    assert problem(client.get(f"{API}/search?{query}")) == (422, "invalid-input", part)
+
+
+def test_a_query_that_is_not_utf8_is_refused(client: httpx.Client) -> None:
+    assert problem(client.get(f"{API}/search?q=%ff"))[:2] == (400, "malformed-request")
+
+
+@pytest.mark.parametrize(("name", "expected"), [
+    ("12345%2Fnone", (404, "no-such-name")),
+    ("99999%2Fnone", (404, "no-such-prefix")),
+    ("12345%2Fa%ff", (400, "invalid-name")),
+    ("12345%2Fa%2", (400, "invalid-name")),
+    ("12345%2Fa%00", (400, "invalid-name")),
+    ("no-slash", (400, "invalid-name")),
+    ("12345%2F" + "x" * 3000, (422, "out-of-range")),
+])  # fmt: skip
+def test_a_name_that_is_not_there_or_not_one_is_told_apart(
+    client: httpx.Client, name: str, expected: tuple[int, str]
+) -> None:
+    assert problem(client.get(f"{API}/identifiers/{name}"))[:2] == expected
+
+
+@pytest.mark.parametrize(
+    "path", ["/nothing", "/identifiers/", "//identifiers", "/search/x", "/agents/you", "/docs/x.js"]
+)
+def test_where_nothing_is_there_is_a_problem_document_too(client: httpx.Client, path: str) -> None:
+    assert problem(client.get(f"{API}{path}"))[:2] == (404, "nothing-here")
+
+
+def test_a_method_that_is_not_possible_says_which_are(client: httpx.Client) -> None:
+    answer = client.put(f"{API}/identifiers/12345%2Fa")
+    assert problem(answer)[:2] == (405, "method-not-allowed")
+    assert set(answer.headers["allow"].split(", ")) == {"GET", "HEAD", "OPTIONS", "PATCH", "DELETE"}
+
+
+def test_nobody_writes(nobody: httpx.Client) -> None:
+    """Every operation that changes something, before anything of its body is looked at."""
+    app = framework()
+    for path, methods in operations(app, draw_up(app)).items():
+        for method in methods.keys() - {"GET"}:
+            answer = nobody.request(method, f"{API}{path.partition('/{')[0]}" + ("/12345%2Fa" if "{" in path else ""))
+            assert problem(answer)[:2] == (401, "credentials-needed"), (method, path)
+            assert "Basic" in answer.headers["www-authenticate"]
+
+
+@pytest.mark.parametrize("path", ["/identifiers", "/exports", "/agents/me"])
+def test_what_is_not_for_everybody_needs_credentials(nobody: httpx.Client, path: str) -> None:
+    answer = nobody.get(f"{API}{path}")
+    assert problem(answer)[:2] == (401, "credentials-needed")
+    assert len(answer.headers.get_list("www-authenticate")) == 2
+
+
+def test_wrong_credentials_are_refused_even_where_none_are_needed(server: LiveServer) -> None:
+    with server.client(server.key[:-4] + "0000") as client:
+        assert problem(client.get(f"{API}/prefixes"))[:2] == (401, "bad-key")
+
+
+def test_what_was_not_granted_is_refused(client: httpx.Client, server: LiveServer) -> None:
+    server.perdure("agent", "add", "reader", "--name", "Reader", "--identifier", "https://example.org/reader")
+    key = re.search(r"perdure_\w+", server.perdure("agent", "key", "reader"))
+    assert key is not None
+    name = client.post(f"{API}/identifiers", json={"prefix": "12345", "target": "https://example.org/"}).json()
+    place = f"{API}/identifiers/{name['identifiers'][0]['name'].replace('/', '%2F')}"
+    with server.client(key[0]) as reader:
+        assert reader.get(place).status_code == 200
+        for answer in (
+            reader.post(f"{API}/identifiers", json={"prefix": "12345"}),
+            reader.patch(place, json={"target": "https://example.org/2"}, headers=ANY),
+            reader.delete(place, params={"reason": "x"}, headers=ANY),
+            reader.post(f"{API}/prefixes", json={"prefix": "77777"}),
+            reader.post(f"{API}/imports", content=b"", headers={"Content-Type": "application/x-ndjson"}),
+            reader.get(f"{API}/exports"),
+            reader.get(f"{API}/identifiers", params={"prefix": "12345"}),
+        ):
+            assert problem(answer)[:2] == (403, "not-authorised"), answer.request.url
+
+
+@pytest.mark.parametrize("tag", ["3", '"1", "2"', "", "'1'"])
+def test_an_if_match_that_is_no_tag_is_refused(client: httpx.Client, tag: str) -> None:
+    answer = client.patch(f"{API}/identifiers/12345%2Fa", json={"target": "https://e.org/"}, headers={"If-Match": tag})
+    assert problem(answer)[:2] == (400, "malformed-request")
+
+
+def test_every_code_that_is_told_has_a_meaning(client: httpx.Client) -> None:
+    told = client.get(f"{API}/identifiers/12345%2Fnone").json()
+    meaning = client.get(told["type"]).json()
+    assert (meaning["code"], meaning["statuses"]) == ("no-such-name", [404])
+    codes = {one["code"]: one for one in client.get(f"{API}/errors").json()["errors"]}
+    assert codes["conflict"]["statuses"] == [409, 412]
+    assert all(one["meaning"] for one in codes.values())
+    assert problem(client.get(f"{API}/errors/none"))[:2] == (404, "nothing-here")
+
+
+def test_the_document_says_what_every_operation_may_answer() -> None:
+    document = draw_up(framework())
+    assert document["openapi"].startswith("3.1")
+    for item in document["paths"].values():
+        for operation in item.values():
+            assert operation["summary"]
+            assert operation["description"]
+            assert operation["security"]
+            for status, response in operation["responses"].items():
+                assert response["description"]
+                if int(status) >= 400:
+                    assert list(response["content"]) == ["application/problem+json"]
+
+
+def test_the_examples_of_the_document_can_be_read() -> None:
+    app = framework()
+    document = draw_up(app)
+    known = operations(app, document)
+    tried = 0
+    for path, item in document["paths"].items():
+        for method, operation in item.items():
+            body = known[path][method.upper()].body
+            for content in operation.get("requestBody", {}).get("content", {}).values():
+                for example in content["examples"].values():
+                    if body is not None:
+                        read_body(body, httpx.Request("POST", "http://x", json=example["value"]).read())
+                        tried += 1
+    assert tried == sum(len(examples) for examples in EXAMPLES.values())
+    assert len(EXAMPLES) == len(BODIES)
+
+
+def test_the_page_to_try_it_loads_nothing_from_elsewhere(nobody: httpx.Client) -> None:
+    page = nobody.get(f"{API}/docs")
+    policy = page.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "script-src 'self';" in policy
+    assert "http" not in policy
+    assert "://" not in page.text
+    for name in ("swagger-ui.css", "swagger-ui-bundle.js", "try.js", "favicon.svg"):
+        assert f"docs/{name}" in page.text
+        assert nobody.get(f"{API}/docs/{name}").status_code == 200
+    assert "openapi.json" in nobody.get(f"{API}/docs/try.js").text
+    assert nobody.get(API).headers["location"] == f"{API}/docs"
+
+
+def test_pages_of_other_origins_may_read_and_nothing_else(nobody: httpx.Client) -> None:
+    asked = {"Origin": "https://example.org", "Access-Control-Request-Method": "POST"}
+    answer = nobody.options(f"{API}/identifiers", headers=asked)
+    assert answer.status_code == 204
+    assert answer.headers["access-control-allow-methods"] == "GET, HEAD, OPTIONS"
+    assert nobody.get(f"{API}/prefixes").headers["access-control-allow-origin"] == "*"
+
+
+def test_head_is_get_without_its_body(nobody: httpx.Client) -> None:
+    got, asked = nobody.get(f"{API}/prefixes"), nobody.head(f"{API}/prefixes")
+    assert (asked.status_code, asked.content) == (200, b"")
+    assert asked.headers["content-length"] == got.headers["content-length"]
