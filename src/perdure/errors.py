@@ -269,8 +269,8 @@ class ClockBehind(PerdureError):
 
     def __str__(self) -> str:
         return (
-            f"the clock is behind the last date issued under {shown(self.timeline)}: the next one would come in "
-            f"{float(self.wait):.1f} s. Set the clock right, or see: perdure prefix reset --help"
+            f"the next date for {shown(self.timeline)} comes in {float(self.wait):.1f} s: try again then. "
+            "If the clock is wrong, set it right, or see: perdure prefix reset --help"
         )
 
 

@@ -34,6 +34,7 @@ class HttpOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     page_size: Size = 1_000
     header_seconds: Seconds = 10.0
     idle_seconds: Seconds = 75.0
+    stall_seconds: Seconds = 60.0
     request_seconds: Seconds = 30.0
     connections: Size = 10_000
     shutdown_seconds: Seconds = 20.0

@@ -57,4 +57,5 @@ def test_the_document_that_is_tried_is_the_one_that_is_served(server: LiveServer
 @schema.parametrize()
 @settings(max_examples=20, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 def test_what_is_answered_is_what_is_announced(case: Case, server: LiveServer) -> None:
-    case.call_and_validate(base_url=f"{server.url}/api/v1", headers={"Authorization": f"Bearer {server.key}"})
+    key = {"Authorization": f"Bearer {server.key}"}
+    case.call_and_validate(base_url=f"{server.url}/api/v1", headers=key, timeout=30)

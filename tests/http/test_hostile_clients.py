@@ -2,6 +2,7 @@
 
 import json
 import re
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.http.furnished import PREFIX, furnish
+from tests.http.handle_office import handle_office, text
 from tests.http.live import LiveServer, serving
 from tests.http.raw_client import THROUGH_APPLICATION, Answer, answer_to, connection, request
 
@@ -521,3 +523,31 @@ def test_refusals_say_why_in_a_form_that_can_be_read(strict: LiveServer) -> None
     assert answer is not None
     assert (answer.status, answer.header("content-type")) == (400, "application/problem+json")
     assert "UTF-8" in json.loads(answer.body)["detail"]
+
+
+def test_clients_that_ask_and_never_read_are_let_go(tmp_path: Path) -> None:
+    """They ask for more than the system's buffers hold, and take nothing of it."""
+    with handle_office(tmp_path / "registry", settings="stall_seconds = 0.5") as office, ExitStack() as stack:
+        name = office.make(*(text(index, "T", "x" * 60_000) for index in range(1, 16)))
+        ask = f"GET /api/handles/{name} HTTP/1.1\r\nhost: x\r\n\r\n".encode()
+        ports = set()
+        for _ in range(5):
+            client = stack.enter_context(socket.socket())
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            client.connect(office.server.address)
+            client.sendall(ask * 12)
+            ports.add(client.getsockname()[1])
+        until = time.monotonic() + 30
+        while ports & served_ports() and time.monotonic() < until:
+            time.sleep(0.1)
+        assert not ports & served_ports()
+        assert office.get(name).status_code == 200
+    log = (tmp_path / "registry" / "server.log").read_text()
+    assert "Traceback" not in log
+    assert "without completing" not in log
+
+
+def served_ports() -> set[int]:
+    """The far ends of all connections that are open on this machine."""
+    lines = Path("/proc/net/tcp").read_text().splitlines()[1:]
+    return {int(fields[2].partition(":")[2], 16) for line in lines if (fields := line.split())[3] == "01"}

@@ -4,7 +4,8 @@ import pytest
 from tests.store.material import AT, Desk, change, identifier, revised
 
 from perdure.errors import NameTaken, PerdureError
-from perdure.registry.entities import Change, Found, Revision
+from perdure.registry.entities import Act, Change, Found, Revision
+from perdure.registry.protocol import Transaction
 
 
 def test_what_is_inserted_is_found_as_it_was(desk: Desk) -> None:
@@ -195,3 +196,45 @@ def test_counts(desk: Desk) -> None:
     assert {name: counts[name] for name in expected} == expected
     assert counts["revisions"] == 5
     assert counts["bytes"] > 0
+
+
+def test_one_version_is_asked_for_alone(desk: Desk) -> None:
+    desk.insert(change("1/a", record=b"first"), change("1/b"))
+    later = revised("1/a", 2, b"second")
+    desk.update(later)
+    assert desk.read(lambda reader: reader.revision("1/a", 1)) == Revision(1, AT, "jan", "mint", b"first")
+    assert desk.read(lambda reader: reader.revision("1/a", 2)) == later.revisions[0]
+    for key, version in (("1/a", 3), ("1/a", 0), ("1/b", 2), ("1/missing", 1), ("1/a", 2**31 - 1)):
+        assert desk.read(lambda reader, key=key, version=version: reader.revision(key, version)) is None
+
+
+def test_what_was_done_is_told_page_by_page_without_the_records(desk: Desk) -> None:
+    desk.insert(change("1/a", record=b"first"), change("1/b"))
+    for version in range(2, 6):
+        desk.update(revised("1/a", version, b"next"))
+    acts = desk.read(lambda reader: reader.acts("1/a", 0, 2) + reader.acts("1/a", 2, 2) + reader.acts("1/a", 4, 2))
+    assert [one.version for one in acts] == [1, 2, 3, 4, 5]
+    assert acts[:2] == [Act(1, AT, "jan", "mint"), Act(2, AT, "jan", "set", "a note")]
+    assert desk.read(lambda reader: reader.acts("1/a", 5, 2) + reader.acts("1/missing", 0, 2)) == []
+
+
+def test_the_last_act_of_a_kind_is_found(desk: Desk) -> None:
+    row = identifier("1/a", version=4)
+    done = tuple(Revision(n, AT, "jan", act, b"x") for n, act in enumerate(("mint", "withdraw", "set", "set"), 1))
+    desk.insert(Change(row, done, "words"), change("1/b"))
+    newest = [
+        desk.read(lambda reader, asked=asked: reader.newest_act(*asked))
+        for asked in (("1/a",), ("1/a", ("withdraw", "merge")), ("1/a", ("merge",)), ("1/missing",))
+    ]
+    assert newest == [Act(4, AT, "jan", "set"), Act(2, AT, "jan", "withdraw"), None, None]
+
+
+def test_a_transaction_sees_the_versions_that_it_wrote_itself(desk: Desk) -> None:
+    desk.insert(change("1/a", record=b"first"))
+
+    def work(tx: Transaction) -> tuple[Revision | None, list[Act], Act | None]:
+        tx.update([revised("1/a", 2, b"second")])
+        return tx.revision("1/a", 2), tx.acts("1/a", 1, 9), tx.newest_act("1/a", ["set"])
+
+    act = Act(2, AT, "jan", "set", "a note")
+    assert desk.write(work) == (Revision(2, AT, "jan", "set", b"second", "a note"), [act], act)

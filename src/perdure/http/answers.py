@@ -4,7 +4,6 @@ The express lane writes them straight to the connection, the application through
 here, so that nobody can tell which one answered.
 """
 
-import html
 import re
 import time
 from collections.abc import Iterable
@@ -54,8 +53,9 @@ class ShownRecord(msgspec.Struct, gc=False):
 
 def redirect(target: str, version: int, ttl: int | str = DEFAULT_TTL, status: int = 302) -> Response:
     """To where a name leads, for as long as its value says that it will."""
-    seconds = lifetime(ttl)
-    return Response(status, redirect_note(target), [*redirect_headers(seconds), *redirect_place(target, version)])
+    place = location(target)
+    headers = [*redirect_headers(lifetime(ttl)), (b"location", place), (b"etag", b'"%d"' % version)]
+    return Response(status, redirect_note(place), headers)
 
 
 def redirect_headers(seconds: int) -> Headers:
@@ -69,18 +69,14 @@ def redirect_headers(seconds: int) -> Headers:
     ]
 
 
-def redirect_place(target: str, version: int) -> Headers:
-    return [(b"location", location(target)), (b"etag", b'"%d"' % version)]
-
-
 def location(target: str) -> bytes:
     """A target as a header may hold it: what is not ASCII, or could end the line, is percent-encoded."""
     return (target if _PLAIN(target) else quote(target, safe=_URL_SAFE)).encode("ascii")
 
 
-def redirect_note(target: str) -> bytes:
-    """For the few who do not follow by themselves."""
-    return f'<!doctype html><title>Found</title><a href="{html.escape(target)}">It is here</a>'.encode()
+def redirect_note(location: bytes) -> bytes:
+    """For the few who do not follow by themselves. Quotation marks and brackets are percent-encoded by now."""
+    return b'<!doctype html><title>Found</title><a href="%b">It is here</a>' % location.replace(b"&", b"&amp;")
 
 
 def record(asked: str, values: Iterable[Value], version: int) -> Response:

@@ -1,6 +1,7 @@
 """The application: every request that the express lane leaves, sent to its door."""
 
 import asyncio
+import gc
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
@@ -67,6 +68,9 @@ class Application:
             except PerdureError as problem:
                 await send({"type": "lifespan.startup.failed", "message": str(problem)})
                 return
+            # What is loaded by now stays for good: the collector need not walk over it while readers wait.
+            gc.collect()
+            gc.freeze()
             await send({"type": "lifespan.startup.complete"})
             await receive()
             self._access.close()
@@ -127,7 +131,7 @@ class Application:
             async with asyncio.timeout(self._options.request_seconds):
                 return door, await handler(service, request)
         except TimeoutError:
-            return door, problem_response(TookTooLong())
+            return door, problem_response(TookTooLong(request.method not in _READING))
         except PerdureError as problem:
             if status_of(problem) >= 500:
                 _log.error("a request failed", door=door, code=problem.code, reason=str(problem))

@@ -3,9 +3,14 @@
 Only what can never change is trusted: that a prefix exists, and how its names are compared.
 """
 
+from typing import Final
+
 from perdure.registry import Registry
 from perdure.registry.entities import Prefix
 from perdure.registry.prefix_names import RECORDS
+
+# The records of prefixes say more than what is stored of them; and what begins like an address of an interface is one.
+_NOT_EXPRESS: Final = frozenset({RECORDS, "api", "hrls"})
 
 
 class KnownPrefixes:
@@ -28,6 +33,5 @@ class KnownPrefixes:
         self._known[prefix.key] = prefix
         if prefix.opaque is not None:
             self._known[prefix.opaque] = prefix
-        # The records of prefixes say more than what is stored of them, so they are left to the application.
-        if prefix.scheme == "handle" and prefix.key.isascii() and prefix.key != RECORDS:
+        if prefix.scheme == "handle" and prefix.key.isascii() and prefix.key not in _NOT_EXPRESS:
             self.handle_prefixes[prefix.key.encode()] = (f"{prefix.key}/", prefix.case_sensitive)

@@ -5,7 +5,6 @@ same answer byte for byte to every request that both can answer.
 """
 
 import re
-import time
 from typing import Final
 
 from perdure.errors import PerdureError
@@ -37,7 +36,7 @@ class Lane:
         self._find = find
         self._prefixes = service.prefixes.handle_prefixes
         self._type_prefix = service.registry.settings.type_prefix
-        self._second = 0
+        self._server_headers: list[tuple[bytes, bytes]] | None = None
         self._redirect_head = self._record_head = b""
 
     def answer(self, url: bytes, wants_page: bool, server_headers: list[tuple[bytes, bytes]]) -> bytes | None:
@@ -56,20 +55,20 @@ class Lane:
             return None  # the application says what is wrong
         if brief is None:
             return None
-        second = int(time.time())
-        if second != self._second:
-            self._begin_second(second, server_headers)
+        if server_headers is not self._server_headers:  # they are made anew every second, for their date
+            self._begin_second(server_headers)
         return self._redirect(brief) if api is None else self._record(b"%b/%b" % (head, suffix), brief)
 
     def _redirect(self, brief: Brief) -> bytes | None:
         target, version, record = brief
         if target is None or _TTL in record:
             return None
-        note = answers.redirect_note(target)
+        place = answers.location(target)
+        note = answers.redirect_note(place)
         self.metrics.redirects += 1
         return b'%blocation: %b\r\netag: "%d"\r\ncontent-length: %d\r\n\r\n%b' % (
             self._redirect_head,
-            answers.location(target),
+            place,
             version,
             len(note),
             note,
@@ -85,12 +84,12 @@ class Lane:
         self.metrics.records += 1
         return b'%betag: "%d-record"\r\ncontent-length: %d\r\n\r\n%b' % (self._record_head, version, len(body), body)
 
-    def _begin_second(self, second: int, server_headers: list[tuple[bytes, bytes]]) -> None:
+    def _begin_second(self, server_headers: list[tuple[bytes, bytes]]) -> None:
         """The parts of a response that change once a second."""
         common = [*server_headers, *answers.EVERYWHERE, *answers.READABLE_ANYWHERE]
         self._redirect_head = _head(b"302 Found", [*common, *answers.redirect_headers(DEFAULT_TTL)])
         self._record_head = _head(b"200 OK", [*common, *answers.RECORD_HEADERS])
-        self._second = second
+        self._server_headers = server_headers
 
 
 def _head(status: bytes, headers: list[tuple[bytes, bytes]]) -> bytes:

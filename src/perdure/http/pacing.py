@@ -5,14 +5,14 @@ a header grow until it ends. A client could fill the memory with any of these, o
 """
 
 import asyncio
-from contextlib import suppress
 from math import inf
 from typing import Any, Final
 
 import httptools
+from uvicorn._types import ASGI3Application
 from uvicorn.config import Config
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT, FlowControl
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
 from perdure.http.pulse import Pulse
@@ -52,11 +52,13 @@ class PacedProtocol(HttpToolsProtocol):
         self._pulse.connections = server_state.connections
         self._largest_head = options.header_bytes + options.url_bytes
         self._head_seconds, self._idle_seconds = options.header_seconds, options.idle_seconds
+        self._running: RequestResponseCycle | None = None
         self._held = b""  # what was read, and waits until the requests before it are under way
         self._is_holding = False
         self._not_understood = 0
         self._is_in_head = False  # a request has begun, and what it asks for is not known yet
         self._is_refused = False
+        self._is_stuck = False  # the client does not take what it asked for
         self.deadline = inf
 
     @property
@@ -92,8 +94,9 @@ class PacedProtocol(HttpToolsProtocol):
     def _parse(self, data: bytes) -> None:
         self._not_understood += len(data)
         try:
-            with suppress(httptools.HttpParserUpgrade):  # nothing else is spoken here: it is answered as it stands
-                self.parser.feed_data(data)
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            pass  # nothing else is spoken here: it is answered as it stands
         except httptools.HttpParserError:
             self._refuse(b"400 Bad Request", NOT_HTTP)
         if self._not_understood > self._largest_head:
@@ -108,21 +111,39 @@ class PacedProtocol(HttpToolsProtocol):
             self.flow.resume_reading()
         if self.pipeline:
             self._start_asgi_task(*self.pipeline.pop())
-        elif not self._is_in_head:
+        elif not self._is_in_head and not self._is_stuck:
             self.deadline = self._pulse.now + self._idle_seconds
         if self._held and not self.pipeline:
             self.loop.call_soon(self._parse_held)
 
     def overdue(self) -> None:
         """Called when the deadline has passed."""
-        if self.transport.is_closing():
+        if self._is_stuck or self.transport.get_write_buffer_size():
+            self.transport.abort()  # to close it would wait for the client
+        elif self.transport.is_closing():
             return
-        if not self._is_in_head:
+        elif not self._is_in_head:
             self.transport.close()
         elif self.is_behind:  # the rest may have been sent, and waits to be read
             self.deadline = self._pulse.now + self._head_seconds
         else:
             self._refuse(b"408 Request Timeout", b"the request did not come in time")
+
+    def pause_writing(self) -> None:
+        """More is waiting to be sent than should."""
+        super().pause_writing()
+        self._is_stuck = True
+        self.deadline = self._pulse.now + self._options.stall_seconds
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._is_stuck = False
+        if self._is_in_head:
+            self.deadline = self._pulse.now + self._head_seconds
+        elif self.cycle is None or self.cycle.response_complete:
+            self.deadline = self._pulse.now + self._idle_seconds
+        else:
+            self.deadline = inf
 
     def _refuse(self, status: bytes, why: bytes) -> None:
         """Say why, if the client does not wait for another answer, and hang up."""
@@ -135,7 +156,16 @@ class PacedProtocol(HttpToolsProtocol):
             self.transport.write(_ANSWER % (status, len(why), why))
         self.transport.close()
 
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        self._running = cycle
+        super()._start_asgi_task(cycle, app)
+
     def connection_lost(self, exc: Exception | None) -> None:
+        """uvicorn tells the newest request of this; the one that is being answered may be another."""
         self._held = b""
         self.deadline = inf
+        self.pipeline.clear()
+        if self._running is not None and not self._running.response_complete:
+            self._running.disconnected = True
+            self._running.message_event.set()
         super().connection_lost(exc)

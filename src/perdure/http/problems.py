@@ -1,5 +1,6 @@
 """Errors as problem documents (RFC 9457): the one table from what went wrong to the status that says so."""
 
+from math import ceil
 from typing import Any, Final
 
 import msgspec
@@ -69,6 +70,8 @@ def headers_of(problem: errors.PerdureError) -> Headers:
     """What a status needs beside it."""
     if isinstance(problem, refusals.TooManyAttempts):
         return [(b"retry-after", str(max(1, round(problem.wait))).encode())]
+    if type(problem) is errors.ClockBehind:  # not one that jumped, which waiting does not mend
+        return [(b"retry-after", str(max(1, ceil(problem.wait))).encode())]
     if isinstance(problem, refusals.MethodNotAllowed):
         return [(b"allow", ", ".join(problem.allowed).encode())]
     if status_of(problem) == 503:

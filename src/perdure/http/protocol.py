@@ -65,7 +65,8 @@ class Protocol(PacedProtocol):
         self._wants_page = True
         self._bytes = 0
         self._is_in_head = True
-        self.deadline = self._pulse.now + self._head_seconds
+        if not self._is_stuck:
+            self.deadline = self._pulse.now + self._head_seconds
 
     def on_url(self, url: bytes) -> None:
         self.url += url
@@ -96,7 +97,8 @@ class Protocol(PacedProtocol):
     def on_headers_complete(self) -> None:
         self._not_understood = 0
         self._is_in_head = False
-        self.deadline = inf
+        if not self._is_stuck:
+            self.deadline = inf
         if self._is_refused:
             return
         version = self.parser.get_http_version()

@@ -143,11 +143,20 @@ class TooManyAttempts(PerdureError):
 
 
 class TookTooLong(PerdureError):
-    """The server's own time for one request has passed."""
+    """The server's own time for one request has passed. What was to be written may have been, or may yet be."""
 
     code = "took-too-long"
 
+    def __init__(self, is_write: bool = False) -> None:
+        super().__init__(is_write)
+        self.is_write = is_write
+
     def __str__(self) -> str:
+        if self.is_write:
+            return (
+                "this took longer than a request may take, and whether it was done is not known: look before trying "
+                "again, or mint with an Idempotency-Key"
+            )
         return "this took longer than a request may take; nothing is known to be wrong with it, so try again"
 
 

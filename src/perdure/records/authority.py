@@ -5,12 +5,12 @@ others. Four things are never recorded: managers, the date of creation of the na
 and the resource type.
 """
 
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final
 
 import msgspec
 
-from perdure.errors import InvalidName
+from perdure.errors import InvalidInput, InvalidName
 from perdure.names import handle
 from perdure.records.record import Record
 from perdure.records.value import ADMIN, Admin, AdminRights, Text, Value
@@ -69,6 +69,18 @@ def as_handle(identifier: str) -> str:
         return str(handle.parse(identifier))
     except InvalidName:
         return identifier
+
+
+@cache
+def metadata_types(type_prefix: str) -> dict[str, str]:
+    """The types of the values that tell of creation, as they are compared, and what each is called."""
+    return {handle.fold(f"{type_prefix}/{kind}"): kind for kind in (CREATION_DATE, CREATOR)}
+
+
+def recorded_already(value: Value, kind: str) -> InvalidInput:
+    """What to say to somebody who states one of them: it is known, and not from them."""
+    reason = f"the {kind} of an identifier is recorded by the registry, and never changes"
+    return InvalidInput("record", f"values[{value.index}].data", reason)
 
 
 def _administrator(record: Record) -> str:

@@ -24,6 +24,7 @@ PUBLIC_KEY: Final = "HS_PUBKEY"
 VALUE_LIST: Final = "HS_VLIST"
 # By these somebody proves to be an administrator, or is one of a list of them.
 KEYS: Final = frozenset({SECRET, PUBLIC_KEY, VALUE_LIST})
+PROOFS: Final = frozenset({SECRET, PUBLIC_KEY})  # those of them that somebody holds
 
 
 class Reference(Plain, frozen=True):

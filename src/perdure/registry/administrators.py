@@ -52,12 +52,12 @@ class Administrators:
         self._left = _MOST_REFERENCES
         self._index = by.index if isinstance(by, HandleIdentity) else None
         name = by.name if isinstance(by, HandleIdentity) else as_handle(by.identifier)
-        self._key = None if "://" in name else self._key_of(name)
+        self.key = None if "://" in name else self._key_of(name)  # what the actor's own record is kept under
 
     def rights(self, record: Record) -> int:
         """What the HS_ADMIN values that this record states let the actor do. A tombstone lets nobody do anything."""
         rights = 0
-        if self._key is None or record.tombstone is not None:
+        if self.key is None or record.tombstone is not None:
             return rights
         for value in record.values:
             if value.is_administrator and isinstance(value.data, Admin):
@@ -78,7 +78,7 @@ class Administrators:
         seen = {asked}
         waiting = [asked]
         for depth in range(_DEEPEST + 1):
-            if any(key == self._key and self._stands_for(index) for key, index in waiting):
+            if any(key == self.key and self._stands_for(index) for key, index in waiting):
                 return True
             if depth == _DEEPEST or self._left <= 0:
                 return False

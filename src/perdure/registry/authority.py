@@ -10,7 +10,7 @@ from perdure.errors import InvalidInput, NotAuthorised
 from perdure.records.authority import to_seconds
 from perdure.records.checks import storable
 from perdure.records.record import Record
-from perdure.records.value import ADMIN_WRITE, Value, same_statement
+from perdure.records.value import ADMIN_WRITE, PROOFS, Value, same_statement
 from perdure.registry.administrators import (
     ADD_ADMIN,
     ADD_DERIVED,
@@ -46,7 +46,7 @@ GIVEN_BY_GRANT: Final[dict[Action, int]] = {
     "transfer": ADMINS,
     "derive": ADD_DERIVED,
     "import": 0,
-    "admin": LIST_HANDLES | CHANGE_KEYS,
+    "admin": LIST_HANDLES,
 }
 _NOBODY: Final = "nobody"
 
@@ -139,21 +139,47 @@ def stated_for_prefix(reader: Reader, by: Agent, scope: str) -> int:
 def rights(reader: Reader, by: Agent, record: Record, scope: str, now: str, name: str | None = None) -> int:
     """All that this actor may do to this record, as permissions of Handle servers, and CHANGE_KEYS."""
     stated = Administrators(reader, by).rights(record)
-    if ADMINS & ~stated == 0:
-        stated |= CHANGE_KEYS
+    may = stated
     for action in granted(reader, by, scope, now, record, name):
-        stated |= GIVEN_BY_GRANT[action]
-    return stated
+        may |= GIVEN_BY_GRANT[action]
+    is_named = ADMINS & ~stated == 0
+    if _administers(reader, by, scope, now, name) or (is_named and _is_trusted(reader, by, scope, name)):
+        may |= CHANGE_KEYS
+    return may
 
 
 def require_new(
     reader: Reader, by: Agent, values: Iterable[Value], scope: str, now: str, name: str | None = None
 ) -> None:
     """Refuse keys in a new record to who may only mint: the administrator that they speak of may be named already."""
-    if not any(value.is_key for value in values) or is_granted(reader, by, "admin", scope, now, None, name):
+    if not any(value.is_key for value in values):
         return
-    if (ADD_HANDLE | ADMINS) & ~stated_for_prefix(reader, by, scope):
+    if not _administers(reader, by, scope, now, name) and not _is_trusted(reader, by, scope, name):
         raise NotAuthorised(by.id, "admin", scope)
+
+
+def _administers(reader: Reader, by: Agent, scope: str, now: str, name: str | None) -> bool:
+    """Whether a grant says so of the whole prefix: one for what is one's own is not enough for keys."""
+    return is_granted(reader, by, "admin", scope, now, None, name)
+
+
+def _is_trusted(reader: Reader, by: Agent, scope: str, name: str | None) -> bool:
+    """Whether the record of the prefix lets an actor say by which keys administrators under it are known.
+
+    What a record says of itself can never be enough for that: whoever makes one names its administrators, and could
+    so make the key of somebody whom the prefix trusts already.
+    """
+    of_prefix = prefix_of_key(reader, name) if scope == RECORDS else None
+    return (ADD_HANDLE | ADMINS) & ~stated_for_prefix(reader, by, scope if of_prefix is None else of_prefix.key) == 0
+
+
+def own_key(reader: Reader, by: Agent, record: Record, name: str | None) -> int | None:
+    """The index of the key by which this actor proved to be who it is, if it stands in this very record."""
+    if not isinstance(by, HandleIdentity) or name is None or record.tombstone is not None:
+        return None
+    if Administrators(reader, by).key != name:
+        return None
+    return next((one.index for one in record.values if one.index == by.index and one.kind in PROOFS), None)
 
 
 def require_changes(
@@ -183,7 +209,10 @@ def require_changes(
     if not changed:
         return
     may = rights(reader, by, record, scope, now, name)
+    own = own_key(reader, by, record, name)
     for old, new in changed:
+        if old is not None and new is not None and old.index == own and old.kind == new.kind:
+            continue  # whoever holds a key may put another in its place, for nobody else gains by that
         for needed, action in _needed(old, new):
             if needed & ~may:
                 raise NotAuthorised(by.id, action, scope)

@@ -15,9 +15,17 @@ from perdure.registry.authority import require, require_changes
 from perdure.registry.entities import Action, Agent
 from perdure.registry.existing import existing
 from perdure.registry.parties import actionable, distinct_owners
+from perdure.registry.prefix_names import refuse_giving_up
 from perdure.registry.protocol import Reader, Transaction
 from perdure.registry.registry import Registry
-from perdure.registry.statement import TARGET_INDEX, Statement, dated, refuse_the_future, stated_values
+from perdure.registry.statement import (
+    TARGET_INDEX,
+    Statement,
+    dated,
+    refuse_metadata,
+    refuse_the_future,
+    stated_values,
+)
 
 ANY_INDEX: Final = 0  # asks for the lowest one that is free
 
@@ -104,10 +112,11 @@ async def remove_values(
     """Take values away; they stay in the history."""
 
     def edit(reader: Reader, record: Record, at: str) -> Record:
-        missing = set(indexes) - {value.index for value in record.values}
+        unwanted = set(indexes)
+        missing = unwanted - {value.index for value in record.values}
         if missing:
             raise InvalidInput("record", "index", f"there is no value with index {min(missing)}")
-        kept = tuple(value for value in record.values if value.index not in indexes)
+        kept = tuple(value for value in record.values if value.index not in unwanted)
         return msgspec.structs.replace(record, values=kept)
 
     return await _revise(registry, by, name, "edit", "remove value", _active(name, edit), expected_version)
@@ -194,9 +203,12 @@ async def _revise(
         at = max(now, newest.at) if newest else now  # a clock that stepped back must not make history run backwards
         if record.observation is not None and needed == "edit":
             raise Immutable(found.name, "an observation never changes; a new extraction is a new observation")
+        if act == "withdraw":
+            refuse_giving_up(tx, found.key, found.name)
         revised = edit(tx, record, at)
         if revised == record:
             return found.version
+        refuse_metadata(revised.values, registry.settings.type_prefix, record.values)
         if revised.owners != record.owners:  # who answers for it is more than what it says
             require(tx, by, "transfer", prefix.key, now, record, found.key)
         require_changes(tx, by, record, revised.values, prefix.key, now, found.key)

@@ -41,6 +41,16 @@ class Revision(Plain, frozen=True):
     note: str | None = None
 
 
+class Act(Plain, frozen=True):
+    """A revision without what was said: when, by whom, and by what act. However long records are, this is short."""
+
+    version: int
+    at: str
+    agent: str
+    action: str
+    note: str | None = None
+
+
 class History(Plain, frozen=True):
     """Everything that is kept of one name: its row, all its revisions, and the inputs of a person's.
 

@@ -14,7 +14,7 @@ from perdure.records.target import location
 from perdure.records.value import ADMIN_READ, Value
 from perdure.registry.administrators import READ_VALUE
 from perdure.registry.authority import is_granted, rights
-from perdure.registry.entities import Agent, Found, Identifier, Revision
+from perdure.registry.entities import Act, Agent, Found, Identifier, Revision
 from perdure.registry.existing import existing
 from perdure.registry.protocol import Reader
 from perdure.registry.registry import Registry
@@ -63,14 +63,7 @@ class Difference(NamedTuple):
 async def show(registry: Registry, text: str, *, version: int | None = None, by: Agent | None = None) -> View:
     """The record with its authority metadata, now or at a version. Values that are not public need a grant to edit."""
 
-    def work(reader: Reader) -> View:
-        found, current, prefix = existing(reader, text)
-        revision = _revision(reader, found, version)
-        # Who may see what is not public is a question of today, also for an old version.
-        sees = _sight(reader, by, current, prefix.key, registry.now(), found.key)
-        return _view(registry, reader, found, revision, records.decode(revision.record), sees)
-
-    return await registry.store.read(work)
+    return await registry.store.read(lambda reader: _shown(registry, reader, text, version, by))
 
 
 async def history(registry: Registry, text: str, *, by: Agent | None = None) -> list[Revision]:
@@ -85,15 +78,31 @@ async def history(registry: Registry, text: str, *, by: Agent | None = None) -> 
     return await registry.store.read(work)
 
 
+async def acts(registry: Registry, text: str, *, after: int = 0, limit: int = 100) -> list[Act]:
+    """What was done to it, in the order of the versions, from the one after `after` on: without the records."""
+    if after < 0:
+        raise InvalidInput("history", "after", "versions are counted from 1")
+    most = _bounded(limit, "history")
+
+    def work(reader: Reader) -> list[Act]:
+        found, _, _ = existing(reader, text)
+        return reader.acts(found.subject, after, most)
+
+    return await registry.store.read(work)
+
+
 async def diff(registry: Registry, text: str, one: int, other: int, *, by: Agent | None = None) -> list[Difference]:
     """What changed from one version to another, part by part."""
-    before, after = await show(registry, text, version=one, by=by), await show(registry, text, version=other, by=by)
-    old, new = _parts(before), _parts(after)
-    return [
-        Difference(part, old.get(part), new.get(part))
-        for part in dict.fromkeys([*old, *new])
-        if old.get(part) != new.get(part)
-    ]
+
+    def work(reader: Reader) -> list[Difference]:
+        old, new = (_parts(_shown(registry, reader, text, version, by)) for version in (one, other))
+        return [
+            Difference(part, old.get(part), new.get(part))
+            for part in dict.fromkeys([*old, *new])
+            if old.get(part) != new.get(part)
+        ]
+
+    return await registry.store.read(work)
 
 
 async def search(registry: Registry, words: Sequence[str], *, limit: int = 100) -> list[Found]:
@@ -135,16 +144,24 @@ async def resolve(registry: Registry, text: str) -> Resolution:
     return await registry.store.read(work)
 
 
+def _shown(registry: Registry, reader: Reader, text: str, version: int | None, by: Agent | None) -> View:
+    found, current, prefix = existing(reader, text)
+    revision = _revision(reader, found, version)
+    # Who may see what is not public is a question of today, also for an old version.
+    sees = _sight(reader, by, current, prefix.key, registry.now(), found.key)
+    return _view(registry, reader, found, revision, records.decode(revision.record), sees)
+
+
 def _revision(reader: Reader, found: Identifier, version: int | None) -> Revision:
     if version is None:
         newest = reader.newest_revision(found.subject)
         if newest is None:
             raise NoSuchName(found.name)
         return newest
-    for revision in reader.revisions(found.subject):
-        if revision.version == version:
-            return revision
-    raise InvalidInput("history", "version", f"{found.name} has versions 1 to {found.version}, not {version}")
+    revision = reader.revision(found.subject, version) if 1 <= version <= found.version else None
+    if revision is None:
+        raise InvalidInput("history", "version", f"{found.name} has versions 1 to {found.version}, not {version}")
+    return revision
 
 
 _Sight = Callable[[Value], bool]
@@ -208,7 +225,7 @@ def _parts(view: View) -> dict[str, Any]:
     return parts
 
 
-def _bounded(limit: int) -> int:
+def _bounded(limit: int, asked: str = "search") -> int:
     if not 1 <= limit <= MOST_FOUND:
-        raise InvalidInput("search", "limit", f"the limit must be between 1 and {MOST_FOUND}")
+        raise InvalidInput(asked, "limit", f"the limit must be between 1 and {MOST_FOUND}")
     return limit

@@ -26,7 +26,7 @@ from perdure.registry.entities import Agent, Change, Prefix, Subsystem, counter
 from perdure.registry.naming import check_length, handle_key, known_prefix
 from perdure.registry.protocol import Transaction
 from perdure.registry.registry import Registry
-from perdure.registry.statement import Statement, first_record, stated_values
+from perdure.registry.statement import Statement, first_record, refuse_metadata, stated_values
 
 MOST: Final = 1_000_000  # names in one call
 _CHUNK: Final = 500  # names in one transaction
@@ -57,6 +57,7 @@ class Minting(NamedTuple):
     prefix: str
     said: Statement
     values: tuple[Value, ...]
+    patience: Fraction | None = None  # how long the caller can wait for a date, in seconds, where that is bounded
 
     def permitted(self, tx: Transaction) -> tuple[Prefix, str]:
         """The prefix, and the present instant; refuses who may not mint there."""
@@ -72,12 +73,14 @@ class Minting(NamedTuple):
         record = first_record(tx, self.by, self.said, self.values, limits, at)
         if len(records.encode(record)) > limits.record_bytes:
             raise OutOfRange("record", "record", f"the record is longer than {limits.record_bytes} bytes")
-        return _issue(self.registry, tx, namespace, record, self.by, at, wanted, chosen)
+        return _issue(self.registry, tx, namespace, record, self.by, at, wanted, chosen, self.patience)
 
 
-def minting(registry: Registry, by: Agent, prefix: str, said: Statement) -> Minting:
+def minting(registry: Registry, by: Agent, prefix: str, said: Statement, patience: Fraction | None = None) -> Minting:
     """Check what is said before anything else is done."""
-    return Minting(registry, by, prefix, said, stated_values(said, registry.settings.limits, registry.now()))
+    refuse_metadata(said.values, registry.settings.type_prefix)
+    values = stated_values(said, registry.settings.limits, registry.now())
+    return Minting(registry, by, prefix, said, values, patience)
 
 
 async def mint(
@@ -138,15 +141,16 @@ def _issue(
     at: str,
     wanted: int,
     chosen: Sequence[str],
+    patience: Fraction | None,
 ) -> Issue:
     if chosen and prefix.minter != "chosen":
         reason = f"the names under {prefix.name} are made by its minter ({prefix.minter}), not chosen"
         raise InvalidInput("mint", "suffix", reason)
     match prefix.minter:
         case "pilin":
-            return _issue_pilin(registry, tx, prefix, record, by, at, wanted)
+            return _issue_pilin(registry, tx, prefix, record, by, at, wanted, patience)
         case "ibi" if prefix.subsystem is not None:
-            return _issue_pairs(registry, tx, prefix, prefix.subsystem, record, by, at, wanted)
+            return _issue_pairs(registry, tx, prefix, prefix.subsystem, record, by, at, wanted, patience)
         case "uuid":
             return _issue_suffixes(tx, prefix, record, by, at, [random_suffix() for _ in range(wanted)])
         case "sequential":
@@ -191,7 +195,14 @@ def _issue_numbers(tx: Transaction, prefix: Prefix, record: Record, by: Agent, a
 
 
 def _issue_pilin(
-    registry: Registry, tx: Transaction, prefix: Prefix, record: Record, by: Agent, at: str, wanted: int
+    registry: Registry,
+    tx: Transaction,
+    prefix: Prefix,
+    record: Record,
+    by: Agent,
+    at: str,
+    wanted: int,
+    patience: Fraction | None,
 ) -> Issue:
     now_ns = registry.clock.now_ns()
     last = tx.timeline(prefix.key)
@@ -204,7 +215,7 @@ def _issue_pilin(
         name = f"{prefix.name}/{suffix}"
         return [change.first(name, handle_key(prefix, suffix), "handle", record, by, "mint", at, None, encoded)]
 
-    return _issue_dated(tx, prefix, tick, named, wanted, now_ns, registry.settings.wait)
+    return _issue_dated(tx, prefix, tick, named, wanted, now_ns, _bounded(registry.settings.wait, patience))
 
 
 def _issue_pairs(
@@ -216,6 +227,7 @@ def _issue_pairs(
     by: Agent,
     at: str,
     wanted: int,
+    patience: Fraction | None,
 ) -> Issue:
     """Both labels of each date: the repository name is the subject, the IBIp its alias."""
     now_ns = registry.clock.now_ns()
@@ -233,7 +245,12 @@ def _issue_pairs(
     # One date of a coarse grid may be due a whole step ahead; more than the bounded wait are left for the next turn.
     wait = registry.settings.wait
     at_once = max(1, min(wanted, int(wait / 2 / place.granularity)))
-    return _issue_dated(tx, prefix, tick, named, at_once, now_ns, wait + place.granularity)
+    return _issue_dated(tx, prefix, tick, named, at_once, now_ns, _bounded(wait + place.granularity, patience))
+
+
+def _bounded(longest: Fraction, patience: Fraction | None) -> Fraction:
+    """As long as anybody waits, or less: a name for which its caller cannot wait would be spent on nobody."""
+    return longest if patience is None else min(longest, patience)
 
 
 def _issue_dated(

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from perdure.errors import PerdureError
+from perdure.errors import Immutable, PerdureError
 from perdure.names import handle
 from perdure.registry.entities import Prefix
 from perdure.registry.naming import PrefixSource, handle_key
@@ -42,3 +42,9 @@ def prefix_of_key(prefixes: PrefixSource, key: str | None) -> Prefix | None:
         return None
     prefix = prefixes.prefix(named)
     return prefix if prefix is not None and prefix.scheme == "handle" else None
+
+
+def refuse_giving_up(prefixes: PrefixSource, key: str, name: str) -> None:
+    """Refuse to withdraw the record of a prefix: as long as the prefix is kept, it has one."""
+    if prefix_of_key(prefixes, key) is not None:
+        raise Immutable(name, "a prefix that is kept has its record")

@@ -57,10 +57,12 @@ async def mint_once(
     suffixes: Sequence[str] = (),
     token: str | None = None,
     digest: bytes = b"",
+    patience: float | None = None,
 ) -> Once:
     """New names, all of them or none. With a `token`, the same request is answered as before for a day.
 
-    `digest` tells this request from others: with the token of another one it is refused.
+    `digest` tells this request from others: with the token of another one it is refused. `patience`, in seconds, is
+    how long the caller can wait for the dates of the names: ClockBehind, and nothing issued, if it would take longer.
     """
     if suffixes:
         count = len(suffixes)
@@ -68,7 +70,7 @@ async def mint_once(
         raise OutOfRange("mint", "count", f"the count must be between 1 and {MOST_AT_ONCE}, not {count}")
     if token is not None:
         _check_token(token)
-    asked = minting(registry, by, prefix, said)
+    asked = minting(registry, by, prefix, said, None if patience is None else Fraction(patience))
     tidies = token is not None and next(_requests) % _TIDY_EVERY == 0
 
     def work(tx: Transaction) -> tuple[_Kept, bool]:

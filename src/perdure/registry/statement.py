@@ -5,11 +5,12 @@ from collections.abc import Sequence
 import msgspec
 
 from perdure.errors import InvalidInput, shown
-from perdure.records.authority import to_seconds
+from perdure.names import handle
+from perdure.records.authority import metadata_types, recorded_already, to_seconds
 from perdure.records.checks import Limits, check_target, checked_about, checked_values
 from perdure.records.plain import Plain
 from perdure.records.record import About, Record
-from perdure.records.value import Text, Value
+from perdure.records.value import Text, Value, same_statement
 from perdure.registry.entities import Agent
 from perdure.registry.parties import actionable, distinct_owners
 from perdure.registry.protocol import Reader
@@ -52,6 +53,19 @@ def refuse_the_future(values: Sequence[Value], at: str) -> None:
         if value.timestamp > to_seconds(at):
             part = f"values[{value.index}].timestamp"
             raise InvalidInput("record", part, f"timestamp {shown(value.timestamp)} has not come yet")
+
+
+def refuse_metadata(values: Sequence[Value], type_prefix: str, before: Sequence[Value] = ()) -> None:
+    """Who created an identifier, and when, is recorded by the registry: nobody says it in a value.
+
+    `before` are values that stand there already, from an import, and may stay.
+    """
+    types = metadata_types(type_prefix)
+    old = {value.index: value for value in before}
+    for value in values:
+        kind = types.get(handle.fold(value.type))
+        if kind is not None and ((known := old.get(value.index)) is None or not same_statement(known, value)):
+            raise recorded_already(value, kind)
 
 
 def dated(values: Sequence[Value], at: str) -> list[Value]:

@@ -7,7 +7,7 @@ from perdure.http.refusals import AliasChainTooLong
 from perdure.records import record as records
 from perdure.records.record import Record
 from perdure.records.value import Value
-from perdure.registry.entities import Agent, Identifier, Prefix, Revision
+from perdure.registry.entities import Act, Agent, Identifier, Prefix
 from perdure.registry.existing import suggestions
 from perdure.registry.naming import Located, forgiven, handle_key, locate
 from perdure.registry.prefix_names import prefix_of_record, record_name
@@ -32,7 +32,7 @@ class Finding(NamedTuple):
     rest: str = ""
     is_slip: bool = False
     alias: str | None = None
-    withdrawal: tuple[Revision, Agent | None] | None = None
+    withdrawal: tuple[Act, Agent | None] | None = None
 
     @property
     def name(self) -> str:
@@ -103,13 +103,10 @@ def _alias(record: Record) -> str | None:
     return next((value.text for value in record.values if value.kind == _ALIAS and value.is_public), None)
 
 
-def _withdrawal(reader: Reader, found: Identifier) -> tuple[Revision, Agent | None] | None:
+def _withdrawal(reader: Reader, found: Identifier) -> tuple[Act, Agent | None] | None:
     """When it was withdrawn, and by whom; where it came withdrawn from elsewhere, when it came."""
-    revisions = reader.revisions(found.subject)
-    if not revisions:
-        return None
-    last = next((one for one in reversed(revisions) if one.action in _WITHDRAWING), revisions[-1])
-    return last, reader.agent(last.agent)
+    last = reader.newest_act(found.subject, _WITHDRAWING) or reader.newest_act(found.subject)
+    return None if last is None else (last, reader.agent(last.agent))
 
 
 def _longest(reader: Reader, located: Located) -> tuple[Identifier | None, str]:

@@ -124,7 +124,7 @@ async def _in_turn(asking: Asking, options: Options) -> "_Told":
     try:
         return await _carried_out(asking, options, patience)
     except TimeoutError:
-        raise TookTooLong() from None  # to send the next part
+        raise TookTooLong(is_write=True) from None  # to send the next part
     finally:
         asking.imports.release()
 

@@ -60,7 +60,7 @@ class OwnApi:
                 async with asyncio.timeout(self._service.options.request_seconds):
                     answer = await self._answer(asking, below, receive, send)
         except TimeoutError:
-            answer = problem_answer(asking, TookTooLong())
+            answer = problem_answer(asking, TookTooLong(request.method not in _READING))
         except PerdureError as problem:
             answer = problem_answer(asking, problem)
         if answer is not None:

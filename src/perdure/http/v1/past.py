@@ -10,6 +10,7 @@ from perdure.http.v1.asking import KEY_OR_NOBODY, FromDoor, Limit, Name, as_answ
 from perdure.http.v1.identifiers import ETAG
 from perdure.http.v1.showing import shown_difference, shown_revision
 from perdure.http.v1.told import ShownDifferences, ShownHistory, ShownIdentifier
+from perdure.registry.looking import acts
 
 _LARGEST = 2**31 - 1
 
@@ -31,9 +32,9 @@ async def history(
 ) -> Response[ShownHistory]:
     """Every version: when, by whom, and by what act."""
     text = read_name(name)
-    wanted = [one for one in await use.history(asking.registry, text, by=asking.by) if one.version > after]
-    page = wanted[: asking.bounded(limit)]
-    more = page[-1].version if len(page) < len(wanted) else None
+    page = await acts(asking.registry, text, after=after, limit=asking.bounded(limit))
+    behind = await acts(asking.registry, text, after=page[-1].version, limit=1) if page else []
+    more = page[-1].version if behind else None
     told = ShownHistory(name=text, revisions=tuple(shown_revision(one) for one in page), next=more)
     return Response(told)
 

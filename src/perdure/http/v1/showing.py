@@ -21,7 +21,7 @@ from perdure.http.v1.told import (
 from perdure.names import instant
 from perdure.records.value import Value
 from perdure.registry import Minted, Tally
-from perdure.registry.entities import Agent, Grant, Identifier, Prefix, Revision
+from perdure.registry.entities import Act, Agent, Grant, Identifier, Prefix
 from perdure.registry.entities import Found as Hit
 from perdure.registry.looking import Difference, View
 
@@ -69,10 +69,8 @@ def listed(row: Identifier) -> Listed:
     return Listed(name=row.name, scheme=row.scheme, state=row.state, version=row.version, target=row.target)
 
 
-def shown_revision(revision: Revision) -> ShownRevision:
-    return ShownRevision(
-        version=revision.version, at=revision.at, agent=revision.agent, action=revision.action, note=revision.note
-    )
+def shown_revision(act: Act) -> ShownRevision:
+    return ShownRevision(version=act.version, at=act.at, agent=act.agent, action=act.action, note=act.note)
 
 
 def shown_difference(one: Difference) -> ShownDifference:

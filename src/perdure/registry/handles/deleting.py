@@ -5,13 +5,14 @@ from typing import Final
 
 import msgspec
 
-from perdure.errors import Immutable, NoSuchValue, Withdrawn
+from perdure.errors import NoSuchValue, Withdrawn
 from perdure.records.record import Tombstone
 from perdure.registry import change
 from perdure.registry.authority import authenticated, require, require_changes
 from perdure.registry.entities import Agent
 from perdure.registry.handles.place import existing_record
 from perdure.registry.handles.rewriting import HandleWritten, Rewriting
+from perdure.registry.prefix_names import refuse_giving_up
 from perdure.registry.protocol import Transaction
 from perdure.registry.registry import Registry
 
@@ -25,9 +26,10 @@ async def delete_values(registry: Registry, by: Agent | None, text: str, indexes
     def work(tx: Transaction) -> HandleWritten:
         writing = Rewriting(registry, tx, actor, text)
         record = writing.standing()
-        kept = [value for value in record.values if value.index not in indexes]
+        unwanted = set(indexes)
+        kept = [value for value in record.values if value.index not in unwanted]
         require_changes(tx, actor, record, kept, writing.place.scope, writing.now, writing.place.key, obey_values=True)
-        missing = tuple(sorted(set(indexes) - {value.index for value in record.values}))
+        missing = tuple(sorted(unwanted - {value.index for value in record.values}))
         if missing:
             raise NoSuchValue(writing.place.name, missing)
         return writing.change(record, kept, {}, "remove value")
@@ -42,8 +44,7 @@ async def delete_handle(registry: Registry, by: Agent | None, text: str) -> Hand
     def work(tx: Transaction) -> HandleWritten:
         writing = Rewriting(registry, tx, actor, text)
         place = writing.place
-        if place.of_prefix is not None:
-            raise Immutable(place.name, "a prefix that is kept has its record")
+        refuse_giving_up(tx, place.key, place.name)
         record = existing_record(tx, place, text)
         if record.tombstone is not None or place.row is None:
             gone = record.tombstone or Tombstone(_REASON)

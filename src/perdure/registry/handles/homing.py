@@ -1,6 +1,6 @@
 """Home a prefix: let this registry keep it, as Handle servers say. A prefix that is kept is never given up."""
 
-from perdure.errors import Immutable, InvalidInput
+from perdure.errors import Immutable, InvalidInput, NotAuthorised
 from perdure.names import handle
 from perdure.registry.authority import authenticated, is_granted, require
 from perdure.registry.entities import EVERYWHERE, Agent, Prefix
@@ -28,7 +28,7 @@ async def home_prefix(registry: Registry, by: Agent | None, name: str) -> Prefix
     def work(tx: Transaction) -> Prefix:
         at = registry.now()
         if not is_granted(tx, actor, "admin", EVERYWHERE, at):
-            require(tx, actor, "derive", _above(tx, key), at)
+            _require_above(tx, actor, key, at)
         parent = next(iter(prefix_parents(tx, wanted)), None)
         prefix = Prefix(
             key=key,
@@ -58,8 +58,10 @@ def _named(name: str) -> str:
     return rest if slash and handle.fold(head) == RECORDS else name
 
 
-def _above(reader: Reader, key: str) -> str:
-    """The prefix directly above, if it is a Handle prefix kept here; else it takes authority over everything."""
+def _require_above(reader: Reader, by: Agent, key: str, at: str) -> None:
+    """Authority to derive from the Handle prefix directly above. Where none is kept here, nothing is derived."""
     above = handle.parents(key)
     parent = reader.prefix(above[0]) if above else None
-    return parent.key if parent is not None and parent.scheme == "handle" else EVERYWHERE
+    if parent is None or parent.scheme != "handle":
+        raise NotAuthorised(by.id, "admin", EVERYWHERE)
+    require(reader, by, "derive", parent.key, at)

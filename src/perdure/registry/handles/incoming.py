@@ -8,7 +8,7 @@ import msgspec
 from perdure.errors import InvalidInput, OutOfRange, ValueExists
 from perdure.exchange.handle_data import from_bytes
 from perdure.names import handle
-from perdure.records.authority import CREATION_DATE, CREATOR, handle_values, to_seconds
+from perdure.records.authority import handle_values, metadata_types, recorded_already, to_seconds
 from perdure.records.checks import Limits, checked_values
 from perdure.records.record import Record
 from perdure.records.value import (
@@ -18,6 +18,7 @@ from perdure.records.value import (
     VALUE_LIST,
     Admin,
     Binary,
+    Data,
     Text,
     Value,
     ValueList,
@@ -97,27 +98,28 @@ def without_shown(
 
     Who created an identifier, and when, never changes: to say something else of that is an error.
     """
-    told = () if record is None else handle_values(record, type_prefix)
-    stated = set() if record is None else {value.index for value in record.values}
-    metadata = {handle.fold(f"{type_prefix}/{kind}"): kind for kind in (CREATION_DATE, CREATOR)}
+    told = set() if record is None else {_said(value) for value in handle_values(record, type_prefix)}
+    stated = set() if record is None else {_said(value) for value in record.values}
+    only_told = {(value.index, *_said(value)) for value in shown}
+    metadata = metadata_types(type_prefix)
     kept = []
     for value in values:
-        kind = metadata.get(handle.fold(value.type))
+        said = _said(value)
+        kind = metadata.get(said[0])
         if kind is None:
-            if not any(one.index == value.index and _says_the_same(one, value) for one in shown):
+            if (value.index, *said) not in only_told:
                 kept.append(value)
             continue
-        same = [one for one in told if _says_the_same(one, value)]
-        if not same:
-            reason = f"the {kind} of an identifier is recorded by the registry, and never changes"
-            raise InvalidInput("record", f"values[{value.index}].data", reason)
-        if any(one.index in stated for one in same):
+        if said not in told:
+            raise recorded_already(value, kind)
+        if said in stated:
             kept.append(value)
     return kept
 
 
-def _says_the_same(one: Value, other: Value) -> bool:
-    return handle.fold(one.type) == handle.fold(other.type) and one.data == other.data
+def _said(value: Value) -> tuple[str, Data]:
+    """What counts when two values are compared without their places: the type and the data."""
+    return handle.fold(value.type), value.data
 
 
 def timed(values: Sequence[Value], before: Sequence[Value], incoming: Incoming, at: str) -> list[Value]:

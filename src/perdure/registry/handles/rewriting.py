@@ -10,7 +10,7 @@ from perdure.records.record import Record
 from perdure.records.value import SECRET, Value
 from perdure.registry import change
 from perdure.registry.administrators import ADMINS, VALUES
-from perdure.registry.authority import CHANGE_KEYS, require_changes, rights
+from perdure.registry.authority import CHANGE_KEYS, own_key, require_changes, rights
 from perdure.registry.entities import Agent
 from perdure.registry.handles.incoming import Incoming, only_shown, timed, without_shown
 from perdure.registry.handles.place import existing_record, find_place, record_of_prefix, refuse_gone, refuse_observed
@@ -69,7 +69,7 @@ class Rewriting:
         """The record with these values instead, if every change is allowed. Saying the same again is no change."""
         place = self.place
         may = rights(self.tx, self.by, record, place.scope, self.now, place.key)
-        if not may & (VALUES | ADMINS | CHANGE_KEYS):
+        if not may & (VALUES | ADMINS | CHANGE_KEYS) and own_key(self.tx, self.by, record, place.key) is None:
             raise NotAuthorised(self.by.id, "edit", place.scope)
         self.require_changes(record, values, secrets)
         if tuple(values) == record.values and not secrets:

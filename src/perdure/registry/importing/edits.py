@@ -14,6 +14,7 @@ from perdure.registry.authority import require, require_changes
 from perdure.registry.entities import Agent
 from perdure.registry.existing import existing
 from perdure.registry.importing.options import Options, Outcome
+from perdure.registry.prefix_names import refuse_giving_up
 from perdure.registry.protocol import Transaction
 from perdure.registry.registry import Registry
 from perdure.registry.statement import dated
@@ -27,6 +28,8 @@ def apply_edit(registry: Registry, tx: Transaction, by: Agent, entry: Edit, opti
     require(tx, by, "withdraw" if entry.act == "delete" else "edit", prefix.key, at, record, found.key)
     if record.observation is not None and entry.act != "delete":
         raise Immutable(found.name, "an observation never changes; a new extraction is a new observation")
+    if entry.act == "delete":
+        refuse_giving_up(tx, found.key, found.name)
     revised = _edited(registry, record, entry, found.name, options, at)
     if revised == record:
         return "unchanged"
@@ -46,7 +49,8 @@ def _edited(registry: Registry, record: Record, entry: Edit, name: str, options:
     if record.state != "active":
         raise WrongState(name, record.state, "active")
     if entry.act == "remove":
-        kept = tuple(value for value in record.values if value.index not in entry.indexes)
+        unwanted = set(entry.indexes)
+        kept = tuple(value for value in record.values if value.index not in unwanted)
         return msgspec.structs.replace(record, values=kept)
     values = {value.index: value for value in record.values}
     for value in dated(entry.values, at):

@@ -1,7 +1,6 @@
 """Names that a file wants to exist, and what it says of them."""
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 from typing import Final
 
 import msgspec
@@ -10,7 +9,7 @@ from perdure.errors import Conflict, InvalidInput, OutOfRange, Withdrawn
 from perdure.exchange.entry import Notice, Put
 from perdure.names import handle
 from perdure.records import record as records
-from perdure.records.authority import CREATION_DATE, CREATOR, handle_values, to_seconds
+from perdure.records.authority import CREATION_DATE, CREATOR, handle_values, metadata_types, to_seconds
 from perdure.records.checks import checked_about, checked_values, iso_seconds
 from perdure.records.plain import Plain
 from perdure.records.record import Record
@@ -165,7 +164,7 @@ def _absorbed(entry: Put, type_prefix: str) -> tuple[tuple[Value, ...], str | No
     created, creator = entry.created, entry.creator
     if not entry.values:
         return (), created, creator, ()
-    metadata = _metadata_types(type_prefix)
+    metadata = metadata_types(type_prefix)
     kept, notices = [], []
     for value in entry.values:
         kind = metadata.get(handle.fold(value.type))
@@ -179,11 +178,6 @@ def _absorbed(entry: Put, type_prefix: str) -> tuple[tuple[Value, ...], str | No
         else:
             kept.append(value)
     return tuple(kept), created, creator, tuple(notices)
-
-
-@cache
-def _metadata_types(type_prefix: str) -> dict[str, str]:
-    return {handle.fold(f"{type_prefix}/{kind}"): kind for kind in (CREATION_DATE, CREATOR)}
 
 
 def _without_derived_admin(record: Record, type_prefix: str) -> Record:

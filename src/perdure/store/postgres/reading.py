@@ -10,6 +10,7 @@ import msgspec
 from psycopg import sql
 
 from perdure.registry.entities import (
+    Act,
     Agent,
     Event,
     Found,
@@ -60,6 +61,10 @@ REVISION_OF_VERSION: Final = (
     "SELECT version, at, agent, action, record, note FROM revisions WHERE key = %s AND version = %s"
 )
 _NEWEST_REVISION: Final = f"{_REVISION} DESC LIMIT 1"
+_ACT: Final = "SELECT version, at, agent, action, note FROM revisions WHERE key = %s"
+_ACTS: Final = f"{_ACT} AND version > %s ORDER BY version LIMIT %s"
+_NEWEST_ACT: Final = f"{_ACT} ORDER BY version DESC LIMIT 1"
+_NEWEST_ACT_OF: Final = f"{_ACT} AND action = ANY(%s) ORDER BY version DESC LIMIT 1"
 
 _SEARCH: Final = (
     "SELECT coalesce(i.name, i.key), i.state, i.target FROM words AS w JOIN identifiers AS i ON i.key = w.key "
@@ -207,9 +212,20 @@ class PostgresReader:
     def revisions(self, subject: str) -> list[Revision]:
         return [Revision(*row) for row in self._rows(_REVISION, (subject,))]
 
+    def revision(self, subject: str, version: int) -> Revision | None:
+        row = self._row(REVISION_OF_VERSION, (subject, version))
+        return None if row is None else Revision(*row)
+
     def newest_revision(self, subject: str) -> Revision | None:
         row = self._row(_NEWEST_REVISION, (subject,))
         return None if row is None else Revision(*row)
+
+    def acts(self, subject: str, after: int, limit: int) -> list[Act]:
+        return [Act(*row) for row in self._rows(_ACTS, (subject, after, limit))]
+
+    def newest_act(self, subject: str, actions: Sequence[str] = ()) -> Act | None:
+        row = self._row(_NEWEST_ACT_OF, (subject, list(actions))) if actions else self._row(_NEWEST_ACT, (subject,))
+        return None if row is None else Act(*row)
 
     def after(self, key: str, limit: int, under: str | None = None) -> list[Identifier]:
         return [identifier_of(row) for row in self._rows(_AFTER, (*key_range(key, under), limit))]

@@ -15,6 +15,7 @@ import psycopg
 
 from perdure.errors import Conflict, NameTaken, StoreDamaged
 from perdure.registry.entities import (
+    Act,
     Agent,
     Change,
     Event,
@@ -307,6 +308,18 @@ class PostgresTransaction(PostgresReader):
     def revisions(self, subject: str) -> list[Revision]:
         self.flush()
         return super().revisions(subject)
+
+    def revision(self, subject: str, version: int) -> Revision | None:
+        self.flush()
+        return super().revision(subject, version)
+
+    def acts(self, subject: str, after: int, limit: int) -> list[Act]:
+        self.flush()
+        return super().acts(subject, after, limit)
+
+    def newest_act(self, subject: str, actions: Sequence[str] = ()) -> Act | None:
+        self.flush()
+        return super().newest_act(subject, actions)
 
     def after(self, key: str, limit: int, under: str | None = None) -> list[Identifier]:
         self.flush()

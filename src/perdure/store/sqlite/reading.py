@@ -9,6 +9,7 @@ from typing import Any, Final
 import apsw
 
 from perdure.registry.entities import (
+    Act,
     Agent,
     Event,
     Found,
@@ -38,11 +39,17 @@ _HISTORIES: Final = (
 _REVISIONS_OF: Final = (
     "SELECT version, at, agent, action, record, note FROM revisions WHERE identifier = ? ORDER BY version"
 )
-_REVISION: Final = (
-    "SELECT r.version, r.at, r.agent, r.action, r.record, r.note FROM revisions AS r "
-    "JOIN identifiers AS i ON i.id = r.identifier WHERE i.key = ? ORDER BY r.version"
+_OF_KEY: Final = "FROM revisions AS r JOIN identifiers AS i ON i.id = r.identifier WHERE i.key = ?"
+_REVISION: Final = f"SELECT r.version, r.at, r.agent, r.action, r.record, r.note {_OF_KEY}"
+_ALL_REVISIONS: Final = f"{_REVISION} ORDER BY r.version"
+_NEWEST_REVISION: Final = f"{_ALL_REVISIONS} DESC LIMIT 1"
+_REVISION_OF_VERSION: Final = f"{_REVISION} AND r.version = ?"
+_ACT: Final = f"SELECT r.version, r.at, r.agent, r.action, r.note {_OF_KEY}"
+_ACTS: Final = f"{_ACT} AND r.version > ? ORDER BY r.version LIMIT ?"
+_NEWEST_ACT: Final = f"{_ACT} ORDER BY r.version DESC LIMIT 1"
+_NEWEST_ACT_OF: Final = (
+    f"{_ACT} AND r.action IN (SELECT value FROM json_each(?)) ORDER BY r.version DESC LIMIT 1"
 )
-_NEWEST_REVISION: Final = f"{_REVISION} DESC LIMIT 1"
 
 # The newest first: that order is the index's own, so a common word costs no more than a rare one.
 _SEARCH: Final = (
@@ -146,11 +153,23 @@ class SqliteReader:
         return {row[0]: Identifier(*row) for row in self._execute(_FIND_MANY, (json.dumps(keys),))}
 
     def revisions(self, subject: str) -> list[Revision]:
-        return [Revision(*row) for row in self._execute(_REVISION, (subject,))]
+        return [Revision(*row) for row in self._execute(_ALL_REVISIONS, (subject,))]
+
+    def revision(self, subject: str, version: int) -> Revision | None:
+        row = self._execute(_REVISION_OF_VERSION, (subject, version)).fetchone()
+        return None if row is None else Revision(*row)
 
     def newest_revision(self, subject: str) -> Revision | None:
         row = self._execute(_NEWEST_REVISION, (subject,)).fetchone()
         return None if row is None else Revision(*row)
+
+    def acts(self, subject: str, after: int, limit: int) -> list[Act]:
+        return [Act(*row) for row in self._execute(_ACTS, (subject, after, limit))]
+
+    def newest_act(self, subject: str, actions: Sequence[str] = ()) -> Act | None:
+        asked = (_NEWEST_ACT_OF, (subject, json.dumps(actions))) if actions else (_NEWEST_ACT, (subject,))
+        row = self._execute(*asked).fetchone()
+        return None if row is None else Act(*row)
 
     def after(self, key: str, limit: int, under: str | None = None) -> list[Identifier]:
         return [Identifier(*row) for row in self._execute(_AFTER, (*key_range(key, under), limit))]
