@@ -15,14 +15,15 @@ LOOPBACK: Final = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
 class HttpOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`public_url` is where readers reach the resolver, if that is another address than the one it listens on.
 
-    A trusted proxy says, in its forwarded headers, who the client is; nobody else is believed.
+    A trusted proxy says, in its forwarded headers, who the client is; nobody else is believed. What it says of the
+    client's certificate is believed only if `certificate_header` names where: not every proxy overwrites that header.
     """
 
     public_url: str = ""
     upstream: str = ""
     contact: str = ""
     trusted_proxies: tuple[str, ...] = ()
-    certificate_header: str = "x-client-certificate"
+    certificate_header: str = ""
     plain_credentials: bool = False
     access_log: bool = True
     url_bytes: Size = 16_384

@@ -60,8 +60,9 @@ type_prefix = {type_prefix}
 # contact = "archive@example.org"
 # The proxies in front, by address or network. Only they are believed about who the client is.
 # trusted_proxies = ["127.0.0.1"]
-# The header in which they pass a client's certificate on (URL-encoded PEM).
-# certificate_header = "x-client-certificate"
+# The header in which they pass a client's certificate on (URL-encoded PEM). None is believed unless it is named
+# here; name it only if every proxy above overwrites it, or whoever sends it can be anybody.
+# certificate_header = ""
 # Credentials over plain HTTP are accepted from this machine only, unless this is true.
 # plain_credentials = false
 # access_log = true

@@ -15,6 +15,7 @@ from tests.system_packages import need
 
 PREFIX = "21.T14999"
 ADMIN = f"{PREFIX}/ADMIN"
+SETTINGS = 'trusted_proxies = ["127.0.0.1"]\ncertificate_header = "x-client-certificate"'
 KEY = rsa.generate_private_key(65537, 2048)
 PERMISSIONS = "111111111111"
 
@@ -32,7 +33,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     admin = {"index": 101, "type": "HS_ADMIN", "data": {"format": "admin", "value": rights}}
     public = {"index": 300, "type": "HS_PUBKEY", "data": {"format": "base64", "value": b64(wire(KEY))}}
     with (
-        serving(folder / "registry", settings='trusted_proxies = ["127.0.0.1"]') as server,
+        serving(folder / "registry", settings=SETTINGS) as server,
         proxied(folder / "nginx", server.address, *own) as front,
     ):
         with server.client() as client:

@@ -5,6 +5,8 @@ No answer may be a failure of the server, or anything that the document does not
 
 import json
 from collections.abc import Iterator
+from ipaddress import ip_address
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -23,11 +25,30 @@ CONFIG = {
         "positive_data_acceptance": {"expected-statuses": _REFUSED},
         "missing_required_header": {"expected-statuses": ["400", "401", "415", "422", "428"]},
         "negative_data_rejection": {
-            "expected-statuses": ["400", "401", "403", "404", "405", "409", "410", "412", "413", "415", "422", "428"]
+            "expected-statuses": [
+                "400",
+                "401",
+                "403",
+                "404",
+                "405",
+                "409",
+                "410",
+                "412",
+                "413",
+                "414",
+                "415",
+                "422",
+                "428",
+            ]
         },
     },
     "generation": {"deterministic": True},
 }
+
+
+# Every request is another client's: wrong credentials are tried so often that one client would soon have to wait.
+BEHIND_A_PROXY = 'trusted_proxies = ["127.0.0.1/32"]\nplain_credentials = true'
+CLIENTS = count(1)
 
 
 @schemathesis.serializer("application/x-ndjson")
@@ -39,7 +60,7 @@ def as_lines(context: SerializationContext, value: object) -> bytes:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
     folder: Path = tmp_path_factory.mktemp("described") / "registry"
-    with serving(folder) as one:
+    with serving(folder, settings=BEHIND_A_PROXY) as one:
         one.perdure("prefix", "add", "12345")
         (folder / "known.ndjson").write_text('{"name": "12345/Y35XYS0QH", "target": "https://example.org/"}\n')
         one.perdure("import", str(folder / "known.ndjson"), "--any-suffix")
@@ -57,5 +78,6 @@ def test_the_document_that_is_tried_is_the_one_that_is_served(server: LiveServer
 @schema.parametrize()
 @settings(max_examples=20, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 def test_what_is_answered_is_what_is_announced(case: Case, server: LiveServer) -> None:
-    key = {"Authorization": f"Bearer {server.key}"}
-    case.call_and_validate(base_url=f"{server.url}/api/v1", headers=key, timeout=30)
+    client = str(ip_address("10.0.0.0") + next(CLIENTS))
+    headers = {"Authorization": f"Bearer {server.key}", "X-Forwarded-For": client}
+    case.call_and_validate(base_url=f"{server.url}/api/v1", headers=headers, timeout=30)

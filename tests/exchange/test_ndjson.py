@@ -145,3 +145,11 @@ def test_no_bytes_stop_the_reader(lines: list[bytes]) -> None:
 @settings(max_examples=FEWER)
 def test_no_json_stops_the_reader(value: object) -> None:
     read(json.dumps(value))
+
+
+@pytest.mark.parametrize("field", ["entry", "values", "revisions", "unknown"])
+def test_a_line_that_is_nested_too_deeply_is_refused_alone(field: str) -> None:
+    deep = f'{{"{field}":{"[" * 100_000}{"]" * 100_000}}}'
+    [refused, taken] = read(deep, '{"name": "12345/a"}')
+    assert isinstance(refused, Refused)
+    assert isinstance(taken, Put)

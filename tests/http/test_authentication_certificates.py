@@ -19,6 +19,7 @@ from perdure.registry.handles import delete_values
 THEN = datetime.fromtimestamp(int(NOON), timezone.utc)
 OTHER_KEY = rsa.generate_private_key(65537, 2048)
 PROXY, STRANGER = "10.0.0.1", "192.0.2.7"
+TRUSTED = ("10.0.0.0/8",)
 CN = subject(cn=f"301:{ADMIN}")
 ASKED = {"Authorization": 'Handle clientCert="true"'}
 
@@ -26,7 +27,7 @@ ASKED = {"Authorization": 'Handle clientCert="true"'}
 @pytest.fixture
 def door(tmp_path: Path) -> Iterator[Door]:
     with door_on("sqlite", tmp_path) as one:
-        yield one.with_options(trusted_proxies=("10.0.0.0/8",))
+        yield one.with_options(trusted_proxies=TRUSTED, certificate_header="X-Client-Certificate")
 
 
 def passed_on(pem: bytes, client: str = STRANGER) -> dict[str, str]:
@@ -148,6 +149,16 @@ def test_a_certificate_opens_nothing_once_the_key_is_removed(door: Door) -> None
 def test_the_header_goes_by_the_name_that_the_settings_give_it(door: Door) -> None:
     headers = passed_on(certificate(RSA_KEY, CN, now=THEN))
     named = {"X-SSL-Cert" if name == "X-Client-Certificate" else name: value for name, value in headers.items()}
-    door.with_options(trusted_proxies=("10.0.0.0/8",), certificate_header="X-SSL-Cert")
+    door.with_options(trusted_proxies=TRUSTED, certificate_header="X-SSL-Cert")
     assert door.ask(named, client=PROXY) is not None
     assert door.ask(headers, client=PROXY) is None
+
+
+def test_no_header_is_believed_unless_the_settings_name_it(door: Door) -> None:
+    """A proxy that only takes TLS off passes on what it does not know: whatever its clients send."""
+    shown = quote(certificate(RSA_KEY, CN, now=THEN).decode(), safe="")
+    door.with_options(trusted_proxies=TRUSTED)
+    for name in ("X-Client-Certificate", "X-SSL-Cert", ""):
+        headers = passed_on(b"") | {name: shown}
+        assert door.ask(headers, client=PROXY) is None
+        assert is_refused(door, headers | ASKED)

@@ -1,8 +1,10 @@
 """Sessions of Handle clients: a challenge, one answer to it, and its id from then on, in whichever process."""
 
+import asyncio
 import os
 import re
 import stat
+import threading
 from base64 import b64decode, urlsafe_b64encode
 from collections.abc import Iterator
 from pathlib import Path
@@ -122,6 +124,15 @@ def test_the_same_proof_again_is_the_same_client_until_the_session_ends(door: Do
             door.office.run(other_process(door).actor(door.request(again)))
 
 
+def test_the_same_proof_in_many_requests_at_the_same_moment_opens_for_all_of_them(door: Door) -> None:
+    async def all_at_once(header: str) -> list[object]:
+        return await asyncio.gather(*(door.authenticator.actor(door.request(header)) for _ in range(20)))
+
+    for _ in range(10):
+        header = handle_header(**proof(door.authenticator.sessions.create()))
+        assert None not in door.office.run(all_at_once(header))
+
+
 def test_a_session_is_answered_once(door: Door) -> None:
     session = opened(door)
     signed = public_proof(session.nonce, RSA_KEY, "SHA256")
@@ -132,11 +143,13 @@ def test_a_session_is_answered_once(door: Door) -> None:
     assert found.actor == session.actor
 
 
-def test_a_session_that_was_ended_before_its_answer_cannot_be_answered(door: Door) -> None:
-    session = door.authenticator.sessions.create()
-    door.authenticator.sessions.end(session.id)
-    with pytest.raises(BadKey):
-        answer(door, proof(session))
+def test_ending_a_session_that_nobody_answered_leaves_nothing_behind(door: Door, folder: Path) -> None:
+    """Anybody may begin one: whatever its end left would be a way to fill the server."""
+    for _ in range(3):
+        session = door.authenticator.sessions.create()
+        door.authenticator.sessions.end(session.id)
+        assert list(folder.iterdir()) == []
+        assert door.ask(alone(session)) is None
 
 
 def test_an_id_written_in_another_way_is_no_other_session(door: Door) -> None:
@@ -161,7 +174,7 @@ def test_an_answer_that_was_too_long_in_the_checking_is_refused(door: Door) -> N
     who = Identity(300, ADMIN)
     keys = door.office.ask(key_material, 300, ADMIN)
     door.office.clock.step(ANSWERED_WITHIN)
-    assert door.authenticator.sessions.opened(session, who, keys.candidates[0]) is None
+    assert door.office.run(door.authenticator.sessions.opened(session, who, keys.candidates[0])) is None
 
 
 def test_a_session_lapses_and_its_proof_does_not_open_it_again(door: Door) -> None:
@@ -275,6 +288,48 @@ def test_when_too_many_begin_in_too_short_a_time_no_more_are_taken(tmp_path: Pat
     with pytest.raises(StoreUnavailable):
         shelf.put("one more", b"", needed_until=1000, now=200)
     assert shelf.put("later", b"", needed_until=2000, now=1000)
+
+
+def test_a_shelf_that_is_full_is_not_searched_again_for_each_who_comes(tmp_path: Path) -> None:
+    """Looking through it takes long, and nothing on it can go before its time."""
+    shelf = Shelf(tmp_path / "shelf", most=3, between_tidyings=1)
+    for number in range(31):
+        assert shelf.put(f"one {number}", b"", needed_until=1000, now=200)
+    with pytest.raises(StoreUnavailable):
+        shelf.put("one more", b"", needed_until=1000, now=200)
+    for file in (tmp_path / "shelf").iterdir():
+        file.unlink()  # if it looked, it would see that there is room
+    with pytest.raises(StoreUnavailable):
+        shelf.put("one more", b"", needed_until=1000, now=999)
+    assert shelf.put("later", b"", needed_until=2000, now=1000)
+
+
+def test_what_is_on_the_shelf_is_only_counted_while_there_is_room(tmp_path: Path) -> None:
+    """A name that leads nowhere cannot be asked for its date, and need not be."""
+    shelf = Shelf(tmp_path / "shelf", most=3, between_tidyings=1)
+    assert shelf.put("one", b"", needed_until=1000, now=200)
+    (tmp_path / "shelf" / "loop").symlink_to("loop")
+    assert shelf.put("another", b"", needed_until=1000, now=200)
+
+
+def test_the_shelf_is_tidied_while_others_are_answered(door: Door) -> None:
+    class Slow(Shelf):
+        def _tidy(self, now: int) -> None:
+            assert others_were_answered.wait(30)
+            super()._tidy(now)
+
+    others_were_answered = threading.Event()
+    door.authenticator.sessions._shelf = Slow(door.authenticator.sessions._shelf._folder)
+
+    async def both() -> Session:
+        session = door.authenticator.sessions.create()
+        answering = asyncio.create_task(door.authenticator.answer_session(door.request(), proof(session)))
+        for _ in range(10):
+            await asyncio.sleep(0.01)
+        others_were_answered.set()
+        return await answering
+
+    assert door.office.run(both()).actor is not None
 
 
 @pytest.mark.parametrize(

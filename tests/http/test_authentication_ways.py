@@ -210,6 +210,7 @@ def test_the_name_in_a_proof_may_be_percent_encoded_and_commas_forgotten(plain_d
         ("iterations", "9" * 30),
         ("length", "7"),
         ("length", "161"),
+        ("length", "264"),
         ("length", "1000000"),
         ("salt", ""),
         ("id", ""),

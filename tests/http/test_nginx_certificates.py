@@ -16,6 +16,7 @@ from tests.http.proxy import proxied
 from tests.system_packages import need
 
 ADMIN = f"{PREFIX}/CERTIFIED"
+SETTINGS = 'trusted_proxies = ["127.0.0.1"]\ncertificate_header = "x-client-certificate"'
 KEY = rsa.generate_private_key(65537, 2048)
 OTHER_KEY = rsa.generate_private_key(65537, 2048)
 MEANT = {"Authorization": 'Handle clientCert="true"'}
@@ -45,7 +46,7 @@ def front(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Front]:
     server_key = rsa.generate_private_key(65537, 2048)
     own = write_pair(folder, "server", server_key, certificate(server_key, subject(cn="localhost")))
     with (
-        handle_office(folder / "registry", settings='trusted_proxies = ["127.0.0.1"]') as office,
+        handle_office(folder / "registry", settings=SETTINGS) as office,
         proxied(folder / "nginx", office.server.address, *own) as url,
     ):
         public = {"index": 301, "type": "HS_PUBKEY", "data": {"format": "base64", "value": b64(wire(KEY))}}

@@ -1,10 +1,12 @@
 """Many identifiers at once: in and out, streamed, and without holding anybody else up."""
 
 import json
+import re
 import socket
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -170,3 +172,38 @@ def test_lines_are_the_same_however_the_body_is_cut(size: int) -> None:
 def test_too_many_bytes_end_the_reading() -> None:
     with pytest.raises(BodyTooLarge):
         list(read_entries([b"\n" * 60, b"\n" * 60], 100, 100))
+
+
+def test_one_agent_does_not_take_every_turn(bounded: LiveServer) -> None:
+    bounded.perdure("agent", "add", "maria", "--name", "Maria")
+    key = re.search(r"perdure_\S+", bounded.perdure("agent", "key", "maria"))[0]  # type: ignore[index]
+    bounded.perdure("agent", "grant", "maria", "12345", "import")
+    head = (
+        f"POST {API}/imports HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-ndjson\r\n"
+        f"Transfer-Encoding: chunked\r\nAuthorization: Bearer {bounded.key}\r\n\r\n"
+    ).encode()
+    done = threading.Event()
+    slow = [socket.create_connection(bounded.address, timeout=20) for _ in range(2)]
+
+    def drip() -> None:
+        while not done.wait(0.3):
+            for connection in slow:
+                with suppress(OSError):
+                    connection.sendall(b"1\r\n \r\n")
+
+    sender = threading.Thread(target=drip)
+    try:
+        for connection in slow:
+            connection.sendall(head)
+        sender.start()
+        assert slow[1].recv(4096).startswith(b"HTTP/1.1 503")  # so the first of them has its turn
+        slow.append(socket.create_connection(bounded.address, timeout=20))
+        slow[2].sendall(head)
+        with bounded.client(key) as client:
+            assert told(client.post(f"{API}/imports", content=line("12345/hers"), headers=LINES))[1]["created"] == 1
+    finally:
+        done.set()
+        if sender.is_alive():
+            sender.join(20)
+        for connection in slow:
+            connection.close()

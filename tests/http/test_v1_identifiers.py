@@ -232,3 +232,25 @@ def test_one_learns_who_one_is(client: httpx.Client) -> None:
     me = client.get(f"{API}/agents/me").json()
     assert me["id"] == "admin"
     assert {"scope": "*", "action": "mint"} in me["grants"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/identifiers/{}",
+        "/history/{}",
+        "/versions/{}?version=1",
+        "/diff/{}?from=1&to=1",
+        "/search?q=thesis",
+        "/agents/me",
+    ],
+)
+def test_what_somebody_is_told_is_kept_by_no_cache(client: httpx.Client, server: LiveServer, path: str) -> None:
+    name = quote(minted(client, target=URL), safe="")
+    told = client.get(API + path.format(name))
+    assert (told.status_code, told.headers["cache-control"]) == (200, "private, no-store")
+    if path != "/agents/me":
+        with server.client("") as nobody:
+            answer = nobody.get(API + path.format(name))
+            assert (answer.status_code, answer.headers["cache-control"]) == (200, "no-cache")
+            assert answer.headers["vary"] == "authorization"

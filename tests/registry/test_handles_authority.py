@@ -14,6 +14,7 @@ from perdure.registry import (
     add_subsystem,
     add_values,
     bind,
+    delete_values,
     derive_prefix,
     grant,
     history,
@@ -322,12 +323,35 @@ def test_who_may_create_by_an_administrators_value_makes_keys_only_with_all_that
     house.by(who(300, "12345/adm"), put_handle, "12345/new", [seckey(300, "word")])
 
 
-def test_keys_are_changed_with_the_rights_of_administrators_and_not_with_those_of_values(house: Office) -> None:
-    put(house, "12345/a", pubkey(300), admin(100, "12345/v", 300, "000001110000"), admin(101, "12345/f", 300, FULL))
+def test_keys_are_changed_by_whom_the_prefix_trusts_and_the_record_names(house: Office) -> None:
+    """What a record says of itself is not enough: whoever made it has said it."""
+    put(house, "12345/a", pubkey(300), admin(100, "12345/v", 300, "000001110000"), admin(101, "12345/f", 300, "1" * 12))
     changed = pubkey(300, b"another")
-    refused(house, who(300, "12345/v"), put_values, "12345/a", [changed])
-    refused(house, who(300, "12345/v"), remove_values, "12345/a", [300])
+    most = "111111111110"  # all but "add handle"
+    state(house, "12345", admin(300, "12345/v", 300, FULL), admin(301, "12345/p", 300, FULL))
+    for name in ("12345/v", "12345/f", "12345/p"):
+        refused(house, who(300, name), put_values, "12345/a", [changed])
+        refused(house, who(300, name), put_values, "12345/a", [listing(301, ("12345/x", 300))])
+        refused(house, who(300, name), delete_values, "12345/a", [300])
+        refused(house, who(300, name), remove_values, "12345/a", [300])
+    state(house, "12345", admin(302, "12345/f", 300, most))
+    refused(house, who(300, "12345/f"), put_values, "12345/a", [changed])
+    state(house, "12345", admin(302, "12345/f", 300, FULL))
     house.by(who(300, "12345/f"), put_values, "12345/a", [changed])
+
+
+def test_a_grant_to_administer_what_is_ones_own_gives_no_keys(house: Office) -> None:
+    house.hire("jan", "12345", "mint", "edit")
+    house.do(grant, "jan", "12345", ["admin"], own=True)
+    jan = house.read(lambda reader: reader.agent("jan"))
+    house.by(jan, put_handle, "12345/n", [text(1, "URL", URL)])
+    refused(house, jan, put_values, "12345/n", [pubkey(300)])
+
+
+def test_the_keys_in_the_record_of_a_prefix_are_its_administrators_to_change(house: Office) -> None:
+    state(house, "12345", pubkey(1), admin(300, "12345/f", 300, FULL), admin(301, "12345/v", 300, "001110000000"))
+    refused(house, who(300, "12345/v"), put_values, "0.NA/12345", [pubkey(1, b"another")])
+    house.by(who(300, "12345/f"), put_values, "0.NA/12345", [pubkey(1, b"another")])
 
 
 def test_a_value_that_turns_into_an_administrator_is_one(filled: Office) -> None:

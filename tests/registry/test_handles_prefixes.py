@@ -5,6 +5,7 @@ from tests.registry.handle_people import admin, pubkey, state, text, who
 from tests.registry_fixture import Office
 
 from perdure.errors import Immutable, InvalidInput, InvalidName, NameTaken, NoSuchPrefix, NotAuthorised, OutOfRange
+from perdure.exchange.entry import Edit
 from perdure.records.value import Value
 from perdure.registry import (
     Statement,
@@ -15,6 +16,7 @@ from perdure.registry import (
     find_handles,
     grant,
     home_prefix,
+    import_entries,
     list_handles,
     list_prefixes,
     mint,
@@ -129,14 +131,28 @@ def test_the_record_of_a_prefix_is_not_deleted(house: Office) -> None:
         state(house, "12345", text(1, "DESC", "ours"))
 
 
-def test_a_record_of_a_prefix_that_was_withdrawn_gives_nobody_a_right(house: Office) -> None:
+def test_the_record_of_a_prefix_is_not_withdrawn_in_another_door(house: Office) -> None:
     state(house, "12345", admin(300, "12345/adm", 300, ALL))
-    house.do(withdraw, "0.NA/12345", "gone")
-    assert shown(house) == [root(house)]
+    before = house.everything()
+    for by in (who(300, "12345/adm"), house.admin):
+        with pytest.raises(Immutable):
+            house.by(by, withdraw, "0.na/12345", "gone")
+    problems: list = []
+    house.do(import_entries, [Edit(line=1, name="0.NA/12345", act="delete")], report=problems.append)
+    assert "a prefix that is kept has its record" in problems[0].reason
+    assert house.everything()[:3] == before[:3]
+
+
+def test_a_record_of_a_prefix_that_was_withdrawn_gives_nobody_a_right(house: Office) -> None:
+    state(house, "12345", text(1, "DESC", "ours"))  # from now on 0.NA is kept
+    house.do(mint, "0.NA", suffixes=["777"], said=Statement(values=(admin(300, "12345/adm", 300, ALL),)))
+    house.do(withdraw, "0.NA/777", "before the prefix was kept")
+    house.prefix("777", "chosen")
+    assert shown(house, "0.NA/777") == [root(house)]
     with pytest.raises(NotAuthorised):
-        house.by(who(300, "12345/adm"), put_handle, "12345/n", [])
-    state(house, "12345", text(1, "DESC", "again"))
-    assert shown(house) == [root(house)]
+        house.by(who(300, "12345/adm"), put_handle, "777/n", [])
+    state(house, "777", text(1, "DESC", "again"))
+    assert shown(house, "0.NA/777") == [root(house)]
 
 
 @pytest.mark.parametrize("name", ["0.NA/POID", "0.NA/unknown", "0.NA/0.NA"])
@@ -192,6 +208,17 @@ def test_who_may_derive_from_one_prefix_homes_no_other(house: Office, name: str)
         with pytest.raises(NotAuthorised):
             house.by(by, home_prefix, name)
     assert house.everything() == before
+
+
+@pytest.mark.parametrize("name", ["777", "12345.1.1", "99999.1"])
+def test_to_derive_everywhere_is_to_derive_from_what_is_kept(house: Office, name: str) -> None:
+    jan = house.hire("jan", EVERYWHERE, *[one for one in ACTIONS if one != "admin"])
+    before = house.everything()
+    with pytest.raises(NotAuthorised) as refusal:
+        house.by(jan, home_prefix, name)
+    assert (refusal.value.action, refusal.value.scope) == ("admin", EVERYWHERE)
+    assert house.everything() == before
+    house.by(jan, home_prefix, "12345.1")
 
 
 @pytest.mark.parametrize("name", ["0.NA", "0.na/0.na", "", "a/b", "*", "12345..1", "POID"])

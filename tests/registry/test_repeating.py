@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 from tests.registry_fixture import Office
 
-from perdure.errors import InvalidInput, NotAuthorised, OutOfRange
+from perdure.errors import ClockBehind, InvalidInput, NotAuthorised, OutOfRange
 from perdure.registry import Statement, add_subsystem, mint_once, names_under, revoke
 from perdure.registry.repeating import KEPT_FOR, MOST_AT_ONCE
 
@@ -129,3 +129,33 @@ def test_a_token_that_no_header_can_carry_is_refused(shop: Office, token: str) -
     with pytest.raises(InvalidInput):
         shop.do(mint_once, "12345", token=token, digest=DIGEST)
     assert names(shop) == []
+
+
+def test_a_name_for_which_the_caller_cannot_wait_is_not_spent(office: Office) -> None:
+    """Its date would come after the caller had left; asking again would only spend the next one."""
+    prefix = office.do(add_subsystem, "mtc-m18.sid.inpe.br", "150.163.34.243", granularity=60).key
+    office.clock.step(10)  # seconds after a full minute: the next date lies far enough ahead
+    office.do(mint_once, prefix, said=TARGET, patience=8.0)
+    before = office.everything()
+    with pytest.raises(ClockBehind) as refused:
+        office.do(mint_once, prefix, said=TARGET, patience=8.0)
+    assert 8 < refused.value.wait <= 60
+    with pytest.raises(ClockBehind):
+        office.do(mint_once, prefix, said=TARGET, token="a", digest=DIGEST, patience=8.0)
+    assert office.everything() == before
+    assert max(office.clock.waits) <= 8  # so nobody waited for a date and left before it came
+    office.clock.step(refused.value.wait)
+    assert not office.do(mint_once, prefix, said=TARGET, token="a", digest=DIGEST, patience=8.0).replayed
+    assert len(names(office, prefix)) == 2
+
+
+def test_nor_where_the_clock_was_set_back(office: Office) -> None:
+    office.prefix("12345", "pilin")
+    office.do(mint_once, "12345")
+    office.clock.step(-5)
+    before = office.everything()
+    with pytest.raises(ClockBehind):
+        office.do(mint_once, "12345", patience=2.0)
+    assert office.everything() == before
+    office.do(mint_once, "12345", patience=6.0)
+    assert max(office.clock.waits) > 5

@@ -49,6 +49,8 @@ def read(lines: Iterable[tuple[int, bytes]]) -> Iterator[Entry]:
             yield _entry(number, line)
         except (msgspec.DecodeError, UnicodeDecodeError) as problem:
             yield Refused(number, f"this is not a line that an import understands: {problem}")
+        except RecursionError:
+            yield Refused(number, "this is not a line that an import understands: it is nested too deeply")
 
 
 def _entry(number: int, line: bytes) -> Entry:

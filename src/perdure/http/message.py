@@ -1,6 +1,7 @@
 """One request and one response, as the handlers see them: bounded, and without anything of a framework."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from ipaddress import ip_address
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Headers = list[tuple[bytes, bytes]]
 
 _MOST_PARAMETERS = 4_096
+_WITH_PORT = re.compile(r"\[([^\]]*)\](?::[0-9]{1,5})?|([0-9.]+):[0-9]{1,5}")
 
 
 class Response(NamedTuple):
@@ -32,7 +34,19 @@ class Response(NamedTuple):
 class Request:
     """What came in. `path` and `query` are as they were sent, undecoded; who the client is was settled already."""
 
-    __slots__ = ("_body", "_receive", "client", "headers", "is_secure", "method", "options", "path", "query", "scope")
+    __slots__ = (
+        "_body",
+        "_is_client_known",
+        "_receive",
+        "client",
+        "headers",
+        "is_secure",
+        "method",
+        "options",
+        "path",
+        "query",
+        "scope",
+    )
 
     def __init__(self, scope: Scope, receive: Receive, options: HttpOptions) -> None:
         self.scope = scope
@@ -43,7 +57,7 @@ class Request:
         self.headers: Headers = scope["headers"]
         self._receive = receive
         self._body: bytes | None = None
-        self.client, self.is_secure = _origin(scope, self, options)
+        self.client, self._is_client_known, self.is_secure = _origin(scope, self, options)
 
     def header(self, name: bytes) -> str | None:
         """The value of a header that may come once. Said twice, and differently, it is refused: which would hold?"""
@@ -62,6 +76,8 @@ class Request:
     @property
     def is_loopback(self) -> bool:
         """Whether the client, behind whatever proxy is trusted, is this machine."""
+        if not self._is_client_known:
+            return False
         try:
             address = ip_address(self.client)
         except ValueError:
@@ -125,19 +141,36 @@ class Request:
                 return
 
 
-def _origin(scope: Scope, request: Request, options: HttpOptions) -> tuple[str, bool]:
-    """Who the client is, and whether it spoke TLS: the peer itself, or whom a trusted proxy says that it speaks for."""
+def _origin(scope: Scope, request: Request, options: HttpOptions) -> tuple[str, bool, bool]:
+    """Who the client is, whether that is certain, and whether it spoke TLS.
+
+    It is the peer itself, or whom a trusted proxy says that it speaks for. Where what the proxy says is no address, the
+    peer has to stand for it: as many clients as there are texts would never be bounded.
+    """
     peer = (scope.get("client") or ("", 0))[0]
     is_secure = scope["scheme"] == "https"
     networks = options.proxies
     if not networks or not _is_within(peer, networks):
-        return peer, is_secure
-    forwarded = request.header_list(b"x-forwarded-for")
-    hops = [hop.strip() for hop in forwarded.split(",")] if forwarded else []
-    while hops and _is_within(hops[-1], networks):  # proxies behind one another, all of them ours
-        hops.pop()
+        return peer, True, is_secure
     protocol = request.header_list(b"x-forwarded-proto")
-    return (hops[-1] if hops else peer), (protocol or "").strip().lower() == "https" or is_secure
+    is_secure = (protocol or "").strip().lower() == "https" or is_secure
+    forwarded = request.header_list(b"x-forwarded-for")
+    for hop in reversed(forwarded.split(",") if forwarded else []):
+        address = _address(hop.strip())
+        if address is None:
+            return peer, False, is_secure
+        if not _is_within(address, networks):  # else proxies behind one another, all of them ours
+            return address, True, is_secure
+    return peer, True, is_secure
+
+
+def _address(hop: str) -> str | None:
+    """Without the port that some proxies add, by which one client would be many, and without brackets."""
+    found = _WITH_PORT.fullmatch(hop)
+    try:
+        return str(ip_address((found[1] or found[2]) if found else hop))
+    except ValueError:
+        return None
 
 
 def _is_within(text: str, networks: tuple[Any, ...]) -> bool:

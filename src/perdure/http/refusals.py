@@ -142,6 +142,18 @@ class TooManyAttempts(PerdureError):
         return f"credentials were wrong too often: try again in {self.wait:.0f} s"
 
 
+class TooManyAtOnce(TooManyAttempts):
+    """Checking these credentials is slow on purpose, and enough of the same client's are being checked already."""
+
+    code = "too-many-at-once"
+
+    def __init__(self) -> None:
+        super().__init__(1.0)
+
+    def __str__(self) -> str:
+        return "too many credentials that are slow to check came at once: try again when others are answered"
+
+
 class TookTooLong(PerdureError):
     """The server's own time for one request has passed. What was to be written may have been, or may yet be."""
 

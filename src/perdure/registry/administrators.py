@@ -35,6 +35,8 @@ VALUES: Final = ADD_VALUE | REMOVE_VALUE | MODIFY_VALUE
 
 _DEEPEST: Final = 10  # lists in lists
 _MOST_REFERENCES: Final = 1000  # that are followed for one question, loops and all
+_MOST_BYTES: Final = 16 << 20  # of the records that they lead to
+_AT_ONCE: Final = 50  # records in memory
 
 
 def written(rights: int) -> str:
@@ -50,6 +52,7 @@ class Administrators:
         self._prefixes: dict[str, Prefix | None] = {}
         self._answers: dict[tuple[str, int], bool] = {}
         self._left = _MOST_REFERENCES
+        self._bytes_left = _MOST_BYTES
         self._index = by.index if isinstance(by, HandleIdentity) else None
         name = by.name if isinstance(by, HandleIdentity) else as_handle(by.identifier)
         self.key = None if "://" in name else self._key_of(name)  # what the actor's own record is kept under
@@ -99,14 +102,24 @@ class Administrators:
         """What the lists at these values hold, as far as the bound allows; what is no list holds nothing."""
         followed = [one for one in references if self._is_here(one[0])][: self._left]
         self._left -= len(followed)
-        rows = self._reader.find_many(list({key for key, _ in followed})) if followed else {}
         found: list[tuple[str, int]] = []
+        rows = self._records(list(dict.fromkeys(key for key, _ in followed)))
         for key, index in followed:
-            record = active_record(rows.get(key))
+            record = rows.get(key)
             for value in () if record is None else record.values:
                 if value.index == index and value.kind == VALUE_LIST and isinstance(value.data, ValueList):
                     kept = value.data.value[: max(self._left - len(found), 0)]
                     found.extend((self._key_of(one.handle), one.index) for one in kept)
+        return found
+
+    def _records(self, keys: list[str]) -> dict[str, Record | None]:
+        """The active ones, a few at a time, until the bound on their bytes is met: a list may name very large ones."""
+        found: dict[str, Record | None] = {}
+        while keys and self._bytes_left > 0:
+            asked, keys = keys[:_AT_ONCE], keys[_AT_ONCE:]
+            for key, row in self._reader.find_many(asked).items():
+                self._bytes_left -= len(row.record)
+                found[key] = active_record(row) if self._bytes_left >= 0 else None
         return found
 
     def _is_here(self, key: str) -> bool:

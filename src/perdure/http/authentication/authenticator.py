@@ -16,7 +16,6 @@ from perdure.http.authentication.sessions import Session, Sessions
 from perdure.http.message import Headers, Request
 from perdure.http.refusals import TooManyAttempts
 from perdure.http_options import HttpOptions
-from perdure.names.handle import fold
 from perdure.registry import Agent, Registry, authenticate
 from perdure.registry.handles import KeyMaterial, key_material
 
@@ -63,7 +62,7 @@ class Authenticator:
         session = self.sessions.create(cnonce)
         if proven is None or proven.who is None or proven.by is None:
             return session
-        return self.sessions.opened(session, proven.who, proven.by) or session
+        return await self.sessions.opened(session, proven.who, proven.by) or session
 
     async def answer_session(self, request: Request, parameters: Mapping[str, str]) -> Session:
         """Answer the session that `sessionId` names by the proof in the other parameters; BadKey, if it is none."""
@@ -75,9 +74,12 @@ class Authenticator:
         proof = Proof(parameters)
         who = Identity(index, handle)
         nonce = octets(parameters.get("nonce", ""), "nonce", LONGEST_NONCE)
-        self._attempts.begin(request.client, _counted(who))
-        is_right = await proof.proven(nonce, await self._keys(who)) is not None
-        self._count(request, _counted(who), is_right)
+        keys = await self._keys(who)
+        async with proof.turn(request.client):
+            attempt = self._attempts.begin(request.client, _counted(who, keys))
+            is_right = await proof.proven(nonce, keys) is not None
+        if is_right:  # whoever was shown one proof can show it here again and again, and is not forgiven for it
+            attempt.succeeded(forgives=False)
         return is_right
 
     async def _proven(self, request: Request) -> _Proven | None:
@@ -119,15 +121,15 @@ class Authenticator:
         who = identity(shown.name)
         if who is None:
             return _Proven(await self._by_key(request, shown.password.decode("latin-1"), shown.name))
-        self._attempts.begin(request.client, _counted(who))
         keys = await self._keys(who)
+        attempt = self._attempts.begin(request.client, _counted(who, keys))
         found: KeyMaterial | None = None
         for one in (() if keys is None else keys.candidates) or (None,):
             if same_secret(shown.password, None if one is None else one.secret):
                 found = found or one
-        self._count(request, _counted(who), found is not None)
         if found is None:
             raise BadKey(NOT_PROVEN)
+        attempt.succeeded(forgives=found.identity.index == who.index)
         return _Proven(found.identity, who, found)
 
     async def _by_session(self, request: Request, parameters: Mapping[str, str]) -> tuple[_Proven, Session]:
@@ -135,13 +137,15 @@ class Authenticator:
         if session is None:
             raise BadKey(_NO_SESSION)
         proof, who = Proof(parameters), named(parameters)
-        self._attempts.begin(request.client, _counted(who))
-        by = await proof.proven(session.nonce, None if who is None else await self._keys(who))
-        self._count(request, _counted(who), by is not None)
+        keys = None if who is None else await self._keys(who)
+        async with proof.turn(request.client):
+            attempt = self._attempts.begin(request.client, _counted(who, keys))
+            by = await proof.proven(session.nonce, keys)
         if who is None or by is None:
             raise BadKey(NOT_PROVEN)
+        attempt.succeeded(forgives=by.identity.index == who.index)
         if session.actor is None:
-            opened = self.sessions.opened(session, who, by) or await self.sessions.find(session.id)
+            opened = await self.sessions.opened(session, who, by) or await self.sessions.find(session.id)
             if opened is None:
                 raise BadKey(_NO_SESSION)
             session = opened
@@ -182,13 +186,11 @@ class Authenticator:
         except PerdureError:  # what cannot be a name is nobody's
             return None
 
-    def _count(self, request: Request, counted: str, is_right: bool) -> None:
-        if is_right:
-            self._attempts.succeeded(request.client, counted)
-        else:
-            self._attempts.failed(request.client, counted)
 
+def _counted(who: Identity | None, keys: KeyMaterial | None) -> str:
+    """What attempts are counted under: the same for all ways to write an identity, and for all that cannot be one.
 
-def _counted(who: Identity | None) -> str:
-    """What attempts are counted under: the same for all ways to write an identity."""
-    return "" if who is None else f"{who.index}:{fold(who.handle)}"
+    So the keys are looked for first. Index 0 is by itself, and not forgiven when one of a handle's keys fits: whoever
+    holds that one may be guessing the others.
+    """
+    return "" if who is None or keys is None else f"{who.index}:{keys.place}"

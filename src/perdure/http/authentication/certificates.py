@@ -37,10 +37,14 @@ class Certificate(NamedTuple):
 
 
 def passed_on(request: Request) -> str | None:
-    """What the proxy says of the client's certificate. From anybody else that header says nothing."""
-    if not is_trusted_peer(request.scope, request.options):
+    """What the proxy says of the client's certificate. From anybody else that header says nothing.
+
+    Nor does it from a proxy of which the settings do not say that it writes the header: it may only pass it on.
+    """
+    name = request.options.certificate_header
+    if not name or not is_trusted_peer(request.scope, request.options):
         return None
-    return request.header(request.options.certificate_header.lower().encode("latin-1", "replace")) or None
+    return request.header(name.lower().encode("latin-1", "replace")) or None
 
 
 def certificate(escaped: str, clock: Clock) -> Certificate:

@@ -7,12 +7,14 @@ import asyncio
 import hashlib
 import hmac
 import os
-from collections.abc import Mapping
-from functools import cache, lru_cache
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from functools import cache
 from typing import Final
 
 from perdure.errors import BadKey
 from perdure.http.authentication.credentials import Identity, identity, octets
+from perdure.http.authentication.deriving import turn_to_derive
 from perdure.http.authentication.signatures import signs
 from perdure.records.public_key import PUBLIC_KEY
 from perdure.records.value import SECRET
@@ -26,9 +28,9 @@ _HASHES: Final = {"SHA1": "sha1", "SHA-1": "sha1", "SHA256": "sha256", "SHA-256"
 LONGEST_NONCE: Final = 256  # bytes
 _LONGEST_SIGNATURE: Final = 2048
 _LONGEST_SALT: Final = 256
-_LENGTHS: Final = range(64, 1025, 8)  # bits of a derived key
+_LENGTHS: Final = range(64, 257, 8)  # bits of a derived key: each 160 of them cost all iterations once more
 _DERIVED_USUALLY: Final = 160
-_DERIVING_AT_ONCE: Final = 2
+_MOST_DERIVED: Final = 3  # keys that are tried, where nobody says which
 
 
 class Proof:
@@ -52,12 +54,23 @@ class Proof:
             self.iterations = _number(parameters, "iterations", range(1, MOST_ITERATIONS + 1))
             self.length = _number({"length": str(_DERIVED_USUALLY), **parameters}, "length", _LENGTHS)
 
+    @asynccontextmanager
+    async def turn(self, client: str) -> AsyncIterator[None]:
+        """Proofs that are slow to check wait here for their turn; TooManyAtOnce, if this client has enough waiting."""
+        if self.algorithm != _DERIVED:
+            yield
+            return
+        async with turn_to_derive(client):
+            yield
+
     async def proven(self, nonce: bytes, keys: KeyMaterial | None) -> KeyMaterial | None:
         """The one of these keys that made it. Where there is none to try, as much is computed as if there were."""
         candidates = () if keys is None else keys.candidates
         made_by: KeyMaterial | None = None
         if self.kind != PUBLIC_KEY:
             secrets = [(one, one.secret) for one in candidates if one.secret]
+            if self.algorithm == _DERIVED:
+                secrets = secrets[:_MOST_DERIVED]
             for one, secret in secrets:
                 if hmac.compare_digest(await self._expected(nonce, secret), self.signature):
                     made_by = one
@@ -76,10 +89,7 @@ class Proof:
     async def _expected(self, nonce: bytes, secret: bytes) -> bytes:
         if self.algorithm in _HASHES:
             return hashlib.new(_HASHES[self.algorithm], secret + nonce + self.cnonce + secret).digest()
-        async with _turns(asyncio.get_running_loop()):
-            key = await asyncio.to_thread(
-                hashlib.pbkdf2_hmac, "sha1", secret, self.salt, self.iterations, self.length // 8
-            )
+        key = await asyncio.to_thread(hashlib.pbkdf2_hmac, "sha1", secret, self.salt, self.iterations, self.length // 8)
         return hmac.digest(key, nonce + self.cnonce, "sha1")
 
 
@@ -104,12 +114,6 @@ def same_secret(given: bytes, secret: bytes | None) -> bool:
 @cache
 def _pepper() -> bytes:
     return os.urandom(32)
-
-
-@lru_cache(maxsize=1)
-def _turns(_: asyncio.AbstractEventLoop) -> asyncio.Semaphore:
-    """Deriving keys is slow on purpose: whoever asks for much of it waits, and nobody else does."""
-    return asyncio.Semaphore(_DERIVING_AT_ONCE)
 
 
 def _needed(parameters: Mapping[str, str], name: str) -> str:

@@ -5,6 +5,7 @@ the answer to what another has asked. An answered one is in a file that all proc
 as long as the key that opened it is there, and never opens again once it has ended.
 """
 
+import asyncio
 import binascii
 import hashlib
 import hmac
@@ -103,20 +104,21 @@ class Sessions:
         self._shelf.clear(token.name)
         return None
 
-    def opened(self, session: Session, who: Identity, by: KeyMaterial) -> Session | None:
+    async def opened(self, session: Session, who: Identity, by: KeyMaterial) -> Session | None:
         """The session, answered by this key; None, if it was answered or ended before, or it is too late for it."""
         token, now = self._read(session.id), self._now()
         if token is None or now >= token.until:
             return None
         answered = _Answered(by.identity.index, who.handle, self._digest(by), now + LASTS)
-        if not self._shelf.put(token.name, msgspec.json.encode(answered), token.until, now):
+        content = msgspec.json.encode(answered)
+        if not await asyncio.to_thread(self._shelf.put, token.name, content, token.until, now):  # it may have to tidy
             return None
         return Session(session.id, session.nonce, by.identity)
 
     def end(self, id: str) -> None:
-        """Also one that was not answered yet, which cannot be from then on."""
+        """One that nobody has answered is kept nowhere, and lapses: nothing is written on a stranger's word."""
         token = self._read(id)
-        if token is not None and not self._shelf.put(token.name, b"", token.until, self._now()):
+        if token is not None:
             self._shelf.clear(token.name)
 
     def _read(self, id: str) -> _Token | None:

@@ -47,6 +47,7 @@ HTTP: Final[dict[int, int]] = {
 _CODES: Final[tuple[tuple[type[errors.PerdureError], int], ...]] = (
     (refusals.CredentialsNeeded, AUTHENTICATION_NEEDED),
     (refusals.PlainCredentials, AUTHENTICATION_NEEDED),
+    (refusals.TooManyAtOnce, TOO_BUSY),
     (refusals.TooManyAttempts, AUTHENTICATION_FAILED),
     (refusals.TookTooLong, TOO_BUSY),
     (refusals.NotNegotiable, NOT_SUPPORTED),

@@ -1,6 +1,5 @@
 """Read a record, all of it or the values of certain indexes and types; or list what is under a prefix."""
 
-from collections.abc import Iterable
 from typing import Final
 
 from perdure.errors import NotAuthorised
@@ -10,12 +9,11 @@ from perdure.http.handle_api.exchange import Exchange
 from perdure.http.handle_api.parameters import read_number
 from perdure.http.message import Response
 from perdure.http.resolving.forms import has_already
-from perdure.records.value import Value
+from perdure.http.wanted import wanted
 from perdure.registry.handles import list_handles, read_handle
 from perdure.registry.handles.listing import MOST_LISTED
 from perdure.registry.prefix_names import RECORDS
 
-_SUBTYPES: Final = "."
 _OF_PREFIXES: Final = f"{RECORDS}/"  # they also tell of grants, of which no version says when they changed
 
 
@@ -23,16 +21,14 @@ async def read(exchange: Exchange, name: str) -> Response:
     """A record as one reader may see it."""
     parameters = exchange.parameters
     by = await exchange.actor()
-    indexes = {read_number(text, "index") for text in parameters.all("index")}
-    types = [text.upper() for text in parameters.all("type")]
+    asked = wanted(parameters.all("type"), (read_number(text, "index") for text in parameters.all("index")))
     public_only = parameters.flag("publicOnly")
     wants_all = by is not None if public_only is None else not public_only
     view = await read_handle(exchange.registry, name, by=by, wants_all=wants_all)
     if view.withheld and public_only is False:
         raise exchange.credentials_needed() if by is None else NotAuthorised(by.id, "read", name)
-    values: Iterable[Value] = view.values
-    if indexes or types:
-        values = [value for value in values if value.index in indexes or _is_of(value.kind, types)]
+    values = asked.of(view.values)
+    if asked.restricts:
         if not values:
             return exchange.reply(200, {"responseCode": VALUES_NOT_FOUND, "values": [], "handle": name})
     elif by is None and not view.key.startswith(_OF_PREFIXES):
@@ -42,11 +38,6 @@ async def read(exchange: Exchange, name: str) -> Response:
     return exchange.reply(
         200, {"responseCode": SUCCESS, "handle": name, "values": [answers.shown_value(value) for value in values]}
     )
-
-
-def _is_of(kind: str, types: list[str]) -> bool:
-    """Whether a value is of one of these types; one that ends in a dot stands for itself and all below it."""
-    return any(kind == one or (one.endswith(_SUBTYPES) and (kind.startswith(one) or kind == one[:-1])) for one in types)
 
 
 async def list_all(exchange: Exchange, prefix: str) -> Response:

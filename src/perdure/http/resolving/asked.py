@@ -1,6 +1,5 @@
 """What a request asks for beyond a name: the parameters that proxies of the Handle System take."""
 
-from collections.abc import Iterable
 from typing import Final
 
 import msgspec
@@ -8,12 +7,12 @@ import msgspec
 from perdure.errors import shown
 from perdure.http.message import Request, one_parameter
 from perdure.http.refusals import Malformed
-from perdure.names.handle import fold
-from perdure.records.value import Value
+from perdure.http.wanted import ALL, Wanted, check_number, wanted
 
 _OFF: Final = frozenset({"false", "no", "off", "0"})
 _METADATA: Final = ("role", "metadata")
 _LONGEST_INDEX: Final = 10  # digits; an index has 32 bits
+_MOST_ATTRIBUTES: Final = 64  # each is compared with every location
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,24 +22,13 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     shows_values: bool = False
     lists_locations: bool = False
     ignores_aliases: bool = False
-    types: tuple[str, ...] = ()
-    indexes: frozenset[int] = frozenset()
+    values: Wanted = ALL
     append: str = ""
     attributes: tuple[tuple[str, str], ...] = ()
 
     @property
     def restricts(self) -> bool:
-        return bool(self.types or self.indexes)
-
-    def wanted(self, values: Iterable[Value]) -> list[Value]:
-        """The values of these types and those with these indexes; all of them, if neither is said."""
-        if not self.restricts:
-            return list(values)
-        return [value for value in values if value.index in self.indexes or self._is_of_type(value)]
-
-    def _is_of_type(self, value: Value) -> bool:
-        kind = fold(value.type)
-        return any(kind == one or (one.endswith(".") and f"{kind}.".startswith(one)) for one in self.types)
+        return self.values.restricts
 
 
 _NOTHING: Final = Asked()
@@ -59,15 +47,16 @@ def asked_for(request: Request) -> Asked:
         return [value for key, value in parameters if key == name]
 
     action = one_parameter(parameters, "action") or ""
+    attributes = tuple(dict.fromkeys(map(_attribute, every("locatt"))))
+    check_number(len(attributes), _MOST_ATTRIBUTES, "attributes of locations")
     return Asked(
         info=has("info"),
         shows_values=has("noredirect") or action == "showvalues",
         lists_locations=action == "showurls",
         ignores_aliases=has("ignore_aliases"),
-        types=tuple(fold(text) for text in every("type") if text),
-        indexes=frozenset(_index(text) for text in every("index")),
+        values=wanted(filter(None, every("type")), map(_index, every("index"))),
         append=one_parameter(parameters, "urlappend") or "",
-        attributes=tuple(map(_attribute, every("locatt"))) + ((_METADATA,) if action == "metadata" else ()),
+        attributes=attributes + ((_METADATA,) if action == "metadata" else ()),
     )
 
 

@@ -27,7 +27,7 @@ class Choice(NamedTuple):
 
 def choose(request: Request, record: Record, asked: Asked, limits: Limits) -> Choice | None:
     """Locations before addresses; of the addresses the first, those of a plain URL before those of its subtypes."""
-    values = asked.wanted(value for value in record.values if value.is_public)
+    values = asked.values.of(value for value in record.values if value.is_public)
     chooser = Chooser(asked.attributes, roles(request))
     for value in values:
         locations = read_locations(value, limits)
@@ -40,7 +40,7 @@ def choose(request: Request, record: Record, asked: Asked, limits: Limits) -> Ch
 
 def listed(record: Record, asked: Asked, limits: Limits) -> bytes:
     """All places that the record names, as XML."""
-    values = asked.wanted(value for value in record.values if value.is_public)
+    values = asked.values.of(value for value in record.values if value.is_public)
     found: list[Location] = []
     for value in values:
         locations = read_locations(value, limits)

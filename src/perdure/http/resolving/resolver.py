@@ -8,6 +8,7 @@ from perdure.http.message import Request, Response
 from perdure.http.problems import status_of
 from perdure.http.refusals import Malformed, MethodNotAllowed, Reserved
 from perdure.http.resolving import telling
+from perdure.http.resolving.aside import done_aside
 from perdure.http.resolving.asked import Asked, asked_for
 from perdure.http.resolving.choosing import choose, listed
 from perdure.http.resolving.finding import Finding, KeptPrefix, check_chain, find, find_prefix
@@ -70,7 +71,7 @@ async def _answer(service: Service, request: Request, text: str) -> Response:
             raise
         return elsewhere
     if isinstance(finding, KeptPrefix):
-        return telling.kept_prefix(service, request, finding, asked)
+        return await telling.kept_prefix(service, request, finding, asked)
     if service.prefixes.prefix(finding.prefix.key) is None:  # another process has added it
         await service.prefixes.refresh()
     if finding.is_slip:
@@ -97,11 +98,13 @@ async def _plain_redirect(service: Service, text: str) -> Response | None:
 
 async def _active(service: Service, request: Request, finding: Finding, asked: Asked, is_record: bool) -> Response:
     limits = service.registry.settings.limits
+    record, size = finding.record, len(finding.found.record)
     if asked.lists_locations:
-        return pages.document(listed(finding.record, asked, limits), b"text/xml; charset=utf-8", [telling.VARY])
+        xml = await done_aside(record.values, size, lambda: listed(record, asked, limits))
+        return pages.document(xml, b"text/xml; charset=utf-8", [telling.VARY])
     if asked.info or asked.shows_values or is_record:
         return await telling.record(service, request, finding, asked)
-    choice = choose(request, finding.record, asked, limits)
+    choice = await done_aside(record.values, size, lambda: choose(request, record, asked, limits))
     if choice is None:
         if finding.rest:
             raise NoSuchName(finding.asked, (finding.name,))

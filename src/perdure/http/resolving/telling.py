@@ -9,6 +9,7 @@ from perdure.http import pages
 from perdure.http.answers import location, redirect_note
 from perdure.http.message import Headers, Request, Response
 from perdure.http.problems import PROBLEM, document, headers_of, problem_response, status_of
+from perdure.http.resolving.aside import done_aside
 from perdure.http.resolving.asked import Asked
 from perdure.http.resolving.finding import Finding, KeptPrefix
 from perdure.http.resolving.forms import has_already, wants_problem, wants_record
@@ -30,8 +31,13 @@ _encode: Final = msgspec.json.Encoder(order="deterministic").encode
 async def record(service: Service, request: Request, finding: Finding, asked: Asked) -> Response:
     """All that may be shown of an identifier to anybody: as a page, or for programs."""
     view = await show(service.registry, finding.name)
+    size = len(finding.found.record)
+    return await done_aside(view.values, size, lambda: _record(service, request, finding, asked, view))
+
+
+def _record(service: Service, request: Request, finding: Finding, asked: Asked, view: View) -> Response:
     view = msgspec.structs.replace(
-        view, values=tuple(asked.wanted(view.values)), handle_record=tuple(asked.wanted(view.handle_record))
+        view, values=tuple(asked.values.of(view.values)), handle_record=tuple(asked.values.of(view.handle_record))
     )
     posts = signposts(service, request, view)
     if wants_record(request):
@@ -46,15 +52,19 @@ async def record(service: Service, request: Request, finding: Finding, asked: As
         asked=asked,
         rest=finding.rest,
         asked_name=finding.asked,
-        withdrawal=_withdrawal(service, finding),
+        withdrawal=_withdrawal(finding),
         record_path=record_path(view.name),
         link=lambda identifier: link_to(service, identifier),
     )
 
 
-def kept_prefix(service: Service, request: Request, kept: KeptPrefix, asked: Asked) -> Response:
+async def kept_prefix(service: Service, request: Request, kept: KeptPrefix, asked: Asked) -> Response:
     """What is said of a prefix."""
-    values = asked.wanted(kept.values)
+    return await done_aside(kept.values, 0, lambda: _prefix(service, request, kept, asked))
+
+
+def _prefix(service: Service, request: Request, kept: KeptPrefix, asked: Asked) -> Response:
+    values = asked.values.of(kept.values)
     if wants_record(request):
         said = {
             "name": kept.name,
@@ -80,7 +90,7 @@ def tombstone(service: Service, request: Request, finding: Finding) -> Response:
     stone = finding.record.tombstone
     assert stone is not None  # noqa: S101  (whoever asks has looked)
     problem = Withdrawn(finding.name, stone.reason, stone.replaced_by)
-    withdrawal = _withdrawal(service, finding)
+    withdrawal = _withdrawal(finding)
     if wants_problem(request):
         said = document(problem) | {f"withdrawn_{part}": told for part, told in withdrawal.items() if told}
         said["reason"] = stone.reason
@@ -122,14 +132,15 @@ def refusal(service: Service, request: Request, problem: PerdureError) -> Respon
 
 def moved(to: str, status: int, caching: bytes) -> Response:
     """To another name at this server, or to another server."""
+    place = location(to)
     return Response(
         status,
-        redirect_note(to),
+        redirect_note(place),
         [
             (b"cache-control", caching),
             VARY,
             (b"content-type", b"text/html; charset=utf-8"),
-            (b"location", location(to)),
+            (b"location", place),
         ],
     )
 
@@ -142,12 +153,13 @@ def _record_document(request: Request, view: View, posts: Headers) -> Response:
     return Response(200, _encode(shown_identifier(view)), [(b"content-type", b"application/json"), *headers])
 
 
-def _withdrawal(service: Service, finding: Finding) -> dict[str, str]:
+def _withdrawal(finding: Finding) -> dict[str, str]:
+    """By whom and when. Who is no agent here, as the holder of a handle's key, is told as the history has it."""
     if finding.withdrawal is None:
-        return {}
-    revision, agent = finding.withdrawal
-    by = {} if agent is None else {"by": agent.name, "by_identifier": agent.identifier}
-    return {"at": to_seconds(revision.at), **by}
+        return {"at": "", "by": "", "by_identifier": ""}
+    act, agent = finding.withdrawal
+    by, identifier = (act.agent, "") if agent is None else (agent.name, agent.identifier)
+    return {"at": to_seconds(act.at), "by": by, "by_identifier": identifier}
 
 
 def _title(problem: PerdureError) -> str:

@@ -1,7 +1,6 @@
 """Who asks for what: the request as it came, whoever it comes from, and the service that answers."""
 
 import re
-from asyncio import Semaphore
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated, Final
@@ -21,6 +20,7 @@ from perdure.http.service import Service
 from perdure.http.v1.sent_values import Sent
 from perdure.http.v1.showing import shown_identifier
 from perdure.http.v1.told import Problem, ShownIdentifier
+from perdure.http.v1.turns import Turns
 from perdure.names import handle
 from perdure.registry import Agent, Registry, show
 from perdure.registry.looking import View
@@ -77,7 +77,7 @@ class Asking:
 
     __slots__ = ("body", "by", "imports", "request", "service")
 
-    def __init__(self, service: Service, request: Request, by: Agent | None, imports: Semaphore) -> None:
+    def __init__(self, service: Service, request: Request, by: Agent | None, imports: Turns) -> None:
         self.service = service
         self.request = request
         self.by = by

@@ -116,17 +116,11 @@ async def _check(asking: Asking) -> None:
 async def _in_turn(asking: Asking, options: Options) -> "_Told":
     """A few imports of one process at a time: one that waits too long for its turn is sent away."""
     patience = asking.service.options.request_seconds
-    try:
-        async with asyncio.timeout(patience):
-            await asking.imports.acquire()
-    except TimeoutError:
-        raise TookTooLong() from None
-    try:
-        return await _carried_out(asking, options, patience)
-    except TimeoutError:
-        raise TookTooLong(is_write=True) from None  # to send the next part
-    finally:
-        asking.imports.release()
+    async with asking.imports.turn(asking.agent.id, patience):
+        try:
+            return await _carried_out(asking, options, patience)
+        except TimeoutError:
+            raise TookTooLong(is_write=True) from None  # to send the next part
 
 
 async def _carried_out(asking: Asking, options: Options, patience: float) -> "_Told":

@@ -14,6 +14,11 @@ from perdure.http.v1.told import TOLD
 _REFERENCE: Final = "#/components/schemas/{name}"
 _CREDENTIALS: Final = "401"
 _LATER: Final = ("429", "503")
+# What is too long to be looked at is refused in one line, before it is known for whom it was.
+_TOO_LONG: Final = {
+    "414": "The address is longer than this server takes.",
+    "431": "The headers are longer than this server takes.",
+}
 
 
 class Operation(NamedTuple):
@@ -79,6 +84,9 @@ def _correct(path: str, operation: dict[str, Any]) -> None:
             headers["Retry-After"] = {"schema": {"type": "string"}, "description": "Seconds."}
         if not headers:
             del response["headers"]
+    for status, meaning in _TOO_LONG.items():
+        line = {"text/plain": {"schema": {"type": "string"}}}
+        operation["responses"][status] = {"description": meaning, "content": line}
     _exemplify(operation)
 
 

@@ -4,6 +4,7 @@ One route goes past the framework, because it is asked thousands of times a seco
 """
 
 import asyncio
+from collections import Counter
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
@@ -28,6 +29,7 @@ from perdure.http.v1.bodies import read_body
 from perdure.http.v1.document import Operation, draw_up, operations
 from perdure.http.v1.framework import framework, problem_answer
 from perdure.http.v1.minting import minted
+from perdure.http.v1.turns import Turns
 
 _READING: Final = ("GET", "HEAD", "OPTIONS")
 _BULK: Final = ("/imports", "/exports")
@@ -47,7 +49,7 @@ class OwnApi:
         self._document = msgspec.json.encode(document)
         self._operations = operations(self._framework, document)
         self._named = {path.partition("/{")[0]: path for path in self._operations if "{" in path}
-        self._imports = asyncio.Semaphore(_IMPORTS_AT_ONCE)
+        self._imports = Turns(_IMPORTS_AT_ONCE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive, self._service.options)
@@ -90,7 +92,7 @@ class OwnApi:
             asking.body = read_body(operation.body, await request.body())
             receive = _read_already
         try:
-            await self._framework(self._inside(asking, inner), receive, send)  # type: ignore[arg-type]
+            await self._framework(self._inside(asking, inner), receive, _for_caches(asking, send))  # type: ignore[arg-type]
         except LitestarException as problem:  # after the answer had begun
             if isinstance(problem.__cause__, ClientGone):
                 raise problem.__cause__ from None
@@ -135,6 +137,25 @@ class OwnApi:
         }
 
 
+def _for_caches(asking: Asking, send: Send) -> Send:
+    """What is told to somebody is for nobody else: no cache on the way may keep it. What anybody is told is checked."""
+
+    async def sending(message: Any) -> None:
+        if message["type"] == "http.response.start":
+            headers = [(name.lower(), value) for name, value in message["headers"]]
+            if asking.by is not None:
+                headers = [one for one in headers if one[0] != b"cache-control"]
+                headers.append((b"cache-control", b"private, no-store"))
+            elif not any(name == b"cache-control" for name, _ in headers):
+                headers.append((b"cache-control", b"no-cache"))
+            if not any(name == b"vary" for name, _ in headers):
+                headers.append((b"vary", b"authorization"))
+            message = {**message, "headers": headers}
+        await send(message)
+
+    return sending
+
+
 def _check_query(request: Request, operation: Operation) -> None:
     """Refuse what nobody knows: a `dryrun` that is passed over would write."""
     try:
@@ -145,12 +166,12 @@ def _check_query(request: Request, operation: Operation) -> None:
         raise Malformed("the query is not UTF-8") from None
     except ValueError:
         raise Malformed(f"the query has more than {_MOST_PARAMETERS} parameters") from None
-    names = [name for name, _ in given]
-    for name in names:
+    names = Counter(name for name, _ in given)
+    for name, times in names.items():
         if name not in operation.parameters:
             known = f"only {', '.join(sorted(operation.parameters))}" if operation.parameters else "none"
             raise InvalidInput("request", name, f"there is no parameter {name!a} here, {known}")
-        if names.count(name) > 1 and name not in operation.repeated:
+        if times > 1 and name not in operation.repeated:
             raise InvalidInput("request", name, f"the parameter {name} is there twice")
     for name in sorted(operation.needed.difference(names)):
         raise InvalidInput("request", name, f"the parameter {name} is missing")

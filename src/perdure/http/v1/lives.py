@@ -73,7 +73,7 @@ async def remove_values(
     name: Name,
     index: Annotated[
         list[int],
-        QueryParameter(min_items=1, max_items=500, description="Which ones; may be given many times."),
+        QueryParameter(min_items=1, max_items=100, description="Which ones; may be given many times."),
     ],
     if_match: IfMatch = None,
 ) -> Response[ShownIdentifier]:

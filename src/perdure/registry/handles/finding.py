@@ -5,8 +5,9 @@ A pattern is looked for by its words, as the search index has them, and then com
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import islice
 from typing import Final
 
 from perdure.errors import InvalidInput
@@ -22,6 +23,8 @@ from perdure.registry.protocol import Reader
 from perdure.registry.registry import Registry
 
 _MOST_CONDITIONS: Final = 20
+_MOST_BYTES: Final = 16 << 20  # of records that are looked through for one question, the newest first
+_AT_ONCE: Final = 50  # records in memory
 _MOST_WORDS: Final = 20
 _LONGEST_PATTERN: Final = 8192
 _SHORTEST_WORD: Final = 3  # of which only the beginning is known
@@ -53,14 +56,23 @@ async def find_handles(
             hits = reader.search(words, MOST_FOUND)
         prefixes = _Prefixes(reader)
         keys = {locate(prefixes, hit.name).key: hit.name for hit in hits if hit.state == "active"}
-        rows = reader.find_many(list(keys))
-        found: list[str] = []
-        for key, name in keys.items():
-            if len(found) < limit and key in rows and _holds(records.decode(rows[key].record), conditions):
-                found.append(name)
-        return found
+        return list(islice(_those_that_hold(reader, keys, conditions), limit))
 
     return await registry.store.read(work)
+
+
+def _those_that_hold(reader: Reader, keys: dict[str, str], conditions: Sequence["_Condition"]) -> Iterator[str]:
+    """The names of those records, in their order: a few in memory at a time, and a bounded number of bytes in all."""
+    left = _MOST_BYTES
+    waiting = list(keys)
+    while waiting and left > 0:
+        asked, waiting = waiting[:_AT_ONCE], waiting[_AT_ONCE:]
+        rows = reader.find_many(asked)
+        for key in asked:
+            if key in rows and left > 0:
+                left -= len(rows[key].record)
+                if _holds(records.decode(rows[key].record), conditions):
+                    yield keys[key]
 
 
 class _Prefixes:

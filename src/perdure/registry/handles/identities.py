@@ -22,13 +22,14 @@ class KeyMaterial(msgspec.Struct, frozen=True):
     """What a proof is checked against. It shows nothing of itself.
 
     Where the index was left open (0), `candidates` has each key by itself, with the identity that it proves, and this
-    has them all, with an identity that stands for no certain key.
+    has them all, with an identity that stands for no certain key. `place` is the same however the name was written.
     """
 
     identity: HandleIdentity
     secret: bytes | None = None
     public_keys: tuple[bytes, ...] = ()
     candidates: tuple["KeyMaterial", ...] = ()
+    place: str = ""
 
     def __repr__(self) -> str:
         return f"KeyMaterial({self.identity.id})"
@@ -54,9 +55,9 @@ def _material(registry: Registry, reader: Reader, who: HandleIdentity) -> KeyMat
     try:
         place = find_place(reader, who.name)
     except PerdureError:
-        return KeyMaterial(who)
+        return KeyMaterial(who, place=handle.fold(who.name))
     if place.record is None or place.record.state != "active":
-        return KeyMaterial(who)
+        return KeyMaterial(who, place=place.key)
     found: list[KeyMaterial] = []
     for value in place.record.values:
         if who.index in (_ANY, value.index) and len(found) < _MOST_KEYS:
@@ -66,12 +67,13 @@ def _material(registry: Registry, reader: Reader, who: HandleIdentity) -> KeyMat
             elif value.kind == PUBLIC_KEY and isinstance(value.data, Binary):
                 found.append(KeyMaterial(one, None, (value.data.value,)))
     if len(found) == 1:
-        return msgspec.structs.replace(found[0], candidates=(found[0],))
+        return msgspec.structs.replace(found[0], candidates=(found[0],), place=place.key)
     return KeyMaterial(
         who,
         next((one.secret for one in found if one.secret is not None), None),
         tuple(key for one in found for key in one.public_keys),
         tuple(found),
+        place.key,
     )
 
 

@@ -47,9 +47,7 @@ _REVISION_OF_VERSION: Final = f"{_REVISION} AND r.version = ?"
 _ACT: Final = f"SELECT r.version, r.at, r.agent, r.action, r.note {_OF_KEY}"
 _ACTS: Final = f"{_ACT} AND r.version > ? ORDER BY r.version LIMIT ?"
 _NEWEST_ACT: Final = f"{_ACT} ORDER BY r.version DESC LIMIT 1"
-_NEWEST_ACT_OF: Final = (
-    f"{_ACT} AND r.action IN (SELECT value FROM json_each(?)) ORDER BY r.version DESC LIMIT 1"
-)
+_NEWEST_ACT_OF: Final = f"{_ACT} AND r.action IN (SELECT value FROM json_each(?)) ORDER BY r.version DESC LIMIT 1"
 
 # The newest first: that order is the index's own, so a common word costs no more than a rare one.
 _SEARCH: Final = (
