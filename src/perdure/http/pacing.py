@@ -51,12 +51,14 @@ class PacedProtocol(HttpToolsProtocol):
         self._pulse: Pulse = app_state["pulse"]
         self._pulse.connections = server_state.connections
         self._largest_head = options.header_bytes + options.url_bytes
+        self._shortest_bound = min(options.header_bytes, options.url_bytes)
         self._head_seconds, self._idle_seconds = options.header_seconds, options.idle_seconds
         self._running: RequestResponseCycle | None = None
         self._held = b""  # what was read, and waits until the requests before it are under way
         self._is_holding = False
         self._not_understood = 0
         self._is_in_head = False  # a request has begun, and what it asks for is not known yet
+        self._is_head_timed = False  # it did not come in one piece
         self._is_refused = False
         self._is_stuck = False  # the client does not take what it asked for
         self.deadline = inf
@@ -72,11 +74,11 @@ class PacedProtocol(HttpToolsProtocol):
         self.deadline = self._pulse.now + self._idle_seconds
 
     def data_received(self, data: bytes) -> None:
-        if not self._held and len(data) <= _PIECE:
-            self._parse(data)
-        else:
+        if self._held or len(data) > _PIECE:
             self._held += data
             self._parse_held()
+        else:
+            self._parse(data)
 
     def _parse_held(self) -> None:
         """As far as nobody has to wait in line."""
@@ -99,7 +101,18 @@ class PacedProtocol(HttpToolsProtocol):
             pass  # nothing else is spoken here: it is answered as it stands
         except httptools.HttpParserError:
             self._refuse(b"400 Bad Request", NOT_HTTP)
-        if self._not_understood > self._largest_head:
+        if self._is_in_head:
+            self._wait_for_head()
+
+    def _wait_for_head(self) -> None:
+        """The rest of it must come in time, however slowly, and not be too long."""
+        if not self._is_head_timed:
+            self._is_head_timed = True
+            if not self._is_stuck:
+                self.deadline = self._pulse.now + self._head_seconds
+        if len(self.url) > self._options.url_bytes:
+            self._refuse(b"414 URI Too Long", b"the address is too long")
+        elif self._not_understood > self._largest_head:
             self._refuse(b"431 Request Header Fields Too Large", b"the headers are too long")
 
     def on_response_complete(self) -> None:

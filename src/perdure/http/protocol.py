@@ -51,72 +51,70 @@ class Protocol(PacedProtocol):
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self._lane: Lane | None = app_state["lane"]
-        self._is_usual = self._is_express = self._wants_page = False
-        self._bytes = 0
+        self._access = None if self._lane is None else self._lane.access
+        if self._lane is not None:
+            self._lane.server = server_state
+        self._is_usual = self._is_express = self._wants_page = self._is_on_its_way = False
         self.url = b""
 
     def on_message_begin(self) -> None:
         """What the application is told is put together only if it is asked."""
+        if self._is_on_its_way and self._lane is not None:
+            self._lane.go()  # one answer after the other, for who asks on without waiting
         self.url = b""
         self.headers = []
         self.expect_100_continue = False
-        self._is_usual = self._lane is not None
-        self._is_express = False
-        self._wants_page = True
-        self._bytes = 0
-        self._is_in_head = True
-        if not self._is_stuck:
-            self.deadline = self._pulse.now + self._head_seconds
+        self._is_usual = self._wants_page = self._is_in_head = True
 
     def on_url(self, url: bytes) -> None:
         self.url += url
-        if len(self.url) > self._options.url_bytes:
-            self._refuse(b"414 URI Too Long", b"the address is too long")
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self._not_understood = 0
         if not self._is_in_head:
+            self._not_understood = 0
             return  # behind a body: nobody may say there who they are
         name = name.lower()
         self.headers.append((name, value))
-        self._bytes += len(name) + len(value)
         if name in _TELLING:
             self._tell(name, value)
-        if self._bytes > self._options.header_bytes or len(self.headers) > self._options.headers:
-            self._refuse(b"431 Request Header Fields Too Large", b"the headers are too long")
 
     def _tell(self, name: bytes, value: bytes) -> None:
         """What this header means for the express lane."""
         if name == b"accept":
             self._wants_page = self._wants_page and wants_page(value)
-        elif name != b"connection" or value.lower() != b"keep-alive":
+        elif name != b"connection" or value.lower() != b"keep-alive" or self.parser.get_http_version() != "1.1":
             self._is_usual = False
             if name == b"expect" and value.lower() == b"100-continue":
                 self.expect_100_continue = True
 
     def on_headers_complete(self) -> None:
+        if self._not_understood > self._shortest_bound or len(self.headers) > self._options.headers:
+            self._check_size()
         self._not_understood = 0
-        self._is_in_head = False
-        if not self._is_stuck:
-            self.deadline = inf
+        self._is_in_head = self._is_head_timed = False
         if self._is_refused:
             return
-        version = self.parser.get_http_version()
         self._is_express = (
             self._is_usual
-            and version == "1.1"
+            and self._lane is not None
+            and self.parser.should_keep_alive()  # so it is HTTP/1.1
             and self.parser.get_method() == b"GET"
             and (self.cycle is None or self.cycle.response_complete)
             and not self.pipeline
-            and not self.flow.write_paused
+            and not self._is_stuck
             and not self.transport.is_closing()
         )
-        if self._is_express:
-            return
-        if version in ("1.1", "1.0"):
+        if not self._is_express:
             self._ask_application()
-        else:
-            self._refuse(b"400 Bad Request", NOT_HTTP)
+
+    def _check_size(self) -> None:
+        """What came may be more than this request: only what belongs to it counts."""
+        options = self._options
+        if len(self.url) > options.url_bytes:
+            self._refuse(b"414 URI Too Long", b"the address is too long")
+        size = sum(len(name) + len(value) for name, value in self.headers)
+        if size > options.header_bytes or len(self.headers) > options.headers:
+            self._refuse(b"431 Request Header Fields Too Large", b"the headers are too long")
 
     def on_body(self, body: bytes) -> None:
         self._not_understood = 0
@@ -128,21 +126,43 @@ class Protocol(PacedProtocol):
             return
         lane = self._lane
         if self._is_express and lane is not None:
-            answer = lane.answer(self.url, self._wants_page, self.server_state.default_headers)
-            if answer is not None:
-                self.transport.write(answer)
-                if lane.access is not None:
-                    lane.access.express(self.client, self.url, answer)
-                self.on_response_complete()
+            if lane.ask(self, self.url, self._wants_page):
+                self._is_on_its_way = True
                 return
             self._ask_application()
         super().on_message_complete()
 
+    def take(self, answer: bytes | None) -> None:
+        """From the express lane: the answer, or word that there is none."""
+        self._is_on_its_way = False
+        if answer is None:
+            if not self.transport.is_closing():
+                self._ask_application()
+                super().on_message_complete()
+            return
+        self.transport.write(answer)
+        if not self._is_stuck:
+            self.deadline = self._pulse.now + self._idle_seconds
+        if self._access is not None:
+            self._access.express(self.client, self.url, answer)
+        if self._held:
+            self.loop.call_soon(self._parse_held)
+
     def _ask_application(self) -> None:
         self._is_express = False
+        if self.parser.get_http_version() not in ("1.1", "1.0"):
+            self._refuse(b"400 Bad Request", NOT_HTTP)
+            return
+        if not self._is_stuck:
+            self.deadline = inf
         url, headers, expects = self.url, self.headers, self.expect_100_continue
         super().on_message_begin()
         self.url = url
         self.headers.extend(headers)
         self.expect_100_continue = expects
         super().on_headers_complete()
+
+    def shutdown(self) -> None:
+        if self._is_on_its_way and self._lane is not None:
+            self._lane.go()
+        super().shutdown()

@@ -30,7 +30,7 @@ from perdure.registry.entities import (
 T = TypeVar("T")
 Progress = Callable[[int, int], None]  # done, of how many
 Brief = tuple[str | None, int, bytes]  # what a reader is waiting for: the target, the version, the record
-Find = Callable[[str], Brief | None]
+Find = Callable[[Sequence[str]], list[Brief | None]]
 
 
 class Reader(Protocol):
@@ -162,7 +162,7 @@ class Store(Protocol):
         ...
 
     def immediate(self) -> Find | None:
-        """A look-up that answers at once, on the thread of the running event loop; None, if the engine has none."""
+        """Looks up several names at once, on the thread of the running event loop; None, if the engine cannot."""
         ...
 
     async def read(self, work: Callable[[Reader], T]) -> T:
