@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+# Tests wait for disks, clocks and each other's processes: one more of them than there are processors keeps those busy.
+TESTERS := $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 
 .PHONY: help serve setup test test-slow bench-names bench-registry bench-growth bench-postgres bench-http system-packages lint format docs docs-reference lock clean
 .DEFAULT_GOAL := help
@@ -17,11 +19,11 @@ setup: $(VENV)/dev.stamp ## make .venv with everything that development needs
 	@echo "Ready, on $$($(BIN)/python --version) (another one: make clean setup PYTHON=…). Try: $(BIN)/perdure --help"
 
 test: $(VENV)/dev.stamp lint system-packages ## set up, run all checks and tests
-	$(BIN)/python -m pytest -n auto -m "not slow"
+	$(BIN)/python -m pytest -n $(TESTERS) -m "not slow"
 
 test-slow: $(VENV)/dev.stamp system-packages ## long fuzz runs, hundreds of crashes, and the property tests with many more examples
-	$(BIN)/python -m pytest -n auto -m slow tests
-	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n auto -m "not slow" tests/names tests/test_public_surface.py
+	$(BIN)/python -m pytest -n $(TESTERS) -m slow tests
+	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n $(TESTERS) -m "not slow" tests/names tests/test_public_surface.py
 
 bench-names: $(VENV)/dev.stamp ## speed of the names library, as ratios to peers in the same run
 	$(BIN)/python -m bench.names

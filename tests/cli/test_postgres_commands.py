@@ -22,7 +22,7 @@ from perdure.registry import Statement, add_prefix, mint
 from perdure.settings_file import SETTINGS, read_settings
 
 URL = "https://example.org/"
-PASSWORD = "pa55-w0rd-of-nobody"  # noqa: S105
+PASSWORD = "pa55-w0rd-of-nobody"
 NOWHERE = f"postgresql://{USER}:{PASSWORD}@127.0.0.1:1/perdure"
 
 
@@ -263,7 +263,7 @@ def test_a_wrong_password_is_one_line_and_the_right_one_is_nowhere(
     with psycopg.connect(strict_server.address(over_socket=True), autocommit=True) as connection:
         connection.execute(f"ALTER USER {USER} PASSWORD '{PASSWORD}'")
     right, wrong = (with_password(strict_server.address(), word) for word in (PASSWORD, "wr0ng-w0rd"))
-    assert "password" in refused(quick, "init", "archive", "--store", wrong, secret="wr0ng-w0rd")  # noqa: S106
+    assert "password" in refused(quick, "init", "archive", "--store", wrong, secret="wr0ng-w0rd")
     assert "password" in refused(quick, "init", "archive", "--store", strict_server.address())
     done = quick("init", "archive", "--store", right)
     assert (done.returncode, done.stderr) == (0, "")

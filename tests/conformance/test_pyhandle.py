@@ -20,7 +20,7 @@ from tests.http.live import LiveServer, serving
 PREFIX = "21.T14999"
 IDENTITY = f"{PREFIX}/B2HANDLE_INTEGRATION_TESTS"
 INDEX = 300
-PASSWORD = "pw300"  # noqa: S105
+PASSWORD = "pw300"
 SELECTED = (
     "not global_resolve and not instantiate_with_credentials and not test_register_handle "
     "and not test_generate_and_register_handle and not test_delete_handle_inexistent "

@@ -12,7 +12,7 @@ from perdure.exchange import batch_file
 from perdure.exchange.entry import Edit, Entry, Notice, Put, Refused
 from perdure.records.value import Admin, AdminRights, Binary, Reference, Text, Value, ValueList
 
-SECRET = "correct-horse-battery"  # noqa: S105
+SECRET = "correct-horse-battery"
 
 
 def read(text: str) -> list[Entry]:

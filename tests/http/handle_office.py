@@ -14,7 +14,7 @@ from tests.http.live import LiveServer, serving
 PREFIX = "21.T1"
 ADMIN = f"{PREFIX}/ADMIN"
 INDEX = 300
-PASSWORD = "a word; with: signs/é"  # noqa: S105
+PASSWORD = "a word; with: signs/é"
 EVERYTHING = "111111111111"
 USUAL = "011111110011"
 

@@ -23,7 +23,7 @@ from perdure.registry import add_agent, add_prefix, authenticate, grant, new_key
 from perdure.registry.entities import ACTIONS
 
 OURS, THEIRS = "20.500.1", "20.500.2"
-PASSWORD = "open sesame"  # noqa: S105
+PASSWORD = "open sesame"
 LONG_AGO = Fraction(1_600_000_000)
 NOBODY, WRONG, OTHER, LAPSED, RIGHT, CHIEF = (
     "nobody",

@@ -26,7 +26,7 @@ from perdure.store.postgres.store import PostgresStore
 CONNECT, STATEMENT, LOCK = 2.0, 1.0, 0.5  # seconds, in the settings of these tests
 GRACE: Final = 5.0  # seconds that a busy machine may add to any of them
 TOO_LONG: Final = 2 * (CONNECT + STATEMENT) + GRACE
-SECRET: Final = "correct-horse"  # noqa: S105 - it opens nothing
+SECRET: Final = "correct-horse"
 
 Doing = Callable[[Store], Awaitable[Any]]
 

@@ -13,8 +13,8 @@ from tests.registry_fixture import Office, open_office
 from tests.store.material import Desk, change
 from tests.store.unreliable import PATIENCE, Unreliable, as_soon_as_possible, in_one_group
 
-from perdure.errors import OutcomeUnknown
-from perdure.registry import Statement, mint
+from perdure.errors import OutcomeUnknown, StoreUnavailable
+from perdure.registry import Minted, Statement, mint
 from perdure.registry.protocol import Transaction
 from perdure.registry.verifying import verify
 
@@ -216,10 +216,17 @@ def test_timelines_never_repeat_however_often_the_connection_is_cut(office: Offi
         proxy.cut_now,
     ]
 
+    async def minted(prefix: str) -> list[Minted]:
+        while True:
+            try:
+                return await mint(office.registry, office.admin, prefix)
+            except StoreUnavailable as problem:  # the new connection was cut as well, before anything was asked of it
+                assert problem.safe_to_retry
+
     async def work() -> list[str]:
         told: list[str] = []
         for _ in range(30):
-            mints = [mint(office.registry, office.admin, random.choice(["100", "200"])) for _ in range(6)]
+            mints = [minted(random.choice(["100", "200"])) for _ in range(6)]
             minting = asyncio.gather(*mints)
             await asyncio.sleep(random.uniform(0, 0.01))
             random.choice(mishaps)()

@@ -24,7 +24,7 @@ from perdure.store.postgres.options import PostgresOptions
 from perdure.store.postgres.reading import FIND_MANY, PERSONS, as_json
 from perdure.store.postgres.store import PostgresStore
 
-SECRET: Final = "correct-horse"  # noqa: S105 - it opens nothing
+SECRET: Final = "correct-horse"
 
 
 # Addresses
