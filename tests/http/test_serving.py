@@ -430,3 +430,18 @@ def test_refused_requests_do_not_flood_the_log_with_what_they_said(tmp_path: Pat
                 one.read()
         assert server.stop() == 0
         assert "hunter2" not in (server.folder / "server.log").read_text()
+
+
+@pytest.mark.parametrize("wrong", [["--tls-cert", "missing.pem"], ["--host", "300.1.1.1"]], ids=["certificate", "host"])
+def test_a_first_start_that_fails_makes_no_registry_whose_key_nobody_saw(tmp_path: Path, wrong: list[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "perdure", "serve", "--port", "0", *wrong],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "certificate" in done.stderr or "--host" in done.stderr
+    assert list(tmp_path.iterdir()) == []

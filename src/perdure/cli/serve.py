@@ -14,7 +14,6 @@ from perdure.cli.session import Folder, find_folder
 from perdure.errors import InvalidInput
 from perdure.folder import ADMIN_KEY, is_registry, make_registry, open_registry, registry_place
 from perdure.http_options import check_http_options
-from perdure.registry import Registry
 from perdure.settings_file import read_settings
 
 EXAMPLES = """
@@ -51,13 +50,15 @@ def serve(
     Where there is no registry yet, one is made. Ctrl-C, or SIGTERM, ends it: what was acknowledged is kept, and
     requests that have begun are answered first.
     """
-    from perdure.http.server import Place  # the framework takes a while to load
+    from perdure.http.server import Place, listen  # the framework takes a while to load
     from perdure.http.server import serve as run
 
     if announce not in (None, "json"):
         raise InvalidInput("serve", "announce", "the only announcement is json")
     if tls_key is not None and tls_cert is None:
         raise InvalidInput("serve", "tls_key", "a key needs its certificate: --tls-cert")
+    where = Place(host, port, workers, tls_cert, tls_key)
+    listening = listen(where)  # before a registry is made, whose key is shown once, when everything has gone well
     place, key = _registry(folder)
     options = check_http_options(read_settings(place).http)
     if access_log is not None:
@@ -70,7 +71,7 @@ def serve(
         else:
             _greet(url, place, key, home, workers)
 
-    run(place, options, Place(host, port, workers, tls_cert, tls_key), ready)
+    run(place, options, where, listening, ready)
 
 
 def _registry(folder: Path | None) -> tuple[Path, str | None]:
@@ -90,11 +91,7 @@ def _registry(folder: Path | None) -> tuple[Path, str | None]:
 
 async def _home(place: Path) -> str:
     async with open_registry(place) as registry:
-        return _home_of(registry)
-
-
-def _home_of(registry: Registry) -> str:
-    return registry.home
+        return registry.home
 
 
 def _greet(url: str, place: Path, key: str | None, home: str, workers: int) -> None:
@@ -107,7 +104,7 @@ def _greet(url: str, place: Path, key: str | None, home: str, workers: int) -> N
         say(f"              (shown this once; it also lies in {ADMIN_KEY}, readable by you alone)")
     shown_key = key or "$PERDURE_KEY"
     say("Three commands to try, in another terminal:")
-    say(f"""  curl -X POST {url}/api/v1/identifiers -H 'Authorization: Bearer {shown_key}' \\
+    say(f"""  curl -X POST {url}/api/v1/identifiers -H "Authorization: Bearer {shown_key}" \\
        -H 'Content-Type: application/json' -d '{{"prefix": "{home}", "target": "https://example.org/"}}'""")
     say(f"  curl -i {url}/NAME            # the name that came back: where it leads")
     say(f"  curl {url}/api/handles/NAME   # its record, as Handle clients read it")

@@ -9,14 +9,13 @@ from collections.abc import Iterable
 from datetime import datetime
 from email.utils import formatdate
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 from urllib.parse import quote
 
 import msgspec
 
 from perdure.http.message import Headers, Response
-from perdure.records.binary_data import shown_bytes
-from perdure.records.value import DEFAULT_PERMISSIONS, DEFAULT_TTL, Binary, Data, Reference, Value
+from perdure.records.value import DEFAULT_TTL, ShownValue, Value, shown_value
 
 SUCCESS: Final = 1
 READABLE_ANYWHERE: Final[Headers] = [
@@ -30,18 +29,6 @@ RECORD_HEADERS: Final[Headers] = [(b"content-type", HANDLE_JSON), (b"cache-contr
 _URL_SAFE: Final = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in '"<>\\^`{|}')
 _SAFE_BYTES: Final = _URL_SAFE.encode()
 _encode: Final = msgspec.json.Encoder().encode
-
-
-class ShownValue(msgspec.Struct, gc=False):
-    """A value as Handle servers show it: the lifetime always, usual permissions never."""
-
-    index: int
-    type: str
-    data: Data | dict[str, Any]
-    ttl: int | str
-    timestamp: str
-    permissions: str | msgspec.UnsetType = msgspec.UNSET
-    references: tuple[Reference, ...] | msgspec.UnsetType = msgspec.UNSET
 
 
 class ShownRecord(msgspec.Struct, gc=False):
@@ -87,17 +74,6 @@ def record(asked: str, values: Iterable[Value], version: int) -> Response:
 
 def record_body(asked: str, values: Iterable[Value]) -> bytes:
     return _encode(ShownRecord(SUCCESS, asked, [shown_value(value) for value in values]))
-
-
-def shown_value(value: Value) -> ShownValue:
-    data = value.data
-    told = shown_bytes(value.kind, data.value) if type(data) is Binary else data
-    shown = ShownValue(value.index, value.type, told, value.ttl, value.timestamp)
-    if value.permissions != DEFAULT_PERMISSIONS:
-        shown.permissions = value.permissions
-    if value.references:
-        shown.references = value.references
-    return shown
 
 
 def record_tag(version: int) -> tuple[bytes, bytes]:

@@ -42,10 +42,11 @@ class Place(NamedTuple):
         return "https" if self.certificate else "http"
 
 
-def serve(folder: Path, options: HttpOptions, place: Place, ready: Callable[[str], None]) -> None:
+def serve(
+    folder: Path, options: HttpOptions, place: Place, listening: socket.socket, ready: Callable[[str], None]
+) -> None:
     """Until it is told to stop. `ready` is called once, with the address, when requests are answered."""
     _allow_connections(options.connections)
-    listening = _listen(place)
     port = listening.getsockname()[1]
     host = f"[{place.host}]" if ":" in place.host else place.host
     url = f"{place.scheme}://{host}:{port}"
@@ -124,7 +125,9 @@ def _allow_connections(wanted: int) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (max(now, allowed), most))
 
 
-def _listen(place: Place) -> socket.socket:
+def listen(place: Place) -> socket.socket:
+    """The socket that all workers share; refused if it cannot be had, or if the certificate cannot be used."""
+    _tls(place)
     family = socket.AF_INET6 if ":" in place.host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -133,7 +136,8 @@ def _listen(place: Place) -> socket.socket:
     except OSError as problem:
         listening.close()
         where = f"{place.host}, port {place.port}"
-        advice = "choose another with --port (0 takes a free one)"
+        is_name = isinstance(problem, socket.gaierror)
+        advice = "name another with --host" if is_name else "choose another with --port (0 takes a free one)"
         raise StoreUnavailable(f"cannot listen on {where} ({problem.strerror}): {advice}") from None
     listening.set_inheritable(True)
     return listening

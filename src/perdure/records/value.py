@@ -104,29 +104,32 @@ class Value(Plain, frozen=True, omit_defaults=True):
 decode_value: Final = msgspec.json.Decoder(Value).decode
 
 
-def handle_json(value: Value) -> dict[str, Any]:
-    """A value as the HTTP API of Handle servers shows it: the lifetime always, usual permissions never."""
-    shown: dict[str, Any] = {
-        "index": value.index,
-        "type": value.type,
-        "data": _shown(value),
-        "ttl": value.ttl,
-        "timestamp": value.timestamp,
-    }
+class ShownValue(msgspec.Struct, gc=False):
+    """A value as Handle servers show it: the lifetime always, usual permissions never."""
+
+    index: int
+    type: str
+    data: Data | dict[str, Any]
+    ttl: int | str
+    timestamp: str
+    permissions: str | msgspec.UnsetType = msgspec.UNSET
+    references: tuple[Reference, ...] | msgspec.UnsetType = msgspec.UNSET
+
+
+def shown_value(value: Value) -> ShownValue:
+    data = value.data
+    told = shown_bytes(value.kind, data.value) if type(data) is Binary else data
+    shown = ShownValue(value.index, value.type, told, value.ttl, value.timestamp)
     if value.permissions != DEFAULT_PERMISSIONS:
-        shown["permissions"] = value.permissions
+        shown.permissions = value.permissions
     if value.references:
-        shown["references"] = msgspec.to_builtins(value.references)
+        shown.references = value.references
     return shown
 
 
-def _shown(value: Value) -> dict[str, Any]:
-    data = value.data
-    if type(data) is Text:
-        return {"format": "string", "value": data.value}  # nearly all
-    if type(data) is Binary:
-        return shown_bytes(value.kind, data.value)
-    shown: dict[str, Any] = msgspec.to_builtins(data)
+def handle_json(value: Value) -> dict[str, Any]:
+    """The same, before it is written."""
+    shown: dict[str, Any] = msgspec.to_builtins(shown_value(value))
     return shown
 
 

@@ -10,6 +10,7 @@ from perdure.http.handle_api.parameters import read_number
 from perdure.http.message import Response
 from perdure.http.resolving.forms import has_already
 from perdure.http.wanted import wanted
+from perdure.records.value import shown_value
 from perdure.registry.handles import list_handles, read_handle
 from perdure.registry.handles.listing import MOST_LISTED
 from perdure.registry.prefix_names import RECORDS
@@ -36,7 +37,7 @@ async def read(exchange: Exchange, name: str) -> Response:
             return Response(304, b"", [*answers.RECORD_HEADERS[1:], answers.record_tag(view.version)])
         return exchange.dressed(answers.record(name, values, view.version))
     return exchange.reply(
-        200, {"responseCode": SUCCESS, "handle": name, "values": [answers.shown_value(value) for value in values]}
+        200, {"responseCode": SUCCESS, "handle": name, "values": [shown_value(value) for value in values]}
     )
 
 
