@@ -10,6 +10,7 @@ nothing fails if it is not met. A row in which a single request went wrong is in
 import argparse
 import os
 import random
+import re
 import statistics
 import sys
 import time
@@ -145,6 +146,8 @@ def load(folder: Path, lines: Path, store: str | None = None) -> None:
     if made(folder, store):
         command("prefix", "add", UUIDS, "--minter", "uuid", *where)
         command("prefix", "add", CREATED, "--minter", "uuid", *where)
+    else:
+        command("migrate", "--no-backup", *where)
     command("import", str(lines), *where)
 
 
@@ -155,7 +158,10 @@ def on_postgres(folder: Path, lines: Path, options: argparse.Namespace) -> Itera
     with open_place(keep) as place:
         registry = place.folder / f"registry-{options.names}"
         console.print("loading PostgreSQL …")
-        if not (registry / "perdure.toml").exists():
+        settings = registry / "perdure.toml"
+        if settings.exists():  # the server that is kept listens on another port every time
+            settings.write_text(re.sub(r"(?m)^store = .*", f'store = "{place.address(OURS)}"', settings.read_text()))
+        else:
             place.drop(OURS)  # what an interrupted run, or one of another size, has left
         load(registry, lines, place.address(OURS))
         place.settle(OURS)
