@@ -1,5 +1,6 @@
 """How a registry is served over HTTP: what the section [http] of the settings may say."""
 
+from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Annotated, Final
 
@@ -43,7 +44,7 @@ class HttpOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def proxies(self) -> tuple[IPv4Network | IPv6Network, ...]:
         """The networks of the trusted proxies."""
-        return tuple(_network(text) for text in self.trusted_proxies)
+        return _networks(self.trusted_proxies)
 
 
 def check_http_options(options: HttpOptions) -> HttpOptions:
@@ -54,6 +55,11 @@ def check_http_options(options: HttpOptions) -> HttpOptions:
         if text and not text.startswith(("https://", "http://")):
             raise InvalidInput("settings", name, f"{name} must be a web address, not {shown(text)}")
     return options
+
+
+@lru_cache(maxsize=16)
+def _networks(texts: tuple[str, ...]) -> tuple[IPv4Network | IPv6Network, ...]:
+    return tuple(_network(text) for text in texts)
 
 
 def _network(text: str) -> IPv4Network | IPv6Network:

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import re
 from pathlib import Path
 from typing import Final
 
@@ -98,8 +99,21 @@ def test_a_target_that_differs_from_its_record_is_found(tmp_path: Path) -> None:
     in_the_row = file.read_bytes().index(b"https://example.org/7/active")  # where the state follows the target
     _overwrite(file, in_the_row, b"https://example.org/8")
 
+    index, row = asyncio.run(_problems(tmp_path))
+    assert "missing from index redirects" in index  # which still says what was said before
+    assert "its row says something else than its record" in row
+
+
+def test_a_redirect_that_differs_from_its_row_is_found(tmp_path: Path) -> None:
+    """Most readers are sent where an index says, and the row is not looked at."""
+    asyncio.run(_filled(tmp_path))
+    file = tmp_path / DATABASE
+    in_the_index = re.search(rb"12345/[0-9a-f-]{36}(https://example\.org/7/)(?!active)", file.read_bytes())
+    assert in_the_index is not None
+    _overwrite(file, in_the_index.start(1), b"https://example.org/8")
+
     (found,) = asyncio.run(_problems(tmp_path))
-    assert "its row says something else than its record" in found
+    assert "missing from index redirects" in found
 
 
 @pytest.mark.parametrize("seed", range(6))

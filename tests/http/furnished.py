@@ -5,18 +5,28 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from tests.registry_fixture import FEW_PARTITIONS
+
 from perdure.folder import ADMIN_KEY, make_registry, open_registry
 from perdure.registry import Agent, Registry, Statement, add_prefix, authenticate, mint
+from perdure.settings_file import DEFAULT_STORE
 
 PREFIX = "20.500.777"
 
 
-def furnish(folder: Path, targets: Mapping[str, str], *, prefix: str = PREFIX, case_sensitive: bool = True) -> None:
+def furnish(
+    folder: Path,
+    targets: Mapping[str, str],
+    *,
+    prefix: str = PREFIX,
+    case_sensitive: bool = True,
+    store: str = DEFAULT_STORE,
+) -> None:
     """Under one prefix, these suffixes with their targets. The registry is made if it is not there."""
 
     async def work() -> None:
         if not (folder / ADMIN_KEY).exists():
-            await make_registry(folder, name="Tests")
+            await make_registry(folder, name="Tests", store=store, postgresql=FEW_PARTITIONS)
         async with writing(folder) as (registry, admin):
             await add_prefix(registry, admin, prefix, minter="chosen", case_sensitive=case_sensitive)
             for suffix, target in targets.items():

@@ -1,201 +1,32 @@
 """The express lane and the application give the same answer: whoever compares them cannot tell which one it was."""
 
-import asyncio
-import re
-import time
 from collections.abc import Iterator
-from pathlib import Path
 
-import httpx
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
-from tests.http.furnished import furnish, writing
-from tests.http.live import LiveServer, serving
-from tests.http.raw_client import THROUGH_APPLICATION, Answer, Connection, connection
-
-from perdure.records.value import Admin, AdminRights, Binary, Text, Value
-from perdure.registry import Statement, add_prefix, change_prefix, mint, withdraw
-
-EXACT, FOLDED, LETTERS, LONGER = "20.500.777", "20.500.778", "20.500.Ab", "20.500.779"
-TARGETS = {
-    "abc": "https://example.org/abc",
-    "ABC": "https://example.org/ABC",
-    "a-b_c.d~e": "https://example.org/?a=1&b=2#c",
-    "a//b": "https://example.org/%2F",
-    "a/b/c/": "ftp://example.org/",
-    "../up": "https://example.org/'quoted'",
-    "x!$&'()*+,;=:@": "https://example.org/a%0d%0ab",
-    '[1]{2}|3^4`5"6': "mailto:a@example.org",
-    "kœkken": "https://example.org/kœkken/日本",
-    "api": "https://例え.example/",
-}
-KEPT = {EXACT: TARGETS, FOLDED: {"Mixed-Case": "https://example.org/m", "ÉCOLE": "https://example.org/e"}, LETTERS: {"x": "https://example.org/x"}, LONGER: {"stem": "https://example.org/stem/"}}  # fmt: skip
-ODD_ONES = (
-    *("short-lived", "until-then", "aliased", "placed", "no-url", "two-urls", "private-url", "private-note"),
-    *("with-admin", "binary", "withdrawn", "reserved", "other-case-type"),
-)
-
-
-def url(index: int, target: str, **more: object) -> Value:
-    return Value(index, "URL", Text(target), **more)  # type: ignore[arg-type]
-
-
-RECORDS: dict[str, tuple[Value, ...]] = {
-    "short-lived": (url(1, "https://example.org/short", ttl=60),),
-    "until-then": (url(1, "https://example.org/until", ttl="2031-01-01T00:00:00Z"),),
-    "aliased": (Value(1, "HS_ALIAS", Text(f"{EXACT}/abc")), url(2, "https://example.org/not-here")),
-    "placed": (
-        Value(1, "10320/loc", Text('<locations><location href="https://example.org/loc" weight="1"/></locations>')),
-        url(2, "https://example.org/not-here"),
-    ),
-    "no-url": (Value(1, "EMAIL", Text("a@example.org")), Value(2, "DESC", Text('ü <b> & "c"\nd'))),
-    "two-urls": (url(5, "https://example.org/five"), url(3, "https://example.org/three")),
-    "private-url": (url(1, "https://example.org/private", permissions="1100"), url(2, "https://example.org/public")),
-    "private-note": (url(1, "https://example.org/n"), Value(2, "NOTE", Text("for us alone"), permissions="1100")),
-    "with-admin": (
-        url(1, "https://example.org/a"),
-        Value(100, "HS_ADMIN", Admin(AdminRights(f"{EXACT}/abc", 300, "011111110011"))),
-    ),
-    "binary": (url(1, "https://example.org/b"), Value(7, "CHECKSUM", Binary(bytes(range(256))))),
-    "other-case-type": (Value(1, "url", Text("https://example.org/lower")),),
-}
+from tests.http.compared import EVERY_KIND, HEADERS, MIXED, PATHS, Compared, comparing
 
 
 @pytest.fixture(scope="module")
-def compared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[LiveServer, Connection, Connection]]:
-    """A server, and two connections: one for the lane, one for the application."""
-    folder = tmp_path_factory.mktemp("compared") / "registry"
-    furnish(folder, TARGETS, prefix=EXACT)
-    asyncio.run(fill(folder))
-    with (
-        serving(folder, "--no-access-log", settings="idle_seconds = 3600.0") as server,
-        connection(server) as one,
-        connection(server) as other,
-    ):
-        yield server, one, other
+def compared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Compared]:
+    with comparing(tmp_path_factory.mktemp("compared") / "registry") as one:
+        yield one
 
 
-async def fill(folder: Path) -> None:
-    async with writing(folder) as (registry, admin):
-        for prefix in (FOLDED, LETTERS, LONGER):
-            await add_prefix(registry, admin, prefix, minter="chosen", case_sensitive=prefix != FOLDED)
-            for suffix, target in KEPT[prefix].items():
-                await mint(registry, admin, prefix, said=Statement(target=target), suffixes=[suffix])
-        await change_prefix(registry, admin, LONGER, pass_through=True)
-        for suffix, values in RECORDS.items():
-            await mint(registry, admin, EXACT, said=Statement(values=values), suffixes=[suffix])
-        await mint(registry, admin, EXACT, suffixes=["reserved"])
-        await mint(registry, admin, EXACT, said=Statement(target="https://example.org/w"), suffixes=["withdrawn"])
-        await withdraw(registry, admin, f"{EXACT}/withdrawn", "a test", replaced_by=f"{EXACT}/abc")
+@given(path=PATHS, headers=HEADERS)
+def test_the_same_request_has_the_same_answer(compared: Compared, path: str, headers: list[str]) -> None:
+    compared.assert_alike(path, *headers)
 
 
-# Generated requests
+def test_every_kind_of_record_has_the_same_answer(compared: Compared) -> None:
+    for path in EVERY_KIND:
+        compared.assert_alike(path)
 
 
-def written(text: str, escape: list[bool]) -> str:
-    """A name in an address: what must be encoded is, and some of the rest as well."""
-    return "".join(
-        "".join(f"%{byte:02X}" for byte in character.encode())
-        if chosen or not character.isascii() or character in ' "<>\\^`{|}%?#'
-        else character
-        for character, chosen in zip(text, escape, strict=True)
-    )
+def test_requests_in_one_go_have_the_same_answers_in_their_order(compared: Compared) -> None:
+    compared.assert_alike_in_one_go(MIXED)
 
 
-@st.composite
-def paths(draw: st.DrawFn) -> str:
-    prefix = draw(st.sampled_from([EXACT, EXACT, EXACT, FOLDED, LETTERS, LONGER, "20.500.nowhere"]))
-    known = [*KEPT.get(prefix, {"abc": ""}), *(ODD_ONES if prefix == EXACT else ())]
-    suffix = draw(
-        st.sampled_from(known)
-        | st.text(st.characters(max_codepoint=0x2FF, exclude_categories=["Cs", "Cc"]), min_size=1, max_size=8)
-    )
-    suffix = draw(st.sampled_from([str, str, str, str.upper, str.lower, str.swapcase]))(suffix)
-    suffix += draw(st.sampled_from(["", "", "", "", "/", "/more", "-"]))
-    prefix = draw(st.sampled_from([str, str, str, str.upper, str.lower]))(prefix)
-    name = f"{prefix}/{suffix}"
-    always_plain = st.just([False] * len(name))
-    escape = draw(always_plain | always_plain | st.lists(st.booleans(), min_size=len(name), max_size=len(name)))
-    before = draw(
-        st.sampled_from(
-            ["/", "/", "/", "/api/handles/", "/api/handles/", "//", "/hdl:", "/api//handles/", "/API/handles/"]
-        )
-    )
-    query = draw(
-        st.sampled_from(
-            ["", "", "", "", "", "?", "?noredirect", "?auth=true", "?type=URL", "?index=1", "?info", "?x=y"]
-        )
-    )
-    return before + written(name, escape) + query
-
-
-ACCEPTED = st.sampled_from(
-    [
-        *("*/*", "text/html", "application/json", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"),
-        *("text/html;q=0", "text/html;q=0.1,application/json", "application/json,text/html", "text/html, application/json"),
-        *("text/turtle", "text/html,text/turtle", "text/*", "*/*;q=0.5", "*/*, application/json", "", "nonsense", "*/*;q=0"),
-        *("text/html,*/*;q=0", "text/html,text/html;q=0", "application/problem+json", "TEXT/HTML", "text/html,application/JSON;q=1"),
-    ]
-).map("accept: {}".format)  # fmt: skip
-SAID = st.sampled_from(
-    [
-        *("user-agent: Mozilla/5.0", "referer: https://example.org/", "accept-language: pt-BR", "accept-encoding: gzip, br"),
-        *("cookie: session=1", "x-forwarded-for: 10.0.0.1", "x-forwarded-proto: https", "origin: https://example.org"),
-        *('if-none-match: "1"', 'if-none-match: "1-record"', "if-none-match: *", "if-match: *", "cache-control: no-cache"),
-        *("connection: keep-alive", "connection: Keep-Alive, x", "sec-fetch-mode: navigate", "dnt: 1", "range: bytes=0-3"),
-        *("if-modified-since: Mon, 16 Nov 2026 10:00:00 GMT", "x-client-certificate: nonsense", "te: trailers", "host: other"),
-    ]
-)  # fmt: skip
-
-
-@given(path=paths(), accepted=st.lists(ACCEPTED, max_size=2), said=st.lists(SAID, max_size=2))
-def test_the_same_request_has_the_same_answer(
-    compared: tuple[LiveServer, Connection, Connection], path: str, accepted: list[str], said: list[str]
-) -> None:
-    _, one, other = compared
-    express = one.ask(path, *accepted, *said)
-    slow = other.ask(path, *accepted, *said, THROUGH_APPLICATION)
-    assert comparable(express) == comparable(slow)
-
-
-@pytest.mark.parametrize("suffix", [*TARGETS, *ODD_ONES])
-@pytest.mark.parametrize("before", ["/", "/api/handles/"])
-def test_every_kind_of_record_has_the_same_answer(
-    compared: tuple[LiveServer, Connection, Connection], before: str, suffix: str
-) -> None:
-    _, one, other = compared
-    path = before + written(f"{EXACT}/{suffix}", [False] * (len(EXACT) + 1 + len(suffix)))
-    assert comparable(one.ask(path)) == comparable(other.ask(path, THROUGH_APPLICATION))
-
-
-def test_the_lane_answers_what_is_usual(compared: tuple[LiveServer, Connection, Connection]) -> None:
+def test_the_lane_answers_what_is_usual(compared: Compared) -> None:
     """Otherwise all of the above would compare the application with itself."""
-    server, one, other = compared
-    time.sleep(1.2)  # the lane tells every second what it has counted
-    before = express_count(server)
-    asked = 0
-    for suffix in ("abc", "ABC", "a-b_c.d~e", "a//b", "two-urls", "private-url"):
-        for path in (f"/{EXACT}/{suffix}", f"/api/handles/{EXACT}/{suffix}"):
-            assert one.ask(path, "accept: */*", "user-agent: curl/8").status in (302, 200)
-            other.ask(path, THROUGH_APPLICATION)
-            asked += 1
-    until = time.monotonic() + 10
-    while express_count(server) < before + asked and time.monotonic() < until:
-        time.sleep(0.1)
-    assert express_count(server) == before + asked
-
-
-def express_count(server: LiveServer) -> int:
-    text = httpx.get(f"{server.url}/metrics").text
-    return int(
-        sum(float(count) for count in re.findall(r"^perdure_express_requests_total\{.*\} (\S+)", text, re.MULTILINE))
-    )
-
-
-def comparable(answer: Answer) -> tuple[int, list[tuple[str, str]], bytes]:
-    """Without what differs between one second and the next, or is drawn anew for every answer."""
-    passing = {"date", "expires", "www-authenticate"}
-    headers = [(name, "…" if name in passing else value) for name, value in answer.headers]
-    headers = [(name, re.sub(r"max-age=\d+", "max-age=…", value)) for name, value in headers]
-    return answer.status, headers, answer.body
+    assert compared.answered_by_lane == compared.usual

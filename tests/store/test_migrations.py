@@ -20,7 +20,7 @@ from tests.registry_fixture import ENGINES, FEW_PARTITIONS, need_engine
 from perdure.cli.app import app
 from perdure.errors import PerdureError, StoreUnavailable
 from perdure.folder import Registry, make_registry, open_registry, registry_place, restore_registry
-from perdure.registry import mint, verify
+from perdure.registry import Statement, mint, verify
 from perdure.registry.protocol import Transaction
 from perdure.settings_file import DEFAULT_STORE
 from perdure.store.postgres import migrations as postgres
@@ -131,7 +131,8 @@ def home(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Home]:
 
 
 # What takes a database back to an earlier schema, as if no later step had ever been made.
-TO_THE_FIRST = "DROP TABLE secrets; DROP TABLE answers; ALTER TABLE prefixes DROP COLUMN pass_through"
+TO_THE_SECOND = "DROP INDEX IF EXISTS redirects"  # the embedded store's own
+TO_THE_FIRST = f"{TO_THE_SECOND}; DROP TABLE secrets; DROP TABLE answers; ALTER TABLE prefixes DROP COLUMN pass_through"
 
 
 def test_a_registry_of_the_first_schema_is_brought_up_to_date(home: Home) -> None:
@@ -156,6 +157,24 @@ def test_a_registry_of_the_first_schema_is_brought_up_to_date(home: Home) -> Non
         lambda registry: registry.store.read(lambda reader: (reader.secret(name, 300), reader.prefix(before[0].key)))
     )
     assert (secret, prefix.pass_through) == (b"sealed", True)
+
+
+def test_a_registry_of_the_second_schema_redirects_once_it_is_brought_up_to_date(home: Home) -> None:
+    said = Statement(target="https://example.org/")
+    [minted] = home.inside(lambda registry: mint(registry, home.admin, registry.home, said=said))
+    home.go_back(TO_THE_SECOND, 2)
+    assert home.version() == 2
+    with pytest.raises(StoreUnavailable, match="run perdure migrate"):
+        home.mint()
+    assert f"schema {TODAY} now (it had 2)" in home.migrate("--no-backup")
+
+    async def redirect(registry: Registry) -> Any:
+        told: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        registry.store.finder().redirects([minted.name, "nothing"], told.set_result)
+        return list(await asyncio.wait_for(told, 20))
+
+    assert home.inside(redirect) == [("https://example.org/", 1), None]
+    assert home.inside(verify) == []
 
 
 @pytest.mark.parametrize("home", ["sqlite"], indirect=True)

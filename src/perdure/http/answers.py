@@ -25,10 +25,13 @@ READABLE_ANYWHERE: Final[Headers] = [
 EVERYWHERE: Final[Headers] = [(b"x-content-type-options", b"nosniff")]
 HANDLE_JSON: Final = b"application/json;charset=utf-8"
 RECORD_HEADERS: Final[Headers] = [(b"content-type", HANDLE_JSON), (b"cache-control", b"no-cache")]
+NOTE_BEFORE: Final = b'<!doctype html><title>Found</title><a href="'
+NOTE_AFTER: Final = b'">It is here</a>'
 
 _URL_SAFE: Final = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in '"<>\\^`{|}')
 _SAFE_BYTES: Final = _URL_SAFE.encode()
 _encode: Final = msgspec.json.Encoder().encode
+_TERSE: Final = b'{"responseCode":%d,"handle":' % SUCCESS
 
 
 class ShownRecord(msgspec.Struct, gc=False):
@@ -64,7 +67,7 @@ def location(target: str) -> bytes:
 
 def redirect_note(location: bytes) -> bytes:
     """For the few who do not follow by themselves. Quotation marks and brackets are percent-encoded by now."""
-    return b'<!doctype html><title>Found</title><a href="%b">It is here</a>' % location.replace(b"&", b"&amp;")
+    return b"".join((NOTE_BEFORE, location.replace(b"&", b"&amp;"), NOTE_AFTER))
 
 
 def record(asked: str, values: Iterable[Value], version: int) -> Response:
@@ -74,6 +77,11 @@ def record(asked: str, values: Iterable[Value], version: int) -> Response:
 
 def record_body(asked: str, values: Iterable[Value]) -> bytes:
     return _encode(ShownRecord(SUCCESS, asked, [shown_value(value) for value in values]))
+
+
+def terse_body(asked: bytes, values: bytes) -> bytes:
+    """The same, of values that are written down already and a name of plain ASCII."""
+    return b"".join((_TERSE, _encode(asked.decode("ascii")), b',"values":', values, b"}"))
 
 
 def record_tag(version: int) -> tuple[bytes, bytes]:

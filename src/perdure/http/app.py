@@ -15,10 +15,10 @@ from perdure.folder import open_registry
 from perdure.http import handle_api, monitoring, resolving
 from perdure.http.access_log import AccessLog
 from perdure.http.answers import EVERYWHERE, READABLE_ANYWHERE
-from perdure.http.lane import lane_for
+from perdure.http.lane import Lane
 from perdure.http.message import Receive, Request, Response, Scope, Send, send_response
 from perdure.http.problems import problem_response, status_of
-from perdure.http.pulse import Pulse
+from perdure.http.pulse import Limit
 from perdure.http.refusals import ClientGone, Malformed, TookTooLong
 from perdure.http.service import Service
 from perdure.http.v1 import own_api
@@ -28,6 +28,7 @@ Handler = Callable[[Service, Request], Awaitable[Response]]
 
 _OWN_API: Final = "/api/v1"
 _READING: Final = ("GET", "HEAD", "OPTIONS")
+_COLLECT_EVERY: Final = 20_000  # objects
 _TELL_EVERY: Final = 1.0  # seconds between two countings
 _log = structlog.get_logger("perdure.http")
 
@@ -57,20 +58,21 @@ class Application:
                 service = Service(registry, self._options)
                 await service.prefixes.refresh()
                 self._open(service)
-                pulse = Pulse()
                 scope["state"] |= {
-                    "lane": lane_for(service, self._access),
+                    "lane": Lane(service, self._access),
                     "options": self._options,
-                    "pulse": pulse,
+                    "pulse": service.pulse,
                 }
-                for work in (pulse.beat(), _tell(service, self._access, pulse)):
+                for work in (service.pulse.beat(), _tell(service, self._access)):
                     stack.callback(asyncio.create_task(work).cancel)
             except PerdureError as problem:
                 await send({"type": "lifespan.startup.failed", "message": str(problem)})
                 return
-            # What is loaded by now stays for good: the collector need not walk over it while readers wait.
+            # What is loaded by now stays for good: the collector need not walk over it while readers wait. What comes
+            # later is mostly gone before it looks, if it looks less often.
             gc.collect()
             gc.freeze()
+            gc.set_threshold(_COLLECT_EVERY)
             await send({"type": "lifespan.startup.complete"})
             await receive()
             self._access.close()
@@ -104,7 +106,7 @@ class Application:
             request = Request(scope, receive, self._options)
             if is_under(request.path, _OWN_API):
                 door = "v1"
-                await self._own(scope, receive, outgoing)
+                await self._own(request, outgoing)
             else:
                 door, response = await self._response(service, request)
                 await send_response(outgoing, response)
@@ -128,7 +130,7 @@ class Application:
         try:
             if not request.path.startswith("/"):
                 raise Malformed("the target of the request is no path")
-            async with asyncio.timeout(self._options.request_seconds):
+            with Limit(service.pulse, self._options.request_seconds):
                 return door, await handler(service, request)
         except TimeoutError:
             return door, problem_response(TookTooLong(request.method not in _READING))
@@ -183,8 +185,8 @@ def _internal() -> Response:
     return problem_response(problem)
 
 
-async def _tell(service: Service, access: AccessLog, pulse: Pulse) -> None:
+async def _tell(service: Service, access: AccessLog) -> None:
     while True:
         await asyncio.sleep(_TELL_EVERY)
         access.flush()
-        service.metrics.tell(connections=len(pulse.connections), log_bytes=service.registry.store.log_bytes())
+        service.tell()

@@ -8,122 +8,161 @@ times is faster by far than one that does thirty things in turn.
 """
 
 import asyncio
+from collections.abc import Sequence
+from functools import partial
 from typing import Final, Protocol
 
 from uvicorn.server import ServerState
 
-from perdure.errors import PerdureError
 from perdure.http import answers
 from perdure.http.access_log import AccessLog
 from perdure.http.message import Headers
 from perdure.http.service import Service
-from perdure.records import record as records
-from perdure.records.authority import handle_values
+from perdure.records.terse import terse_values
 from perdure.records.value import DEFAULT_TTL
-from perdure.registry.protocol import Brief, Find
+from perdure.registry.protocol import Redirect, Written
 
-_TTL: Final = b'"ttl":'  # how a record is written that holds a lifetime of its own
-_PERCENT, _QUERY, _FRAGMENT = b"%?#"  # as numbers: to look for one of these in bytes raises no error on the way
+_RECORDS: Final = b"/api/handles/"
+_PERCENT, _QUERY, _FRAGMENT, _AMPERSAND = b"%?#&"  # as numbers: to look for one of these in bytes raises no error
 _MOST: Final = 4096
 _NUMBERS: Final = tuple(b"%d" % number for number in range(_MOST))  # versions and lengths, nearly all
-_TAG, _LENGTH = b'\r\netag: "', b'"\r\ncontent-length: '
+_TAG, _LENGTH, _RECORD_LENGTH = b'\r\netag: "', b'"\r\ncontent-length: ', b'-record"\r\ncontent-length: '
+_NOTE, _NOTE_END = b"\r\n\r\n" + answers.NOTE_BEFORE, answers.NOTE_AFTER
+_NOTE_SIZE: Final = len(answers.NOTE_BEFORE) + len(answers.NOTE_AFTER)
 
 
 class Passenger(Protocol):
-    """A connection that waits for its answer."""
+    """A connection that waits for its answer. `wants_page`: a redirect is acceptable."""
+
+    url: bytes
+    wants_page: bool
 
     def take(self, answer: bytes | None) -> None:
         """The whole response; None, if the application has to be asked."""
         ...
 
 
-_Asked = tuple[Passenger, str, bytes | None]  # its key, and the name as it was asked for, where the record is wanted
-
-
-def lane_for(service: Service, access: AccessLog) -> "Lane | None":
-    """None where the store cannot answer at once."""
-    find = service.registry.store.immediate()
-    return None if find is None else Lane(service, find, access)
-
-
 class Lane:
     """What the protocol asks before it troubles the application."""
 
-    def __init__(self, service: Service, find: Find, access: AccessLog) -> None:
+    def __init__(self, service: Service, access: AccessLog) -> None:
         self.access = access if access.is_on else None
         self._call_soon = asyncio.get_running_loop().call_soon
         self._metrics = service.metrics
-        self._find = find
+        self._finder = service.registry.store.finder()
         self._prefixes = service.prefixes.handle_prefixes
         self._type_prefix = service.registry.settings.type_prefix
-        self._asked: list[_Asked] = []
+        self._asked: list[Passenger] = []
+        self._riding: list[list[Passenger]] = []  # whom the store is being asked for
         self.server = ServerState()  # the one that runs, once there is one
         self._server_headers: Headers | None = None
         self._redirect_head = self._record_head = b""
 
-    def ask(self, passenger: Passenger, url: bytes, wants_page: bool) -> bool:
-        """Whether this GET will be answered by the end of the turn. `wants_page`: a redirect is acceptable."""
-        if _PERCENT in url or _QUERY in url or _FRAGMENT in url or not url.isascii():
-            return False  # there is something to decode, or to take apart
-        is_record = url.startswith(b"/api/handles/")
-        name = url[13:] if is_record else url[1:]
-        head, _, suffix = name.partition(b"/")
-        known = self._prefixes.get(head) or self._prefixes.get(head.lower())
-        if known is None or not suffix or not (wants_page or is_record):
-            return False
+    def ask(self, passenger: Passenger) -> None:
+        """It is given its answer by the end of the turn, or when the store has found it."""
         if not self._asked:
             self._call_soon(self.go)
-        text = suffix.decode("ascii")
-        key = known[0] + (text if known[1] else text.lower())
-        self._asked.append((passenger, key, name if is_record else None))
-        return True
+        self._asked.append(passenger)
 
     def go(self) -> None:
-        """Answer everybody who has asked."""
+        """Look up what everybody who has asked wants to know."""
         asked, self._asked = self._asked, []
-        if not asked:
-            return
+        prefixes = self._prefixes
+        to_leave: list[Passenger] = []
+        to_read: list[Passenger] = []
+        leaving: list[str] = []
+        reading: list[str] = []
+        for passenger in asked:
+            url = passenger.url
+            is_record = url.startswith(_RECORDS)
+            head, _, suffix = (url[13:] if is_record else url[1:]).partition(b"/")
+            known = prefixes.get(head) or prefixes.get(head.lower())
+            if known is None or not suffix or not (is_record or passenger.wants_page) or not url.isascii():
+                passenger.take(None)
+            elif _PERCENT in url or _QUERY in url or _FRAGMENT in url:
+                passenger.take(None)  # there is something to decode, or to take apart
+            else:
+                text = suffix.decode("ascii")
+                (reading if is_record else leaving).append(known[0] + (text if known[1] else text.lower()))
+                (to_read if is_record else to_leave).append(passenger)
+        if leaving:
+            self._riding.append(to_leave)
+            self._finder.redirects(leaving, partial(self._redirect, to_leave))
+        if reading:
+            self._riding.append(to_read)
+            self._finder.records(reading, partial(self._show, to_read))
+
+    def leave(self, passenger: Passenger) -> None:
+        """It cannot wait: it is answered now, if the store answers at once, and by the application otherwise."""
+        self.go()
+        for riders in self._riding:
+            if passenger in riders:
+                riders[riders.index(passenger)] = _NOBODY
+                passenger.take(None)
+
+    def _redirect(self, riders: list[Passenger], found: Sequence[Redirect | None]) -> None:
+        self._arrive(riders)
+        head, joined = self._redirect_head, b"".join
+        given: list[bytes | None] = []
+        for passenger, one in zip(riders, found, strict=True):
+            if one is None or passenger is _NOBODY:
+                given.append(None)
+                continue
+            target, version = one
+            place = answers.location(target)
+            note = place.replace(b"&", b"&amp;") if _AMPERSAND in place else place
+            size = len(note) + _NOTE_SIZE
+            tag = _NUMBERS[version] if version < _MOST else b"%d" % version
+            length = _NUMBERS[size] if size < _MOST else b"%d" % size
+            given.append(joined((head, place, _TAG, tag, _LENGTH, length, _NOTE, note, _NOTE_END)))
+        for passenger, answer in zip(riders, given, strict=True):
+            passenger.take(answer)
+        self._metrics.redirects += len(given) - given.count(None)
+
+    def _show(self, riders: list[Passenger], found: Sequence[Written | None]) -> None:
+        self._arrive(riders)
+        given = [
+            None if one is None or passenger is _NOBODY else self._record(passenger.url[13:], *one)
+            for passenger, one in zip(riders, found, strict=True)
+        ]
+        for passenger, answer in zip(riders, given, strict=True):
+            passenger.take(answer)
+        self._metrics.records += len(given) - given.count(None)
+
+    def _record(self, asked: bytes, version: int, written: bytes) -> bytes | None:
+        values = terse_values(written, self._type_prefix)
+        if values is None:
+            return None
+        body = answers.terse_body(asked, values)
+        size = len(body)
+        tag = _NUMBERS[version] if version < _MOST else b"%d" % version
+        length = _NUMBERS[size] if size < _MOST else b"%d" % size
+        return b"".join((self._record_head, tag, _RECORD_LENGTH, length, b"\r\n\r\n", body))
+
+    def _arrive(self, riders: list[Passenger]) -> None:
+        self._riding.remove(riders)
         if self.server.default_headers is not self._server_headers:  # they are made anew every second, for their date
             self._begin_second(self.server.default_headers)
-        try:
-            found = self._find([key for _, key, _ in asked])
-        except PerdureError:  # the application says what is wrong
-            found = [None] * len(asked)
-        given = [
-            None if brief is None else self._redirect(brief) if name is None else self._record(name, brief)
-            for (_, _, name), brief in zip(asked, found, strict=True)
-        ]
-        for (passenger, _, _), answer in zip(asked, given, strict=True):
-            passenger.take(answer)
-
-    def _redirect(self, brief: Brief) -> bytes | None:
-        target, version, record = brief
-        if target is None or record.find(_TTL) >= 0:
-            return None
-        place = answers.location(target)
-        note = answers.redirect_note(place)
-        self._metrics.redirects += 1
-        number = _NUMBERS[version] if version < _MOST else b"%d" % version
-        length = _NUMBERS[len(note)] if len(note) < _MOST else b"%d" % len(note)
-        parts = self._redirect_head, b"location: ", place, _TAG, number, _LENGTH, length, b"\r\n\r\n", note
-        return b"".join(parts)
-
-    def _record(self, asked: bytes, brief: Brief) -> bytes | None:
-        _, version, written = brief
-        record = records.decode(written)
-        if record.state != "active":
-            return None
-        shown = [value for value in handle_values(record, self._type_prefix) if value.is_public]
-        body = answers.record_body(asked.decode("ascii"), shown)
-        self._metrics.records += 1
-        return b'%betag: "%d-record"\r\ncontent-length: %d\r\n\r\n%b' % (self._record_head, version, len(body), body)
 
     def _begin_second(self, server_headers: Headers) -> None:
         """The parts of a response that change once a second."""
         common = [*server_headers, *answers.EVERYWHERE, *answers.READABLE_ANYWHERE]
-        self._redirect_head = _head(b"302 Found", [*common, *answers.redirect_headers(DEFAULT_TTL)])
-        self._record_head = _head(b"200 OK", [*common, *answers.RECORD_HEADERS])
+        self._redirect_head = _head(b"302 Found", [*common, *answers.redirect_headers(DEFAULT_TTL)]) + b"location: "
+        self._record_head = _head(b"200 OK", [*common, *answers.RECORD_HEADERS]) + b'etag: "'
         self._server_headers = server_headers
+
+
+class _Nobody:
+    """Sits where somebody left."""
+
+    url = b""
+    wants_page = False
+
+    def take(self, answer: bytes | None) -> None:
+        pass
+
+
+_NOBODY: Final = _Nobody()
 
 
 def _head(status: bytes, headers: Headers) -> bytes:

@@ -3,8 +3,9 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from functools import lru_cache
 from ipaddress import ip_address
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl
 
 from perdure.errors import InvalidInput
@@ -15,6 +16,9 @@ Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Headers = list[tuple[bytes, bytes]]
+
+# In a scope, a function: whether all of the body has come, so that nobody waits for it.
+BODY_IS_THERE: Final = "perdure.body_is_there"
 
 _MOST_PARAMETERS = 4_096
 _WITH_PORT = re.compile(r"\[([^\]]*)\](?::[0-9]{1,5})?|([0-9.]+):[0-9]{1,5}")
@@ -37,7 +41,7 @@ class Request:
     __slots__ = (
         "_body",
         "_is_client_known",
-        "_receive",
+        "_single",
         "client",
         "headers",
         "is_secure",
@@ -45,6 +49,7 @@ class Request:
         "options",
         "path",
         "query",
+        "receive",
         "scope",
     )
 
@@ -55,18 +60,21 @@ class Request:
         self.path: str = scope["raw_path"].decode("latin-1")
         self.query: str = scope["query_string"].decode("latin-1")
         self.headers: Headers = scope["headers"]
-        self._receive = receive
+        self.receive = receive
         self._body: bytes | None = None
+        self._single: dict[bytes, bytes] | None = None  # of each header one, once somebody asks for any
         self.client, self._is_client_known, self.is_secure = _origin(scope, self, options)
 
     def header(self, name: bytes) -> str | None:
         """The value of a header that may come once. Said twice, and differently, it is refused: which would hold?"""
-        found = [value for key, value in self.headers if key == name]
-        if not found:
+        if self._single is None:
+            self._single = dict(self.headers)
+        value = self._single.get(name)
+        if value is None:
             return None
-        if len(set(found)) > 1:
+        if len(self._single) < len(self.headers) and any(key == name and one != value for key, one in self.headers):
             raise Malformed(f"the header {name.decode('latin-1')} is there twice")
-        return found[0].decode("latin-1")
+        return value.decode("latin-1")
 
     def header_list(self, name: bytes) -> str | None:
         """The value of a header that is a list, however many lines it came in."""
@@ -78,11 +86,7 @@ class Request:
         """Whether the client, behind whatever proxy is trusted, is this machine."""
         if not self._is_client_known:
             return False
-        try:
-            address = ip_address(self.client)
-        except ValueError:
-            return False
-        return any(address in network for network in LOOPBACK)
+        return _is_loopback(self.client)
 
     @property
     def origin(self) -> str:
@@ -127,12 +131,16 @@ class Request:
 
     async def stream(self) -> AsyncIterator[bytes]:
         """The body as it comes."""
+        is_there = self.scope.get(BODY_IS_THERE)
         while True:
-            try:
-                async with asyncio.timeout(self.options.header_seconds):
-                    message = await self._receive()
-            except TimeoutError:
-                raise BodyTooSlow() from None
+            if is_there is not None and is_there():
+                message = await self.receive()
+            else:
+                try:
+                    async with asyncio.timeout(self.options.header_seconds):
+                        message = await self.receive()
+                except TimeoutError:
+                    raise BodyTooSlow() from None
             if message["type"] == "http.disconnect":
                 raise ClientGone()
             if part := message.get("body", b""):
@@ -171,6 +179,11 @@ def _address(hop: str) -> str | None:
         return str(ip_address((found[1] or found[2]) if found else hop))
     except ValueError:
         return None
+
+
+@lru_cache(maxsize=1024)
+def _is_loopback(text: str) -> bool:
+    return _is_within(text, LOOPBACK)
 
 
 def _is_within(text: str, networks: tuple[Any, ...]) -> bool:

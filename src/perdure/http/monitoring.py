@@ -32,6 +32,7 @@ async def readiness(service: Service, request: Request) -> Response:
 
 async def counted(service: Service, request: Request) -> Response:
     _only_reading(request)
+    service.tell()
     body = await asyncio.to_thread(metrics.page)
     return Response(200, body, [(b"content-type", b"text/plain; version=1.0.0; charset=utf-8")])
 

@@ -50,21 +50,20 @@ class Protocol(PacedProtocol):
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
-        self._lane: Lane | None = app_state["lane"]
-        self._access = None if self._lane is None else self._lane.access
-        if self._lane is not None:
-            self._lane.server = server_state
-        self._is_usual = self._is_express = self._wants_page = self._is_on_its_way = False
+        self._lane: Lane = app_state["lane"]
+        self._lane.server = server_state
+        self._access = self._lane.access
+        self._is_usual = self._is_express = self.wants_page = self._is_on_its_way = False
         self.url = b""
 
     def on_message_begin(self) -> None:
         """What the application is told is put together only if it is asked."""
-        if self._is_on_its_way and self._lane is not None:
-            self._lane.go()  # one answer after the other, for who asks on without waiting
+        if self._is_on_its_way:
+            self._lane.leave(self)  # one answer after the other, for who asks on without waiting
         self.url = b""
         self.headers = []
         self.expect_100_continue = False
-        self._is_usual = self._wants_page = self._is_in_head = True
+        self._is_usual = self.wants_page = self._is_in_head = True
 
     def on_url(self, url: bytes) -> None:
         self.url += url
@@ -81,7 +80,7 @@ class Protocol(PacedProtocol):
     def _tell(self, name: bytes, value: bytes) -> None:
         """What this header means for the express lane."""
         if name == b"accept":
-            self._wants_page = self._wants_page and wants_page(value)
+            self.wants_page = self.wants_page and wants_page(value)
         elif name != b"connection" or value.lower() != b"keep-alive" or self.parser.get_http_version() != "1.1":
             self._is_usual = False
             if name == b"expect" and value.lower() == b"100-continue":
@@ -96,7 +95,6 @@ class Protocol(PacedProtocol):
             return
         self._is_express = (
             self._is_usual
-            and self._lane is not None
             and self.parser.should_keep_alive()  # so it is HTTP/1.1
             and self.parser.get_method() == b"GET"
             and (self.cycle is None or self.cycle.response_complete)
@@ -124,13 +122,13 @@ class Protocol(PacedProtocol):
     def on_message_complete(self) -> None:
         if self._is_refused:
             return
-        lane = self._lane
-        if self._is_express and lane is not None:
-            if lane.ask(self, self.url, self._wants_page):
-                self._is_on_its_way = True
-                return
-            self._ask_application()
-        super().on_message_complete()
+        if self._is_express:
+            self._is_on_its_way = True
+            if not self._is_stuck:
+                self.deadline = self._pulse.now + self._options.request_seconds
+            self._lane.ask(self)
+        else:
+            super().on_message_complete()
 
     def take(self, answer: bytes | None) -> None:
         """From the express lane: the answer, or word that there is none."""
@@ -162,7 +160,18 @@ class Protocol(PacedProtocol):
         self.expect_100_continue = expects
         super().on_headers_complete()
 
+    def overdue(self) -> None:
+        if self._is_on_its_way and not self._is_stuck:
+            self._lane.leave(self)  # the store does not answer: the application says so
+        else:
+            super().overdue()
+
     def shutdown(self) -> None:
-        if self._is_on_its_way and self._lane is not None:
-            self._lane.go()
+        if self._is_on_its_way:
+            self._lane.leave(self)
         super().shutdown()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._is_on_its_way:
+            self._lane.leave(self)
+        super().connection_lost(exc)

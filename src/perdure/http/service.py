@@ -3,6 +3,7 @@
 from perdure.http.authentication import Authenticator
 from perdure.http.known_prefixes import KnownPrefixes
 from perdure.http.metrics import Metrics
+from perdure.http.pulse import Pulse
 from perdure.http_options import HttpOptions
 from perdure.registry import Registry
 
@@ -14,5 +15,10 @@ class Service:
         self.registry = registry
         self.options = options
         self.metrics = Metrics()
+        self.pulse = Pulse()
         self.prefixes = KnownPrefixes(registry)
         self.authenticator = Authenticator(registry, options)
+
+    def tell(self) -> None:
+        """Bring what this process has counted to where it is read from."""
+        self.metrics.tell(connections=len(self.pulse.connections), log_bytes=self.registry.store.log_bytes())

@@ -6,6 +6,7 @@ and the resource type.
 """
 
 from functools import cache, lru_cache
+from operator import attrgetter
 from typing import Final
 
 import msgspec
@@ -13,7 +14,7 @@ import msgspec
 from perdure.errors import InvalidInput, InvalidName
 from perdure.names import handle
 from perdure.records.record import Record
-from perdure.records.value import ADMIN, Admin, AdminRights, Text, Value
+from perdure.records.value import ADMIN, Admin, AdminRights, Data, Text, Value
 
 DEFAULT_TYPE_PREFIX: Final = "102.100.TYPE"
 CREATION_DATE: Final = "CREATION_DATE"
@@ -27,9 +28,10 @@ DESCRIPTIONS: Final = {
 
 # Where derived values go: from here up, wherever the record leaves an index free. Clients put administrators, and now
 # and then values of their own, at 100 and after; what is told of the record itself stands behind those.
-_FIRST_ADMIN: Final = 100
-_FIRST_METADATA: Final = 190
+FIRST_ADMIN: Final = 100
+FIRST_METADATA: Final = 190
 ADMIN_INDEX: Final = 200  # of an administrator's handle, where the usual key of one is
+_BY_INDEX: Final = attrgetter("index")
 _ALL_BUT_LIST: Final = "011111110011"  # what clients of Handle servers give the administrator of a handle
 
 
@@ -83,10 +85,23 @@ def recorded_already(value: Value, kind: str) -> InvalidInput:
     return InvalidInput("record", f"values[{value.index}].data", reason)
 
 
-def _administrator(record: Record) -> str:
-    """The owner's handle; where no owner has one, the creator's."""
-    parties = [as_handle(party) for party in (*record.responsible, record.creator)]
-    return next((party for party in parties if "://" not in party), parties[0])
+@cache
+def _derived_kinds(type_prefix: str) -> tuple[tuple[int, str, str], ...]:
+    """What is told of a record: from which index up, its type, and that as it is compared."""
+    kinds = (
+        (FIRST_ADMIN, ADMIN),
+        (FIRST_METADATA, f"{type_prefix}/{CREATION_DATE}"),
+        (FIRST_METADATA, f"{type_prefix}/{CREATOR}"),
+    )
+    return tuple((index, kind, handle.fold(kind)) for index, kind in kinds)
+
+
+@lru_cache(maxsize=4096)  # few answer for many
+def _parties(creator: str, owners: tuple[str, ...]) -> tuple[Admin, Text]:
+    """Who administers: the owner's handle; where no owner has one, the creator's. And who created."""
+    handles = [as_handle(party) for party in (*owners, creator)]
+    administrator = next((party for party in handles if "://" not in party), handles[0])
+    return Admin(AdminRights(administrator, ADMIN_INDEX, _ALL_BUT_LIST)), Text(as_handle(creator))
 
 
 def handle_values(record: Record, type_prefix: str = DEFAULT_TYPE_PREFIX) -> tuple[Value, ...]:
@@ -97,18 +112,16 @@ def handle_values(record: Record, type_prefix: str = DEFAULT_TYPE_PREFIX) -> tup
     values = list(record.values)
     if record.created is None:
         return tuple(values)
+    administrator, creator = _parties(record.creator, record.owners)
+    told: tuple[Data, ...] = administrator, Text(record.created), creator
     taken = {value.index for value in values}
     types = {handle.fold(value.type) for value in values}
-    derived = (
-        (_FIRST_ADMIN, ADMIN, Admin(AdminRights(_administrator(record), ADMIN_INDEX, _ALL_BUT_LIST))),
-        (_FIRST_METADATA, f"{type_prefix}/{CREATION_DATE}", Text(record.created)),
-        (_FIRST_METADATA, f"{type_prefix}/{CREATOR}", Text(as_handle(record.creator))),
-    )
-    for index, kind, data in derived:
-        if handle.fold(kind) in types:
+    for (index, kind, compared), data in zip(_derived_kinds(type_prefix), told, strict=True):
+        if compared in types:
             continue
         while index in taken:
             index += 1
         taken.add(index)
         values.append(Value(index, kind, data, record.created))
-    return tuple(sorted(values, key=lambda value: value.index))
+    values.sort(key=_BY_INDEX)
+    return tuple(values)

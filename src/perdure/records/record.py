@@ -68,6 +68,9 @@ class Record(Plain, frozen=True, omit_defaults=True, kw_only=True):
         return self.owners or (self.creator,)
 
 
+# How a record is written in which a value has a lifetime of its own (or that quotes this: then it is read for nothing).
+OWN_LIFETIME: Final = b'"ttl":'
+
 encode: Final = msgspec.json.Encoder(order="deterministic").encode
 _decode: Final = msgspec.json.Decoder(Record).decode
 
@@ -76,5 +79,5 @@ def decode(written: bytes) -> Record:
     """The record as it was written."""
     try:
         return _decode(written)
-    except msgspec.DecodeError as problem:
+    except (msgspec.DecodeError, UnicodeDecodeError) as problem:
         raise StoreDamaged(f"a record cannot be read ({problem}): {_REMEDY}") from problem

@@ -29,8 +29,9 @@ from perdure.registry.entities import (
 
 T = TypeVar("T")
 Progress = Callable[[int, int], None]  # done, of how many
-Brief = tuple[str | None, int, bytes]  # what a reader is waiting for: the target, the version, the record
-Find = Callable[[Sequence[str]], list[Brief | None]]
+Redirect = tuple[str, int]  # where a name leads, and the version that says so
+Written = tuple[int, bytes]  # the version, and the record
+Give = Callable[[Sequence[T | None]], None]
 
 
 class Reader(Protocol):
@@ -154,6 +155,20 @@ class Transaction(Reader, Protocol):
         ...
 
 
+class Finder(Protocol):
+    """The quickest way to look several keys up: what is found is handed over in their order, at once or when it comes.
+
+    None stands for what is not there; and for all of them, where something is wrong with the store: whoever asks in
+    any other way is told what.
+    """
+
+    def redirects(self, keys: Sequence[str], give: Give[Redirect]) -> None:
+        """None as well where a redirect with the usual lifetime is not the whole answer."""
+        ...
+
+    def records(self, keys: Sequence[str], give: Give[Written]) -> None: ...
+
+
 class Store(Protocol):
     """An open store."""
 
@@ -161,8 +176,8 @@ class Store(Protocol):
         """One name, the quickest way there is."""
         ...
 
-    def immediate(self) -> Find | None:
-        """Looks up several names at once, on the thread of the running event loop; None, if the engine cannot."""
+    def finder(self) -> Finder:
+        """For the running event loop, and on its thread alone."""
         ...
 
     async def read(self, work: Callable[[Reader], T]) -> T:

@@ -3,7 +3,6 @@
 One route goes past the framework, because it is asked thousands of times a second: to mint.
 """
 
-import asyncio
 from collections import Counter
 from typing import Any, Final
 from urllib.parse import parse_qsl
@@ -12,7 +11,8 @@ import msgspec
 from litestar.exceptions import LitestarException
 
 from perdure.errors import InvalidInput, PerdureError
-from perdure.http.message import Receive, Request, Response, Scope, Send, send_response
+from perdure.http.message import Request, Response, Send, send_response
+from perdure.http.pulse import Limit
 from perdure.http.refusals import (
     ClientGone,
     CredentialsNeeded,
@@ -40,7 +40,7 @@ _IMPORTS_AT_ONCE: Final = 2
 
 
 class OwnApi:
-    """An ASGI application for every path under /api/v1."""
+    """Every path under /api/v1."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -51,16 +51,15 @@ class OwnApi:
         self._named = {path.partition("/{")[0]: path for path in self._operations if "{" in path}
         self._imports = Turns(_IMPORTS_AT_ONCE)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        request = Request(scope, receive, self._service.options)
+    async def __call__(self, request: Request, send: Send) -> None:
         asking = Asking(self._service, request, None, self._imports)
         try:
             below = request.path.removeprefix(ROOT)
             if below in _BULK:
-                answer = await self._answer(asking, below, receive, send)
+                answer = await self._answer(asking, below, send)
             else:
-                async with asyncio.timeout(self._service.options.request_seconds):
-                    answer = await self._answer(asking, below, receive, send)
+                with Limit(self._service.pulse, self._service.options.request_seconds):
+                    answer = await self._answer(asking, below, send)
         except TimeoutError:
             answer = problem_answer(asking, TookTooLong(request.method not in _READING))
         except PerdureError as problem:
@@ -68,9 +67,10 @@ class OwnApi:
         if answer is not None:
             await send_response(send, answer)
 
-    async def _answer(self, asking: Asking, below: str, receive: Receive, send: Send) -> Response | None:
+    async def _answer(self, asking: Asking, below: str, send: Send) -> Response | None:
         """The answer; None, if the framework has given it."""
         request = asking.request
+        receive = request.receive
         fixed = self._fixed(request, below)
         if fixed is not None:
             return fixed
@@ -158,6 +158,8 @@ def _for_caches(asking: Asking, send: Send) -> Send:
 
 def _check_query(request: Request, operation: Operation) -> None:
     """Refuse what nobody knows: a `dryrun` that is passed over would write."""
+    if not request.query and not operation.needed:
+        return
     try:
         given = parse_qsl(
             request.query, keep_blank_values=True, errors="strict", max_num_fields=_MOST_PARAMETERS, separator="&"

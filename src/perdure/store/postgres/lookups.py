@@ -8,17 +8,22 @@ each costs. Every question is asked after its callers asked: the answer is fresh
 
 import asyncio
 import time
-from typing import Final
+from collections import deque
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Final, NamedTuple
 
 import psycopg
 
 from perdure.errors import StoreUnavailable
 from perdure.records.checks import can_be_kept
 from perdure.registry.entities import Identifier
+from perdure.registry.protocol import Give, Redirect, Written
 from perdure.store.postgres.address import Address
 from perdure.store.postgres.connection import (
     BY_KEY,
     AsyncConnection,
+    Row,
     connect_async,
     cut,
     hang_up,
@@ -27,13 +32,36 @@ from perdure.store.postgres.connection import (
 )
 from perdure.store.postgres.line import BREATH
 from perdure.store.postgres.options import PostgresOptions
-from perdure.store.postgres.reading import FIND, FIND_MANY, as_json, identifier_of
+from perdure.store.postgres.reading import (
+    FIND,
+    FIND_MANY,
+    FIND_RECORD,
+    FIND_RECORDS,
+    FIND_REDIRECT,
+    FIND_REDIRECTS,
+    as_json,
+    identifier_of,
+)
 
 _MOST: Final = 1_000  # keys in one question
 _MANY: Final = 32  # keys that are worth two questions at once
 _LANES: Final = 2
 
-_Waiting = tuple[str, "asyncio.Future[Identifier | None]"]
+
+class _Question(NamedTuple):
+    """What is asked of keys: of one, and of many; and what becomes of a row, whose first column is the key."""
+
+    one: str
+    many: str
+    told: Callable[[Row], Any]
+
+
+_NAMES: Final = _Question(FIND, FIND_MANY, identifier_of)
+_REDIRECTS: Final = _Question(FIND_REDIRECT, FIND_REDIRECTS, lambda row: (row[1], row[2]))
+_RECORDS: Final = _Question(FIND_RECORD, FIND_RECORDS, lambda row: (row[1], row[2]))
+
+_Found = dict[str, Any]
+_Waiting = tuple[_Question, Sequence[str], "asyncio.Future[_Found]"]
 
 
 class Lookups:
@@ -43,16 +71,27 @@ class Lookups:
         self.loop = asyncio.get_running_loop()
         self._idle = [_Lane(address, options) for _ in range(_LANES)]
         self._lanes = tuple(self._idle)
-        self._waiting: list[_Waiting] = []
+        self._waiting: deque[_Waiting] = deque()
+        self._keys_waiting = 0
         self._is_turn_planned = False
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def ask(self, key: str) -> "asyncio.Future[Identifier | None]":
-        future: asyncio.Future[Identifier | None] = self.loop.create_future()
+    async def ask(self, key: str) -> Identifier | None:
         if not (key.isascii() and "\0" not in key) and not can_be_kept(key):
-            future.set_result(None)  # the server would refuse it, and everybody who asks at the same time with it
-            return future
-        self._waiting.append((key, future))
+            return None  # the server would refuse it, and everybody who asks at the same time with it
+        found: Identifier | None = (await self._ask(_NAMES, (key,))).get(key)
+        return found
+
+    def redirects(self, keys: Sequence[str], give: Give[Redirect]) -> None:
+        self._ask(_REDIRECTS, keys).add_done_callback(partial(_hand_over, keys, give))
+
+    def records(self, keys: Sequence[str], give: Give[Written]) -> None:
+        self._ask(_RECORDS, keys).add_done_callback(partial(_hand_over, keys, give))
+
+    def _ask(self, question: _Question, keys: Sequence[str]) -> "asyncio.Future[_Found]":
+        future: asyncio.Future[_Found] = self.loop.create_future()
+        self._waiting.append((question, keys, future))
+        self._keys_waiting += len(keys)
         if not self._is_turn_planned and self._idle:
             self._is_turn_planned = True
             self.loop.call_soon(self._send)  # when everybody in this turn has asked
@@ -66,27 +105,39 @@ class Lookups:
     def _send(self) -> None:
         self._is_turn_planned = False
         while self._idle and self._waiting:
-            lanes = len(self._idle) if len(self._waiting) >= _MANY else 1
-            number = min(-(-len(self._waiting) // lanes), _MOST)
-            batch, self._waiting = self._waiting[:number], self._waiting[number:]
-            task = self.loop.create_task(self._answer(self._idle.pop(), batch))
+            lanes = len(self._idle) if self._keys_waiting >= _MANY else 1
+            task = self.loop.create_task(self._answer(self._idle.pop(), self._batch(lanes)))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
+    def _batch(self, lanes: int) -> list[_Waiting]:
+        """Those who have waited longest, and ask the same: a fair share for one of so many lanes, bounded."""
+        share = min(-(-self._keys_waiting // lanes), _MOST)
+        first = self._waiting.popleft()
+        batch, number = [first], len(first[1])
+        while self._waiting:
+            question, keys, _ = self._waiting[0]
+            if question is not first[0] or number + len(keys) > share:
+                break
+            batch.append(self._waiting.popleft())
+            number += len(keys)
+        self._keys_waiting -= number
+        return batch
+
     async def _answer(self, lane: "_Lane", batch: list[_Waiting]) -> None:
         try:
-            found = await lane.found([key for key, _ in batch])
+            found = await lane.found(batch[0][0], [key for _, keys, _ in batch for key in keys])
         except Exception as problem:
-            for _, future in batch:
+            for _, _, future in batch:
                 if not future.done():
                     future.set_exception(_of_its_own(problem))
         else:
-            for key, future in batch:
+            for _, _, future in batch:
                 if not future.done():
-                    future.set_result(found.get(key))
+                    future.set_result(found)
         finally:
             self._idle.append(lane)
-            for _, future in batch:
+            for _, _, future in batch:
                 future.cancel()  # only if the loop itself is being taken down is one not done by now
             if self._waiting and not self._is_turn_planned:
                 self._is_turn_planned = True
@@ -107,16 +158,17 @@ class _Lane:
         if self._connection is not None:
             hang_up(self._connection)
 
-    async def found(self, keys: list[str]) -> dict[str, Identifier]:
+    async def found(self, question: _Question, keys: list[str]) -> _Found:
         """A connection that was lost while nobody looked is made anew, once: to ask again is harmless."""
         loop = asyncio.get_running_loop()
         for is_last in (False, True):
             connection = await self._connected()
             patience = loop.call_later(self._options.statement_seconds + 1, cut, connection)
             try:
-                asked = (FIND, keys) if len(keys) == 1 else (FIND_MANY, (as_json(keys),))
+                asked = (question.one, keys) if len(keys) == 1 else (question.many, (as_json(keys),))
                 rows = await (await connection.execute(*asked, binary=True)).fetchall()
-                return {row[0]: identifier_of(row) for row in rows}
+                told = question.told
+                return {row[0]: told(row) for row in rows}
             except psycopg.Error as problem:
                 if loop.time() >= patience.when():
                     hang_up(connection)
@@ -145,6 +197,11 @@ class _Lane:
             raise self._refused from None
         self._refused = None
         return self._connection
+
+
+def _hand_over(keys: Sequence[str], give: Give[Any], future: "asyncio.Future[_Found]") -> None:
+    found = {} if future.cancelled() or future.exception() is not None else future.result()
+    give([found.get(key) for key in keys])
 
 
 def _silent(address: Address) -> StoreUnavailable:

@@ -218,7 +218,11 @@ CREATE INDEX answers_by_age ON answers (at);
 ALTER TABLE prefixes ADD COLUMN pass_through boolean NOT NULL DEFAULT false;
 """
 
-MIGRATIONS: Final = (_FIRST, _SECOND)
+# The schemas of both engines count together; this step is one of the embedded store alone. Here a journey to the server
+# costs far more than what an index of its own would save.
+_THIRD: Final = "SELECT 1;"
+
+MIGRATIONS: Final = (_FIRST, _SECOND, _THIRD)
 
 _TRIES: Final = 10
 _SOMETHING_ELSE: Final = (

@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 from psycopg import sql
 
+from perdure.records.record import OWN_LIFETIME
 from perdure.registry.entities import (
     Act,
     Agent,
@@ -27,14 +28,22 @@ from perdure.store.postgres.lexemes import question
 from perdure.store.rows import PREFIX_COLUMNS, key_range, prefix_of
 
 _COLUMNS: Final = "i.key, i.name, i.scheme, i.state, i.target, i.version, i.record, i.subject, i.created"
-FIND: Final = f"SELECT {_COLUMNS} FROM identifiers AS i WHERE i.key = %s"
+_ONE: Final = "FROM identifiers AS i WHERE i.key = %s"
 # `= ANY` would ask every partition for every key. Here each key is looked up in its own partition alone. A plain join
 # may do so too, or read whole tables if they were empty when the server made its plan: OFFSET 0 leaves it no choice.
 # The keys go there as JSON, which takes half of the time to write that an array takes.
-FIND_MANY: Final = (
-    f"SELECT {_COLUMNS} FROM json_array_elements_text(%s::json) AS wanted (key) "
+_MANY: Final = (
+    "FROM json_array_elements_text(%s::json) AS wanted (key) "
     'CROSS JOIN LATERAL (SELECT * FROM identifiers WHERE key = wanted.key COLLATE "C" OFFSET 0) AS i'
 )
+FIND: Final = f"SELECT {_COLUMNS} {_ONE}"
+FIND_MANY: Final = f"SELECT {_COLUMNS} {_MANY}"
+# No more than an answer needs. Where a value has a lifetime of its own, the target alone is not the whole answer.
+_PLAIN: Final = f"i.target IS NOT NULL AND position('\\x{OWN_LIFETIME.hex()}'::bytea IN i.record) = 0"
+FIND_REDIRECT: Final = f"SELECT i.key, i.target, i.version {_ONE} AND {_PLAIN}"
+FIND_REDIRECTS: Final = f"SELECT i.key, i.target, i.version {_MANY} WHERE {_PLAIN}"
+FIND_RECORD: Final = f"SELECT i.key, i.version, i.record {_ONE}"
+FIND_RECORDS: Final = f"SELECT i.key, i.version, i.record {_MANY}"
 PERSONS: Final = (
     "SELECT p.uuid_raw, p.name FROM json_array_elements_text(%s::json) AS wanted (uuid_raw) "
     'CROSS JOIN LATERAL (SELECT * FROM person_inputs WHERE uuid_raw = wanted.uuid_raw COLLATE "C" OFFSET 0) AS p'

@@ -12,7 +12,7 @@ import apsw
 
 from perdure.errors import StoreDamaged, StoreUnavailable
 from perdure.registry.entities import Change, Identifier
-from perdure.registry.protocol import Find, Progress, Reader, Transaction
+from perdure.registry.protocol import Progress, Reader, Transaction
 from perdure.store.high_water import HIGH_WATER, HighWater
 from perdure.store.sqlite.backup import copy_file
 from perdure.store.sqlite.checkpoints import LARGEST_LOG, Checkpoints
@@ -45,6 +45,7 @@ class SqliteStore:
         self._closed = False
         # Threads of its own, so that their connections live as long as the store, whatever event loops come and go.
         self._pool = ThreadPoolExecutor(_READERS, "perdure-reader")
+        self._beside_writer = ThreadPoolExecutor(1, "perdure-checkpoint")
         self.high_water = HighWater(file.with_name(HIGH_WATER))
         if create and not file.exists():
             with suppress(FileExistsError), in_our_words():
@@ -56,7 +57,10 @@ class SqliteStore:
                 migrate(connection)
             check_schema(connection)
         commit = GroupCommit(connection, SqliteTransaction(connection, self.high_water))
-        self._writer = Writer(commit, LARGEST_GROUP, Checkpoints(connection, waiting, largest_log))
+        checkpoints = Checkpoints(
+            connection, waiting, largest_log, beside=self._beside_writer.submit, connect=self._connect
+        )
+        self._writer = Writer(commit, LARGEST_GROUP, checkpoints)
 
     async def lookup(self, key: str) -> Identifier | None:
         return self.lookup_now(key)
@@ -66,10 +70,10 @@ class SqliteStore:
         with in_our_words():
             return self._reader().find(key)
 
-    def immediate(self) -> Find:
+    def finder(self) -> Turns:
         self._check_open()
         with in_our_words():
-            return Turns(self._connect()).find
+            return Turns(self._connect())
 
     async def read(self, work: Callable[[Reader], T]) -> T:
         self._check_open()
@@ -107,6 +111,7 @@ class SqliteStore:
             return
         self._closed = True
         self._writer.close()
+        self._beside_writer.shutdown()
         self._pool.shutdown()
         for connection in self._connections:
             connection.close()

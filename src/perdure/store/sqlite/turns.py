@@ -5,16 +5,22 @@ request sees all that was acknowledged before it came, and checkpoints are not h
 """
 
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any, Final
 
 import apsw
 
-from perdure.registry.protocol import Brief
-from perdure.store.sqlite.connection import in_our_words
+from perdure.registry.protocol import Give, Redirect, Written
+from perdure.store.sqlite.migrations import PLAIN_REDIRECT
 
 _MAPPED: Final = 1 << 40  # more than any database: the whole of it
-_BRIEF: Final = "SELECT target, version, record FROM identifiers WHERE key = ?"
+# One look into one index for each key; where it is a plain redirect, that index holds the whole answer.
+_REDIRECTS: Final = f"""
+SELECT i.key, i.target, i.version FROM carray(?) AS wanted
+CROSS JOIN identifiers AS i INDEXED BY redirects ON i.key = wanted.value WHERE {PLAIN_REDIRECT}
+"""
+_RECORDS: Final = """
+SELECT i.key, i.version, i.record FROM carray(?) AS wanted CROSS JOIN identifiers AS i ON i.key = wanted.value
+"""
 
 
 class Turns:
@@ -25,18 +31,18 @@ class Turns:
         connection.execute(f"PRAGMA mmap_size = {_MAPPED}")
         cursor = connection.cursor()
         self._execute = cursor.execute
-        self._fetch = cursor.fetchone
 
-    def find(self, keys: Sequence[str]) -> list[Brief | None]:
-        execute, fetch = self._execute, self._fetch
-        found: list[Any] = []
-        with in_our_words():
-            execute("BEGIN")
-            try:
-                for key in keys:
-                    execute(_BRIEF, (key,))
-                    found.append(fetch())
-            finally:
-                with suppress(apsw.Error):  # there is nothing to keep; after an error of the disk it has ended already
-                    execute("ROLLBACK")
-        return found
+    def redirects(self, keys: Sequence[str], give: Give[Redirect]) -> None:
+        found = {key: (target, version) for key, target, version in self._rows(_REDIRECTS, keys)}
+        give([found.get(key) for key in keys])
+
+    def records(self, keys: Sequence[str], give: Give[Written]) -> None:
+        found = {key: (version, record) for key, version, record in self._rows(_RECORDS, keys)}
+        give([found.get(key) for key in keys])
+
+    def _rows(self, query: str, keys: Sequence[str]) -> list[Any]:
+        """As one statement, and so of one snapshot."""
+        try:
+            return self._execute(query, (apsw.carray(tuple(keys)),)).fetchall()
+        except (apsw.Error, OSError, UnicodeDecodeError):  # whoever asks the long way is told what is wrong
+            return []
