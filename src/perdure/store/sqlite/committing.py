@@ -58,28 +58,34 @@ class GroupCommit:
             self._connection.execute("ROLLBACK")
             return [Outcome(job, problem=StoreSealed(reason)) for job in jobs]
         outcomes = [attempt(job) for job in jobs]
+        try:
+            self._transaction.settle()
+        except apsw.ConstraintError:  # of one of them, which the next try finds
+            raise _WroteBeforeRefusal from None
         self._connection.execute("COMMIT")
         return outcomes
 
     def _attempt(self, job: Job) -> Outcome:
-        before = self._connection.total_changes()
+        before = self._transaction.position()
         outcome = self._run_work(job)
-        if outcome.problem is not None and self._connection.total_changes() != before:
+        if outcome.problem is not None and not self._transaction.go_back(before):
             raise _WroteBeforeRefusal
         return outcome
 
     def _attempt_with_savepoint(self, job: Job) -> Outcome:
         self._connection.execute("SAVEPOINT work")
-        outcome = self._run_work(job)
+        outcome = self._run_work(job, self._transaction.settle)
         if outcome.problem is not None:
             self._connection.execute("ROLLBACK TO work")
             self._transaction.begun()
         self._connection.execute("RELEASE work")
         return outcome
 
-    def _run_work(self, job: Job) -> Outcome:
+    def _run_work(self, job: Job, afterwards: Callable[[], None] = lambda: None) -> Outcome:
         try:
-            return Outcome(job, job.work(self._transaction))
+            value = job.work(self._transaction)
+            afterwards()
+            return Outcome(job, value)
         except apsw.ConstraintError as problem:
             return Outcome(job, problem=translated(problem))
         except apsw.Error:

@@ -1,9 +1,9 @@
 """What can be written to the database, inside a transaction that the writer thread opens and ends."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import apsw
 import msgspec
@@ -12,19 +12,12 @@ from perdure.errors import Conflict, NameTaken, StoreDamaged
 from perdure.registry.entities import Agent, Change, Event, Grant, Key, Prefix
 from perdure.store.high_water import HighWater
 from perdure.store.rows import MOST_FORGOTTEN, PREFIX_COLUMNS, prefix_row
+from perdure.store.sqlite.fresh import INSERT_REVERSE, INSERT_REVISION, NOTHING, FreshNames, Mark
 from perdure.store.sqlite.reading import SqliteReader
 
-_INSERT: Final = (
-    "INSERT INTO identifiers (id, key, target, state, version, name, scheme, created, subject, record) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-)
+_MOST_WAITING: Final = 500  # names
 _TAKEN: Final = "SELECT key FROM identifiers WHERE key IN (SELECT value FROM json_each(?))"
-_INSERT_REVISION: Final = (
-    "INSERT INTO revisions (identifier, version, at, agent, action, note, record) VALUES (?, ?, ?, ?, ?, ?, ?)"
-)
-_INSERT_WORDS: Final = "INSERT INTO words (rowid, text) VALUES (?, ?)"
 _REPLACE_WORDS: Final = "INSERT OR REPLACE INTO words (rowid, text) VALUES (?, ?)"
-_INSERT_REVERSE: Final = "INSERT INTO reverse (data, type, identifier) VALUES (?, ?, ?)"
 _DELETE_REVERSE: Final = "DELETE FROM reverse WHERE data = ? AND type = ? AND identifier = ?"
 _UPDATE: Final = "UPDATE identifiers SET target = ?, state = ?, version = ?, created = ?, record = ? WHERE id = ?"
 _INSERT_ANSWER: Final = "INSERT INTO answers (agent, token, digest, answer, at) VALUES (?, ?, ?, ?, ?)"
@@ -33,20 +26,66 @@ _FORGET_ANSWERS: Final = (
 )
 
 
+class Position(NamedTuple):
+    """How far a transaction has come."""
+
+    changes: int  # of the database, without those that new names make
+    inserted: int
+    settlings: int
+    waiting: Mark
+
+
 class SqliteTransaction(SqliteReader):
     """Questions and changes, of which all are kept or none."""
 
     def __init__(self, connection: apsw.Connection, high_water: HighWater) -> None:
         super().__init__(connection)
-        self._executemany = connection.executemany
+        self._execute = self._after_fresh(connection.execute)
+        self._executemany = self._after_fresh(connection.executemany)
+        self._fresh = FreshNames(connection)
+        self._inserted = 0  # names, ever
+        self._settlings = self._settled = 0  # how often they were written, and how many changes that took
         self._high_water = high_water
         self.begun()
 
+    def _after_fresh(self, statement: Callable[..., apsw.Cursor]) -> Callable[..., apsw.Cursor]:
+        """Whatever is asked, or written besides, sees the names that are on their way."""
+
+        def run(*arguments: Any) -> apsw.Cursor:
+            if self._fresh:
+                self.settle()
+            return statement(*arguments)
+
+        return run
+
     def begun(self) -> None:
         """A transaction begins. What many works of one group ask for is asked once: nobody else can change it now."""
+        self._fresh.drop()
         self._next_row: int | None = None
         self._known_prefixes: dict[str, Prefix | None] = {}
         self._known_grants: dict[str, list[Grant]] = {}
+
+    def settle(self) -> None:
+        """Write the names that are on their way."""
+        before = self.connection.total_changes()
+        self._fresh.write()
+        self._settled += self.connection.total_changes() - before
+        self._settlings += 1
+
+    def position(self) -> Position:
+        """Where one work begins."""
+        changes = self.connection.total_changes() - self._settled
+        return Position(changes, self._inserted, self._settlings, self._fresh.mark())
+
+    def go_back(self, position: Position) -> bool:
+        """Forget the names that are on their way since then; False, if anything else was done, or they were written."""
+        if self.connection.total_changes() - self._settled != position.changes:
+            return False
+        if self._inserted - len(self._fresh) > position.inserted:
+            return False
+        self._fresh.drop(position.waiting if self._settlings == position.settlings else NOTHING)
+        self._inserted = position.inserted
+        return True
 
     @contextmanager
     def attempt(self) -> Iterator[None]:
@@ -54,6 +93,7 @@ class SqliteTransaction(SqliteReader):
         try:
             yield
         except BaseException:
+            self._fresh.drop()
             self._execute("ROLLBACK TO attempt")
             self._execute("RELEASE attempt")
             self.begun()
@@ -76,42 +116,16 @@ class SqliteTransaction(SqliteReader):
         first = self._next_row
         self._next_row += len(changes)
         places = self._places([one.added for one in changes], first)
-        rows: list[tuple[Any, ...]] = []
-        revisions: list[tuple[Any, ...]] = []
-        words: list[tuple[int, str]] = []
-        reverse: list[tuple[str, str, int]] = []
-        for rowid, change in zip(places, changes, strict=True):
-            row = change.identifier
-            subject = None if row.subject == row.key else row.subject
-            rows.append(
-                (
-                    rowid,
-                    row.key,
-                    row.target,
-                    row.state,
-                    row.version,
-                    row.name,
-                    row.scheme,
-                    row.created,
-                    subject,
-                    row.record,
-                )
-            )
-            revisions.extend(
-                (rowid, one.version, one.at, one.agent, one.action, one.note, one.record) for one in change.revisions
-            )
-            words.append((rowid, change.words))
-            reverse.extend((data, kind, rowid) for kind, data in change.reverse)
         keys = [change.identifier.key for change in changes]
-        taken = {key for (key,) in self._execute(_TAKEN, (msgspec.json.encode(keys).decode(),))}
+        asked = (msgspec.json.encode(keys).decode(),)
+        taken = {key for (key,) in self.connection.execute(_TAKEN, asked)} | self._fresh.keys.intersection(keys)
         if taken or len(set(keys)) < len(keys):  # before anything is written: whoever called may go on without these
             wanted = (change.identifier for change in changes)
             raise NameTaken(next(one.name for one in wanted if one.key in taken or keys.count(one.key) > 1))
-        self._executemany(_INSERT, rows)
-        self._executemany(_INSERT_REVISION, revisions)
-        self._executemany(_INSERT_WORDS, words)
-        if reverse:
-            self._executemany(_INSERT_REVERSE, reverse)
+        self._fresh.add(places, changes)
+        self._inserted += len(changes)
+        if len(self._fresh) >= _MOST_WAITING:
+            self.settle()
 
     def _places(self, wanted: Sequence[int | None], first: int) -> Sequence[int]:
         """The rows to insert at: behind all others, or where names had their place in the store that they come from."""
@@ -137,12 +151,12 @@ class SqliteTransaction(SqliteReader):
             self._execute(_UPDATE, (row.target, row.state, row.version, row.created, row.record, rowid))
             for one in change.revisions:
                 self._execute(
-                    _INSERT_REVISION, (rowid, one.version, one.at, one.agent, one.action, one.note, one.record)
+                    INSERT_REVISION, (rowid, one.version, one.at, one.agent, one.action, one.note, one.record)
                 )
             self._execute(_REPLACE_WORDS, (rowid, change.words))
             before, now = set(change.reverse_before), set(change.reverse)
             self._executemany(_DELETE_REVERSE, [(data, kind, rowid) for kind, data in before - now])
-            self._executemany(_INSERT_REVERSE, [(data, kind, rowid) for kind, data in now - before])
+            self._executemany(INSERT_REVERSE, [(data, kind, rowid) for kind, data in now - before])
 
     def put_prefix(self, prefix: Prefix) -> None:
         self._known_prefixes.clear()

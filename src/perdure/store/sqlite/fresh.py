@@ -1,0 +1,92 @@
+"""New names on their way into the database: those of a whole group of works go there together.
+
+Each statement lets go of the interpreter and has to wait for it again, behind whoever serves requests meanwhile. A few
+statements for many names cost a fraction of a few for each.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NamedTuple
+
+import apsw
+
+from perdure.registry.entities import Change
+
+_INSERT: Final = (
+    "INSERT INTO identifiers (id, key, target, state, version, name, scheme, created, subject, record) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+INSERT_REVISION: Final = (
+    "INSERT INTO revisions (identifier, version, at, agent, action, note, record) VALUES (?, ?, ?, ?, ?, ?, ?)"
+)
+_INSERT_WORDS: Final = "INSERT INTO words (rowid, text) VALUES (?, ?)"
+INSERT_REVERSE: Final = "INSERT INTO reverse (data, type, identifier) VALUES (?, ?, ?)"
+
+
+class Mark(NamedTuple):
+    """How much was waiting at some moment."""
+
+    rows: int
+    revisions: int
+    words: int
+    reverse: int
+
+
+NOTHING: Final = Mark(0, 0, 0, 0)
+
+
+class FreshNames:
+    """What waits to be written. Whoever holds it writes it before anything else is asked or written."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+        self.keys: set[str] = set()
+        self._rows: list[tuple[Any, ...]] = []
+        self._revisions: list[tuple[Any, ...]] = []
+        self._words: list[tuple[int, str]] = []
+        self._reverse: list[tuple[str, str, int]] = []
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def add(self, places: Iterable[int], changes: Sequence[Change]) -> None:
+        for rowid, change in zip(places, changes, strict=True):
+            row = change.identifier
+            subject = None if row.subject == row.key else row.subject
+            self.keys.add(row.key)
+            self._rows.append(
+                (
+                    rowid,
+                    row.key,
+                    row.target,
+                    row.state,
+                    row.version,
+                    row.name,
+                    row.scheme,
+                    row.created,
+                    subject,
+                    row.record,
+                )
+            )
+            self._revisions.extend(
+                (rowid, one.version, one.at, one.agent, one.action, one.note, one.record) for one in change.revisions
+            )
+            self._words.append((rowid, change.words))
+            self._reverse.extend((data, kind, rowid) for kind, data in change.reverse)
+
+    def write(self) -> None:
+        executemany = self._connection.executemany
+        executemany(_INSERT, self._rows)
+        executemany(INSERT_REVISION, self._revisions)
+        executemany(_INSERT_WORDS, self._words)
+        if self._reverse:
+            executemany(INSERT_REVERSE, self._reverse)
+        self.drop()
+
+    def mark(self) -> Mark:
+        return Mark(len(self._rows), len(self._revisions), len(self._words), len(self._reverse))
+
+    def drop(self, mark: Mark = NOTHING) -> None:
+        """All that came since."""
+        self.keys.difference_update([row[1] for row in self._rows[mark.rows :]])
+        del self._rows[mark.rows :], self._revisions[mark.revisions :]
+        del self._words[mark.words :], self._reverse[mark.reverse :]

@@ -1,0 +1,139 @@
+"""Works of one group, on both engines: each sees what it and those before it have done, and is undone by itself."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from itertools import count as counting
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.store.material import Desk, change
+
+from perdure.errors import InvalidInput, NameTaken
+from perdure.registry.protocol import Transaction
+from perdure.store.sqlite import SqliteStore
+
+Work = Callable[[Transaction], Any]
+
+
+@pytest.fixture
+def own(tmp_path: Path, runner: asyncio.Runner) -> Iterator[Desk]:
+    store = SqliteStore(tmp_path / "perdure.db", create=True)
+    yield Desk(runner, store)
+    store.close()
+
+
+def together(desk: Desk, *works: Work) -> list[Any]:
+    """All of them in one group: the writer is kept busy until the last has come."""
+    begun, go = threading.Event(), threading.Event()
+
+    def wait(tx: Transaction) -> None:
+        begun.set()
+        assert go.wait(30)
+
+    async def gathered() -> list[Any]:
+        waiting = asyncio.ensure_future(desk.store.write(wait))
+        await asyncio.to_thread(begun.wait, 30)
+        futures = [asyncio.ensure_future(desk.store.write(work)) for work in works]
+        await asyncio.sleep(0)
+        go.set()
+        await waiting
+        return list(await asyncio.gather(*futures, return_exceptions=True))
+
+    return desk.runner.run(gathered())
+
+
+def insert(*keys: str) -> Work:
+    return lambda tx: tx.insert([change(key, reverse=(("URL", f"https://example.org/{key}"),)) for key in keys])
+
+
+def refuse(*works: Work) -> Work:
+    def work(tx: Transaction) -> None:
+        for one in works:
+            one(tx)
+        raise InvalidInput("test", "work", "thought better of it")
+
+    return work
+
+
+def look(key: str) -> Work:
+    return lambda tx: tx.find(key) is not None
+
+
+def test_a_work_sees_the_names_of_those_before_it(desk: Desk) -> None:
+    def both(tx: Transaction) -> tuple[bool, bool]:
+        insert("1/b")(tx)
+        return look("1/a")(tx), look("1/b")(tx)
+
+    assert together(desk, insert("1/a"), look("1/a"), both, look("1/c")) == [None, True, (True, True), False]
+    assert desk.names() == ["1/a", "1/b"]
+
+
+def test_a_name_is_given_once_in_a_group(desk: Desk) -> None:
+    first, second, third = together(desk, insert("1/a"), insert("1/b", "1/a"), insert("1/b"))
+    assert (first, third) == (None, None)
+    assert isinstance(second, NameTaken)
+    assert desk.names() == ["1/a", "1/b"]
+    assert desk.contradictions() == []
+
+
+@pytest.mark.parametrize("kept_as", ["on its way", "written"])
+def test_whoever_is_refused_after_it_made_names_leaves_none_of_them(desk: Desk, kept_as: str) -> None:
+    works = [insert("1/x")] if kept_as == "on its way" else [insert("1/x"), look("1/x")]
+    answers = together(desk, insert("1/a"), refuse(*works), insert("1/x", "1/b"), refuse(insert("1/y")))
+    assert [type(answer) for answer in answers] == [type(None), InvalidInput, type(None), InvalidInput]
+    assert desk.names() == ["1/a", "1/b", "1/x"]
+    assert desk.contradictions() == []
+
+
+def test_a_refusal_that_wrote_nothing_makes_nobody_work_twice(own: Desk) -> None:
+    runs: list[str] = []
+
+    def counted(name: str, work: Work) -> Work:
+        def run(tx: Transaction) -> Any:
+            runs.append(name)
+            return work(tx)
+
+        return run
+
+    works = [
+        counted("inserts", insert("1/a")),
+        counted("looks and is refused", refuse(look("1/a"))),
+        counted("inserts and is refused", refuse(insert("1/b"))),
+        counted("inserts after all", insert("1/b")),
+    ]
+    together(own, *works)
+    assert len(runs) == len(works)
+    assert own.names() == ["1/a", "1/b"]
+
+
+Plan = tuple[list[tuple[str, str]], bool]
+_STEPS = st.lists(st.tuples(st.sampled_from(["insert", "look"]), st.sampled_from("abcd")), max_size=4)
+_prefixes = counting(1)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(plans=st.lists(st.tuples(_STEPS, st.booleans()), min_size=1, max_size=6))
+def test_a_group_comes_to_the_same_as_one_work_after_the_other(plans: list[Plan], own: Desk) -> None:
+    """Whatever they make and look at, and whoever of them is refused at the end."""
+
+    def planned(prefix: int, plan: Plan) -> Work:
+        steps = [insert(f"{prefix}/{key}") if step == "insert" else look(f"{prefix}/{key}") for step, key in plan[0]]
+        return refuse(*steps) if plan[1] else lambda tx: [step(tx) for step in steps]
+
+    one, other = next(_prefixes), next(_prefixes)
+    grouped = together(own, *(planned(one, plan) for plan in plans))
+    alone = [together(own, planned(other, plan))[0] for plan in plans]
+    assert [told(answer) for answer in grouped] == [told(answer) for answer in alone]
+    names = own.names()
+    assert [name for name in names if name.startswith(f"{one}/")] == [
+        f"{one}/{name.partition('/')[2]}" for name in names if name.startswith(f"{other}/")
+    ]
+    assert own.contradictions() == []
+
+
+def told(answer: Any) -> Any:
+    return type(answer) if isinstance(answer, Exception) else answer
