@@ -1,9 +1,8 @@
 """Putting the write-ahead log back into the database, so that it stays small however many readers there are.
 
-Every thousand pages, what can be is copied; beside the writer, who need not wait for that. The log is begun anew only
-in a moment in which all of it is copied and nobody reads. On a busy server that moment never comes, and the log grows
-without end. So past a bound the writer waits for the readers of old states to finish: briefly, while nobody else
-writes, and less often where that was in vain.
+Every few thousand pages, what can be is copied, and the log begins anew only in a moment without readers. On a busy
+server that moment never comes, and the log grows without end. So past a bound the writer waits for the readers of old
+states to finish: briefly, while nobody else writes, and less often where that was in vain.
 """
 
 import time
@@ -17,17 +16,14 @@ from perdure.store.sqlite.connection import Patience
 
 LARGEST_LOG: Final = 16_384  # pages: 64 MiB
 
-_PAGES_BETWEEN: Final = 1000  # SQLite's own pace
+_PAGES_BETWEEN: Final = 4000  # 16 MiB: SQLite's own pace is a quarter of that, and copies many a page four times
 _WAIT: Final = 0.2  # seconds in which readers may finish
 _FIRST_PAUSE: Final = 0.5  # seconds after a wait in vain; twice as long after each further one
 _LONGEST_PAUSE: Final = 60.0
 
 
 class Checkpoints:
-    """Those of one writing connection. Call it between two transactions, on the connection's own thread.
-
-    `beside` runs what needs no such moment, over a connection that `connect` makes: at once, if nothing else is said.
-    """
+    """Those of one writing connection. Call it between two transactions, on the connection's own thread."""
 
     def __init__(
         self,
@@ -35,14 +31,8 @@ class Checkpoints:
         patience: Patience,
         largest_log: int = LARGEST_LOG,
         now: Callable[[], float] = time.monotonic,
-        beside: Callable[[Callable[[], None]], object] = lambda work: work(),
-        connect: Callable[[], apsw.Connection] | None = None,
     ) -> None:
         self._connection = connection
-        self._beside = beside
-        self._connect = connect or (lambda: connection)
-        self._other: apsw.Connection | None = None
-        self._is_under_way = False
         self._patience = patience
         self._largest_log = largest_log
         self._now = now
@@ -60,23 +50,12 @@ class Checkpoints:
 
     def __call__(self) -> None:
         """A failure costs nothing but room: what is in the log is safe there, and is tried again."""
-        if self._is_under_way:
-            return
         if self._pages >= self._largest_log and self._now() >= self._not_before:
             self._begin_anew()
         elif self._pages - self._tried_at >= min(_PAGES_BETWEEN, self._largest_log):
             self._tried_at = self._pages
-            self._is_under_way = True
-            self._beside(self._copy)
-
-    def _copy(self) -> None:
-        """What no reader of an old state is in the way of; nobody waits for it."""
-        try:
             with suppress(apsw.Error):
-                self._other = self._other or self._connect()
-                self._other.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
-        finally:
-            self._is_under_way = False
+                self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
 
     def _begin_anew(self) -> None:
         """Put all of it back, and cut it. Readers that come meanwhile need the database alone: they may stay."""

@@ -45,7 +45,6 @@ class SqliteStore:
         self._closed = False
         # Threads of its own, so that their connections live as long as the store, whatever event loops come and go.
         self._pool = ThreadPoolExecutor(_READERS, "perdure-reader")
-        self._beside_writer = ThreadPoolExecutor(1, "perdure-checkpoint")
         self.high_water = HighWater(file.with_name(HIGH_WATER))
         if create and not file.exists():
             with suppress(FileExistsError), in_our_words():
@@ -57,10 +56,7 @@ class SqliteStore:
                 migrate(connection)
             check_schema(connection)
         commit = GroupCommit(connection, SqliteTransaction(connection, self.high_water))
-        checkpoints = Checkpoints(
-            connection, waiting, largest_log, beside=self._beside_writer.submit, connect=self._connect
-        )
-        self._writer = Writer(commit, LARGEST_GROUP, checkpoints)
+        self._writer = Writer(commit, LARGEST_GROUP, Checkpoints(connection, waiting, largest_log))
 
     async def lookup(self, key: str) -> Identifier | None:
         return self.lookup_now(key)
@@ -111,7 +107,6 @@ class SqliteStore:
             return
         self._closed = True
         self._writer.close()
-        self._beside_writer.shutdown()
         self._pool.shutdown()
         for connection in self._connections:
             connection.close()

@@ -9,11 +9,11 @@ import apsw
 import msgspec
 
 from perdure.errors import Conflict, NameTaken, StoreDamaged
-from perdure.registry.entities import Agent, Change, Event, Grant, Key, Prefix
+from perdure.registry.entities import Agent, Change, Event, Grant, Identifier, Key, Prefix
 from perdure.store.high_water import HighWater
 from perdure.store.rows import MOST_FORGOTTEN, PREFIX_COLUMNS, prefix_row
 from perdure.store.sqlite.fresh import INSERT_REVERSE, INSERT_REVISION, NOTHING, FreshNames, Mark
-from perdure.store.sqlite.reading import SqliteReader
+from perdure.store.sqlite.reading import FIND, SqliteReader
 
 _MOST_WAITING: Final = 500  # names
 _TAKEN: Final = "SELECT key FROM identifiers WHERE key IN (SELECT value FROM json_each(?))"
@@ -109,6 +109,13 @@ class SqliteTransaction(SqliteReader):
         if agent not in self._known_grants:
             self._known_grants[agent] = super().grants(agent)
         return self._known_grants[agent]
+
+    def find(self, key: str) -> Identifier | None:
+        """Of a name that is not among them, those on their way say nothing."""
+        if key in self._fresh.keys:
+            self.settle()
+        row = self.connection.execute(FIND, (key,)).fetchone()
+        return None if row is None else Identifier(*row)
 
     def insert(self, changes: Sequence[Change]) -> None:
         if self._next_row is None:
