@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from tests.strategies import dates, hosts, ports
 
-from perdure import InvalidInput, InvalidName, OutOfRange, ibi
+from perdure import InvalidInput, InvalidName, OutOfRange, ibi, recognise
 
 YEAR_0 = -62_167_219_200
 
@@ -238,3 +238,13 @@ def test_a_document_type_is_told_from_the_label() -> None:
     with pytest.raises(InvalidName, match="document type -TDI"):
         ibi.parse("8JMKD3MGP8W/34PGRBS-TDI")
     assert caught.value.suggestion == "iconet.com.br/banon/2009/09.09.22.01"
+
+
+@pytest.mark.parametrize("time", ["09.09.22", "13.09.22.01"])
+def test_a_document_type_is_not_to_blame_for_what_else_is_wrong(time: str) -> None:
+    """Without it the label would be no better: it is not suggested."""
+    with pytest.raises(InvalidName) as caught:
+        ibi.parse(f"iconet.com.br/banon/2009/{time}-RPQ")
+    assert caught.value.suggestion is None
+    assert "document type" not in str(caught.value)
+    assert "suggestion" not in recognise(f"iconet.com.br/banon/2009/{time}-RPQ-RPQ").details

@@ -94,7 +94,7 @@ def parse_opaque(label: str) -> OpaqueName:
         raise InvalidName("ibi", "label", None, "an IBIp has two words, separated by one slash")
     stray = _NOT_A_GRAPHEME.search(label)
     if stray:
-        refuse_document_type(label)
+        refuse_document_type(label, parse_opaque)
         raise InvalidName(
             "ibi", "label", stray.start(), f"{stray[0]!a} at position {stray.start()} is not in the IBIp alphabet"
         )

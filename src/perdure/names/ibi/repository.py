@@ -156,7 +156,7 @@ def _parsed_date(label: str, year: str, time: str, position: int) -> Fraction:
     match = _TIME.fullmatch(time)
     time_at = position + len(year) + 1
     if match is None:
-        refuse_document_type(label)
+        refuse_document_type(label, parse_repository)
         raise InvalidName("ibi", "time", time_at, f"{shown(time)} is not month.day.hour.minute[.second[.fraction]]")
     month, day, hour, minute, second = (int(part or 0) for part in match.groups()[:5])
     try:
