@@ -16,7 +16,7 @@ from perdure.store.sqlite.connection import Patience
 
 LARGEST_LOG: Final = 16_384  # pages: 64 MiB
 
-_PAGES_BETWEEN: Final = 4000  # 16 MiB: SQLite's own pace is a quarter of that, and copies many a page four times
+_PAGES_BETWEEN: Final = 4000  # 16 MiB, four times SQLite's own pace: fewer waits for the disk
 _WAIT: Final = 0.2  # seconds in which readers may finish
 _FIRST_PAUSE: Final = 0.5  # seconds after a wait in vain; twice as long after each further one
 _LONGEST_PAUSE: Final = 60.0
