@@ -28,7 +28,6 @@ Handler = Callable[[Service, Request], Awaitable[Response]]
 
 _OWN_API: Final = "/api/v1"
 _READING: Final = ("GET", "HEAD", "OPTIONS")
-_COLLECT_EVERY: Final = 20_000  # objects
 _TELL_EVERY: Final = 1.0  # seconds between two countings
 _log = structlog.get_logger("perdure.http")
 
@@ -68,11 +67,9 @@ class Application:
             except PerdureError as problem:
                 await send({"type": "lifespan.startup.failed", "message": str(problem)})
                 return
-            # What is loaded by now stays for good: the collector need not walk over it while readers wait. What comes
-            # later is mostly gone before it looks, if it looks less often.
+            # What is loaded by now stays for good: the collector need not walk over it while readers wait.
             gc.collect()
             gc.freeze()
-            gc.set_threshold(_COLLECT_EVERY)
             await send({"type": "lifespan.startup.complete"})
             await receive()
             self._access.close()

@@ -57,7 +57,7 @@ async def mint_once(
     suffixes: Sequence[str] = (),
     token: str | None = None,
     digest: bytes = b"",
-    patience: Fraction | float | None = None,
+    patience: float | None = None,
 ) -> Once:
     """New names, all of them or none. With a `token`, the same request is answered as before for a day.
 

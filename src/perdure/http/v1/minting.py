@@ -1,7 +1,5 @@
 """New names over HTTP. This is asked so often that it goes past the framework, which has it for the document only."""
 
-from fractions import Fraction
-from functools import cache
 from hashlib import sha256
 from typing import Annotated, Final
 
@@ -71,11 +69,6 @@ async def mint(
     return Response(names, status_code=CREATED, headers={key.decode(): value.decode() for key, value in headers})
 
 
-@cache
-def _patience(request_seconds: float) -> Fraction:
-    return Fraction(request_seconds * _SHARE_FOR_WAITING)
-
-
 async def _names(asking: Asking, wanted: Mint) -> tuple[NewNames, Headers]:
     token = asking.request.header(b"idempotency-key")
     once = await mint_once(
@@ -87,7 +80,7 @@ async def _names(asking: Asking, wanted: Mint) -> tuple[NewNames, Headers]:
         suffixes=wanted.chosen(),
         token=token,
         digest=b"" if token is None else sha256(_digested(wanted)).digest(),
-        patience=_patience(asking.service.options.request_seconds),
+        patience=asking.service.options.request_seconds * _SHARE_FOR_WAITING,
     )
     headers: Headers = [(b"cache-control", b"no-store")]
     if len(once.minted) == 1:

@@ -1,6 +1,6 @@
 """Putting the write-ahead log back into the database, so that it stays small however many readers there are.
 
-Every few thousand pages, what can be is copied, and the log begins anew only in a moment without readers. On a busy
+SQLite copies what it can every thousand pages, and begins the log anew only in a moment without readers. On a busy
 server that moment never comes, and the log grows without end. So past a bound the writer waits for the readers of old
 states to finish: briefly, while nobody else writes, and less often where that was in vain.
 """
@@ -16,7 +16,7 @@ from perdure.store.sqlite.connection import Patience
 
 LARGEST_LOG: Final = 16_384  # pages: 64 MiB
 
-_PAGES_BETWEEN: Final = 4000  # 16 MiB, four times SQLite's own pace: fewer waits for the disk
+_PAGES_BETWEEN: Final = 1000  # SQLite's own pace
 _WAIT: Final = 0.2  # seconds in which readers may finish
 _FIRST_PAUSE: Final = 0.5  # seconds after a wait in vain; twice as long after each further one
 _LONGEST_PAUSE: Final = 60.0
