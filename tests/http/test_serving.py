@@ -368,7 +368,10 @@ def test_counts_of_all_workers_add_up(tmp_path: Path, workers: int) -> None:
         until = time.monotonic() + 10
         while (total := counted_redirects(server)) != asked and time.monotonic() < until:
             time.sleep(0.1)  # the express lane is counted every second
+        text = httpx.get(f"{server.url}/metrics").text
     assert total == asked
+    timed = r'^perdure_http_request_seconds_(?:count|bucket){door="resolver"(?:,le="\+Inf")?} (\S+)'
+    assert [float(number) for number in re.findall(timed, text, re.MULTILINE)] == [asked / 2, asked / 2]
 
 
 def counted_redirects(server: LiveServer) -> int:

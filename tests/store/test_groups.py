@@ -80,6 +80,25 @@ def test_a_name_is_given_once_in_a_group(desk: Desk) -> None:
     assert desk.contradictions() == []
 
 
+def test_a_name_that_was_there_is_refused_to_whoever_wants_it_and_nobody_else(desk: Desk) -> None:
+    desk.insert(change("1/a", target="https://example.org/first"))
+    before, taken, after = together(desk, insert("1/b"), insert("1/c", "1/a"), insert("1/d"))
+    assert (before, after) == (None, None)
+    assert isinstance(taken, NameTaken)
+    assert taken.name == "1/A"
+    assert desk.names() == ["1/a", "1/b", "1/d"]
+    assert desk.contradictions() == []
+
+
+def test_a_taken_name_is_told_to_whoever_took_it_though_another_looks_first(desk: Desk) -> None:
+    """To look makes the names on their way be written, and one of them cannot be."""
+    desk.insert(change("1/a"))
+    taken, looked = together(desk, insert("1/a"), look("1/z"))
+    counted = together(desk, insert("1/a"), lambda tx: tx.counts()["identifiers"])
+    assert (type(taken), looked) == (NameTaken, False)
+    assert (type(counted[0]), counted[1]) == (NameTaken, 1)
+
+
 @pytest.mark.parametrize("kept_as", ["on its way", "written"])
 def test_whoever_is_refused_after_it_made_names_leaves_none_of_them(desk: Desk, kept_as: str) -> None:
     works = [insert("1/x")] if kept_as == "on its way" else [insert("1/x"), look("1/x")]

@@ -14,9 +14,9 @@ from perdure.errors import PerdureError
 from perdure.folder import open_registry
 from perdure.http import handle_api, monitoring, resolving
 from perdure.http.access_log import AccessLog
-from perdure.http.answers import EVERYWHERE, READABLE_ANYWHERE
 from perdure.http.lane import Lane
-from perdure.http.message import Receive, Request, Response, Scope, Send, send_response
+from perdure.http.message import CYCLE, READING, Receive, Request, Response, Scope, Send
+from perdure.http.outgoing import Outgoing
 from perdure.http.problems import problem_response, status_of
 from perdure.http.pulse import Limit
 from perdure.http.refusals import ClientGone, Malformed, TookTooLong
@@ -27,7 +27,6 @@ from perdure.http_options import HttpOptions
 Handler = Callable[[Service, Request], Awaitable[Response]]
 
 _OWN_API: Final = "/api/v1"
-_READING: Final = ("GET", "HEAD", "OPTIONS")
 _TELL_EVERY: Final = 1.0  # seconds between two countings
 _log = structlog.get_logger("perdure.http")
 
@@ -47,7 +46,7 @@ class Application:
         if scope["type"] == "lifespan":
             await self._live(scope, receive, send)
         elif scope["type"] == "http":
-            await self._answer(scope, receive, send)
+            await self._answer(scope, receive)
 
     async def _live(self, scope: Scope, receive: Receive, send: Send) -> None:
         async with AsyncExitStack() as stack:
@@ -93,11 +92,11 @@ class Application:
             ("", "resolver", resolving.resolve),
         )
 
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _answer(self, scope: Scope, receive: Receive) -> None:
         service = self._service
         assert service is not None  # noqa: S101  (requests come after the start)
         started = time.perf_counter()
-        outgoing = _Outgoing(send, scope["method"])
+        outgoing = Outgoing(scope)
         door = "resolver"
         try:
             request = Request(scope, receive, self._options)
@@ -106,16 +105,17 @@ class Application:
                 await self._own(request, outgoing)
             else:
                 door, response = await self._response(service, request)
-                await send_response(outgoing, response)
+                await outgoing.respond(response)
         except ClientGone:
             pass
         except PerdureError as problem:  # of the request itself, before any door
-            await send_response(outgoing, problem_response(problem))
+            await outgoing.respond(problem_response(problem))
         except Exception:
             _log.exception("a request failed", door=door)
             service.metrics.failed("internal")
             if not outgoing.status:
-                await send_response(outgoing, _internal())
+                await outgoing.respond(_internal())
+        del scope[CYCLE]  # which holds the scope: what holds itself is never freed at once
         seconds = time.perf_counter() - started
         service.metrics.answered(door, scope["method"], outgoing.status or 499, seconds)
         self._access.told(scope, outgoing.status or 499, outgoing.size, seconds)
@@ -130,33 +130,12 @@ class Application:
             with Limit(service.pulse, self._options.request_seconds):
                 return door, await handler(service, request)
         except TimeoutError:
-            return door, problem_response(TookTooLong(request.method not in _READING))
+            return door, problem_response(TookTooLong(request.method not in READING))
         except PerdureError as problem:
             if status_of(problem) >= 500:
                 _log.error("a request failed", door=door, code=problem.code, reason=str(problem))
                 service.metrics.failed(problem.code)
             return door, problem_response(problem)
-
-
-class _Outgoing:
-    """Passes an answer on, with the headers that all have, and remembers its status and size."""
-
-    __slots__ = ("_is_reading", "_send", "size", "status")
-
-    def __init__(self, send: Send, method: str) -> None:
-        self._send = send
-        self._is_reading = method in _READING
-        self.status = 0
-        self.size = 0
-
-    async def __call__(self, message: Any) -> None:
-        if message["type"] == "http.response.start":
-            self.status = message["status"]
-            common = [*EVERYWHERE, *READABLE_ANYWHERE] if self._is_reading else EVERYWHERE
-            message["headers"] = [*common, *message.get("headers", [])]
-        elif message["type"] == "http.response.body":
-            self.size += len(message.get("body", b""))
-        await self._send(message)
 
 
 def is_under(path: str, root: str) -> bool:

@@ -17,8 +17,9 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Headers = list[tuple[bytes, bytes]]
 
-# In a scope, a function: whether all of the body has come, so that nobody waits for it.
-BODY_IS_THERE: Final = "perdure.body_is_there"
+# In a scope: the request and its answer as uvicorn sees them.
+CYCLE: Final = "perdure.cycle"
+READING: Final = ("GET", "HEAD", "OPTIONS")
 
 _MOST_PARAMETERS = 4_096
 _WITH_PORT = re.compile(r"\[([^\]]*)\](?::[0-9]{1,5})?|([0-9.]+):[0-9]{1,5}")
@@ -120,20 +121,30 @@ class Request:
             length = self.header(b"content-length")
             if length is not None and length.isdigit() and int(length) > most:
                 raise BodyTooLarge(most)
-            parts, size = [], 0
-            async for part in self.stream():
-                size += len(part)
-                if size > most:
-                    raise BodyTooLarge(most)
-                parts.append(part)
-            self._body = b"".join(parts)
+            self._body = self._at_hand(most)
+            if self._body is None:
+                parts, size = [], 0
+                async for part in self.stream():
+                    size += len(part)
+                    if size > most:
+                        raise BodyTooLarge(most)
+                    parts.append(part)
+                self._body = b"".join(parts)
         return self._body
+
+    def _at_hand(self, most: int) -> bytes | None:
+        """All of the body, if it has come already, as that of a small request has."""
+        cycle = self.scope[CYCLE]
+        if cycle.more_body or cycle.disconnected or len(cycle.body) > most:
+            return None
+        body, cycle.body = bytes(cycle.body), bytearray()
+        return body
 
     async def stream(self) -> AsyncIterator[bytes]:
         """The body as it comes."""
-        is_there = self.scope.get(BODY_IS_THERE)
+        cycle = self.scope[CYCLE]
         while True:
-            if is_there is not None and is_there():
+            if not cycle.more_body:
                 message = await self.receive()
             else:
                 try:
@@ -200,11 +211,8 @@ def is_trusted_peer(scope: Scope, options: HttpOptions) -> bool:
 
 
 async def send_response(send: Send, response: Response) -> None:
-    """The whole of it, with its length."""
-    headers = [*response.headers]
-    if response.status not in (204, 304):
-        headers.append((b"content-length", str(len(response.body)).encode()))
-    await send({"type": "http.response.start", "status": response.status, "headers": headers})
+    """As an application would; its length is added on the way."""
+    await send({"type": "http.response.start", "status": response.status, "headers": response.headers})
     await send({"type": "http.response.body", "body": response.body})
 
 

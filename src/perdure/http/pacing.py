@@ -15,13 +15,12 @@ from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT, FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-from perdure.http.message import BODY_IS_THERE
+from perdure.http.message import CYCLE
 from perdure.http.pulse import Pulse
 from perdure.http_options import HttpOptions
 
 _PIECE: Final = 16_384  # bytes that are parsed at a time: some hundred requests at most
 NOT_HTTP: Final = b"this is not HTTP as it is spoken here"
-_CONTINUE: Final = b"HTTP/1.1 100 "
 _ANSWER: Final = b"HTTP/1.1 %b\r\ncontent-type: text/plain\r\ncontent-length: %d\r\nconnection: close\r\n\r\n%b"
 
 
@@ -35,40 +34,6 @@ class _Flow(FlowControl):
     def resume_reading(self) -> None:
         if not self._protocol.is_behind:
             super().resume_reading()
-
-
-class _OneWrite(asyncio.Transport):
-    """The head of a response goes out together with the first of what follows it: each write costs a system call."""
-
-    __slots__ = ("_head", "_is_after_head", "_transport")
-
-    def __init__(self, transport: asyncio.Transport) -> None:
-        self._transport = transport
-        self._head = b""
-        self._is_after_head = False
-
-    def write(self, data: bytes) -> None:  # type: ignore[override]
-        if self._is_after_head:
-            self._transport.write(data)
-        elif self._head:
-            self._is_after_head = True
-            self._transport.write(self._head + data)
-        elif data.startswith(_CONTINUE):
-            self._transport.write(data)
-        else:
-            self._head = data
-
-    def flush(self) -> None:
-        """There is nothing behind the head."""
-        if self._head and not self._is_after_head:
-            self.write(b"")
-
-    def is_closing(self) -> bool:
-        return self._transport.is_closing()
-
-    def close(self) -> None:
-        self.flush()
-        self._transport.close()
 
 
 class PacedProtocol(HttpToolsProtocol):
@@ -154,8 +119,6 @@ class PacedProtocol(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         """As uvicorn has it; only the beginning of a new request ends the time in which a connection may be idle."""
         self.server_state.total_requests += 1
-        if self._running is not None and isinstance(self._running.transport, _OneWrite):
-            self._running.transport.flush()
         if self.transport.is_closing():
             return
         if self.flow.read_paused:
@@ -209,8 +172,7 @@ class PacedProtocol(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         self._running = cycle
-        cycle.transport = _OneWrite(cycle.transport)
-        cycle.scope[BODY_IS_THERE] = lambda: not cycle.more_body  # type: ignore[typeddict-unknown-key]
+        cycle.scope[CYCLE] = cycle  # type: ignore[typeddict-unknown-key]
         super()._start_asgi_task(cycle, app)
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -1,11 +1,17 @@
 """What every handler is given: the registry, how it is served, and who checks credentials."""
 
+from fractions import Fraction
+from typing import Final
+
 from perdure.http.authentication import Authenticator
 from perdure.http.known_prefixes import KnownPrefixes
 from perdure.http.metrics import Metrics
 from perdure.http.pulse import Pulse
 from perdure.http_options import HttpOptions
 from perdure.registry import Registry
+
+# Of the time for one request: the rest is for reading it, for its turn with the store, and for keeping the names.
+_SHARE_FOR_WAITING: Final = 0.5
 
 
 class Service:
@@ -14,6 +20,7 @@ class Service:
     def __init__(self, registry: Registry, options: HttpOptions) -> None:
         self.registry = registry
         self.options = options
+        self.patience = Fraction(options.request_seconds * _SHARE_FOR_WAITING)
         self.metrics = Metrics()
         self.pulse = Pulse()
         self.prefixes = KnownPrefixes(registry)

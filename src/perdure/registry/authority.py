@@ -92,7 +92,9 @@ def is_granted(
     name: str | None = None,
 ) -> bool:
     """Whether some grant says so, whatever records say."""
-    return action in granted(reader, by, scope, now, record, name)
+    if scope == RECORDS or isinstance(by, HandleIdentity):
+        return action in granted(reader, by, scope, now, record, name)
+    return any(_covers(grant, by, scope, record) and not has_lapsed(grant, now) for grant in _of(reader, by, action))
 
 
 def granted(
@@ -110,12 +112,18 @@ def granted(
         where = (EVERYWHERE,) if named is None else (EVERYWHERE, named.key)
         administers = any(grant.action == "admin" and not grant.own and grant.scope in where for grant in live)
         return ACTIONS if administers else ()
-    return {
-        grant.action
-        for grant in live
-        if grant.scope in (EVERYWHERE, scope)
-        and (not grant.own or (record is not None and by.identifier in record.responsible))
-    }
+    return {grant.action for grant in live if _covers(grant, by, scope, record)}
+
+
+def _of(reader: Reader, by: Agent, action: Action) -> Iterable[Grant]:
+    return [grant for grant in reader.grants(by.id) if grant.action == action]
+
+
+def _covers(grant: Grant, by: Agent, scope: str, record: Record | None) -> bool:
+    """Whether a grant is about this scope, and about this record if it is for what is one's own."""
+    if grant.scope not in (EVERYWHERE, scope):
+        return False
+    return not grant.own or (record is not None and by.identifier in record.responsible)
 
 
 def _is_stated(reader: Reader, by: Agent, action: Action, scope: str, record: Record | None) -> bool:

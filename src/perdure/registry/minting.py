@@ -42,6 +42,19 @@ class Minted(NamedTuple):
     date: Fraction | None = None
 
 
+class First(NamedTuple):
+    """What the new names say, whatever they will be called."""
+
+    record: Record
+    encoded: bytes
+    by: Agent
+    at: str
+
+    def named(self, prefix: Prefix, suffix: str) -> Change:
+        name, key = f"{prefix.name}/{suffix}", handle_key(prefix, suffix)
+        return change.first(name, key, "handle", self.record, self.by, "mint", self.at, None, self.encoded)
+
+
 class Issue(NamedTuple):
     """What one transaction issued, and the instant before which it must not be told."""
 
@@ -71,9 +84,11 @@ class Minting(NamedTuple):
         """So many names, or as many as fit into the time that one transaction may take from a timeline."""
         limits = self.registry.settings.limits
         record = first_record(tx, self.by, self.said, self.values, limits, at)
-        if len(records.encode(record)) > limits.record_bytes:
+        encoded = records.encode(record)
+        if len(encoded) > limits.record_bytes:
             raise OutOfRange("record", "record", f"the record is longer than {limits.record_bytes} bytes")
-        return _issue(self.registry, tx, namespace, record, self.by, at, wanted, chosen, self.patience)
+        first = First(record, encoded, self.by, at)
+        return _issue(self.registry, tx, namespace, first, wanted, chosen, self.patience)
 
 
 def minting(registry: Registry, by: Agent, prefix: str, said: Statement, patience: Fraction | None = None) -> Minting:
@@ -136,9 +151,7 @@ def _issue(
     registry: Registry,
     tx: Transaction,
     prefix: Prefix,
-    record: Record,
-    by: Agent,
-    at: str,
+    first: First,
     wanted: int,
     chosen: Sequence[str],
     patience: Fraction | None,
@@ -148,31 +161,30 @@ def _issue(
         raise InvalidInput("mint", "suffix", reason)
     match prefix.minter:
         case "pilin":
-            return _issue_pilin(registry, tx, prefix, record, by, at, wanted, patience)
+            return _issue_pilin(registry, tx, prefix, first, wanted, patience)
         case "ibi" if prefix.subsystem is not None:
-            return _issue_pairs(registry, tx, prefix, prefix.subsystem, record, by, at, wanted, patience)
+            return _issue_pairs(registry, tx, prefix, prefix.subsystem, first, wanted, patience)
         case "uuid":
-            return _issue_suffixes(tx, prefix, record, by, at, [random_suffix() for _ in range(wanted)])
+            return _issue_suffixes(tx, prefix, first, [random_suffix() for _ in range(wanted)])
         case "sequential":
-            return _issue_numbers(tx, prefix, record, by, at, wanted)
+            return _issue_numbers(tx, prefix, first, wanted)
         case "chosen":
             if not chosen:
                 raise InvalidInput("mint", "suffix", f"under {prefix.name} names are chosen: say which (--suffix)")
-            return _issue_suffixes(tx, prefix, record, by, at, chosen)
+            return _issue_suffixes(tx, prefix, first, _checked(prefix, chosen))
     raise InvalidInput(
         "mint", "prefix", f"{prefix.name} identifiers are made from their inputs: see perdure mint --help"
     )
 
 
-def _issue_suffixes(
-    tx: Transaction, prefix: Prefix, record: Record, by: Agent, at: str, suffixes: Sequence[str]
-) -> Issue:
-    encoded = records.encode(record)
-    changes = []
+def _checked(prefix: Prefix, suffixes: Sequence[str]) -> Sequence[str]:
     for suffix in suffixes:
-        name = str(handle.Handle(prefix.name, suffix))
-        check_length(name)
-        changes.append(change.first(name, handle_key(prefix, suffix), "handle", record, by, "mint", at, None, encoded))
+        check_length(str(handle.Handle(prefix.name, suffix)))
+    return suffixes
+
+
+def _issue_suffixes(tx: Transaction, prefix: Prefix, first: First, suffixes: Sequence[str]) -> Issue:
+    changes = [first.named(prefix, suffix) for suffix in suffixes]
     keys = [one.identifier.key for one in changes]
     if len(set(keys)) < len(keys):
         raise NameTaken(next(one.identifier.name for one in changes if keys.count(one.identifier.key) > 1))
@@ -180,7 +192,7 @@ def _issue_suffixes(
     return Issue([Minted(one.identifier.name) for one in changes], None)
 
 
-def _issue_numbers(tx: Transaction, prefix: Prefix, record: Record, by: Agent, at: str, wanted: int) -> Issue:
+def _issue_numbers(tx: Transaction, prefix: Prefix, first: First, wanted: int) -> Issue:
     last = int(tx.timeline(counter(prefix)) or 0)
     pattern = prefix.pattern or DEFAULT_PATTERN
     numbers = iter(counting(last + 1))
@@ -191,16 +203,14 @@ def _issue_numbers(tx: Transaction, prefix: Prefix, record: Record, by: Agent, a
         taken = tx.find_many(list(keys))  # imported, or chosen before the prefix counted
         fresh |= {suffix: candidates[suffix] for key, suffix in keys.items() if key not in taken}
     tx.put_timeline(counter(prefix), Fraction(max(fresh.values())), _NUMBERS_AHEAD)
-    return _issue_suffixes(tx, prefix, record, by, at, list(fresh))
+    return _issue_suffixes(tx, prefix, first, _checked(prefix, list(fresh)))
 
 
 def _issue_pilin(
     registry: Registry,
     tx: Transaction,
     prefix: Prefix,
-    record: Record,
-    by: Agent,
-    at: str,
+    first: First,
     wanted: int,
     patience: Fraction | None,
 ) -> Issue:
@@ -208,12 +218,9 @@ def _issue_pilin(
     last = tx.timeline(prefix.key)
     _check_gap(registry, prefix, last, now_ns)
     tick = pilin_ticks(now_ns, last)
-    encoded = records.encode(record)
 
     def named(date: Fraction) -> list[Change]:
-        suffix = pilin_suffix(date)
-        name = f"{prefix.name}/{suffix}"
-        return [change.first(name, handle_key(prefix, suffix), "handle", record, by, "mint", at, None, encoded)]
+        return [first.named(prefix, pilin_suffix(date))]
 
     return _issue_dated(tx, prefix, tick, named, wanted, now_ns, _bounded(registry.settings.wait, patience))
 
@@ -223,9 +230,7 @@ def _issue_pairs(
     tx: Transaction,
     prefix: Prefix,
     place: Subsystem,
-    record: Record,
-    by: Agent,
-    at: str,
+    first: First,
     wanted: int,
     patience: Fraction | None,
 ) -> Issue:
@@ -238,8 +243,8 @@ def _issue_pairs(
     def named(date: Fraction) -> list[Change]:
         readable = ibi.repository_name(place.host, place.port, date)
         opaque = ibi.opaque_name(place.ip, place.ip_port, date)
-        said = msgspec.structs.replace(record, alias=str(opaque))
-        one = change.first(str(readable), readable.key, "ibi", said, by, "mint", at)
+        said = msgspec.structs.replace(first.record, alias=str(opaque))
+        one = change.first(str(readable), readable.key, "ibi", said, first.by, "mint", first.at)
         return [one, change.alias(one, str(opaque), opaque.key, said)]
 
     # One date of a coarse grid may be due a whole step ahead; more than the bounded wait are left for the next turn.

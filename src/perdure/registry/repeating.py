@@ -57,7 +57,7 @@ async def mint_once(
     suffixes: Sequence[str] = (),
     token: str | None = None,
     digest: bytes = b"",
-    patience: float | None = None,
+    patience: Fraction | None = None,
 ) -> Once:
     """New names, all of them or none. With a `token`, the same request is answered as before for a day.
 
@@ -70,7 +70,7 @@ async def mint_once(
         raise OutOfRange("mint", "count", f"the count must be between 1 and {MOST_AT_ONCE}, not {count}")
     if token is not None:
         _check_token(token)
-    asked = minting(registry, by, prefix, said, None if patience is None else Fraction(patience))
+    asked = minting(registry, by, prefix, said, patience)
     tidies = token is not None and next(_requests) % _TIDY_EVERY == 0
 
     def work(tx: Transaction) -> tuple[_Kept, bool]:

@@ -3,7 +3,6 @@
 import asyncio
 from base64 import b64encode
 from collections.abc import Mapping
-from hashlib import sha256
 from typing import Final
 
 import msgspec
@@ -41,7 +40,7 @@ class Authenticator:
     def __init__(self, registry: Registry, options: HttpOptions) -> None:
         self._registry = registry
         self._attempts = Attempts()
-        self._turn: dict[bytes, Agent] = {}  # by the digest of a key that was right
+        self._turn: dict[str, Agent] = {}  # by the header, with a key that was right
         self.sessions = Sessions(registry.clock, self._keys)
 
     async def actor(self, request: Request) -> Agent | None:
@@ -89,12 +88,16 @@ class Authenticator:
         given = request.header(b"authorization")
         if given is None:
             return await self._by_unasked_certificate(request)
+        if (agent := self._turn.get(given)) is not None:
+            check_channel(request)
+            self._attempts.succeeded(request.client, _KEYS)
+            return _Proven(agent)
         shown = credentials(given)
         if isinstance(shown, Handle) and not shown.says_certificate and "sessionId" not in shown.parameters:
             return None  # a number to be signed, or a wish for a certificate that is not there: nobody is named
         check_channel(request)
         if isinstance(shown, Bearer):
-            return _Proven(await self._by_key(request, shown.token))
+            return _Proven(await self._in_turn(request, given, shown.token))
         if isinstance(shown, Basic):
             return None if is_from_another_site(request) else await self._by_password(request, shown)
         if shown.says_certificate:
@@ -109,7 +112,7 @@ class Authenticator:
     async def _by_key(self, request: Request, token: str, name: str | None = None) -> Agent:
         """Keys are long and random, so the right one is never kept waiting by the wrong ones of others."""
         try:
-            agent = await self._agent(token)
+            agent = await authenticate(self._registry, token)
             if name is not None and name != agent.id:
                 raise BadKey("it belongs to another agent")
         except BadKey:
@@ -120,16 +123,12 @@ class Authenticator:
         self._attempts.succeeded(request.client, _KEYS)
         return agent
 
-    async def _agent(self, token: str) -> Agent:
+    async def _in_turn(self, request: Request, given: str, token: str) -> Agent:
         """Whose key it is. All that came before one turn of the loop share one look in it, where looking is quick."""
-        digest = sha256(token.encode("utf-8", "surrogatepass")).digest()
         turn = self._turn
-        agent = turn.get(digest)
-        if agent is None:
-            if not turn:
-                asyncio.get_running_loop().call_soon(self._end_turn)
-            agent = await authenticate(self._registry, token)
-            turn[digest] = agent  # which nobody sees any more, if that took until another turn
+        if not turn:
+            asyncio.get_running_loop().call_soon(self._end_turn)
+        agent = turn[given] = await self._by_key(request, token)  # seen by nobody, if that took until another turn
         return agent
 
     def _end_turn(self) -> None:

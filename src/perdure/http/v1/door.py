@@ -11,7 +11,8 @@ import msgspec
 from litestar.exceptions import LitestarException
 
 from perdure.errors import InvalidInput, PerdureError
-from perdure.http.message import Request, Response, Send, send_response
+from perdure.http.message import READING, Request, Response, Send
+from perdure.http.outgoing import Outgoing
 from perdure.http.pulse import Limit
 from perdure.http.refusals import (
     ClientGone,
@@ -31,7 +32,6 @@ from perdure.http.v1.framework import framework, problem_answer
 from perdure.http.v1.minting import minted
 from perdure.http.v1.turns import Turns
 
-_READING: Final = ("GET", "HEAD", "OPTIONS")
 _BULK: Final = ("/imports", "/exports")
 _MINTING: Final = "/identifiers"
 _JSON: Final = "application/json"
@@ -51,7 +51,7 @@ class OwnApi:
         self._named = {path.partition("/{")[0]: path for path in self._operations if "{" in path}
         self._imports = Turns(_IMPORTS_AT_ONCE)
 
-    async def __call__(self, request: Request, send: Send) -> None:
+    async def __call__(self, request: Request, send: Outgoing) -> None:
         asking = Asking(self._service, request, None, self._imports)
         try:
             below = request.path.removeprefix(ROOT)
@@ -61,11 +61,11 @@ class OwnApi:
                 with Limit(self._service.pulse, self._service.options.request_seconds):
                     answer = await self._answer(asking, below, send)
         except TimeoutError:
-            answer = problem_answer(asking, TookTooLong(request.method not in _READING))
+            answer = problem_answer(asking, TookTooLong(request.method not in READING))
         except PerdureError as problem:
             answer = problem_answer(asking, problem)
         if answer is not None:
-            await send_response(send, answer)
+            await send.respond(answer)
 
     async def _answer(self, asking: Asking, below: str, send: Send) -> Response | None:
         """The answer; None, if the framework has given it."""
@@ -82,7 +82,7 @@ class OwnApi:
         if operation is None:
             raise MethodNotAllowed(request.method, _methods(tuple(allowed)))
         asking.by = await self._service.authenticator.actor(request)
-        if asking.by is None and request.method not in _READING:
+        if asking.by is None and request.method not in READING:
             raise CredentialsNeeded()
         _check_query(request, operation)
         if operation.body is not None:
@@ -106,7 +106,7 @@ class OwnApi:
             return None
         if request.method == "OPTIONS":
             return _options(("GET",))
-        if request.method not in _READING:
+        if request.method not in READING:
             raise MethodNotAllowed(request.method, _methods(("GET",)))
         if below in ("", "/"):
             return Response(307, b"", [(b"location", f"{ROOT}/docs".encode())])

@@ -20,8 +20,6 @@ from perdure.registry import mint_once
 CREATED: Final = 201
 _encode: Final = msgspec.json.Encoder().encode
 _digested: Final = msgspec.json.Encoder(order="deterministic").encode
-# Of the time for one request: the rest is for reading it, for its turn with the store, and for keeping the names.
-_SHARE_FOR_WAITING: Final = 0.5
 _JSON: Final = (b"content-type", b"application/json")
 
 
@@ -80,7 +78,7 @@ async def _names(asking: Asking, wanted: Mint) -> tuple[NewNames, Headers]:
         suffixes=wanted.chosen(),
         token=token,
         digest=b"" if token is None else sha256(_digested(wanted)).digest(),
-        patience=asking.service.options.request_seconds * _SHARE_FOR_WAITING,
+        patience=asking.service.patience,
     )
     headers: Headers = [(b"cache-control", b"no-store")]
     if len(once.minted) == 1:

@@ -9,22 +9,18 @@ import apsw
 from perdure.errors import StoreSealed
 from perdure.store.sqlite.connection import translated
 from perdure.store.sqlite.reading import SEALED
-from perdure.store.sqlite.writing import SqliteTransaction
+from perdure.store.sqlite.writing import CareNeeded, SqliteTransaction
 from perdure.store.writer import Job, Outcome
 
 LARGEST_GROUP: Final = 256
 
 
-class _WroteBeforeRefusal(Exception):
-    """Work was refused half-way."""
-
-
 class GroupCommit:
     """Everything in one transaction; a refusal undoes its own work only.
 
-    Nearly all work that is refused has written nothing by then, so savepoints are made only when one has: the group is
-    undone and run again with one for each. When the disk or the file is at fault, SQLite may have undone the whole
-    transaction: then all have failed.
+    Nearly all work that is refused has written nothing by then, and nearly all new names are free. So savepoints are
+    made, and names looked for, only when that was not so: the group is undone and run again with care. When the disk
+    or the file is at fault, SQLite may have undone the whole transaction: then all have failed.
     """
 
     def __init__(self, connection: apsw.Connection, transaction: SqliteTransaction) -> None:
@@ -35,9 +31,9 @@ class GroupCommit:
         try:
             try:
                 return self._together(jobs, self._attempt)
-            except _WroteBeforeRefusal:
+            except CareNeeded:
                 self._connection.execute("ROLLBACK")
-                return self._together(jobs, self._attempt_with_savepoint)
+                return self._carefully(jobs)
         except apsw.Error as problem:
             system_errno = self._connection.system_errno
             self._undo()
@@ -45,6 +41,13 @@ class GroupCommit:
         except BaseException:
             self._undo()
             raise
+
+    def _carefully(self, jobs: list[Job]) -> list[Outcome]:
+        self._transaction.is_careful = True
+        try:
+            return self._together(jobs, self._attempt_with_savepoint)
+        finally:
+            self._transaction.is_careful = False
 
     def _undo(self) -> None:
         if self._connection.in_transaction:
@@ -58,10 +61,7 @@ class GroupCommit:
             self._connection.execute("ROLLBACK")
             return [Outcome(job, problem=StoreSealed(reason)) for job in jobs]
         outcomes = [attempt(job) for job in jobs]
-        try:
-            self._transaction.settle()
-        except apsw.ConstraintError:  # of one of them, which the next try finds
-            raise _WroteBeforeRefusal from None
+        self._transaction.settle()
         self._connection.execute("COMMIT")
         return outcomes
 
@@ -69,7 +69,7 @@ class GroupCommit:
         before = self._transaction.position()
         outcome = self._run_work(job)
         if outcome.problem is not None and not self._transaction.go_back(before):
-            raise _WroteBeforeRefusal
+            raise CareNeeded
         return outcome
 
     def _attempt_with_savepoint(self, job: Job) -> Outcome:
@@ -88,7 +88,7 @@ class GroupCommit:
             return Outcome(job, value)
         except apsw.ConstraintError as problem:
             return Outcome(job, problem=translated(problem))
-        except apsw.Error:
+        except (apsw.Error, CareNeeded):
             raise
         except Exception as problem:
             return Outcome(job, problem=problem)

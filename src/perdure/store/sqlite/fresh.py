@@ -85,8 +85,11 @@ class FreshNames:
     def mark(self) -> Mark:
         return Mark(len(self._rows), len(self._revisions), len(self._words), len(self._reverse))
 
+    def keys_since(self, mark: Mark) -> list[str]:
+        return [row[1] for row in self._rows[mark.rows :]]
+
     def drop(self, mark: Mark = NOTHING) -> None:
         """All that came since."""
-        self.keys.difference_update([row[1] for row in self._rows[mark.rows :]])
+        self.keys.difference_update(self.keys_since(mark))
         del self._rows[mark.rows :], self._revisions[mark.revisions :]
         del self._words[mark.words :], self._reverse[mark.reverse :]

@@ -26,6 +26,10 @@ _FORGET_ANSWERS: Final = (
 )
 
 
+class CareNeeded(Exception):
+    """Something does not fit, and it cannot be told to whom: all works of the group have to be run one by one."""
+
+
 class Position(NamedTuple):
     """How far a transaction has come."""
 
@@ -46,6 +50,7 @@ class SqliteTransaction(SqliteReader):
         self._inserted = 0  # names, ever
         self._settlings = self._settled = 0  # how often they were written, and how many changes that took
         self._high_water = high_water
+        self.is_careful = False  # whether each name is looked for before it is taken, or all at once by the index
         self.begun()
 
     def _after_fresh(self, statement: Callable[..., apsw.Cursor]) -> Callable[..., apsw.Cursor]:
@@ -68,7 +73,12 @@ class SqliteTransaction(SqliteReader):
     def settle(self) -> None:
         """Write the names that are on their way."""
         before = self.connection.total_changes()
-        self._fresh.write()
+        try:
+            self._fresh.write()
+        except apsw.ConstraintError:
+            if self.is_careful:
+                raise
+            raise CareNeeded from None
         self._settled += self.connection.total_changes() - before
         self._settlings += 1
 
@@ -78,12 +88,18 @@ class SqliteTransaction(SqliteReader):
         return Position(changes, self._inserted, self._settlings, self._fresh.mark())
 
     def go_back(self, position: Position) -> bool:
-        """Forget the names that are on their way since then; False, if anything else was done, or they were written."""
+        """Forget the names that are on their way since then.
+
+        False, if anything else was done, if they were written, or if one was taken: that should have been said first.
+        """
         if self.connection.total_changes() - self._settled != position.changes:
             return False
         if self._inserted - len(self._fresh) > position.inserted:
             return False
-        self._fresh.drop(position.waiting if self._settlings == position.settlings else NOTHING)
+        mark = position.waiting if self._settlings == position.settlings else NOTHING
+        if self._taken(self._fresh.keys_since(mark)):
+            return False
+        self._fresh.drop(mark)
         self._inserted = position.inserted
         return True
 
@@ -124,8 +140,9 @@ class SqliteTransaction(SqliteReader):
         self._next_row += len(changes)
         places = self._places([one.added for one in changes], first)
         keys = [change.identifier.key for change in changes]
-        asked = (msgspec.json.encode(keys).decode(),)
-        taken = {key for (key,) in self.connection.execute(_TAKEN, asked)} | self._fresh.keys.intersection(keys)
+        taken = self._fresh.keys.intersection(keys)
+        if self.is_careful:
+            taken |= self._taken(keys)
         if taken or len(set(keys)) < len(keys):  # before anything is written: whoever called may go on without these
             wanted = (change.identifier for change in changes)
             raise NameTaken(next(one.name for one in wanted if one.key in taken or keys.count(one.key) > 1))
@@ -133,6 +150,12 @@ class SqliteTransaction(SqliteReader):
         self._inserted += len(changes)
         if len(self._fresh) >= _MOST_WAITING:
             self.settle()
+
+    def _taken(self, keys: list[str]) -> set[str]:
+        if not keys:
+            return set()
+        asked = (msgspec.json.encode(keys).decode(),)
+        return {key for (key,) in self.connection.execute(_TAKEN, asked)}
 
     def _places(self, wanted: Sequence[int | None], first: int) -> Sequence[int]:
         """The rows to insert at: behind all others, or where names had their place in the store that they come from."""
