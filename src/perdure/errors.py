@@ -2,7 +2,7 @@
 
 PerdureError                 has a stable `code`, the same in every language and every door
   ├─ InvalidName             the text is not a name of its scheme     (scheme, part, position, reason)
-  ├─ InvalidInput            this value cannot be taken               (scheme, part, reason)
+  ├─ InvalidInput            this value cannot be taken               (scheme, part, reason, rule)
   │    └─ OutOfRange         the right kind of value, but too early, too late, too small or too large
   ├─ NameTaken               the name stands for something already    (name)
   │    └─ ValueExists        a value has this index already           (name, index)
@@ -71,18 +71,22 @@ class InvalidName(PerdureError, ValueError):
 
 
 class InvalidInput(PerdureError, ValueError):
-    """This value cannot be taken: `part` names the field, `reason` says why."""
+    """This value cannot be taken: `part` names the field, `reason` says why.
+
+    `rule` is the rule of a specification that it breaks, in the specification's words, where there is one.
+    """
 
     code = "invalid-input"
 
-    def __init__(self, scheme: str, part: str, reason: str) -> None:
-        super().__init__(scheme, part, reason)
+    def __init__(self, scheme: str, part: str, reason: str, rule: str | None = None) -> None:
+        super().__init__(scheme, part, reason, rule)
         self.scheme = scheme
         self.part = part
         self.reason = reason
+        self.rule = rule
 
     def __str__(self) -> str:
-        return f"{self.scheme}: {self.reason}"
+        return f"{self.scheme}: {self.reason}" + (f" (rule: {self.rule})" if self.rule else "")
 
 
 class OutOfRange(InvalidInput):

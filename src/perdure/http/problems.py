@@ -39,7 +39,18 @@ _STATUSES: Final[tuple[tuple[type[errors.PerdureError], int], ...]] = (
     (errors.PerdureError, 500),
 )
 # What an error knows beyond its words, where that helps a program: never a secret.
-_DETAILS: Final = ("scheme", "part", "position", "suggestion", "suggestions", "name", "replaced_by", "state", "needed")
+_DETAILS: Final = (
+    "scheme",
+    "part",
+    "rule",
+    "position",
+    "suggestion",
+    "suggestions",
+    "name",
+    "replaced_by",
+    "state",
+    "needed",
+)
 _OFFERED: Final = ("expected", "found", "action", "scope", "allowed", "available", "index", "indexes", "safe_to_retry")
 
 

@@ -25,6 +25,10 @@ from perdure.names.uuid5 import PPID_NAMESPACE, poid_digest, prid_digest, type_d
 
 PpidType = Literal["POID", "PRID"]
 
+# Rules of section 11.2, in its words.
+_OBSERVATIONS: Final = "PRID must have observations"
+_CIRCULAR: Final = "No circular references"
+
 MAX_COLLISIONS: Final = 1_000_000  # far more than any name will see
 
 TYPES: Final[tuple[PpidType, ...]] = ("POID", "PRID")
@@ -133,7 +137,7 @@ def prid_uuid(
 def canonical_observations(observation_ids: Iterable[str]) -> list[str]:
     """POIDs as a PRID is made from them: in canonical form, sorted, without repeats; at least one."""
     if isinstance(observation_ids, str | bytes) or not isinstance(observation_ids, Iterable):
-        raise InvalidInput("ppid", "observation_ids", "the observations must be a list of POIDs")
+        raise InvalidInput("ppid", "observation_ids", "the observations must be a list of POIDs", _OBSERVATIONS)
     observations = set()
     for text in observation_ids:
         try:
@@ -141,10 +145,12 @@ def canonical_observations(observation_ids: Iterable[str]) -> list[str]:
         except InvalidName as problem:
             raise InvalidInput("ppid", "observation_ids", f"{shown(text)} is no POID: {problem.reason}") from None
         if not name.startswith("POID"):
-            raise InvalidInput("ppid", "observation_ids", f"{name} is not an observation: a PRID is made from POIDs")
+            raise InvalidInput(
+                "ppid", "observation_ids", f"{name} is not an observation: a PRID is made from POIDs", _CIRCULAR
+            )
         observations.add(name)
     if not observations:
-        raise InvalidInput("ppid", "observation_ids", "a PRID needs at least one POID")
+        raise InvalidInput("ppid", "observation_ids", "a PRID needs at least one POID", _OBSERVATIONS)
     return sorted(observations)
 
 

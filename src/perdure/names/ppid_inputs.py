@@ -22,6 +22,9 @@ _CANONICAL_TIMESTAMP: Final = re.compile(
     r"(?!0000)[0-9]{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|02-(?:0[1-9]|1[0-9]|2[0-8]))"
     r"T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{0,5}[1-9])?Z"
 )
+# The rules of section 11.2, in its words.
+_SOURCE: Final = "POID must have source"
+_TIMESTAMPS: Final = "Valid timestamps"
 _MICROSECONDS: Final = 1_000_000
 
 
@@ -29,7 +32,9 @@ def checked_url(url: str) -> str:
     """The source URL as it stands: absolute, without spaces and control characters."""
     if isinstance(url, str) and _URL.fullmatch(url):
         return url
-    raise InvalidInput("ppid", "source_url", f"the source must be an absolute URL without spaces, not {shown(url)}")
+    raise InvalidInput(
+        "ppid", "source_url", f"the source must be an absolute URL without spaces, not {shown(url)}", _SOURCE
+    )
 
 
 def checked_hash(content_hash: str) -> str:
@@ -62,10 +67,15 @@ def checked_timestamp(timestamp: str) -> str:
     """
     if isinstance(timestamp, str) and _CANONICAL_TIMESTAMP.fullmatch(timestamp):
         return timestamp
-    value = instant.from_iso(timestamp, "ppid")
+    try:
+        value = instant.from_iso(timestamp, "ppid")
+    except InvalidInput as problem:
+        raise type(problem)(problem.scheme, problem.part, problem.reason, _TIMESTAMPS) from None
     if _MICROSECONDS % value.denominator:
-        raise InvalidInput("ppid", "timestamp", f"timestamp {shown(timestamp)} is finer than microseconds")
+        raise InvalidInput("ppid", "timestamp", f"timestamp {shown(timestamp)} is finer than microseconds", _TIMESTAMPS)
     text = instant.to_iso(value)
     if not re.match(r"(?!0000)[0-9]{4}-", text):
-        raise OutOfRange("ppid", "timestamp", f"timestamp {shown(timestamp)} is outside the years 1 to 9999 in UTC")
+        raise OutOfRange(
+            "ppid", "timestamp", f"timestamp {shown(timestamp)} is outside the years 1 to 9999 in UTC", _TIMESTAMPS
+        )
     return text

@@ -8,6 +8,7 @@ from typing import Final, Literal
 import msgspec
 
 from perdure.errors import StoreDamaged
+from perdure.records.person import Observation, Reconstruction, Restriction
 from perdure.records.plain import Plain
 from perdure.records.value import Value
 
@@ -26,26 +27,15 @@ class About(Plain, frozen=True, omit_defaults=True):
 
 
 class Tombstone(Plain, frozen=True, omit_defaults=True):
-    """Why an identifier was withdrawn, and what stands in its place."""
+    """Why an identifier was withdrawn, and what stands in its place.
+
+    `successors` are the persons that it was split into; `merged_at` is the version in which another took it up.
+    """
 
     reason: str
     replaced_by: str | None = None
-
-
-class Observation(Plain, frozen=True):
-    """What a POID was made from (PPID, section 5.1)."""
-
-    source_url: str
-    retrieval_timestamp: str
-    content_hash: str
-
-
-class Reconstruction(Plain, frozen=True):
-    """What a PRID was made from, and in later versions what it stands upon now."""
-
-    observation_ids: tuple[str, ...]
-    curator_id: str
-    timestamp: str
+    successors: tuple[str, ...] = ()
+    merged_at: int | None = None
 
 
 class Record(Plain, frozen=True, omit_defaults=True, kw_only=True):
@@ -61,6 +51,7 @@ class Record(Plain, frozen=True, omit_defaults=True, kw_only=True):
     tombstone: Tombstone | None = None
     observation: Observation | None = None
     reconstruction: Reconstruction | None = None
+    restriction: Restriction | None = None
 
     @property
     def responsible(self) -> tuple[str, ...]:

@@ -1,7 +1,9 @@
 """Where a record leads, and under which words it is found."""
 
+from collections.abc import Iterator
 from typing import Final
 
+from perdure.records.person import Observation, Reconstruction
 from perdure.records.record import Record
 
 # With one of these beside it, a URL value is not the whole answer: the resolver has to choose.
@@ -31,24 +33,41 @@ def location(record: Record) -> str | None:
 
 def reverse_entries(record: Record) -> tuple[tuple[str, str], ...]:
     """(type, data) of every public value that reverse look-up finds; a withdrawn identifier is not found that way."""
-    if record.state != "active":
+    if record.state != "active" or record.restriction is not None:
         return ()
     entries = []
     for value in record.values:
         kind = value.type.upper()
         if kind in REVERSE_TYPES and value.is_public and (text := value.text):
             entries.append((kind, text))
+    if record.reconstruction is not None:
+        entries.extend((link.scheme.upper(), link.value) for link in record.reconstruction.links)
     return tuple(entries) if len(entries) < 2 else tuple(dict.fromkeys(entries))
 
 
 def words(name: str, record: Record) -> str:
     """All the public text of a record, for the full-text index."""
+    if record.restriction is not None:
+        return name
     parts = [name, record.alias]
     parts.extend([value.text for value in record.values if value.is_public])
     if (about := record.about) is not None:
         parts += (about.who, about.what, about.when, about.where)
     if record.observation is not None:
-        parts.append(record.observation.source_url)
+        parts.extend(_observed(record.observation))
     if record.reconstruction is not None:
-        parts.append(record.reconstruction.curator_id)
+        parts.extend(_concluded(record.reconstruction))
     return "\n".join(filter(None, parts))[:_LONGEST_WORDS]
+
+
+def _observed(seen: Observation) -> Iterator[str | None]:
+    yield from (seen.source_url, seen.source_name, seen.holding_archive)
+    yield from (str(claim.value) for claim in seen.claims)
+
+
+def _concluded(made: Reconstruction) -> Iterator[str | None]:
+    yield from (made.curator_id, made.curator_name, made.notes)
+    yield from (str(chosen.said.value) for chosen in made.claims if chosen.said is not None)
+    yield from (link.value for link in made.links)
+    for work in made.employment:
+        yield from (work.institution, work.role)

@@ -33,7 +33,20 @@ from perdure.registry.importing import Options, Tally, forget_checkpoint, import
 from perdure.registry.listing import Page, list_identifiers
 from perdure.registry.looking import diff, find_by_value, history, resolve, search, show
 from perdure.registry.minting import Minted, mint, mint_in_chunks
-from perdure.registry.persons import Person, observe, reconstruct, revise_reconstruction, uuid_of
+from perdure.registry.persons import (
+    Curation,
+    Person,
+    lift_restriction,
+    merge,
+    observe,
+    reconstruct,
+    restrict,
+    revise_reconstruction,
+    split,
+    undo_merge,
+    undo_split,
+    uuid_of,
+)
 from perdure.registry.prefixes import add_prefix, add_subsystem, change_prefix, derive_prefix, reset_timeline
 from perdure.registry.registry import Registry
 from perdure.registry.repeating import Once, mint_once
@@ -44,6 +57,7 @@ from perdure.registry.verifying import verify
 
 __all__ = [
     "Agent",
+    "Curation",
     "Founded",
     "HandleIdentity",
     "HandleView",
@@ -80,9 +94,11 @@ __all__ = [
     "import_entries",
     "imported_so_far",
     "key_material",
+    "lift_restriction",
     "list_handles",
     "list_identifiers",
     "list_prefixes",
+    "merge",
     "mint",
     "mint_handle",
     "mint_in_chunks",
@@ -100,13 +116,17 @@ __all__ = [
     "reopen",
     "reset_timeline",
     "resolve",
+    "restrict",
     "revise_reconstruction",
     "revoke",
     "revoke_key",
     "search",
     "show",
+    "split",
     "transfer_identifiers",
     "transfer_prefix",
+    "undo_merge",
+    "undo_split",
     "unhome_prefix",
     "update",
     "uuid_of",

@@ -152,6 +152,8 @@ async def reinstate(registry: Registry, by: Agent, name: str, *, expected_versio
     def edit(reader: Reader, record: Record, at: str) -> Record:
         if record.state != "withdrawn":
             raise WrongState(name, record.state, "withdrawn")
+        if record.tombstone is not None and record.tombstone.successors:
+            raise WrongState(name, "split", "withdrawn: undo the split instead")
         state = "reserved" if record.created is None else "active"
         return msgspec.structs.replace(record, state=state, tombstone=None)
 

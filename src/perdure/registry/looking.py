@@ -9,7 +9,8 @@ from perdure.errors import InvalidInput, NoSuchName, NoTarget, Withdrawn, WrongS
 from perdure.records import record as records
 from perdure.records.authority import AuthorityMetadata, handle_values, metadata
 from perdure.records.checks import one_line, storable
-from perdure.records.record import About, Observation, Reconstruction, Record, Tombstone
+from perdure.records.person import Observation, Reconstruction, Restriction
+from perdure.records.record import About, Record, Tombstone
 from perdure.records.target import location
 from perdure.records.value import ADMIN_READ, Value
 from perdure.registry.administrators import READ_VALUE
@@ -40,6 +41,7 @@ class View(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     tombstone: Tombstone | None = None
     observation: Observation | None = None
     reconstruction: Reconstruction | None = None
+    restriction: Restriction | None = None
     uuid_raw: str | None = None
     handle_record: tuple[Value, ...] = ()
 
@@ -63,7 +65,7 @@ class Difference(NamedTuple):
 async def show(registry: Registry, text: str, *, version: int | None = None, by: Agent | None = None) -> View:
     """The record with its authority metadata, now or at a version. Values that are not public need a grant to edit."""
 
-    return await registry.store.read(lambda reader: _shown(registry, reader, text, version, by))
+    return await registry.store.read(lambda reader: view_of(registry, reader, text, version, by))
 
 
 async def history(registry: Registry, text: str, *, by: Agent | None = None) -> list[Revision]:
@@ -72,8 +74,8 @@ async def history(registry: Registry, text: str, *, by: Agent | None = None) -> 
     def work(reader: Reader) -> list[Revision]:
         found, current, prefix = existing(reader, text)
         revisions = reader.revisions(found.subject)
-        sees = _sight(reader, by, current, prefix.key, registry.now(), found.key)
-        return [_visible(revision, sees) for revision in revisions]
+        sight = _sight(reader, by, current, prefix.key, registry.now(), found.key)
+        return [_visible(revision, sight) for revision in revisions]
 
     return await registry.store.read(work)
 
@@ -95,7 +97,7 @@ async def diff(registry: Registry, text: str, one: int, other: int, *, by: Agent
     """What changed from one version to another, part by part."""
 
     def work(reader: Reader) -> list[Difference]:
-        old, new = (_parts(_shown(registry, reader, text, version, by)) for version in (one, other))
+        old, new = (_parts(view_of(registry, reader, text, version, by)) for version in (one, other))
         return [
             Difference(part, old.get(part), new.get(part))
             for part in dict.fromkeys([*old, *new])
@@ -144,12 +146,13 @@ async def resolve(registry: Registry, text: str) -> Resolution:
     return await registry.store.read(work)
 
 
-def _shown(registry: Registry, reader: Reader, text: str, version: int | None, by: Agent | None) -> View:
+def view_of(registry: Registry, reader: Reader, text: str, version: int | None, by: Agent | None) -> View:
+    """The same, inside of a transaction."""
     found, current, prefix = existing(reader, text)
     revision = _revision(reader, found, version)
     # Who may see what is not public is a question of today, also for an old version.
-    sees = _sight(reader, by, current, prefix.key, registry.now(), found.key)
-    return _view(registry, reader, found, revision, records.decode(revision.record), sees)
+    sight = _sight(reader, by, current, prefix.key, registry.now(), found.key)
+    return _view(registry, reader, found, revision, sight)
 
 
 def _revision(reader: Reader, found: Identifier, version: int | None) -> Revision:
@@ -164,31 +167,43 @@ def _revision(reader: Reader, found: Identifier, version: int | None) -> Revisio
     return revision
 
 
-_Sight = Callable[[Value], bool]
+class _Sight(NamedTuple):
+    """What somebody may see of a record: which of its values, and whether what is said of a person."""
+
+    sees: Callable[[Value], bool]
+    restriction: Restriction | None = None  # as it is today, if it holds for them
+
+    def of(self, record: Record) -> Record:
+        if self.restriction is not None:
+            return msgspec.structs.replace(
+                record, values=(), about=None, observation=None, reconstruction=None, restriction=self.restriction
+            )
+        if all(self.sees(value) for value in record.values):
+            return record
+        return msgspec.structs.replace(record, values=tuple(value for value in record.values if self.sees(value)))
 
 
 def _sight(reader: Reader, by: Agent | None, record: Record, scope: str, now: str, name: str) -> _Sight:
-    """Which values somebody may see: the public ones; by an HS_ADMIN those for administrators; by a grant all."""
+    """Of values the public ones; by an HS_ADMIN those for administrators; by a grant all, and persons too."""
     if by is not None and is_granted(reader, by, "edit", scope, now, record, name):
-        return lambda value: True
+        return _Sight(lambda value: True)
     if by is not None and rights(reader, by, record, scope, now, name) & READ_VALUE:
-        return lambda value: value.is_public or value.permissions[ADMIN_READ] == "1"
-    return lambda value: value.is_public
+        return _Sight(lambda value: value.is_public or value.permissions[ADMIN_READ] == "1", record.restriction)
+    return _Sight(lambda value: value.is_public, record.restriction)
 
 
-def _visible(revision: Revision, sees: _Sight) -> Revision:
+def _visible(revision: Revision, sight: _Sight) -> Revision:
     record = records.decode(revision.record)
-    if all(sees(value) for value in record.values):
+    shown = sight.of(record)
+    if shown is record:
         return revision
-    values = tuple(value for value in record.values if sees(value))
-    return msgspec.structs.replace(revision, record=records.encode(msgspec.structs.replace(record, values=values)))
+    note = revision.note if sight.restriction is None else None
+    return msgspec.structs.replace(revision, record=records.encode(shown), note=note)
 
 
-def _view(
-    registry: Registry, reader: Reader, found: Identifier, revision: Revision, record: Record, sees: _Sight
-) -> View:
-    values = tuple(value for value in record.values if sees(value))
-    shown = msgspec.structs.replace(record, values=values)
+def _view(registry: Registry, reader: Reader, found: Identifier, revision: Revision, sight: _Sight) -> View:
+    record = records.decode(revision.record)
+    shown = sight.of(record)
     subject = found if found.subject == found.key else reader.find(found.subject) or found
     return View(
         name=found.name,
@@ -198,11 +213,12 @@ def _view(
         authority=metadata(record, revision.at),
         names=(subject.name, record.alias) if record.alias else (subject.name,),
         target=location(shown) if record.state == "active" else None,
-        values=values,
-        about=record.about,
+        values=shown.values,
+        about=shown.about,
         tombstone=record.tombstone,
-        observation=record.observation,
-        reconstruction=record.reconstruction,
+        observation=shown.observation,
+        reconstruction=shown.reconstruction,
+        restriction=shown.restriction,
         uuid_raw=reader.input_of(found.key) if found.scheme == "ppid" else None,
         handle_record=handle_values(shown, registry.settings.type_prefix),
     )

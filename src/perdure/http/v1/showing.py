@@ -61,6 +61,7 @@ def shown_identifier(view: View) -> ShownIdentifier:
         tombstone=view.tombstone,
         observation=view.observation,
         reconstruction=view.reconstruction,
+        restriction=view.restriction,
         uuid_raw=view.uuid_raw,
     )
 

@@ -6,7 +6,8 @@ import msgspec
 from msgspec import Meta
 
 from perdure.records.authority import AuthorityMetadata
-from perdure.records.record import About, Observation, Reconstruction, Tombstone
+from perdure.records.person import Observation, Reconstruction, Restriction
+from perdure.records.record import About, Tombstone
 from perdure.records.value import Data, Reference
 
 
@@ -55,6 +56,7 @@ class ShownIdentifier(Told, frozen=True, kw_only=True):
     tombstone: Tombstone | None = None
     observation: Observation | None = None
     reconstruction: Reconstruction | None = None
+    restriction: Restriction | None = None
     uuid_raw: str | None = None
 
 

@@ -1,0 +1,1 @@
+"""Linked data: persons and other identifiers as RDF, and the vocabulary that they are told in."""

@@ -1,0 +1,32 @@
+"""Persons: what sources show of them, what curators conclude, and how that changes."""
+
+from perdure.registry.persons.curation import Curation
+from perdure.registry.persons.identity import Person, free_name, raw_uuid, successors, uuid_of
+from perdure.registry.persons.merging import merge, undo_merge
+from perdure.registry.persons.observing import observe
+from perdure.registry.persons.reconstructing import reconstruct, revise_reconstruction
+from perdure.registry.persons.restricting import lift_restriction, restrict
+from perdure.registry.persons.showing import PersonView, observations_of, show_person, versions_of
+from perdure.registry.persons.splitting import split, undo_split
+
+__all__ = [
+    "Curation",
+    "Person",
+    "PersonView",
+    "free_name",
+    "lift_restriction",
+    "merge",
+    "observations_of",
+    "observe",
+    "raw_uuid",
+    "reconstruct",
+    "restrict",
+    "revise_reconstruction",
+    "show_person",
+    "split",
+    "successors",
+    "undo_merge",
+    "undo_split",
+    "uuid_of",
+    "versions_of",
+]

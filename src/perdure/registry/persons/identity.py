@@ -1,0 +1,92 @@
+"""Person identifiers: made from what they stand for, so the same inputs always lead to the same one.
+
+When different inputs lead to one name, the newcomer takes the successor's, and its own inputs go on leading to it:
+`person_inputs` keeps the UUID of the inputs (`uuid_raw`) beside the name that they got.
+"""
+
+from typing import NamedTuple
+from uuid import UUID
+
+from perdure.errors import OutOfRange
+from perdure.names import ppid
+from perdure.records import record as records
+from perdure.records.authority import to_seconds
+from perdure.records.person import Observation, Reconstruction
+from perdure.records.record import Record
+from perdure.registry import change
+from perdure.registry.entities import Agent
+from perdure.registry.protocol import Reader, Transaction
+from perdure.registry.registry import Registry
+
+
+class Person(NamedTuple):
+    """A person identifier, the UUID of its inputs, and whether it was made just now."""
+
+    name: str
+    uuid_raw: UUID
+    created: bool
+
+
+async def uuid_of(registry: Registry, name: str) -> UUID | None:
+    """`ppid_to_uuid` of section 12.1: a look-up, because it cannot be computed."""
+    raw = await registry.store.read(lambda reader: reader.input_of(ppid.canonical(name)))
+    return None if raw is None else UUID(raw)
+
+
+def free_name(reader: Reader, type: ppid.PpidType, raw: UUID, namespace: UUID) -> str:
+    """The name of these inputs, or its first successor that stands for nothing yet (section 9.3)."""
+    name = own = ppid.uuid_to_ppid(raw, type)
+    collisions = 0
+    while reader.find(name) is not None:
+        collisions += 1
+        name = ppid.successor(own, collisions, namespace=namespace)
+    return name
+
+
+def raw_uuid(registry: Registry, record: Record) -> UUID | None:
+    """The UUID of the inputs that a person's first record names."""
+    namespace = registry.ppid_namespace
+    if record.observation is not None:
+        seen = record.observation
+        return ppid.poid_uuid(seen.source_url, seen.retrieval_timestamp, seen.content_hash, namespace=namespace)
+    if record.reconstruction is not None:
+        made = record.reconstruction
+        return ppid.prid_uuid(made.observation_ids, made.curator_id, made.timestamp, namespace=namespace)
+    return None
+
+
+def successors(registry: Registry, own: str, most: int = 100) -> set[str]:
+    """The names that newcomers take when this one stands for something else."""
+    return {ppid.successor(own, number, namespace=registry.ppid_namespace) for number in range(1, most)}
+
+
+def create(
+    registry: Registry,
+    tx: Transaction,
+    by: Agent,
+    type: ppid.PpidType,
+    raw: UUID,
+    at: str,
+    *,
+    observation: Observation | None = None,
+    reconstruction: Reconstruction | None = None,
+    act: str = "mint",
+) -> Person:
+    """The first version of a person identifier, under a name that is free. Whoever asks has looked for the inputs."""
+    record = Record(
+        state="active",
+        creator=by.identifier,
+        created=to_seconds(at),
+        observation=observation,
+        reconstruction=reconstruction,
+    )
+    encoded = records.encode(record)
+    largest = registry.settings.limits.record_bytes
+    if len(encoded) > largest:
+        raise OutOfRange("record", "record", f"the record is longer than {largest} bytes")
+    name = free_name(tx, type, raw, registry.ppid_namespace)
+    tx.insert([change.first(name, name, "ppid", record, by, act, at, encoded=encoded)])
+    tx.put_persons({str(raw): name})
+    if reconstruction is not None:
+        tx.put_derivations(name, 1, reconstruction.observation_ids)
+    return Person(name, raw, created=True)

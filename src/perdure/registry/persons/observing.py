@@ -1,0 +1,54 @@
+"""Observe: what one source shows of a person, at one moment, once and for ever."""
+
+from collections.abc import Sequence
+
+from perdure.errors import Immutable
+from perdure.names import ppid
+from perdure.records import record as records
+from perdure.records.person import Claim, Observation
+from perdure.records.person_checks import checked_observation
+from perdure.registry.authority import require
+from perdure.registry.entities import Agent
+from perdure.registry.naming import known_prefix
+from perdure.registry.persons.identity import Person, create
+from perdure.registry.protocol import Transaction
+from perdure.registry.registry import Registry
+
+
+async def observe(
+    registry: Registry,
+    by: Agent,
+    source_url: str,
+    retrieval_timestamp: str,
+    content_hash: str,
+    *,
+    source_name: str | None = None,
+    holding_archive: str | None = None,
+    claims: Sequence[Claim] = (),
+) -> Person:
+    """The POID of an observation. A new extraction of the same source is a new observation, with a new POID."""
+    said = Observation(source_url, retrieval_timestamp, content_hash, source_name, holding_archive, tuple(claims))
+    seen = checked_observation(said, registry.settings.limits)
+    raw = ppid.poid_uuid(
+        seen.source_url, seen.retrieval_timestamp, seen.content_hash, namespace=registry.ppid_namespace
+    )
+
+    def work(tx: Transaction) -> Person:
+        at = registry.now()
+        require(tx, by, "mint", known_prefix(tx, "POID").key, at)
+        known = tx.person(str(raw))
+        if known is None:
+            return create(registry, tx, by, "POID", raw, at, observation=seen)
+        _refuse_other_words(tx, known, seen)
+        return Person(known, raw, created=False)
+
+    return await registry.store.write(work)
+
+
+def _refuse_other_words(tx: Transaction, name: str, seen: Observation) -> None:
+    """Who gives the inputs alone is told what they lead to; who says more must say what was said."""
+    if seen == Observation(seen.source_url, seen.retrieval_timestamp, seen.content_hash):
+        return
+    found = tx.find(name)
+    if found is not None and records.decode(found.record).observation != seen:
+        raise Immutable(name, "it says something else, and never changes; another extraction has another timestamp")

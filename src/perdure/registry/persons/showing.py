@@ -1,0 +1,92 @@
+"""Look at a person: one version of what is said, and enough of what it stands upon that it can be read by itself."""
+
+from typing import NamedTuple
+
+from perdure.errors import InvalidInput
+from perdure.records import record as records
+from perdure.records.person import Observation
+from perdure.registry.entities import Act, Agent
+from perdure.registry.looking import View, view_of
+from perdure.registry.protocol import Reader
+from perdure.registry.registry import Registry
+
+
+class PersonView(NamedTuple):
+    """A person as somebody may see them.
+
+    `at` is when this version was made, `newest` the number of the last one. `observations` are those that a
+    reconstruction stands upon, without their claims; one that is restricted is there by its name alone.
+    """
+
+    view: View
+    at: str
+    newest: int
+    observations: dict[str, Observation | None]
+
+    @property
+    def is_newest(self) -> bool:
+        return self.view.version == self.newest
+
+
+async def show_person(
+    registry: Registry, text: str, *, version: int | None = None, by: Agent | None = None
+) -> PersonView:
+    """An observation or a reconstruction, now or at a version."""
+    return await registry.store.glance(lambda reader: _shown(registry, reader, text, version, by))
+
+
+async def versions_of(registry: Registry, text: str) -> list[Act]:
+    """What was done to a person's record, version by version."""
+
+    def work(reader: Reader) -> list[Act]:
+        view = view_of(registry, reader, text, None, None)
+        _check_person(view)
+        return reader.acts(view.name, 0, view.version)
+
+    return await registry.store.read(work)
+
+
+async def observations_of(
+    registry: Registry, text: str, *, version: int | None = None, by: Agent | None = None
+) -> list[View]:
+    """The observations that a reconstruction stands upon, each as somebody may see it."""
+
+    def work(reader: Reader) -> list[View]:
+        view = view_of(registry, reader, text, version, by)
+        _check_person(view)
+        if not view.name.startswith("PRID"):
+            raise InvalidInput("ppid", "name", f"{view.name} is an observation itself, and no reconstruction (PRID)")
+        names = () if view.reconstruction is None else view.reconstruction.observation_ids
+        return [view_of(registry, reader, name, None, by) for name in names]
+
+    return await registry.store.read(work)
+
+
+def _shown(registry: Registry, reader: Reader, text: str, version: int | None, by: Agent | None) -> PersonView:
+    view = view_of(registry, reader, text, version, by)
+    _check_person(view)
+    found = reader.find(view.name)
+    revision = reader.revision(view.name, view.version)
+    at = "" if revision is None else revision.at
+    newest = view.version if found is None else found.version
+    if view.reconstruction is None:
+        return PersonView(view, at, newest, {})
+    rows = reader.find_many(view.reconstruction.observation_ids)
+    return PersonView(
+        view, at, newest, {name: _source(rows[name].record) for name in view.reconstruction.observation_ids}
+    )
+
+
+def _source(written: bytes) -> Observation | None:
+    record = records.decode(written)
+    seen = record.observation
+    if seen is None or record.restriction is not None:
+        return None
+    return Observation(
+        seen.source_url, seen.retrieval_timestamp, seen.content_hash, seen.source_name, seen.holding_archive
+    )
+
+
+def _check_person(view: View) -> None:
+    if view.scheme != "ppid":
+        raise InvalidInput("ppid", "name", f"{view.name} is no person identifier (POID or PRID)")
