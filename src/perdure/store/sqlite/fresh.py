@@ -20,6 +20,8 @@ INSERT_REVISION: Final = (
 )
 _INSERT_WORDS: Final = "INSERT INTO words (rowid, text) VALUES (?, ?)"
 INSERT_REVERSE: Final = "INSERT INTO reverse (data, type, identifier) VALUES (?, ?, ?)"
+_INSERT_PERSON: Final = "INSERT INTO person_inputs (uuid_raw, name) VALUES (?, ?)"
+_INSERT_DERIVATION: Final = "INSERT INTO derivations (prid, version, poid) VALUES (?, ?, ?)"
 
 
 class Mark(NamedTuple):
@@ -29,9 +31,11 @@ class Mark(NamedTuple):
     revisions: int
     words: int
     reverse: int
+    persons: int
+    derivations: int
 
 
-NOTHING: Final = Mark(0, 0, 0, 0)
+NOTHING: Final = Mark(0, 0, 0, 0, 0, 0)
 
 
 class FreshNames:
@@ -44,9 +48,18 @@ class FreshNames:
         self._revisions: list[tuple[Any, ...]] = []
         self._words: list[tuple[int, str]] = []
         self._reverse: list[tuple[str, str, int]] = []
+        self.persons: dict[str, str] = {}  # in their order
+        self._derivations: list[tuple[str, int, str]] = []
 
     def __len__(self) -> int:
+        """How many names."""
         return len(self._rows)
+
+    def __bool__(self) -> bool:
+        return bool(self._rows or self.persons or self._derivations)
+
+    def derive(self, subject: str, version: int, observations: Sequence[str]) -> None:
+        self._derivations.extend((subject, version, poid) for poid in observations)
 
     def add(self, places: Iterable[int], changes: Sequence[Change]) -> None:
         for rowid, change in zip(places, changes, strict=True):
@@ -80,10 +93,21 @@ class FreshNames:
         executemany(_INSERT_WORDS, self._words)
         if self._reverse:
             executemany(INSERT_REVERSE, self._reverse)
+        if self.persons:
+            executemany(_INSERT_PERSON, list(self.persons.items()))
+        if self._derivations:
+            executemany(_INSERT_DERIVATION, self._derivations)
         self.drop()
 
     def mark(self) -> Mark:
-        return Mark(len(self._rows), len(self._revisions), len(self._words), len(self._reverse))
+        return Mark(
+            len(self._rows),
+            len(self._revisions),
+            len(self._words),
+            len(self._reverse),
+            len(self.persons),
+            len(self._derivations),
+        )
 
     def keys_since(self, mark: Mark) -> list[str]:
         return [row[1] for row in self._rows[mark.rows :]]
@@ -93,3 +117,6 @@ class FreshNames:
         self.keys.difference_update(self.keys_since(mark))
         del self._rows[mark.rows :], self._revisions[mark.revisions :]
         del self._words[mark.words :], self._reverse[mark.reverse :]
+        del self._derivations[mark.derivations :]
+        for raw in list(self.persons)[mark.persons :]:
+            del self.persons[raw]

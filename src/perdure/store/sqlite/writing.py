@@ -13,7 +13,7 @@ from perdure.registry.entities import Agent, Change, Event, Grant, Identifier, K
 from perdure.store.high_water import HighWater
 from perdure.store.rows import MOST_FORGOTTEN, PREFIX_COLUMNS, prefix_row
 from perdure.store.sqlite.fresh import INSERT_REVERSE, INSERT_REVISION, NOTHING, FreshNames, Mark
-from perdure.store.sqlite.reading import FIND, SqliteReader
+from perdure.store.sqlite.reading import FIND, PERSON, SqliteReader
 
 _MOST_WAITING: Final = 500  # names
 _TAKEN: Final = "SELECT key FROM identifiers WHERE key IN (SELECT value FROM json_each(?))"
@@ -205,14 +205,16 @@ class SqliteTransaction(SqliteReader):
             (key, str(last)),
         )
 
+    def person(self, uuid_raw: str) -> str | None:
+        return self._fresh.persons.get(uuid_raw) or self.connection.execute(PERSON, (uuid_raw,)).get
+
     def put_persons(self, names: Mapping[str, str]) -> None:
-        self._executemany("INSERT INTO person_inputs (uuid_raw, name) VALUES (?, ?)", list(names.items()))
+        if not self._fresh.persons.keys().isdisjoint(names):
+            self.settle()  # and be refused
+        self._fresh.persons.update(names)
 
     def put_derivations(self, subject: str, version: int, observations: Sequence[str]) -> None:
-        self._executemany(
-            "INSERT INTO derivations (prid, version, poid) VALUES (?, ?, ?)",
-            [(subject, version, poid) for poid in observations],
-        )
+        self._fresh.derive(subject, version, observations)
 
     def put_agent(self, agent: Agent) -> None:
         self._execute(
