@@ -11,6 +11,7 @@ from perdure.errors import InvalidInput, StoreUnavailable, shown
 from perdure.http_options import HttpOptions
 from perdure.records.authority import DEFAULT_TYPE_PREFIX
 from perdure.records.checks import Limits
+from perdure.records.iris import Namespaces
 from perdure.registry import Settings
 from perdure.store.folders import sync_folder
 from perdure.store.places import postgres_address
@@ -36,6 +37,13 @@ store = {store}
 [metadata]
 # The prefix of the types in which authority metadata is written into Handle records.
 type_prefix = {type_prefix}
+
+[persons]
+# The addresses by which linked data knows persons, and the words about them.
+# ppid = "https://ppid.org/"
+# ppidv = "https://ppid.org/vocab#"
+# ppidt = "https://ppid.org/type#"
+# picom = "https://personsincontext.org/model#"
 
 [minting]
 # How many seconds a caller is made to wait for a date that has not come, before an error says so.
@@ -106,6 +114,7 @@ class SettingsFile(msgspec.Struct, forbid_unknown_fields=True):
     registry: _RegistrySection
     metadata: _MetadataSection = msgspec.field(default_factory=_MetadataSection)
     minting: _MintingSection = msgspec.field(default_factory=_MintingSection)
+    persons: Namespaces = Namespaces()
     limits: Limits = Limits()
     http: HttpOptions = HttpOptions()
     postgresql: PostgresOptions = PostgresOptions()
@@ -116,7 +125,9 @@ class SettingsFile(msgspec.Struct, forbid_unknown_fields=True):
         for name, most in (("longest_wait", _DAY), ("largest_gap_days", _DAY)):
             if not 0 <= getattr(minting, name) <= most:  # what is no number is refused too
                 raise InvalidInput("settings", name, f"{name} in {SETTINGS} must be between 0 and {most}")
-        return Settings(self.limits, self.metadata.type_prefix, minting.longest_wait, minting.largest_gap_days)
+        return Settings(
+            self.limits, self.metadata.type_prefix, minting.longest_wait, minting.largest_gap_days, self.persons
+        )
 
 
 def read_settings(folder: Path) -> SettingsFile:

@@ -6,6 +6,7 @@ import msgspec
 
 from perdure.records.authority import DEFAULT_TYPE_PREFIX
 from perdure.records.checks import Limits
+from perdure.records.iris import Namespaces
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -15,6 +16,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     type_prefix: str = DEFAULT_TYPE_PREFIX
     longest_wait: float = 10.0
     largest_gap_days: float = 3653.0
+    namespaces: Namespaces = Namespaces()
 
     @property
     def wait(self) -> Fraction:
