@@ -20,7 +20,7 @@ from tests.registry_fixture import ENGINES, FEW_PARTITIONS, need_engine
 from perdure.cli.app import app
 from perdure.errors import PerdureError, StoreUnavailable
 from perdure.folder import Registry, make_registry, open_registry, registry_place, restore_registry
-from perdure.registry import Statement, mint, verify
+from perdure.registry import Statement, mint, observe, redact, show, verify
 from perdure.registry.protocol import Transaction
 from perdure.settings_file import DEFAULT_STORE
 from perdure.store.postgres import migrations as postgres
@@ -131,6 +131,7 @@ def home(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Home]:
 
 
 # What takes a database back to an earlier schema, as if no later step had ever been made.
+TO_THE_THIRD = "SELECT 1"  # a trigger that allows a little less is put in its place as well
 TO_THE_SECOND = "DROP INDEX IF EXISTS redirects"  # the embedded store's own
 TO_THE_FIRST = f"{TO_THE_SECOND}; DROP TABLE secrets; DROP TABLE answers; ALTER TABLE prefixes DROP COLUMN pass_through"
 
@@ -174,6 +175,16 @@ def test_a_registry_of_the_second_schema_redirects_once_it_is_brought_up_to_date
         return list(await asyncio.wait_for(told, 20))
 
     assert home.inside(redirect) == [("https://example.org/", 1), None]
+    assert home.inside(verify) == []
+
+
+def test_a_registry_of_the_third_schema_can_redact_once_it_is_brought_up_to_date(home: Home) -> None:
+    when = "2025-01-09T10:30:00Z"
+    jan = home.inside(lambda registry: observe(registry, home.admin, "https://example.org/jan", when, "0" * 64)).name
+    home.go_back(TO_THE_THIRD, 3)
+    assert f"schema {TODAY} now (it had 3)" in home.migrate("--no-backup")
+    home.inside(lambda registry: redact(registry, home.admin, jan, "by law"))
+    assert home.inside(lambda registry: show(registry, jan)).observation is None
     assert home.inside(verify) == []
 
 

@@ -9,6 +9,7 @@ from tests.store.material import AT, JAN, Desk, change
 
 from perdure.errors import PerdureError
 from perdure.registry.entities import Event, Grant, Key, Prefix, Subsystem
+from perdure.registry.protocol import Transaction
 
 PREFIX = Prefix(
     key="10.abc",
@@ -105,6 +106,20 @@ def test_derivations_are_kept_by_version(desk: Desk) -> None:
     desk.write(lambda tx: tx.put_derivations("PRID-a", 2, ["POID-b", "POID-a"]))
     desk.write(lambda tx: tx.put_derivations("PRID-a", 1, ["POID-b"]))
     assert desk.read(lambda reader: reader.derivations("PRID-a")) == [(1, "POID-b"), (2, "POID-a"), (2, "POID-b")]
+
+
+def test_an_observation_knows_what_was_derived_from_it_in_any_version(desk: Desk) -> None:
+    desk.insert(*(change(key, scheme="ppid") for key in ("POID-a", "POID-b", "PRID-a", "PRID-b")))
+    desk.write(lambda tx: tx.put_derivations("PRID-b", 1, ["POID-a"]))
+    desk.write(lambda tx: tx.put_derivations("PRID-b", 2, ["POID-a", "POID-b"]))
+
+    def one_more(tx: Transaction) -> list[str]:
+        tx.put_derivations("PRID-a", 1, ["POID-a"])
+        return tx.derived_from("POID-a")
+
+    assert desk.write(one_more) == ["PRID-a", "PRID-b"]
+    assert desk.read(lambda reader: reader.derived_from("POID-b")) == ["PRID-b"]
+    assert desk.read(lambda reader: reader.derived_from("POID-c")) == []
 
 
 @pytest.mark.parametrize("poid", ["POID-missing", "PRID-a"])

@@ -15,7 +15,12 @@ from perdure.errors import InvalidInput, shown
 
 _LONGEST: Final = 100
 _PLAIN: Final = re.compile(r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?)?[?~%]?")
-_FULL_DATE: Final = re.compile(r"(?<![0-9])([0-9]{4})-([0-9]{2})-([0-9]{2})(?![0-9])")
+_FULL_DATE: Final = re.compile(r"(?<![0-9])([0-9X]{4})-([0-9]{2})-([0-9X]{2})(?![0-9X])")
+_QUALIFIERS: Final = re.compile(r"[?~%]")
+_CHARACTERS: Final = re.compile(r"[0-9XYESTZ?~%/.,:+\[\]{}-]+")
+# What the library stumbles over: a month of which one digit is known, and qualified significant digits.
+_MONTH_IN_PART: Final = re.compile(r"(?<![0-9])[0-9]{4}-(?:[01]X|X[0-9])(?![0-9X])")
+_STUMBLED_OVER: Final = re.compile(r"[0-9]{4}-(?:[0-9]X|X[0-9])|S.*[?~%]|[?~%].*S")
 _YEAR: Final = re.compile(r"-?[0-9]{4}")
 _YEAR_MONTH: Final = re.compile(r"[0-9]{4}-(?:0[1-9]|1[0-2])")
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -31,32 +36,43 @@ def check_edtf(text: str, part: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _is_edtf(text: str) -> bool:
-    if not 0 < len(text) <= _LONGEST or not text.isascii():
+    if len(text) > _LONGEST or _CHARACTERS.fullmatch(text) is None:
         return False
     plain = _PLAIN.fullmatch(text)
     if plain is not None and plain[3] is not None:
         return _is_day(plain[1], plain[2], plain[3])
     if plain is not None and (plain[2] is None or "01" <= plain[2] <= "12"):
         return True  # a year or a month, as most dates are
-    # The library takes the 29th of February of any year.
-    return all(_is_day(*found) for found in _FULL_DATE.findall(text)) and _can_be_parsed(text)
+    if _MONTH_IN_PART.fullmatch(text):
+        return True
+    # The library takes the 29th of February of any year, and the 31st of any month of a year that is not known.
+    days = _FULL_DATE.findall(_QUALIFIERS.sub("", text))
+    return all(_is_day(*day) for day in days) and _can_be_parsed(text)
 
 
 def _is_day(year: str, month: str, day: str) -> bool:
+    """Whether there was such a day; or can have been one, where X stands for a digit that is not known."""
+    known = 2000 if "X" in year else int(year) or 2000  # the year 0 was a leap year, and Python has none
+    if day[0] == "X":
+        day = ("1" if day[1] == "0" else "0") + day[1]
+    if day[1] == "X":
+        day = day[0] + ("1" if day[0] == "0" else "0")
     try:
-        date(int(year) or 2000, int(month), int(day))  # the year 0 was a leap year, and Python has none
+        date(known, int(month), int(day))
     except ValueError:
         return False
     return True
 
 
 def _can_be_parsed(text: str) -> bool:
+    if _STUMBLED_OVER.search(text):
+        return False
     # Imported here: it is slow to load, and most dates are plain.
     import edtf
 
     try:
         edtf.parse_edtf(text)
-    except edtf.EDTFParseException:
+    except Exception:  # whatever else it stumbles over is no date either
         return False
     return True
 

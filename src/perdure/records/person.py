@@ -135,6 +135,18 @@ class Reconstruction(Plain, frozen=True, omit_defaults=True):
     replaces: tuple[str, ...] = ()
 
 
+class Redaction(Plain, frozen=True, omit_defaults=True):
+    """What was taken out of a record for good: why, when, and the SHA-256 of the record as it was written before.
+
+    `of` names the observation whose claims were taken out, where the rest stays.
+    """
+
+    reason: str
+    at: str
+    sha256: str
+    of: str | None = None
+
+
 class Restriction(Plain, frozen=True):
     """Why what is said of a person is not shown, and since when."""
 

@@ -1,18 +1,18 @@
 """What may be said of a person: every field is checked, by name, before anything is written."""
 
-import re
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, get_args
 
 import msgspec
 
 from perdure.errors import InvalidInput, InvalidName, OutOfRange, shown
-from perdure.names import external, ppid
+from perdure.names import external, handle, ppid
 from perdure.names.ppid_inputs import checked_curator, checked_hash, checked_timestamp, checked_url
 from perdure.records.checks import Limits, check_target, one_line, plain_text
 from perdure.records.edtf import check_edtf
 from perdure.records.person import (
     CLAIM_TYPES,
+    ChosenClaim,
     Claim,
     Employment,
     InSource,
@@ -20,13 +20,16 @@ from perdure.records.person import (
     Observation,
     PersonName,
     Reconstruction,
+    Relation,
+    Status,
 )
+from perdure.records.rdf_forms import is_language_tag, is_web_iri
 
 MOST_CLAIMS: Final = 1_000
 MOST_OBSERVATIONS: Final = 1_000
 _MOST_OTHERS: Final = 200  # links, employments, namesakes
-_LANGUAGE: Final = re.compile(r"[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8}){0,6}")
-_IRI: Final = re.compile(r"https?://[^\s<>\"{}|\\^`\x00-\x1f]+")
+_STATUSES: Final = get_args(Status)
+_RELATIONS: Final = get_args(Relation)
 _LINKED: Final = ("orcid", "isni", "viaf", "wikidata")
 _CIRCULAR: Final = "No circular references"
 
@@ -58,13 +61,13 @@ def checked_reconstruction(said: Reconstruction, limits: Limits) -> Reconstructi
     if said.notes is not None:
         _text(said.notes, "notes", limits.value_bytes)
     observations = tuple(ppid.canonical_observations(said.observation_ids))
-    _check_chosen(said, observations)
     return msgspec.structs.replace(
         said,
         observation_ids=observations,
         curator_id=_curator(said),
         timestamp=checked_timestamp(said.timestamp),
-        links=tuple(_link(link, f"links[{number}]") for number, link in enumerate(said.links, 1)),
+        claims=_chosen(said.claims, frozenset(observations)) if said.claims else (),
+        links=tuple(dict.fromkeys(_link(link, f"links[{number}]") for number, link in enumerate(said.links, 1))),
         employment=tuple(
             _employment(one, f"employment[{number}]", limits) for number, one in enumerate(said.employment, 1)
         ),
@@ -80,7 +83,7 @@ def _check_number(many: Sequence[object], most: int, part: str) -> None:
 
 def _claim(claim: Claim, where: str, limits: Limits) -> Claim:
     kind = CLAIM_TYPES.get(claim.type)
-    if kind is None and not (_IRI.fullmatch(claim.type) and len(claim.type) <= limits.url_characters):
+    if kind is None and not (len(claim.type) <= limits.url_characters and is_web_iri(claim.type)):
         known = ", ".join(CLAIM_TYPES)
         reason = f"{shown(claim.type)} is no type of claim: take one of {known}, or the IRI of another"
         raise InvalidInput("person", f"{where}.type", reason)
@@ -93,7 +96,7 @@ def _claim(claim: Claim, where: str, limits: Limits) -> Claim:
         check_edtf(value, f"{where}.value")
     else:
         _text(value, f"{where}.value", limits.value_bytes)
-    if claim.language is not None and not _LANGUAGE.fullmatch(claim.language):
+    if claim.language is not None and not is_language_tag(claim.language):
         reason = f"{shown(claim.language)} is no language tag, as in nl or en-GB"
         raise InvalidInput("person", f"{where}.language", reason)
     if claim.confidence is not None and not 0 <= claim.confidence <= 1:
@@ -104,6 +107,8 @@ def _claim(claim: Claim, where: str, limits: Limits) -> Claim:
         one_line(claim.agent, f"{where}.agent", limits.text_characters)
     if claim.reasoning is not None:
         _text(claim.reasoning, f"{where}.reasoning", limits.value_bytes)
+    if claim.status not in _STATUSES:
+        raise InvalidInput("person", f"{where}.status", f"{shown(claim.status)} is neither verified nor inferred")
     if claim.status == "inferred" and claim.reasoning is None:
         raise InvalidInput("person", f"{where}.reasoning", "what is inferred must say by what reasoning")
     return claim
@@ -141,7 +146,7 @@ def _filled(text: str, part: str) -> None:
 
 def _archive(text: str, limits: Limits) -> str:
     """A GHCID, or the web address of who holds the source."""
-    if _IRI.fullmatch(text):
+    if is_web_iri(text):
         return check_target(text, limits, "holding_archive")
     try:
         return external.parse("ghcid", text).value
@@ -153,34 +158,53 @@ def _archive(text: str, limits: Limits) -> str:
 def _curator(said: Reconstruction) -> str:
     """As it stands, because it is hashed. A person's must lead to them; that of an algorithm needs its version."""
     curator = checked_curator(said.curator_id)
-    if said.algorithm_version is not None:
+    if said.algorithm_version is not None or _leads_somewhere(curator):
         return curator
-    is_orcid = "orcid.org/" in curator.lower() or not (":" in curator or "/" in curator or ppid.validate_ppid(curator))
-    if is_orcid:
-        try:
-            external.parse("orcid", curator)
-        except InvalidName as problem:
-            reason = (
-                f"{shown(curator)} leads to nobody: write an ORCID, a web address, a handle or a PRID; "
-                f"for an algorithm, say its version (algorithm_version). As an ORCID: {problem.reason}"
-            )
-            raise InvalidInput("person", "curator_id", reason) from None
+    try:
+        external.parse("orcid", curator)
+    except InvalidName as problem:
+        reason = (
+            f"{shown(curator)} leads to nobody: write an ORCID, a web address, a handle or a PRID; "
+            f"for an algorithm, say its version (algorithm_version). As an ORCID: {problem.reason}"
+        )
+        raise InvalidInput("person", "curator_id", reason) from None
     return curator
 
 
-def _check_chosen(said: Reconstruction, observations: Sequence[str]) -> None:
-    for number, chosen in enumerate(said.claims, 1):
+def _leads_somewhere(curator: str) -> bool:
+    """Without being an ORCID, which has a check digit to look at."""
+    if external.introduced(curator) == "orcid":
+        return False
+    if is_web_iri(curator):
+        return True
+    if ppid.validate_ppid(curator):
+        return ppid.canonical(curator).startswith("PRID")
+    try:
+        return ":" not in handle.parse(curator).prefix
+    except InvalidName:
+        return False
+
+
+def _chosen(claims: Sequence[ChosenClaim], observations: frozenset[str]) -> tuple[ChosenClaim, ...]:
+    """With the names of their observations spelt right."""
+    chosen = []
+    for number, one in enumerate(claims, 1):
         where = f"claims[{number}]"
-        if chosen.observation_id not in observations:
-            reason = f"{shown(chosen.observation_id)} is not one of the observations of this reconstruction"
+        name = ppid.canonical(one.observation_id) if ppid.validate_ppid(one.observation_id) else one.observation_id
+        if name not in observations:
+            reason = f"{shown(name)} is not one of the observations of this reconstruction"
             raise InvalidInput("person", f"{where}.observation_id", reason)
-        if chosen.claim < 1:
+        if one.claim < 1:
             raise OutOfRange("person", f"{where}.claim", "claims are counted from 1")
-    if len({(one.observation_id, one.claim) for one in said.claims}) < len(said.claims):
+        chosen.append(one if name == one.observation_id else msgspec.structs.replace(one, observation_id=name))
+    if len({(one.observation_id, one.claim) for one in chosen}) < len(chosen):
         raise InvalidInput("person", "claims", "a claim is chosen twice")
+    return tuple(chosen)
 
 
 def _link(link: Link, where: str) -> Link:
+    if link.relation not in _RELATIONS:
+        raise InvalidInput("person", f"{where}.relation", f"{shown(link.relation)} is neither exact nor close")
     if link.scheme not in _LINKED:
         reason = f"{shown(link.scheme)} is not one of {', '.join(_LINKED)}"
         raise InvalidInput("person", f"{where}.scheme", reason)
@@ -222,3 +246,7 @@ def refuse_itself(name: str, said: Reconstruction) -> None:
     for field in ("different_from", "replaces"):
         if name in getattr(said, field):
             raise InvalidInput("person", field, f"{name} cannot be named here: that is itself", _CIRCULAR)
+    for other in said.different_from:
+        if other in said.replaces:
+            reason = f"{other} cannot be somebody else: {name} came in its place, by a merge or a split"
+            raise InvalidInput("person", "different_from", reason)

@@ -8,7 +8,7 @@ from typing import Final, Literal
 import msgspec
 
 from perdure.errors import StoreDamaged
-from perdure.records.person import Observation, Reconstruction, Restriction
+from perdure.records.person import Observation, Reconstruction, Redaction, Restriction
 from perdure.records.plain import Plain
 from perdure.records.value import Value
 
@@ -52,6 +52,7 @@ class Record(Plain, frozen=True, omit_defaults=True, kw_only=True):
     observation: Observation | None = None
     reconstruction: Reconstruction | None = None
     restriction: Restriction | None = None
+    redaction: Redaction | None = None
 
     @property
     def responsible(self) -> tuple[str, ...]:

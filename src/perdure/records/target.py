@@ -15,7 +15,7 @@ _LONGEST_WORDS: Final = 65_536
 
 def plain_target(record: Record) -> str | None:
     """The address to redirect to, where that is the whole answer."""
-    if record.state != "active":
+    if record.state != "active" or record.restriction is not None:
         return None
     target = None
     for value in record.values:
@@ -27,7 +27,9 @@ def plain_target(record: Record) -> str | None:
 
 
 def location(record: Record) -> str | None:
-    """The first public URL value, whatever stands beside it."""
+    """The first public URL value, whatever stands beside it; of a person that is restricted, none."""
+    if record.restriction is not None:
+        return None
     return next((value.text for value in record.values if value.is_url and value.is_public), None)
 
 

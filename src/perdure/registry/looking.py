@@ -9,7 +9,7 @@ from perdure.errors import InvalidInput, NoSuchName, NoTarget, Withdrawn, WrongS
 from perdure.records import record as records
 from perdure.records.authority import AuthorityMetadata, handle_values, metadata
 from perdure.records.checks import one_line, storable
-from perdure.records.person import Observation, Reconstruction, Restriction
+from perdure.records.person import Observation, Reconstruction, Redaction, Restriction
 from perdure.records.record import About, Record, Tombstone
 from perdure.records.target import location
 from perdure.records.value import ADMIN_READ, Value
@@ -42,6 +42,7 @@ class View(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     observation: Observation | None = None
     reconstruction: Reconstruction | None = None
     restriction: Restriction | None = None
+    redaction: Redaction | None = None
     uuid_raw: str | None = None
     handle_record: tuple[Value, ...] = ()
 
@@ -80,15 +81,23 @@ async def history(registry: Registry, text: str, *, by: Agent | None = None) -> 
     return await registry.store.read(work)
 
 
-async def acts(registry: Registry, text: str, *, after: int = 0, limit: int = 100) -> list[Act]:
-    """What was done to it, in the order of the versions, from the one after `after` on: without the records."""
+async def acts(
+    registry: Registry, text: str, *, after: int = 0, limit: int = 100, by: Agent | None = None
+) -> list[Act]:
+    """What was done to it, in the order of the versions, from the one after `after` on: without the records.
+
+    What was noted of a person whose record is restricted takes the right to see that.
+    """
     if after < 0:
         raise InvalidInput("history", "after", "versions are counted from 1")
     most = _bounded(limit, "history")
 
     def work(reader: Reader) -> list[Act]:
-        found, _, _ = existing(reader, text)
-        return reader.acts(found.subject, after, most)
+        found, record, prefix = existing(reader, text)
+        done = reader.acts(found.subject, after, most)
+        if _sight(reader, by, record, prefix.key, registry.now(), found.key).restriction is None:
+            return done
+        return [msgspec.structs.replace(one, note=None) for one in done]
 
     return await registry.store.read(work)
 
@@ -219,6 +228,7 @@ def _view(registry: Registry, reader: Reader, found: Identifier, revision: Revis
         observation=shown.observation,
         reconstruction=shown.reconstruction,
         restriction=shown.restriction,
+        redaction=record.redaction,
         uuid_raw=reader.input_of(found.key) if found.scheme == "ppid" else None,
         handle_record=handle_values(shown, registry.settings.type_prefix),
     )

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Final
+from uuid import UUID
 
 from perdure.errors import PerdureError, StoreDamaged, StoreUnavailable
 from perdure.minting.clock import NANOSECONDS
@@ -16,6 +17,13 @@ from perdure.registry.entities import History, Identifier, Prefix, Revision
 from perdure.registry.naming import locate
 from perdure.registry.parties import actionable
 from perdure.registry.persons import raw_uuid, successors
+from perdure.registry.persons.proving import (
+    company_problems,
+    ground_problems,
+    is_redacted,
+    no_person_problems,
+    saying_problems,
+)
 from perdure.registry.protocol import Reader
 from perdure.registry.registry import Registry
 from perdure.registry.sealing import SEALING, context_of
@@ -120,6 +128,8 @@ def _problems(look: _Look, one: History) -> Iterator[str]:
             yield from (f"{row.name}: {problem}" for problem in _history_problems(look, row, one.revisions))
             if row.scheme == "ppid":
                 yield from (f"{row.name}: {problem}" for problem in _person_problems(look, row, one.revisions))
+            else:
+                yield from (f"{row.name}: {problem}" for _, problem in no_person_problems(record))
     except Exception as problem:  # whatever a damaged row does, the others are still looked at
         yield f"{row.name}: it cannot be read ({problem})"
 
@@ -197,13 +207,13 @@ def _mint_problems(look: _Look, row: Identifier, first: Revision) -> Iterator[st
 def _person_problems(look: _Look, row: Identifier, revisions: Sequence[Revision]) -> Iterator[str]:
     registry, reader = look.registry, look.reader
     first = records.decode(revisions[0].record)
-    raw = raw_uuid(registry, first)
+    raw = _kept_uuid(reader, row.key) if is_redacted(first) else raw_uuid(registry, first)
     if raw is None:
         yield "it says nothing of what it was made from"
         return
     if reader.person(str(raw)) != row.key:
         yield "its inputs do not lead to it"
-    own = ppid.uuid_to_ppid(raw, "POID" if first.observation else "PRID")
+    own = ppid.uuid_to_ppid(raw, ppid.parse_ppid(row.name)["type"])
     if row.key != own and row.key not in successors(registry, own):
         yield f"its inputs make {own}, and it is no successor of that"
     derived = reader.derivations(row.key)
@@ -217,3 +227,19 @@ def _person_problems(look: _Look, row: Identifier, revisions: Sequence[Revision]
                 yield f"version {revision.version} derives from something that is no observation"
             if not named or named != set(record.reconstruction.observation_ids):
                 yield f"version {revision.version} does not derive from the observations that it names"
+    yield from _saying_problems(look, row, [(one.version, records.decode(one.record)) for one in revisions])
+
+
+def _kept_uuid(reader: Reader, key: str) -> UUID | None:
+    """Of a person that was redacted: its record does not tell any more."""
+    raw = reader.input_of(key)
+    return None if raw is None else UUID(raw)
+
+
+def _saying_problems(look: _Look, row: Identifier, versions: Sequence[tuple[int, Record]]) -> Iterator[str]:
+    """What is said of a person, as it would be looked at if it were said now."""
+    for version, record in versions:
+        problems = saying_problems(row.name, record, look.registry.settings.limits)
+        yield from (f"version {version}, {part}: {reason}" for part, reason in problems)
+    yield from (reason for _, reason in ground_problems(look.reader, versions))
+    yield from (reason for _, reason in company_problems(look.reader, row.name, versions[-1][1]))

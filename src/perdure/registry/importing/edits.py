@@ -41,7 +41,7 @@ def apply_edit(registry: Registry, tx: Transaction, by: Agent, entry: Edit, opti
 
 def _edited(registry: Registry, record: Record, entry: Edit, name: str, options: Options, at: str) -> Record:
     if entry.act == "delete":
-        if record.state == "withdrawn":
+        if record.state in ("withdrawn", "merged"):
             return record
         return msgspec.structs.replace(record, state="withdrawn", tombstone=Tombstone(f"{_REASON} by {options.source}"))
     if record.tombstone is not None:

@@ -1,8 +1,10 @@
 """Identifiers that come with their whole history, from an export of a registry."""
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
+from uuid import UUID
 
 import msgspec
 
@@ -21,6 +23,7 @@ from perdure.registry.importing.options import Outcome, tomorrow
 from perdure.registry.naming import Located, PrefixSource, locate
 from perdure.registry.parties import check_party
 from perdure.registry.persons import raw_uuid, successors
+from perdure.registry.persons.proving import Problem, ground_problems, is_redacted, no_person_problems, saying_problems
 from perdure.registry.protocol import Transaction
 from perdure.registry.registry import Registry
 
@@ -45,6 +48,8 @@ def prepare_whole(registry: Registry, prefixes: PrefixSource, entry: Whole, at: 
     located = locate(prefixes, entry.name)
     if located.scheme != entry.scheme:
         raise InvalidInput("import", "scheme", f"{entry.name} is a name of the scheme {located.scheme} here")
+    for past in entry.revisions:
+        _refuse(located.name, _said_problems(registry, located, past.record))
     revisions = _checked(registry, entry, tomorrow(at))
     alias = entry.revisions[-1].record.alias
     if alias is not None and (located.scheme != "ibi" or locate(prefixes, alias).prefix.key != located.prefix.key):
@@ -108,22 +113,34 @@ def _check_person(registry: Registry, tx: Transaction, name: str, entry: Whole, 
     """What a person identifier was made from must lead to it, here too, and what it derives from must be here."""
     first = entry.revisions[0].record
     if kept == 0:
-        raw = raw_uuid(registry, first)
+        raw = _told_uuid(entry) if is_redacted(first) else raw_uuid(registry, first)
         if raw is None or entry.uuid_raw != str(raw):
             raise InvalidInput("import", "uuid_raw", f"{name} was not made from the inputs that its record names")
         if tx.person(str(raw)) is not None:
             raise Conflict(name, "inputs that lead nowhere yet", f"inputs of {tx.person(str(raw))}")
-        own = ppid.uuid_to_ppid(raw, "POID" if first.observation else "PRID")
+        own = ppid.uuid_to_ppid(raw, ppid.parse_ppid(name)["type"])
         if name != own and name not in successors(registry, own):
             raise InvalidInput("import", "name", f"its inputs lead to {own}, and {name} is not one of its successors")
-    for past in entry.revisions[kept:]:
-        made = past.record.reconstruction
-        if made is not None:
-            if list(made.observation_ids) != ppid.canonical_observations(made.observation_ids):
-                raise InvalidInput("import", "observation_ids", f"version {past.version} must name POIDs, each once")
-            missing = set(made.observation_ids) - set(tx.find_many(made.observation_ids))
-            if missing:
-                raise InvalidInput("import", "observation_ids", f"{min(missing)} is not registered here")
+    _refuse(name, ground_problems(tx, [(past.version, past.record) for past in entry.revisions], kept + 1))
+
+
+def _said_problems(registry: Registry, located: Located, record: Record) -> Iterator[Problem]:
+    if located.scheme == "ppid":
+        return saying_problems(located.name, record, registry.settings.limits)
+    return no_person_problems(record)
+
+
+def _told_uuid(entry: Whole) -> UUID | None:
+    """Of a person that was redacted: its record does not tell any more."""
+    try:
+        return UUID(entry.uuid_raw or "")
+    except ValueError:
+        return None
+
+
+def _refuse(name: str, problems: Iterator[Problem]) -> None:
+    for part, reason in problems:
+        raise InvalidInput("import", part, f"{name}: {reason}")
 
 
 def _link(tx: Transaction, name: str, entry: Whole, kept: int) -> None:

@@ -11,7 +11,7 @@ from perdure.errors import OutOfRange
 from perdure.names import ppid
 from perdure.records import record as records
 from perdure.records.authority import to_seconds
-from perdure.records.person import Observation, Reconstruction
+from perdure.records.person import Observation, Reconstruction, Restriction
 from perdure.records.record import Record
 from perdure.registry import change
 from perdure.registry.entities import Agent
@@ -70,6 +70,7 @@ def create(
     *,
     observation: Observation | None = None,
     reconstruction: Reconstruction | None = None,
+    restriction: Restriction | None = None,
     act: str = "mint",
 ) -> Person:
     """The first version of a person identifier, under a name that is free. Whoever asks has looked for the inputs."""
@@ -79,6 +80,7 @@ def create(
         created=to_seconds(at),
         observation=observation,
         reconstruction=reconstruction,
+        restriction=restriction,
     )
     encoded = records.encode(record)
     largest = registry.settings.limits.record_bytes

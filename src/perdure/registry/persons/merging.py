@@ -43,16 +43,18 @@ async def merge(
         if gone.key == kept.key:
             raise InvalidInput("person", "into", f"{kept.name} cannot be merged into itself", _CIRCULAR)
         theirs, ours = standing(gone, gone_record), standing(kept, kept_record)
-        if kept.name in theirs.different_from or gone.name in ours.different_from:
-            reason_against = f"{gone.name} and {kept.name} are said to be different persons: revise that first"
-            raise InvalidInput("person", "into", reason_against)
+        _refuse_namesakes(gone.name, theirs, kept.name, ours)
+        if gone_record.restriction is not None and kept_record.restriction is None:
+            raise WrongState(kept.name, "shown", f"restricted, as {gone.name} is")
         gathered = {
             field: tuple(dict.fromkeys((*getattr(ours, field), *getattr(theirs, field)))) for field in _GATHERED
         }
         both = curation.of(msgspec.structs.replace(ours, **gathered))
         both = msgspec.structs.replace(both, replaces=(*both.replaces, gone.name))
         made = checked_reconstruction(both, registry.settings.limits)
-        version = next_version(registry, tx, by, kept, kept_record, made, "merge", f"took up {gone.name}: {reason}")
+        note = f"took up {gone.name}: {reason}"
+        stood = made.observation_ids
+        version = next_version(registry, tx, by, kept, kept_record, made, "merge", note, stood=stood)
         stone = Tombstone(reason, kept.name, merged_at=version)
         merged = msgspec.structs.replace(gone_record, state="merged", tombstone=stone)
         put(registry, tx, by, gone, merged, "merge", reason)
@@ -61,7 +63,9 @@ async def merge(
     return await registry.store.write(work)
 
 
-async def undo_merge(registry: Registry, by: Agent, name: str, curation: Curation, reason: str) -> tuple[int, int]:
+async def undo_merge(
+    registry: Registry, by: Agent, name: str, curation: Curation, reason: str, *, expected_version: int | None = None
+) -> tuple[int, int]:
     """They were two persons after all: the one that was taken up stands again, and what it brought is taken back.
 
     Returns the new versions of both: of the one that stands again, and of the one that had taken it up.
@@ -70,7 +74,7 @@ async def undo_merge(registry: Registry, by: Agent, name: str, curation: Curatio
 
     def work(tx: Transaction) -> tuple[int, int]:
         now = registry.now()
-        gone, gone_record, gone_prefix = existing(tx, name)
+        gone, gone_record, gone_prefix = existing(tx, name, expected_version)
         require(tx, by, "withdraw", gone_prefix.key, now, gone_record)
         stone, theirs = gone_record.tombstone, gone_record.reconstruction
         if gone_record.state != "merged" or stone is None or theirs is None:
@@ -91,6 +95,13 @@ async def undo_merge(registry: Registry, by: Agent, name: str, curation: Curatio
         return risen, next_version(registry, tx, by, kept, kept_record, made, "undo merge", note)
 
     return await registry.store.write(work)
+
+
+def _refuse_namesakes(gone: str, theirs: Reconstruction, kept: str, ours: Reconstruction) -> None:
+    """Who was said to be somebody else is so, also where that person has been taken up since."""
+    if {kept, *ours.replaces} & set(theirs.different_from) or {gone, *theirs.replaces} & set(ours.different_from):
+        reason = f"{gone} and {kept} are said to be different persons: revise that first"
+        raise InvalidInput("person", "into", reason)
 
 
 def _around(tx: Transaction, kept: Identifier, merged_at: int) -> tuple[Reconstruction, Reconstruction]:

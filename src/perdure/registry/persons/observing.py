@@ -8,7 +8,7 @@ from perdure.records import record as records
 from perdure.records.person import Claim, Observation
 from perdure.records.person_checks import checked_observation
 from perdure.registry.authority import require
-from perdure.registry.entities import Agent
+from perdure.registry.entities import Agent, Identifier
 from perdure.registry.naming import known_prefix
 from perdure.registry.persons.identity import Person, create
 from perdure.registry.protocol import Transaction
@@ -39,16 +39,18 @@ async def observe(
         known = tx.person(str(raw))
         if known is None:
             return create(registry, tx, by, "POID", raw, at, observation=seen)
-        _refuse_other_words(tx, known, seen)
+        refuse_other_words(known, tx.find(known), seen)
         return Person(known, raw, created=False)
 
     return await registry.store.write(work)
 
 
-def _refuse_other_words(tx: Transaction, name: str, seen: Observation) -> None:
+def refuse_other_words(name: str, found: Identifier | None, seen: Observation) -> None:
     """Who gives the inputs alone is told what they lead to; who says more must say what was said."""
-    if seen == Observation(seen.source_url, seen.retrieval_timestamp, seen.content_hash):
+    if found is None or seen == Observation(seen.source_url, seen.retrieval_timestamp, seen.content_hash):
         return
-    found = tx.find(name)
-    if found is not None and records.decode(found.record).observation != seen:
+    record = records.decode(found.record)
+    if record.redaction is not None:
+        raise Immutable(name, "what it said was redacted, and is not said again under this name")
+    if record.observation != seen:
         raise Immutable(name, "it says something else, and never changes; another extraction has another timestamp")

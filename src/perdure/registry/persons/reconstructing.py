@@ -1,13 +1,13 @@
 """Reconstruct: a person, as somebody puts them together from observations; and think again."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 
 from perdure.errors import Immutable, InvalidInput, WrongState
 from perdure.names import ppid
 from perdure.records import record as records
-from perdure.records.person import ChosenClaim, Claim, Reconstruction
+from perdure.records.person import ChosenClaim, Claim, Reconstruction, Restriction
 from perdure.records.person_checks import checked_reconstruction, refuse_itself
 from perdure.records.record import Record
 from perdure.registry.authority import require
@@ -20,6 +20,7 @@ from perdure.registry.protocol import Reader, Transaction
 from perdure.registry.registry import Registry
 
 _NEEDED = "PRID must have observations"
+_Claims = dict[str, tuple[Claim, ...] | None]  # by observation; None where they were redacted
 
 
 async def reconstruct(
@@ -61,7 +62,8 @@ async def revise_reconstruction(
         found, record, prefix = existing(tx, name, expected_version)
         require(tx, by, "edit", prefix.key, now, record)
         before = standing(found, record)
-        new = grounded(tx, msgspec.structs.replace(made, replaces=before.replaces))
+        shown = record.restriction is None
+        new = grounded(tx, msgspec.structs.replace(made, replaces=before.replaces), shown=shown)
         if before == new:
             return found.version
         return next_version(registry, tx, by, found, record, new, "revise", note)
@@ -82,18 +84,34 @@ def _made(
 
 
 def first_version(
-    registry: Registry, tx: Transaction, by: Agent, made: Reconstruction, at: str, act: str = "mint"
+    registry: Registry,
+    tx: Transaction,
+    by: Agent,
+    made: Reconstruction,
+    at: str,
+    act: str = "mint",
+    *,
+    stood: Collection[str] = (),
+    restriction: Restriction | None = None,
 ) -> Person:
     """The PRID of these inputs, new or known."""
     raw = ppid.prid_uuid(made.observation_ids, made.curator_id, made.timestamp, namespace=registry.ppid_namespace)
     known = tx.person(str(raw))
     if known is None:
-        return create(registry, tx, by, "PRID", raw, at, reconstruction=grounded(tx, made), act=act)
+        new = grounded(tx, made, stood=stood, shown=restriction is None)
+        return create(registry, tx, by, "PRID", raw, at, reconstruction=new, restriction=restriction, act=act)
     if made != Reconstruction(made.observation_ids, made.curator_id, made.timestamp):
         first = tx.revision(known, 1)
-        if first is not None and records.decode(first.record).reconstruction != grounded(tx, made):
+        before = None if first is None else records.decode(first.record).reconstruction
+        if before is not None and _said(before) != _said(made):
             raise Immutable(known, "its first version says something else: revise it instead")
     return Person(known, raw, created=False)
+
+
+def _said(made: Reconstruction) -> Reconstruction:
+    """What somebody said to make it: what the chosen claims say, and in whose place it came, the registry added."""
+    chosen = tuple(ChosenClaim(one.observation_id, one.claim) for one in made.claims)
+    return msgspec.structs.replace(made, claims=chosen, replaces=())
 
 
 def next_version(
@@ -105,15 +123,21 @@ def next_version(
     made: Reconstruction,
     act: str,
     note: str | None = None,
+    *,
+    stood: Collection[str] | None = None,
 ) -> int:
-    """Write down what is concluded now."""
+    """Write down what is concluded now. `stood` are the observations that need not be new; unless said, its own."""
     refuse_itself(found.name, made)
-    revised = msgspec.structs.replace(record, reconstruction=grounded(tx, made))
-    return put(registry, tx, by, found, revised, act, note)
+    if stood is None:
+        stood = () if record.reconstruction is None else record.reconstruction.observation_ids
+    new = grounded(tx, made, stood=stood, shown=record.restriction is None)
+    return put(registry, tx, by, found, msgspec.structs.replace(record, reconstruction=new), act, note)
 
 
 def standing(found: Identifier, record: Record) -> Reconstruction:
     """What is concluded at present, if the identifier is a reconstruction that stands."""
+    if record.reconstruction is None and record.redaction is not None:
+        raise WrongState(found.name, "redacted", "whole")
     if record.reconstruction is None:
         raise InvalidInput("ppid", "name", f"{found.name} is no reconstruction (PRID)")
     if record.state != "active":
@@ -121,48 +145,70 @@ def standing(found: Identifier, record: Record) -> Reconstruction:
     return record.reconstruction
 
 
-def grounded(reader: Reader, made: Reconstruction) -> Reconstruction:
+def grounded(
+    reader: Reader, made: Reconstruction, *, stood: Collection[str] = (), shown: bool = True
+) -> Reconstruction:
     """With what the chosen claims say. What it stands upon must be there: observations, claims, and namesakes."""
-    claims = _claims(reader, made.observation_ids)
-    for number, chosen in enumerate(made.claims, 1):
-        if chosen.claim > len(claims[chosen.observation_id]):
-            there = len(claims[chosen.observation_id])
-            reason = f"{chosen.observation_id} makes {there} claims, and there is no number {chosen.claim}"
-            raise InvalidInput("person", f"claims[{number}].claim", reason)
-    _refuse_inferred_instead(made, claims)
-    others = reader.find_many(made.different_from)
+    said = with_claims(reader, made, stood=stood, shown=shown)
+    others = reader.find_many(made.different_from) if made.different_from else {}
     for name in made.different_from:
         if name not in others:
             raise InvalidInput("person", "different_from", f"{name} is not registered here")
+    return said
+
+
+def with_claims(reader: Reader, made: Reconstruction, *, stood: Collection[str], shown: bool) -> Reconstruction:
+    """With what the chosen claims say, of observations that are there.
+
+    An observation that was withdrawn or redacted carries nothing new; `stood` are those that it stood upon already.
+    What is `shown` to everybody cannot choose the claims of an observation that is not.
+    """
+    public = {one.observation_id for one in made.claims} if shown else ()
+    claims = _claims(reader, made.observation_ids, stood, public)
+    for number, chosen in enumerate(made.claims, 1):
+        there = claims[chosen.observation_id]
+        if there is not None and chosen.claim > len(there):
+            reason = f"{chosen.observation_id} makes {len(there)} claims, and there is no number {chosen.claim}"
+            raise InvalidInput("person", f"claims[{number}].claim", reason)
+    _refuse_inferred_instead(made, claims)
     if not made.claims:
         return made
-    copied = tuple(
-        ChosenClaim(one.observation_id, one.claim, claims[one.observation_id][one.claim - 1]) for one in made.claims
-    )
+    copied = tuple(ChosenClaim(one.observation_id, one.claim, _claim(claims, one)) for one in made.claims)
     return msgspec.structs.replace(made, claims=copied)
 
 
-def _claims(reader: Reader, observations: Sequence[str]) -> dict[str, tuple[Claim, ...]]:
+def _claim(claims: _Claims, chosen: ChosenClaim) -> Claim | None:
+    there = claims[chosen.observation_id]
+    return None if there is None else there[chosen.claim - 1]
+
+
+def _claims(reader: Reader, observations: Sequence[str], stood: Collection[str], public: Collection[str]) -> _Claims:
     found = reader.find_many(observations)
-    claims = {}
+    claims: _Claims = {}
     for name in observations:
-        row = found.get(name)
-        seen = None if row is None else records.decode(row.record).observation
-        if row is None or seen is None:
+        record = records.decode(found[name].record) if name in found else None
+        if record is not None and record.redaction is not None and name in stood:
+            claims[name] = None
+            continue
+        if record is not None and record.redaction is not None:
+            raise WrongState(name, "redacted", "whole")
+        if record is None or record.observation is None:
             raise InvalidInput("ppid", "observation_ids", f"{name} is not registered here: observe it first", _NEEDED)
-        if row.state != "active":
-            raise WrongState(name, row.state, "active")
-        claims[name] = seen.claims
+        if record.state != "active" and name not in stood:
+            raise WrongState(name, record.state, "active")
+        if record.restriction is not None and name in public:
+            raise WrongState(name, "restricted", "shown to everybody, or a reconstruction that is restricted too")
+        claims[name] = record.observation.claims
     return claims
 
 
-def _refuse_inferred_instead(made: Reconstruction, claims: dict[str, tuple[Claim, ...]]) -> None:
+def _refuse_inferred_instead(made: Reconstruction, claims: _Claims) -> None:
     """What was inferred may stand beside what was verified, and never in its place."""
-    chosen = [claims[one.observation_id][one.claim - 1] for one in made.claims]
-    verified = {claim.type for claim in chosen if claim.status == "verified"}
-    known = {claim.type for made_there in claims.values() for claim in made_there if claim.status == "verified"}
+    chosen = [_claim(claims, one) for one in made.claims]
+    verified = {claim.type for claim in chosen if claim is not None and claim.status == "verified"}
+    known = {claim.type for there in claims.values() for claim in there or () if claim.status == "verified"}
     for number, claim in enumerate(chosen, 1):
-        if claim.status == "inferred" and claim.type in known - verified:
+        if claim is not None and claim.status == "inferred" and claim.type in known - verified:
             reason = (
                 f"this {claim.type} was inferred, and would take the place of one that was verified: "
                 "choose the verified one as well"

@@ -1,8 +1,11 @@
 """Restrict: a living person's record still resolves, and shows nothing of what is said of them."""
 
+from collections.abc import Iterable
+
 import msgspec
 
 from perdure.errors import InvalidInput, WrongState
+from perdure.records import record as records
 from perdure.records.authority import to_seconds
 from perdure.records.checks import one_line
 from perdure.records.person import Restriction
@@ -11,14 +14,17 @@ from perdure.registry.authority import require
 from perdure.registry.entities import Agent
 from perdure.registry.existing import existing
 from perdure.registry.persons.putting import put
-from perdure.registry.protocol import Transaction
+from perdure.registry.protocol import Reader, Transaction
 from perdure.registry.registry import Registry
 
 
 async def restrict(
     registry: Registry, by: Agent, name: str, reason: str, *, expected_version: int | None = None
 ) -> int:
-    """From now on only who may edit it sees what is said; everybody sees that, since when, and for what reason."""
+    """From now on only who may edit it sees what is said; everybody sees that, since when, and for what reason.
+
+    An observation whose claims a reconstruction shows is restricted after that one.
+    """
     one_line(reason, "reason", registry.settings.limits.text_characters)
 
     def work(tx: Transaction) -> int:
@@ -28,6 +34,8 @@ async def restrict(
         _check_person(found.name, record)
         if record.restriction is not None and record.restriction.reason == reason:
             return found.version
+        if record.observation is not None and (showing := shown_by(tx, found.key)):
+            raise WrongState(found.name, f"shown by {', '.join(showing)}", "shown by none: restrict these first")
         restricted = msgspec.structs.replace(record, restriction=Restriction(reason, to_seconds(now)))
         return put(registry, tx, by, found, restricted, "restrict", reason)
 
@@ -37,7 +45,10 @@ async def restrict(
 async def lift_restriction(
     registry: Registry, by: Agent, name: str, reason: str, *, expected_version: int | None = None
 ) -> int:
-    """Show it again; that it was restricted, and why, stays in the history."""
+    """Show it again; that it was restricted, and why, stays in the history.
+
+    A reconstruction that holds claims of what is still restricted is shown after that.
+    """
     one_line(reason, "reason", registry.settings.limits.text_characters)
 
     def work(tx: Transaction) -> int:
@@ -47,13 +58,51 @@ async def lift_restriction(
         _check_person(found.name, record)
         if record.restriction is None:
             raise WrongState(found.name, "shown", "restricted")
-        return put(
-            registry, tx, by, found, msgspec.structs.replace(record, restriction=None), "lift restriction", reason
-        )
+        if hidden := restricted_in(tx, _history(tx, found.key)):
+            raise WrongState(
+                found.name, f"made from {', '.join(hidden)}", "made from nothing restricted: lift these first"
+            )
+        lifted = msgspec.structs.replace(record, restriction=None)
+        return put(registry, tx, by, found, lifted, "lift restriction", reason)
 
     return await registry.store.write(work)
 
 
+def shown_by(reader: Reader, poid: str) -> list[str]:
+    """The reconstructions that show claims of an observation to everybody, now or in an old version."""
+    names = reader.derived_from(poid)
+    rows = reader.find_many(names)
+    return [
+        name
+        for name in names
+        if records.decode(rows[name].record).restriction is None and poid in _chosen_from(_history(reader, name))
+    ]
+
+
+def restricted_in(reader: Reader, versions: Iterable[Record]) -> list[str]:
+    """What these versions of a reconstruction took from, and everybody may not see: observations, and persons."""
+    history = list(versions)
+    named = _chosen_from(history)
+    named.update(one for record in history if record.reconstruction for one in record.reconstruction.replaces)
+    rows = reader.find_many(sorted(named))
+    return [name for name, row in rows.items() if records.decode(row.record).restriction is not None]
+
+
+def _chosen_from(versions: Iterable[Record]) -> set[str]:
+    return {
+        chosen.observation_id
+        for record in versions
+        if record.reconstruction is not None
+        for chosen in record.reconstruction.claims
+    }
+
+
+def _history(reader: Reader, name: str) -> list[Record]:
+    return [records.decode(revision.record) for revision in reader.revisions(name)]
+
+
 def _check_person(name: str, record: Record) -> None:
+    if record.redaction is not None and record.redaction.of is None:
+        raise WrongState(name, "redacted", "whole")
     if record.observation is None and record.reconstruction is None:
         raise InvalidInput("person", "name", f"{name} is no person: only what is said of persons is restricted")

@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+import msgspec
+
 from perdure.errors import InvalidInput
 from perdure.records import record as records
 from perdure.records.person import Observation
@@ -35,13 +37,16 @@ async def show_person(
     return await registry.store.glance(lambda reader: _shown(registry, reader, text, version, by))
 
 
-async def versions_of(registry: Registry, text: str) -> list[Act]:
-    """What was done to a person's record, version by version."""
+async def versions_of(registry: Registry, text: str, *, by: Agent | None = None) -> list[Act]:
+    """What was done to a person's record, version by version; the notes are part of what a restriction hides."""
 
     def work(reader: Reader) -> list[Act]:
-        view = view_of(registry, reader, text, None, None)
+        view = view_of(registry, reader, text, None, by)
         _check_person(view)
-        return reader.acts(view.name, 0, view.version)
+        done = reader.acts(view.name, 0, view.version)
+        if view.observation is None and view.reconstruction is None:
+            return [msgspec.structs.replace(one, note=None) for one in done]
+        return done
 
     return await registry.store.read(work)
 

@@ -57,7 +57,8 @@ async def split(
                 replaces=(found.name,),
             )
             made = checked_reconstruction(curation.of(made), registry.settings.limits)
-            person = first_version(registry, tx, by, made, now, "split")
+            stood = before.observation_ids
+            person = first_version(registry, tx, by, made, now, "split", stood=stood, restriction=record.restriction)
             if not person.created:
                 raise WrongState(person.name, "there already", "new: give another timestamp")
             persons.append(person)
@@ -69,13 +70,15 @@ async def split(
     return await registry.store.write(work)
 
 
-async def undo_split(registry: Registry, by: Agent, name: str, reason: str) -> int:
+async def undo_split(
+    registry: Registry, by: Agent, name: str, reason: str, *, expected_version: int | None = None
+) -> int:
     """They were one person after all: the PRID that was split stands again, and its parts lead to it."""
     one_line(reason, "reason", registry.settings.limits.text_characters)
 
     def work(tx: Transaction) -> int:
         now = registry.now()
-        found, record, prefix = existing(tx, name)
+        found, record, prefix = existing(tx, name, expected_version)
         require(tx, by, "withdraw", prefix.key, now, record)
         stone = record.tombstone
         if stone is None or not stone.successors:
@@ -86,6 +89,8 @@ async def undo_split(registry: Registry, by: Agent, name: str, reason: str) -> i
             part, part_record, part_prefix = existing(tx, one)
             require(tx, by, "withdraw", part_prefix.key, now, part_record)
             standing(part, part_record)
+            if part_record.restriction is not None and record.restriction is None:
+                raise WrongState(found.name, "shown", f"restricted, as {part.name} is")
             gone = msgspec.structs.replace(part_record, state="merged", tombstone=Tombstone(reason, found.name))
             put(registry, tx, by, part, gone, "undo split", reason)
         return version

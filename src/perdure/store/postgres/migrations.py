@@ -222,7 +222,20 @@ ALTER TABLE prefixes ADD COLUMN pass_through boolean NOT NULL DEFAULT false;
 # costs far more than what an index of its own would save.
 _THIRD: Final = "SELECT 1;"
 
-MIGRATIONS: Final = (_FIRST, _SECOND, _THIRD)
+# What the law wants gone is taken out of a revision: the revision itself stays, and says that this was done.
+_FOURTH: Final = """
+DROP TRIGGER revisions_stay ON revisions;
+CREATE TRIGGER revisions_stay BEFORE UPDATE ON revisions
+    FOR EACH ROW
+    WHEN ((NEW.key, NEW.version, NEW.at, NEW.agent, NEW.action) IS DISTINCT FROM
+          (OLD.key, OLD.version, OLD.at, OLD.agent, OLD.action) OR position('"redaction":'::bytea IN NEW.record) = 0)
+    EXECUTE FUNCTION refuse_change('revisions are never changed, and never deleted');
+DROP TRIGGER IF EXISTS revisions_are_kept ON revisions;
+CREATE TRIGGER revisions_are_kept BEFORE DELETE ON revisions
+    FOR EACH ROW EXECUTE FUNCTION refuse_change('revisions are never changed, and never deleted');
+"""
+
+MIGRATIONS: Final = (_FIRST, _SECOND, _THIRD, _FOURTH)
 
 _TRIES: Final = 10
 _SOMETHING_ELSE: Final = (

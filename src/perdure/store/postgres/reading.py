@@ -294,6 +294,10 @@ class PostgresReader:
         rows = self._rows("SELECT version, poid FROM derivations WHERE prid = %s ORDER BY version, poid", (subject,))
         return [(version, poid) for version, poid in rows]
 
+    def derived_from(self, poid: str) -> list[str]:
+        rows = self._rows("SELECT DISTINCT prid FROM derivations WHERE poid = %s ORDER BY prid", (poid,))
+        return [prid for (prid,) in rows]
+
     def agent(self, id: str) -> Agent | None:
         row = self._row(f"{_AGENT} WHERE id = %s", (id,))
         return None if row is None else Agent(*row)

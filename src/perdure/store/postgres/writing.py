@@ -39,6 +39,7 @@ from perdure.store.postgres.sending import Sending
 T = TypeVar("T")
 
 _HOLD_NAME: Final = "SELECT 1 FROM identifiers WHERE key = %s FOR NO KEY UPDATE"
+_REDACT: Final = "UPDATE revisions SET record = %s, note = NULL WHERE key = %s AND version = %s"
 _TAKEN_BY_OTHERS: Final = (tables.IDENTIFIERS.name, tables.ANSWERS.name)
 
 
@@ -345,6 +346,10 @@ class PostgresTransaction(PostgresReader):
         self.flush()
         return super().derivations(subject)
 
+    def derived_from(self, poid: str) -> list[str]:
+        self.flush()
+        return super().derived_from(poid)
+
     def counts(self) -> dict[str, int]:
         self.flush()
         return super().counts()
@@ -369,6 +374,13 @@ class PostgresTransaction(PostgresReader):
         if self._gathered.changes_one_of(changes):
             self.flush()  # one statement can change a row once
         self._gathered.update(changes)
+
+    def redact(self, subject: str, records: Mapping[int, bytes]) -> None:
+        self.flush()
+        self._act()
+        self._sent += 1
+        for version, record in records.items():
+            self.connection.execute(_REDACT, (record, subject, version))
 
     def put_timeline(self, key: str, last: Fraction, ahead: Fraction) -> None:
         self._act()

@@ -176,7 +176,17 @@ _THIRD: Final = f"""
 CREATE INDEX redirects ON identifiers (key, target, version) WHERE {PLAIN_REDIRECT};
 """
 
-MIGRATIONS: Final = (_FIRST, _SECOND, _THIRD)
+# What the law wants gone is taken out of a revision: the revision itself stays, and says that this was done.
+_FOURTH: Final = """
+DROP TRIGGER revisions_stay;
+CREATE TRIGGER revisions_stay BEFORE UPDATE ON revisions
+WHEN (NEW.identifier, NEW.version, NEW.at, NEW.agent, NEW.action) IS NOT
+     (OLD.identifier, OLD.version, OLD.at, OLD.agent, OLD.action) OR instr(NEW.record, '"redaction":') = 0 BEGIN
+    SELECT RAISE (ABORT, 'revisions are never changed');
+END;
+"""
+
+MIGRATIONS: Final = (_FIRST, _SECOND, _THIRD, _FOURTH)
 
 
 def migrate(connection: apsw.Connection) -> None:

@@ -28,6 +28,7 @@ _IDENTIFIER: Final = (
     "SELECT key, name, scheme, state, target, version, record, coalesce(subject, key), created FROM identifiers"
 )
 FIND: Final = f"{_IDENTIFIER} WHERE key = ?"
+PERSON: Final = "SELECT name FROM person_inputs WHERE uuid_raw = ?"
 _FIND_MANY: Final = f"{_IDENTIFIER} WHERE key IN (SELECT value FROM json_each(?))"
 _AFTER: Final = f"{_IDENTIFIER} WHERE key > ? AND key < ? ORDER BY key LIMIT ?"
 
@@ -205,7 +206,7 @@ class SqliteReader:
         return {key: Fraction(last) for key, last in self._execute("SELECT key, last FROM timelines ORDER BY key")}
 
     def person(self, uuid_raw: str) -> str | None:
-        return self.persons([uuid_raw]).get(uuid_raw)
+        return _one(self._execute(PERSON, (uuid_raw,)).fetchone())
 
     def persons(self, uuid_raws: Sequence[str]) -> dict[str, str]:
         rows = self._execute(
@@ -220,6 +221,10 @@ class SqliteReader:
     def derivations(self, subject: str) -> list[tuple[int, str]]:
         rows = self._execute("SELECT version, poid FROM derivations WHERE prid = ? ORDER BY version, poid", (subject,))
         return [(version, poid) for version, poid in rows]
+
+    def derived_from(self, poid: str) -> list[str]:
+        rows = self._execute("SELECT DISTINCT prid FROM derivations WHERE poid = ? ORDER BY prid", (poid,))
+        return [prid for (prid,) in rows]
 
     def agent(self, id: str) -> Agent | None:
         row = self._execute(f"{_AGENT} WHERE id = ?", (id,)).fetchone()

@@ -20,6 +20,7 @@ _TAKEN: Final = "SELECT key FROM identifiers WHERE key IN (SELECT value FROM jso
 _REPLACE_WORDS: Final = "INSERT OR REPLACE INTO words (rowid, text) VALUES (?, ?)"
 _DELETE_REVERSE: Final = "DELETE FROM reverse WHERE data = ? AND type = ? AND identifier = ?"
 _UPDATE: Final = "UPDATE identifiers SET target = ?, state = ?, version = ?, created = ?, record = ? WHERE id = ?"
+_REDACT: Final = "UPDATE revisions SET record = ?, note = NULL WHERE identifier = ? AND version = ?"
 _INSERT_ANSWER: Final = "INSERT INTO answers (agent, token, digest, answer, at) VALUES (?, ?, ?, ?, ?)"
 _FORGET_ANSWERS: Final = (
     "DELETE FROM answers WHERE rowid IN (SELECT rowid FROM answers WHERE at < ? ORDER BY at LIMIT ?)"
@@ -187,6 +188,10 @@ class SqliteTransaction(SqliteReader):
             before, now = set(change.reverse_before), set(change.reverse)
             self._executemany(_DELETE_REVERSE, [(data, kind, rowid) for kind, data in before - now])
             self._executemany(INSERT_REVERSE, [(data, kind, rowid) for kind, data in now - before])
+
+    def redact(self, subject: str, records: Mapping[int, bytes]) -> None:
+        rowid = self._execute("SELECT id FROM identifiers WHERE key = ?", (subject,)).get
+        self._executemany(_REDACT, [(record, rowid, version) for version, record in records.items()])
 
     def put_prefix(self, prefix: Prefix) -> None:
         self._known_prefixes.clear()

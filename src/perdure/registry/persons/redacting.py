@@ -1,0 +1,81 @@
+"""Redact: what the law wants gone is taken out of every version, for good. That it was, why and when, stays."""
+
+from hashlib import sha256
+
+import msgspec
+
+from perdure.errors import InvalidInput, WrongState
+from perdure.records import record as records
+from perdure.records.authority import to_seconds
+from perdure.records.checks import one_line
+from perdure.records.person import ChosenClaim, Redaction
+from perdure.records.record import Record
+from perdure.registry.authority import require
+from perdure.registry.entities import Agent, Revision
+from perdure.registry.existing import existing
+from perdure.registry.persons.putting import put
+from perdure.registry.protocol import Transaction
+from perdure.registry.registry import Registry
+
+
+async def redact(
+    registry: Registry, by: Agent, name: str, reason: str, *, expected_version: int | None = None
+) -> tuple[int, list[str]]:
+    """Take out all that is said of a person. What reconstructions had copied of an observation goes with it.
+
+    Returns the new version, and the reconstructions that were redacted too. The identifier stays, and its inputs go on
+    leading to it. Copies that were made before, as backups, still hold everything.
+    """
+    one_line(reason, "reason", registry.settings.limits.text_characters)
+
+    def work(tx: Transaction) -> tuple[int, list[str]]:
+        now = registry.now()
+        found, record, prefix = existing(tx, name, expected_version)
+        require(tx, by, "admin", prefix.key, now, record)
+        if found.scheme != "ppid":
+            raise InvalidInput("person", "name", f"{found.name} is no person: only what is said of persons is redacted")
+        if record.redaction is not None and record.redaction.of is None:
+            raise WrongState(found.name, "redacted", "whole")
+        at = to_seconds(now)
+        version = _redact(registry, tx, by, found.name, reason, at, None)
+        others = tx.derived_from(found.name) if record.observation is not None else []
+        for other in others:
+            _redact(registry, tx, by, other, reason, at, found.name)
+        return version, others
+
+    return await registry.store.write(work)
+
+
+def _redact(registry: Registry, tx: Transaction, by: Agent, name: str, reason: str, at: str, of: str | None) -> int:
+    found, record, _ = existing(tx, name)
+    revisions = tx.revisions(found.subject)
+    tx.redact(found.subject, {one.version: _without(one, reason, at, of) for one in revisions})
+    said = Redaction(reason, at, sha256(found.record).hexdigest(), of)
+    return put(registry, tx, by, found, _left(record, said), "redact", reason)
+
+
+def _without(revision: Revision, reason: str, at: str, of: str | None) -> bytes:
+    """One version as it is kept from now on."""
+    record = records.decode(revision.record)
+    return records.encode(_left(record, Redaction(reason, at, sha256(revision.record).hexdigest(), of)))
+
+
+def _left(record: Record, said: Redaction) -> Record:
+    """What stays of a record: who answers for it, since when, and what became of it; of others, what was not copied."""
+    if record.redaction is not None and record.redaction.of is None:
+        return record  # nothing is left to be taken out
+    if said.of is None or record.reconstruction is None:
+        return Record(
+            state=record.state,
+            creator=record.creator,
+            owners=record.owners,
+            created=record.created,
+            tombstone=record.tombstone,
+            redaction=said,
+        )
+    claims = tuple(
+        ChosenClaim(one.observation_id, one.claim) if one.observation_id == said.of else one
+        for one in record.reconstruction.claims
+    )
+    made = msgspec.structs.replace(record.reconstruction, claims=claims)
+    return msgspec.structs.replace(record, reconstruction=made, redaction=said)

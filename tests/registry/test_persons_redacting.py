@@ -1,0 +1,99 @@
+"""Redaction: what the law wants gone is gone from every version; that it was is told."""
+
+from hashlib import sha256
+
+import msgspec
+import pytest
+from tests.registry_fixture import Office
+
+from perdure.errors import InvalidInput, NotAuthorised, StoreUnavailable, WrongState
+from perdure.records import record as records
+from perdure.records.person import ChosenClaim, Claim, Link, Reconstruction
+from perdure.registry import (
+    find_by_value,
+    history,
+    mint,
+    observe,
+    reconstruct,
+    redact,
+    revise_reconstruction,
+    search,
+    show,
+    uuid_of,
+    verify,
+)
+
+WHEN, LATER = "2025-01-09T10:30:00Z", "2025-02-15T14:00:00Z"
+CURATOR = "https://orcid.org/0000-0002-1825-0097"
+SECRET = "Zwanenburg"
+CLAIMS = (Claim(type="name", value=f"Jan {SECRET}"), Claim(type="occupation", value="clerk"))
+
+
+def observed(office: Office, number: int = 1) -> str:
+    name: str = office.do(observe, f"https://example.org/{number}", WHEN, "0" * 64, claims=CLAIMS).name
+    return name
+
+
+def said(poid: str) -> Reconstruction:
+    return Reconstruction((), "", "", claims=(ChosenClaim(poid, 1),), links=(Link("exact", "wikidata", "Q42"),))
+
+
+def everything(office: Office, name: str) -> bytes:
+    """All that the store keeps of it."""
+    [one] = [one for one in office.read(lambda reader: reader.histories("", 1000)) if one.identifier.key == name]
+    return msgspec.msgpack.encode((one.identifier, one.revisions))
+
+
+def test_nothing_is_left_of_an_observation_and_of_what_was_copied_from_it(office: Office) -> None:
+    jan, other = observed(office), observed(office, 2)
+    prid = office.do(reconstruct, [jan], CURATOR, WHEN, said(jan)).name
+    both = Reconstruction((), "", "", claims=(ChosenClaim(jan, 1), ChosenClaim(other, 2)))
+    office.do(revise_reconstruction, prid, [jan, other], CURATOR, LATER, both)
+    raw = office.ask(uuid_of, jan)
+    version, others = office.do(redact, jan, "a court has said so")
+    assert (version, others) == (2, [prid])
+    assert SECRET.encode() not in everything(office, jan)
+    assert b"https://example.org/1" not in everything(office, jan)
+    assert SECRET.encode() not in everything(office, prid)
+    assert b"clerk" in everything(office, prid)  # of the other observation
+    view = office.ask(show, jan)
+    assert (view.observation, view.redaction.reason, view.state) == (None, "a court has said so", "active")
+    assert office.ask(show, prid).redaction.of == jan
+    assert [one.name for one in office.ask(search, [SECRET])] == [other]
+    assert [one.action for one in office.ask(history, jan)] == ["mint", "redact"]
+    again = office.do(observe, "https://example.org/1", WHEN, "0" * 64)
+    assert (again.name, again.uuid_raw, again.created) == (jan, raw, False)
+    assert office.ask(verify) == []
+
+
+def test_each_version_keeps_the_digest_of_what_it_said(office: Office) -> None:
+    jan = observed(office)
+    prid = office.do(reconstruct, [jan], CURATOR, WHEN, said(jan)).name
+    office.do(revise_reconstruction, prid, [jan], CURATOR, LATER, said(jan))
+    before = [sha256(one.record).hexdigest() for one in office.ask(history, prid)]
+    office.do(redact, prid, "by law")
+    after = [records.decode(one.record).redaction for one in office.ask(history, prid)]
+    assert [one.sha256 for one in after if one is not None][:2] == before
+    assert office.ask(find_by_value, "Q42", type="WIKIDATA") == []
+    assert office.ask(verify) == []
+
+
+def test_what_is_redacted_is_redacted_once_by_who_administers(office: Office) -> None:
+    jan = observed(office)
+    clerk = office.hire("clerk", "*", "mint", "edit", "withdraw")
+    with pytest.raises(NotAuthorised):
+        office.by(clerk, redact, jan, "by law")
+    assert office.ask(show, jan).observation is not None
+    office.do(redact, jan, "by law")
+    with pytest.raises(WrongState):
+        office.do(redact, jan, "by law")
+    [minted] = office.do(mint, office.registry.home)
+    with pytest.raises(InvalidInput):
+        office.do(redact, minted.name, "by law")
+
+
+def test_nothing_else_can_be_changed_of_a_revision(office: Office) -> None:
+    jan = observed(office)
+    with pytest.raises(StoreUnavailable):
+        office.run(office.registry.store.write(lambda tx: tx.redact(jan, {1: b'{"state":"active"}'})))
+    assert office.ask(show, jan).observation is not None
