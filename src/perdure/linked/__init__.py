@@ -1,1 +1,27 @@
 """Linked data: persons and other identifiers as RDF, and the vocabulary that they are told in."""
+
+from perdure.linked.documents import write_identifier, write_person
+from perdure.linked.dumping import dump, write_persons
+from perdure.linked.formats import FORMATS, Format, format_named
+from perdure.linked.namespaces import Namespaces
+from perdure.linked.terms import CONTEXT, context
+from perdure.linked.vocabulary import Term, vocabulary_terms
+from perdure.linked.vocabulary_document import SHAPES, shapes, write_vocabulary
+
+__all__ = [
+    "CONTEXT",
+    "FORMATS",
+    "SHAPES",
+    "Format",
+    "Namespaces",
+    "Term",
+    "context",
+    "dump",
+    "format_named",
+    "shapes",
+    "vocabulary_terms",
+    "write_identifier",
+    "write_person",
+    "write_persons",
+    "write_vocabulary",
+]

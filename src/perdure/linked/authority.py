@@ -1,0 +1,31 @@
+"""What every identifier says of itself: who answers for it, since when, its state, and what stands in its place."""
+
+from perdure.linked.iris import reference
+from perdure.linked.namespaces import Namespaces
+from perdure.linked.writing import Tree
+from perdure.registry.looking import View
+
+
+def authority(view: View, namespaces: Namespaces) -> Tree:
+    """The authority metadata, the state, and the tombstone if there is one."""
+    said = view.authority
+    tree: Tree = {"state": view.state}
+    if said.created is not None:
+        tree["created"] = said.created
+    if said.updated is not None:
+        tree["modified"] = said.updated
+    for key, parties in (("creator", (said.creator,)), ("rightsHolder", said.owners)):
+        if found := _references(parties, namespaces):
+            tree[key] = found
+    stone = view.tombstone
+    if stone is not None:
+        tree["tombstoneReason"] = stone.reason
+        instead = stone.successors if stone.replaced_by is None else (stone.replaced_by, *stone.successors)
+        if found := _references(instead, namespaces):
+            tree["isReplacedBy"] = found
+    return tree
+
+
+def _references(identifiers: tuple[str, ...], namespaces: Namespaces) -> list[str] | str:
+    found = [iri for one in identifiers if (iri := reference(one, namespaces)) is not None]
+    return found[0] if len(found) == 1 else found

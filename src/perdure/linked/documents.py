@@ -1,0 +1,35 @@
+"""The documents that we serve: of persons, and of every other identifier."""
+
+from perdure.linked.authority import authority
+from perdure.linked.iris import iri as written_iri
+from perdure.linked.namespaces import Namespaces
+from perdure.linked.person import person_tree
+from perdure.linked.terms import terms
+from perdure.linked.writing import Tree, write
+from perdure.registry.looking import View
+from perdure.registry.persons import PersonView
+
+
+def write_person(
+    person: PersonView, format: str, namespaces: Namespaces, context_url: str, *, as_version: bool = False
+) -> bytes:
+    """The document of an observation or a reconstruction; `as_version`: of its newest version, as a version."""
+    tree = person_tree(person, namespaces, as_version=as_version)
+    return write(tree, format, terms(namespaces), context_url)
+
+
+def write_identifier(view: View, iri: str, format: str, namespaces: Namespaces, context_url: str) -> bytes:
+    """What an identifier says of itself, where it leads, and what it stands for."""
+    return write(_identifier_tree(view, written_iri(iri), namespaces), format, terms(namespaces), context_url)
+
+
+def _identifier_tree(view: View, subject: str, namespaces: Namespaces) -> Tree:
+    tree: Tree = {"id": subject, "identifier": list(dict.fromkeys((view.name, *view.names)))}
+    if view.target is not None:
+        tree["url"] = written_iri(view.target)
+    tree |= authority(view, namespaces)
+    about = view.about
+    if about is not None:
+        told = {field: said for field in about.__struct_fields__ if (said := getattr(about, field)) is not None}
+        tree["about"] = {"id": f"{subject}#about", **told}  # of the thing; what stands above is of the identifier
+    return tree

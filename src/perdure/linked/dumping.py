@@ -1,0 +1,64 @@
+"""Dumps: any number of persons as one document, piece by piece."""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import msgspec
+
+from perdure.errors import InvalidInput
+from perdure.linked.formats import format_named
+from perdure.linked.namespaces import Namespaces
+from perdure.linked.person import person_tree
+from perdure.linked.terms import terms
+from perdure.linked.writing import encode, n_triples, rdf_xml, turtle, without_unwritable
+from perdure.registry.persons import PersonView
+
+NDJSON: Final = "ndjson"
+
+
+def dump(persons: Iterable[PersonView], format: str, namespaces: Namespaces, context_url: str) -> Iterator[bytes]:
+    """N-Triples, Turtle, or JSON-LD with one person a line; or our own records, one a line (`ndjson`)."""
+    if format == NDJSON:
+        return _records(persons)
+    chosen = format_named(format).name
+    if chosen == "rdf-xml":
+        raise InvalidInput("linked", "format", "RDF/XML is not dumped: take n-triples, turtle, json-ld or ndjson")
+    if chosen == "json-ld":
+        return _json_ld(persons, namespaces, context_url)
+    return _turtle(persons, namespaces) if chosen == "turtle" else _n_triples(persons, namespaces)
+
+
+def write_persons(persons: Iterable[PersonView], format: str, namespaces: Namespaces, context_url: str) -> bytes:
+    """Some persons as one document, in any of the forms of RDF."""
+    chosen = format_named(format).name
+    if chosen == "rdf-xml":
+        return rdf_xml(b"".join(_n_triples(persons, namespaces)), terms(namespaces))
+    return b"".join(dump(persons, chosen, namespaces, context_url))
+
+
+def _json_ld(persons: Iterable[PersonView], namespaces: Namespaces, context_url: str) -> Iterator[bytes]:
+    yield b'{"@context":' + encode(context_url) + b',"@graph":['
+    separator = b"\n"
+    for person in persons:
+        yield separator + without_unwritable(encode(person_tree(person, namespaces)))
+        separator = b",\n"
+    yield b"\n]}\n"
+
+
+def _turtle(persons: Iterable[PersonView], namespaces: Namespaces) -> Iterator[bytes]:
+    words = terms(namespaces)
+    yield words.declarations
+    for person in persons:
+        yield turtle(person_tree(person, namespaces), words)
+
+
+def _n_triples(persons: Iterable[PersonView], namespaces: Namespaces) -> Iterator[bytes]:
+    words = terms(namespaces)
+    for person in persons:
+        yield n_triples(person_tree(person, namespaces), words)
+
+
+def _records(persons: Iterable[PersonView]) -> Iterator[bytes]:
+    for person in persons:
+        shown = msgspec.structs.replace(person.view, handle_record=())
+        yield encode({"at": person.at, **msgspec.to_builtins(shown)}) + b"\n"

@@ -1,0 +1,112 @@
+"""The document of a person: an observation, a reconstruction, or one version of either."""
+
+from typing import Final
+
+from perdure.linked.authority import authority
+from perdure.linked.claims import Made, claim_node, told
+from perdure.linked.iris import external_iri
+from perdure.linked.namespaces import Namespaces
+from perdure.linked.provenance import OBSERVATION, RECONSTRUCTION, curation, retrieval, source, stub, versions
+from perdure.linked.values import exactly
+from perdure.linked.writing import Tree
+from perdure.records.person import Employment, Observation, Reconstruction
+from perdure.registry.looking import View
+from perdure.registry.persons import PersonView
+
+_RELATIONS: Final = {"exact": "sameAs", "close": "closeMatch"}
+
+
+def person_tree(person: PersonView, namespaces: Namespaces, *, as_version: bool = False) -> Tree:
+    """What is said of the person; of a version, if it is not the newest, or if that is asked for."""
+    view = person.view
+    identifier = namespaces.ppid + view.name
+    version = f"{identifier}/v{view.version}"
+    subject = version if as_version or not person.is_newest else identifier
+    is_observation = view.name.startswith("POID")
+    seen, made = view.observation, view.reconstruction
+    types = OBSERVATION if is_observation else RECONSTRUCTION
+    is_shown = seen is not None or made is not None
+    tree: Tree = {
+        "id": subject,
+        # PiCo's shapes ask for sources, which a record that is restricted or redacted does not tell.
+        "type": types if is_shown else types[:1],
+        "poid" if is_observation else "prid": view.name,
+        "identifier": view.name,
+    }
+    if seen is not None:
+        tree |= _observation(seen, identifier)
+        tree["wasGeneratedBy"] = retrieval(version, view, seen, namespaces)
+    if made is not None:
+        tree |= _reconstruction(made, person, subject, namespaces)
+        tree["wasGeneratedBy"] = curation(version, made, namespaces)
+    if is_shown:
+        tree["version"] = view.version
+        tree |= versions(person, identifier, subject)
+        if view.uuid_raw is not None:
+            tree["uuidRaw"] = view.uuid_raw
+    return tree | _withheld(view, namespaces) | authority(view, namespaces)
+
+
+def _withheld(view: View, namespaces: Namespaces) -> Tree:
+    """What is not shown, or is no longer there: why, and since when."""
+    tree: Tree = {}
+    if view.restriction is not None:
+        tree["restrictionReason"] = view.restriction.reason
+        tree["restrictedSince"] = view.restriction.since
+    gone = view.redaction
+    if gone is not None:
+        tree |= {"redactionReason": gone.reason, "redactedAt": gone.at, "redactedHash": gone.sha256}
+        if gone.of is not None:
+            tree["redactionOf"] = namespaces.ppid + gone.of
+    return tree
+
+
+def _observation(seen: Observation, identifier: str) -> Tree:
+    claims = [Made(identifier, number, claim) for number, claim in enumerate(seen.claims, 1)]
+    tree = told(claims)
+    if claims:
+        tree["claim"] = [claim_node(made) for made in claims]
+    tree["hadPrimarySource"] = source(identifier, seen)
+    tree["retrievedAt"] = tree["generatedAtTime"] = seen.retrieval_timestamp
+    tree["contentHash"] = seen.content_hash
+    return tree
+
+
+def _reconstruction(made: Reconstruction, person: PersonView, subject: str, namespaces: Namespaces) -> Tree:
+    base = namespaces.ppid
+    chosen = [Made(base + one.observation_id, one.claim, one.said) for one in made.claims if one.said is not None]
+    tree = told(chosen)
+    for link in made.links:
+        tree.setdefault(_RELATIONS[link.relation], []).append(external_iri(link.scheme, link.value))
+        if link.relation == "exact":
+            tree.setdefault(link.scheme, []).append(link.value)
+    if made.employment:
+        tree["employment"] = [
+            {"id": f"{subject}#employment-{number}", "type": ["Employment"], **_employment(one)}
+            for number, one in enumerate(made.employment, 1)
+        ]
+    if len(made.employment) == 1:  # as section 8.2 shows it; of several, nobody could tell whose role is whose
+        tree |= _employment(made.employment[0])
+    for key, others in (("differentFrom", made.different_from), ("replaces", made.replaces)):
+        if others:
+            tree[key] = [base + name for name in others]
+    if made.notes is not None:
+        tree["note"] = made.notes
+    if chosen:
+        tree["claim"] = [claim_node(one) for one in chosen]
+    tree["hasObservation"] = [base + name for name in made.observation_ids]
+    tree["wasDerivedFrom"] = [stub(name, person.observations.get(name), namespaces) for name in made.observation_ids]
+    tree["generatedAtTime"] = made.timestamp
+    return tree
+
+
+def _employment(one: Employment) -> Tree:
+    tree: Tree = {"employedAt": external_iri("ghcid", one.institution)}
+    if one.role is not None:
+        tree["employmentRole"] = one.role
+    for key, date in (("employmentStart", one.start), ("employmentEnd", one.end)):
+        if date is not None:
+            if (exact := exactly(date)) is not None:
+                tree[key] = exact
+            tree[f"{key}Edtf"] = date
+    return tree

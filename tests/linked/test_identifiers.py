@@ -1,0 +1,112 @@
+"""Authority metadata as RDF, for identifiers of every kind; and the IRIs of who and what they name."""
+
+import pyoxigraph as ox
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec import json
+from tests.linked.people import AT, CONTEXT_URL, NAMESPACES, PRID
+
+from perdure.linked import FORMATS, Namespaces, write_identifier
+from perdure.linked.iris import iri, reference
+from perdure.records.authority import AuthorityMetadata
+from perdure.records.record import About, Tombstone
+from perdure.registry.looking import View
+
+HANDLE = View(
+    name="20.500.1/a b",
+    scheme="handle",
+    state="active",
+    version=3,
+    authority=AuthorityMetadata("hdl:20.500.1/me", AT, "2025-02-15T14:00:00Z", (PRID, "hdl:20.500.1/us")),
+    names=("20.500.1/a b",),
+    target="https://example.org/{thing}",
+    about=About(who="Ann", what="A thing"),
+)
+WHERE = "https://id.example.org/20.500.1/a%20b"
+RDF_FORMATS = {"turtle": ox.RdfFormat.TURTLE, "rdf-xml": ox.RdfFormat.RDF_XML, "n-triples": ox.RdfFormat.N_TRIPLES}
+
+
+def test_a_handle_says_who_answers_for_it_and_where_it_leads() -> None:
+    assert json.decode(write_identifier(HANDLE, WHERE, "json-ld", NAMESPACES, CONTEXT_URL)) == {
+        "@context": CONTEXT_URL,
+        "id": WHERE,
+        "identifier": ["20.500.1/a b"],
+        "url": "https://example.org/%7Bthing%7D",
+        "state": "active",
+        "created": AT,
+        "modified": "2025-02-15T14:00:00Z",
+        "creator": "https://hdl.handle.net/20.500.1/me",
+        "rightsHolder": [f"https://ppid.org/{PRID}", "https://hdl.handle.net/20.500.1/us"],
+        "about": {"id": f"{WHERE}#about", "who": "Ann", "what": "A thing"},
+    }
+
+
+def test_every_format_says_the_same_of_a_handle() -> None:
+    graphs = [
+        set(ox.parse(write_identifier(HANDLE, WHERE, name, NAMESPACES, CONTEXT_URL), format=read_as))
+        for name, read_as in RDF_FORMATS.items()
+    ]
+    assert len(graphs[0]) == 11
+    assert all(other == graphs[0] for other in graphs)
+
+
+def test_an_ibi_pair_has_both_of_its_names() -> None:
+    names = "sid.inpe.br/mtc-m18/2009/02.16.17.46", "8JMKD3MGP8W/34PGRBS"
+    view = View(
+        name=names[1], scheme="ibi", state="active", version=1, authority=AuthorityMetadata(names[0], AT), names=names
+    )
+    document = json.decode(write_identifier(view, "https://id.example.org/x", "json-ld", NAMESPACES, CONTEXT_URL))
+    assert sorted(document["identifier"]) == sorted(names)
+    assert document["creator"] == f"http://urlib.net/{names[0]}"
+
+
+def test_a_reserved_name_has_no_dates_and_a_withdrawn_one_says_what_replaces_it() -> None:
+    reserved = View(name="1/a", scheme="handle", state="reserved", version=1, authority=AuthorityMetadata("hdl:1/me"))
+    assert b"created" not in write_identifier(
+        reserved, "https://hdl.handle.net/1/a", "json-ld", NAMESPACES, CONTEXT_URL
+    )
+    gone = View(
+        name="1/a",
+        scheme="handle",
+        state="withdrawn",
+        version=2,
+        authority=AuthorityMetadata("hdl:1/me", AT),
+        tombstone=Tombstone("lost", "hdl:1/b"),
+    )
+    document = json.decode(write_identifier(gone, "https://hdl.handle.net/1/a", "json-ld", NAMESPACES, CONTEXT_URL))
+    assert (document["tombstoneReason"], document["isReplacedBy"]) == ("lost", "https://hdl.handle.net/1/b")
+
+
+@pytest.mark.parametrize(
+    ("identifier", "expected"),
+    [
+        ("0000-0002-1825-0097", "https://orcid.org/0000-0002-1825-0097"),
+        ("http://orcid.org/0000-0002-1825-0097", "https://orcid.org/0000-0002-1825-0097"),
+        ("https://example.org/ann", "https://example.org/ann"),
+        ("hdl:20.500.1/ann", "https://hdl.handle.net/20.500.1/ann"),
+        ("20.500.1/ann", "https://hdl.handle.net/20.500.1/ann"),
+        ("prid-5CCC-3780-8c9c-5a90", f"https://ppid.org/{PRID}"),
+        ("mailto:ann@example.org", "mailto:ann@example.org"),
+        ("name matcher", None),
+        ("note: not an address", None),
+    ],
+)
+def test_who_is_named_has_an_iri_that_leads_to_them(identifier: str, expected: str | None) -> None:
+    assert reference(identifier, Namespaces()) == expected
+
+
+@settings(max_examples=50)
+@given(rest=st.text(st.characters(exclude_categories=["Cs"]), min_size=1))
+def test_every_address_becomes_an_iri_once_and_for_all(rest: str) -> None:
+    for scheme in ("https://", "urn:"):
+        written = iri(scheme + rest)
+        assert ox.NamedNode(written).value == written
+        assert written.startswith(scheme)
+        assert iri(written) == written
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_has_a_media_type_and_a_suffix(name: str) -> None:
+    one = FORMATS[name]
+    assert (one.name, "/" in one.media_type, one.suffix.isalnum()) == (name, True, True)

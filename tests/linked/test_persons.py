@@ -1,0 +1,220 @@
+"""What the documents of persons say."""
+
+import pyoxigraph as ox
+import pytest
+from msgspec import json
+from tests.linked.people import AT, DOCUMENTS, OTHER_POID, OTHER_PRID, POID, PRID, person, written
+
+from perdure.errors import InvalidInput
+from perdure.records.person import ChosenClaim, Claim, Employment, Observation, PersonName, Reconstruction
+from perdure.registry.persons import PersonView
+
+BASE = "https://ppid.org/"
+KNOWN = {
+    "ppidv": "https://ppid.org/vocab#",
+    "ppidt": "https://ppid.org/type#",
+    "picom": "https://personsincontext.org/model#",
+    "prov": "http://www.w3.org/ns/prov#",
+    "sdo": "https://schema.org/",
+    "owl": "http://www.w3.org/2002/07/owl#",
+    "skos": "http://www.w3.org/2004/02/skos/core#",
+    "dcterms": "http://purl.org/dc/terms/",
+    "pnv": "https://w3id.org/pnv#",
+}
+TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
+
+
+def said(one: PersonView, subject: str, predicate: str, *, as_version: bool = False) -> set[str]:
+    """The values of a property, each as its text."""
+    prefix, _, local = predicate.partition(":")
+    iri = TYPE if predicate == "a" else KNOWN[prefix] + local
+    triples = ox.parse(written(one, as_version=as_version), format=ox.RdfFormat.N_TRIPLES)
+    return {one.object.value for one in triples if one.subject.value == BASE + subject and one.predicate.value == iri}
+
+
+def observed(*claims: Claim) -> PersonView:
+    return person(Observation("https://example.org/a", AT, "0" * 64, claims=claims))
+
+
+def test_a_reconstruction_is_typed_in_both_vocabularies_and_names_its_observations() -> None:
+    one = DOCUMENTS["reconstruction"]
+    assert said(one, PRID, "a") == {KNOWN["ppidt"] + "PersonReconstruction", KNOWN["picom"] + "PersonReconstruction"}
+    assert said(one, PRID, "ppidv:prid") == {PRID}
+    assert said(one, PRID, "ppidv:hasObservation") == {BASE + POID, BASE + OTHER_POID}
+    assert said(one, PRID, "prov:wasDerivedFrom") == {BASE + POID, BASE + OTHER_POID}
+    assert said(one, POID, "a") == {KNOWN["ppidt"] + "PersonObservation", KNOWN["picom"] + "PersonObservation"}
+
+
+def test_exact_links_are_the_same_and_close_ones_only_match() -> None:
+    one = DOCUMENTS["reconstruction"]
+    assert said(one, PRID, "owl:sameAs") == {
+        "https://orcid.org/0000-0002-1694-233X",
+        "https://isni.org/isni/0000000121032683",
+        "http://viaf.org/viaf/102333412",
+        "http://www.wikidata.org/entity/Q12345",
+    }
+    assert said(one, PRID, "skos:closeMatch") == {"http://www.wikidata.org/entity/Q42"}
+    assert said(one, PRID, "ppidv:wikidata") == {"Q12345"}
+    assert said(one, PRID, "owl:differentFrom") == {BASE + OTHER_PRID}
+
+
+def test_one_employment_is_also_said_of_the_person() -> None:
+    one = DOCUMENTS["reconstruction"]
+    assert said(one, PRID, "ppidv:employedAt") == {"https://w3id.org/heritage/custodian/NL-NH-AMS-M-RM"}
+    assert said(one, PRID, "ppidv:employmentRole") == {"Senior Archivist"}
+    assert said(one, PRID, "ppidv:employmentEndEdtf") == {"2019-03~"}
+    assert said(one, PRID, "ppidv:employmentEnd") == set()
+    assert b'vocab#employmentStart> "2015"^^<http://www.w3.org/2001/XMLSchema#gYear>' in written(one)
+
+
+def test_several_employments_are_not_mixed_up() -> None:
+    jobs = (
+        Employment(institution="NL-NH-AMS-M-RM", role="Archivist", start="2015"),
+        Employment(institution="NL-ZH-LEI-A-ELO", role="Director"),
+    )
+    one = person(Reconstruction((POID,), "hdl:20.500.1/ann", AT, employment=jobs))
+    assert said(one, PRID, "ppidv:employedAt") == said(one, PRID, "ppidv:employmentRole") == set()
+    assert said(one, PRID, "ppidv:employment") == {f"{BASE}{PRID}#employment-1", f"{BASE}{PRID}#employment-2"}
+    assert said(one, f"{PRID}#employment-1", "ppidv:employmentRole") == {"Archivist"}
+    assert said(one, f"{PRID}#employment-2", "ppidv:employmentRole") == {"Director"}
+
+
+def test_the_document_of_a_prid_names_its_versions_and_is_none_of_them() -> None:
+    one = DOCUMENTS["reconstruction"]
+    assert said(one, PRID, "dcterms:hasVersion") == {f"{BASE}{PRID}/v1", f"{BASE}{PRID}/v2"}
+    assert said(one, PRID, "ppidv:currentVersion") == {f"{BASE}{PRID}/v2"}
+    assert said(one, f"{PRID}/v2", "prov:specializationOf") == {BASE + PRID}
+    assert said(one, f"{PRID}/v2", "prov:wasRevisionOf") == {f"{BASE}{PRID}/v1"}
+    assert said(one, PRID, "prov:wasRevisionOf") == set()
+
+
+def test_an_older_version_is_about_itself_and_does_not_know_of_later_ones() -> None:
+    one = DOCUMENTS["version"]
+    assert said(one, f"{PRID}/v2", "ppidv:prid") == {PRID}
+    assert said(one, f"{PRID}/v2", "prov:specializationOf") == {BASE + PRID}
+    assert said(one, f"{PRID}/v2", "prov:wasRevisionOf") == {f"{BASE}{PRID}/v1"}
+    assert said(one, PRID, "dcterms:hasVersion") == {f"{BASE}{PRID}/v2"}
+    assert said(one, PRID, "ppidv:prid") == set()
+    assert b"/v3" not in written(one)
+
+
+def test_a_version_says_the_same_while_it_is_the_newest_and_after() -> None:
+    newest, older = DOCUMENTS["reconstruction"], DOCUMENTS["version"]
+    assert written(newest, as_version=True) == written(older)
+
+
+def test_the_first_version_revises_nothing() -> None:
+    assert said(DOCUMENTS["observation"], POID, "prov:wasRevisionOf", as_version=True) == set()
+
+
+def test_a_curator_is_a_person_and_an_algorithm_is_software() -> None:
+    assert (
+        b"<https://orcid.org/0000-0002-1825-0097> <" + TYPE.encode() + b"> <http://www.w3.org/ns/prov#Person>"
+        in written(DOCUMENTS["reconstruction"])
+    )
+    agent = f"{PRID}/v1#agent"
+    assert said(DOCUMENTS["algorithm"], agent, "a") == {KNOWN["prov"] + "SoftwareAgent", KNOWN["prov"] + "Agent"}
+    assert said(DOCUMENTS["algorithm"], agent, "sdo:softwareVersion") == {"2.1"}
+
+
+def test_what_was_inferred_counts_only_where_nothing_was_verified() -> None:
+    inferred = Claim(type="birth_date", value="1890", status="inferred", reasoning="by the age")
+    verified = Claim(type="birth_date", value="1891")
+    assert said(observed(inferred), POID, "sdo:birthDate") == {"1890"}
+    assert said(observed(inferred, verified), POID, "sdo:birthDate") == {"1891"}
+    assert said(observed(inferred, verified), f"{POID}#claim-1", "ppidv:claimValue") == {"1890"}
+
+
+def test_a_name_that_was_inferred_keeps_its_parts_where_it_does_not_count() -> None:
+    inferred = Claim(type="name", value=PersonName(given_name="Jan"), status="inferred", reasoning="by the father's")
+    one = observed(inferred, Claim(type="name", value="Johannes"))
+    assert said(one, POID, "pnv:hasName") == {f"{BASE}{POID}#name-2"}
+    assert said(one, f"{POID}#name-1", "pnv:givenName") == {"Jan"}
+
+
+@pytest.mark.parametrize(
+    ("values", "gender"),
+    [(["V"], {"Female"}), (["Male", "m"], {"Male"}), (["man", "vrouw"], set()), (["unknown"], set())],
+)
+def test_a_gender_is_one_that_schema_org_names_or_none(values: list[str], gender: set[str]) -> None:
+    one = observed(*(Claim(type="gender", value=value) for value in values))
+    assert said(one, POID, "sdo:gender") == {KNOWN["sdo"] + name for name in gender}
+
+
+@pytest.mark.parametrize(
+    ("date", "datatype"),
+    [("1895-03-12", "date"), ("1895-03", "gYearMonth"), ("1895", "gYear"), ("1895?", None), ("0000", None)],
+)
+def test_a_date_has_the_datatype_of_its_precision(date: str, datatype: str | None) -> None:
+    ending = f"^^<http://www.w3.org/2001/XMLSchema#{datatype}>" if datatype else " ."
+    assert f'birthDate> "{date}"{ending}' in written(observed(Claim(type="birth_date", value=date))).decode()
+
+
+def test_a_claim_is_the_same_node_in_its_observation_and_where_it_was_chosen() -> None:
+    claim = Claim(type="occupation", value="baker", language="en-GB", confidence=1e-7)
+    chosen = person(Reconstruction((POID,), "hdl:20.500.1/ann", AT, claims=(ChosenClaim(POID, 1, claim),)))
+
+    def node(one: PersonView) -> set[str]:
+        return {line for line in written(one).decode().splitlines() if line.startswith(f"<{BASE}{POID}#claim-1>")}
+
+    assert node(chosen) == node(observed(claim))
+    assert any('"0.0000001"^^' in line for line in node(chosen))
+    assert any('"baker"@en-gb' in line for line in node(chosen))
+
+
+def test_a_claim_that_was_taken_out_is_not_told() -> None:
+    one = person(Reconstruction((POID,), "hdl:20.500.1/ann", AT, claims=(ChosenClaim(POID, 1),)))
+    assert said(one, PRID, "ppidv:claim") == set()
+
+
+def test_names_have_their_parts_and_a_language_even_if_nobody_knows_it() -> None:
+    lines = written(DOCUMENTS["observation"]).decode()
+    assert f'<{BASE}{POID}#name-1> <https://w3id.org/pnv#surnamePrefix> "van der"@nl' in lines
+    assert f'<{BASE}{POID}#name-2> <https://w3id.org/pnv#literalName> "Jan de Oude"@und' in lines
+    assert f'<{BASE}{POID}> <https://schema.org/name> "Jan Pieters van der Werk"@nl' in lines
+
+
+def test_an_address_that_is_no_iri_is_made_one() -> None:
+    assert said(DOCUMENTS["observation"], f"{POID}#source", "sdo:url") == {"https://example.org/staff?name=%22jan%22"}
+
+
+def test_what_is_restricted_says_who_answers_for_it_and_why_and_nothing_else() -> None:
+    document = json.decode(written(DOCUMENTS["restricted"], "json-ld"))
+    assert document == {
+        "@context": "https://ppid.org/context.jsonld",
+        "id": BASE + PRID,
+        "type": ["PersonReconstruction"],
+        "prid": PRID,
+        "identifier": PRID,
+        "restrictionReason": "a living person",
+        "restrictedSince": AT,
+        "state": "active",
+        "created": AT,
+        "modified": "2025-02-15T14:00:00Z",
+        "creator": "https://hdl.handle.net/20.500.1/me",
+        "rightsHolder": "https://example.org/owner",
+    }
+
+
+def test_of_a_restricted_observation_its_reconstructions_show_the_name_alone() -> None:
+    one = DOCUMENTS["reconstruction"]
+    assert said(one, OTHER_POID, "ppidv:poid") == {OTHER_POID}
+    assert said(one, f"{OTHER_POID}#source", "sdo:url") == set()
+
+
+def test_a_tombstone_names_what_stands_in_its_place() -> None:
+    assert said(DOCUMENTS["merged"], PRID, "dcterms:isReplacedBy") == {BASE + OTHER_PRID}
+    assert said(DOCUMENTS["split"], PRID, "dcterms:isReplacedBy") == {BASE + OTHER_PRID, BASE + PRID}
+    assert said(DOCUMENTS["merged"], PRID, "ppidv:tombstoneReason") == {"one person"}
+
+
+def test_what_is_redacted_says_why_and_keeps_the_hash() -> None:
+    one = DOCUMENTS["redacted"]
+    assert said(one, POID, "ppidv:redactionReason") == {"a court's order"}
+    assert said(one, POID, "ppidv:redactedHash") == {"1" * 64}
+    assert said(one, POID, "prov:hadPrimarySource") == set()
+
+
+def test_a_format_that_is_none_is_refused_by_name() -> None:
+    with pytest.raises(InvalidInput, match="'docx' is none of the forms of RDF: json-ld, turtle"):
+        written(DOCUMENTS["observation"], "docx")
