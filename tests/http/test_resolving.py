@@ -86,11 +86,16 @@ def test_a_slip_in_a_pilin_name_is_put_right(client: httpx.Client, stocked: tupl
 
 
 def test_a_person_is_found_in_any_case_and_has_a_page(client: httpx.Client, stocked: tuple[LiveServer, Names]) -> None:
-    for name in (stocked[1].person, stocked[1].person.upper(), stocked[1].person.lower()):
-        response = client.get(f"/{name}")
+    person, observation = stocked[1].person, stocked[1].observation
+    for name in (person, person.upper(), person.lower()):
+        response = client.get(f"/{name}", headers={"accept": "text/html"})
+        if name != person:
+            assert (response.status_code, response.headers["location"]) == (308, f"/{person}")
+            response = client.get(response.headers["location"], headers={"accept": "text/html"})
         assert response.status_code == 200
-        assert stocked[1].observation in response.text
-    assert "https://example.org/staff" in client.get(f"/{stocked[1].observation}").text
+        assert response.headers["content-type"].startswith("text/html")
+        assert observation in response.text
+    assert "https://example.org/staff" in client.get(f"/{observation}").text
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from typing import Final
 from perdure.errors import InvalidName, NoSuchName, NoSuchPrefix, PerdureError
 from perdure.http import answers, pages
 from perdure.http.message import Request, Response
+from perdure.http.persons import is_person, person, words
 from perdure.http.problems import status_of
 from perdure.http.refusals import Malformed, MethodNotAllowed, Reserved
 from perdure.http.resolving import telling
@@ -14,6 +15,7 @@ from perdure.http.resolving.choosing import choose, listed
 from perdure.http.resolving.finding import Finding, KeptPrefix, check_chain, find, find_prefix
 from perdure.http.resolving.forms import wants_record
 from perdure.http.resolving.home import FIXED, home
+from perdure.http.resolving.linked import described, is_left_to_locations, wanted_form
 from perdure.http.resolving.places import appended, link_to, path_of, with_query
 from perdure.http.service import Service
 from perdure.names import handle
@@ -35,7 +37,9 @@ async def resolve(service: Service, request: Request) -> Response:
             raise MethodNotAllowed(request.method, _READING)
         if request.path in FIXED:
             return FIXED[request.path]
-        return await _answer(service, request, handle.unescape(request.path[1:]))
+        text = handle.unescape(request.path[1:])
+        answer = await person(service, request, text) if is_person(request.path) else words(service, request)
+        return answer or await _answer(service, request, text)
     except PerdureError as problem:
         if status_of(problem) >= 500:
             raise  # it is counted and logged where all such are
@@ -43,13 +47,13 @@ async def resolve(service: Service, request: Request) -> Response:
 
 
 async def _answer(service: Service, request: Request, text: str) -> Response:
-    is_record = wants_record(request)
-    if not request.query and not is_record:
+    is_record, form = wants_record(request), wanted_form(request)
+    if not request.query and not is_record and form is None:
         plain = await _plain_redirect(service, text)
         if plain is not None:
             return plain
     asked = asked_for(request)
-    follows = not (asked.ignores_aliases or asked.info or is_record)
+    follows = not (asked.ignores_aliases or asked.info or is_record or form)
 
     def work(reader: Reader) -> Finding | KeptPrefix:
         try:
@@ -81,6 +85,8 @@ async def _answer(service: Service, request: Request, text: str) -> Response:
     if follows and finding.alias is not None:
         to = path_of(_bare(finding.alias) + finding.rest)
         return telling.moved(with_query(to, request.query), 301, _A_DAY)
+    if form is not None and not is_left_to_locations(finding):
+        return await described(service, request, finding, form)
     return await _active(service, request, finding, asked, is_record)
 
 

@@ -1,0 +1,92 @@
+"""What the address of a person asks for: whom, which part, which version, and in which form."""
+
+import re
+from typing import Final, NamedTuple
+
+from perdure.errors import shown
+from perdure.http.message import Request, one_parameter
+from perdure.http.negotiation import best
+from perdure.http.refusals import Malformed, NothingHere, NotNegotiable
+
+PAGE, JSON, JSON_LD = "text/html", "application/json", "application/ld+json"
+TURTLE, RDF_XML, N_TRIPLES = "text/turtle", "application/rdf+xml", "application/n-triples"
+LINKS: Final = "application/link-format"  # a TimeMap, of histories alone
+
+# In the order of our own liking, for who takes anything: programs say so, and browsers never do.
+OFFERED: Final = (JSON_LD, PAGE, JSON, TURTLE, RDF_XML, N_TRIPLES)
+_HISTORY: Final = (LINKS, PAGE, JSON)
+_SUFFIXES: Final = {"html": PAGE, "json": JSON, "jsonld": JSON_LD, "ttl": TURTLE, "rdf": RDF_XML, "nt": N_TRIPLES}
+_FORMATS: Final = {
+    **_SUFFIXES,
+    "json-ld": JSON_LD,
+    "turtle": TURTLE,
+    "rdf-xml": RDF_XML,
+    "xml": RDF_XML,
+    "n-triples": N_TRIPLES,
+    "link": LINKS,
+    **{media: media for media in (*OFFERED, LINKS)},
+}
+_PATH: Final = re.compile(
+    r"(?P<name>P[OR]ID-[0-9A-F]{4}-[0-9A-F]{4}-[0-9A-F]{4}-[0-9A-F]{3}[0-9X])"
+    r"(?:/(?P<part>claims|observations|history|v(?P<version>[1-9][0-9]{0,8})))?(?:\.(?P<suffix>[a-z]{2,6}))?",
+    re.IGNORECASE,
+)
+_BEGINNING: Final = re.compile(r"/p[or]id-", re.IGNORECASE)
+_PARTS: Final = {"POID": ("claims", "history"), "PRID": ("observations", "history")}
+
+
+class Asked(NamedTuple):
+    """`name` is as it was written; `media` is the form, and `chosen` whether the address itself names it."""
+
+    name: str
+    part: str
+    version: int | None
+    media: str
+    suffix: str
+    is_fixed: bool
+
+
+def is_person(path: str) -> bool:
+    """Whether a path can only be meant for a person."""
+    return _BEGINNING.match(path) is not None
+
+
+def asked_for(request: Request, text: str) -> Asked | None:
+    """None, if the text is no address of a person: then it may be a name that is nearly one."""
+    found = _PATH.fullmatch(text)
+    if found is None:
+        return None
+    kind = found["name"][:4].upper()
+    part = (found["part"] or "").lower()
+    version = None
+    if found["version"] is not None:
+        part, version = "", int(found["version"])
+    elif part and part not in _PARTS[kind]:
+        raise NothingHere()
+    offered = _HISTORY if part == "history" else OFFERED
+    suffix = (found["suffix"] or "").lower()
+    media = _named(request, suffix, offered)
+    is_fixed = media is not None
+    if media is None:
+        accept = request.header_list(b"accept")
+        media = offered[0] if accept is None else best(accept, offered)
+    if media is None:
+        raise NotNegotiable(offered)
+    return Asked(found["name"], part, version, media, suffix, is_fixed)
+
+
+def _named(request: Request, suffix: str, offered: tuple[str, ...]) -> str | None:
+    """The form that the address names, by its ending or by `format`."""
+    wanted = one_parameter(request.parameters(), "format") if request.query else None
+    if suffix and suffix not in _SUFFIXES:
+        raise NothingHere()
+    if suffix and wanted is not None and _FORMATS.get(wanted.lower()) != _SUFFIXES[suffix]:
+        raise Malformed("the address names one form by its ending, and another by format")
+    if wanted is None and not suffix:
+        return None
+    media = _SUFFIXES[suffix] if suffix else _FORMATS.get((wanted or "").lower())
+    if media is None:
+        raise Malformed(f"the format {shown(wanted)} is none of {', '.join(_FORMATS)}")
+    if media not in offered:
+        raise NotNegotiable(offered)
+    return media

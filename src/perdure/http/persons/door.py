@@ -1,0 +1,66 @@
+"""From the address of a person to the answer."""
+
+from perdure.errors import InvalidInput, InvalidName, NoSuchName
+from perdure.http.message import Request, Response
+from perdure.http.persons import documents, histories, memento
+from perdure.http.persons.asked import PAGE, Asked, asked_for, is_person
+from perdure.http.refusals import MethodNotAllowed, NothingHere
+from perdure.http.resolving import telling
+from perdure.http.resolving.places import path_of, with_query
+from perdure.http.service import Service
+from perdure.names import ppid
+from perdure.registry.persons import PersonView, show_person
+
+__all__ = ["is_person", "person"]
+
+_READING = ("GET", "HEAD")
+_FOR_A_DAY = b"max-age=86400"
+
+
+async def person(service: Service, request: Request, text: str) -> Response | None:
+    """The answer; None, where the resolver of all identifiers has it: redirects, refusals, and what is asked of it."""
+    asked = asked_for(request, text)
+    if asked is None or any(key != "format" for key, _ in request.parameters()):
+        return None
+    if request.method not in _READING:
+        raise MethodNotAllowed(request.method, _READING)
+    try:
+        name = ppid.canonical(asked.name)
+    except InvalidName:
+        return None  # a wrong check digit: the resolver knows what to suggest
+    if name != asked.name:
+        place = path_of(name) + text[len(name) :]
+        return telling.moved(with_query(place, request.query), 308, _FOR_A_DAY)
+    if asked.part == "history":
+        return await histories.history(service, request, name, asked)
+    shown = await _shown(service, name, asked)
+    if shown is None:
+        return None
+    wanted = memento.wanted(request) if asked.version is None and not asked.part else None
+    if wanted is not None and name.startswith("PRID"):
+        return await memento.time_gate(service, request, name, wanted)
+    return await _answer(service, request, shown, asked)
+
+
+async def _shown(service: Service, name: str, asked: Asked) -> PersonView | None:
+    try:
+        return await show_person(service.registry, name, version=asked.version)
+    except NoSuchName:
+        if asked.part or asked.version:
+            raise NothingHere() from None
+        return None  # with its suggestions
+    except InvalidInput:
+        raise NothingHere() from None  # no such version
+
+
+async def _answer(service: Service, request: Request, shown: PersonView, asked: Asked) -> Response | None:
+    view = shown.view
+    if asked.version is None and view.state == "merged" and not asked.part:
+        return None  # on to who took it up
+    if asked.version is None and view.tombstone is not None and asked.media == PAGE:
+        return None  # its tombstone has a page
+    if view.target is not None and asked.media == PAGE and not asked.part and asked.version is None:
+        return None  # on to there
+    if asked.part == "observations":
+        return await documents.observations(service, request, shown, asked)
+    return await documents.document(service, request, shown, asked)

@@ -1,0 +1,284 @@
+"""Persons at their own addresses: in every form, at every version, and at every time (PPID, section 6)."""
+
+import asyncio
+import json
+import re
+from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
+from email.utils import format_datetime, parsedate_to_datetime
+from typing import NamedTuple
+
+import httpx
+import pytest
+from rdflib import OWL, Graph, URIRef
+from rdflib.compare import isomorphic
+from tests.http.furnished import make_registry, writing
+from tests.http.live import LiveServer, serving
+
+from perdure.records.person import ChosenClaim, Claim, Employment, InSource, Link, PersonName, Reconstruction
+from perdure.registry import (
+    Curation,
+    merge,
+    observe,
+    reconstruct,
+    restrict,
+    revise_reconstruction,
+    split,
+)
+
+WHEN = "2025-01-09T10:30:00Z"
+LATER = "2025-02-15T14:00:00Z"
+CURATOR = "https://orcid.org/0000-0002-1825-0097"
+FORMS = {
+    "text/html": "html",
+    "application/json": "json",
+    "application/ld+json": "jsonld",
+    "text/turtle": "ttl",
+    "application/rdf+xml": "rdf",
+    "application/n-triples": "nt",
+}
+RDF = {
+    "application/ld+json": "json-ld",
+    "text/turtle": "turtle",
+    "application/rdf+xml": "xml",
+    "application/n-triples": "nt",
+}
+
+
+class People(NamedTuple):
+    server: LiveServer
+    client: httpx.Client
+    poid: str
+    other: str
+    prid: str
+    merged: str
+    split: str
+    hidden: str
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory: pytest.TempPathFactory) -> Iterator[People]:
+    folder = tmp_path_factory.mktemp("served") / "registry"
+    claims = (
+        Claim(
+            type="name",
+            value=PersonName(given_name="Jan", patronym="Pieters", surname_prefix="van der", base_surname="Werk"),
+            language="nl",
+        ),
+        Claim(type="birth_date", value="1895-03~", confidence=0.8, where=InSource(page="12", quote="<b>geboren</b>")),
+        Claim(type="occupation", value="archivaris", status="inferred", reasoning="he signs as one", language="nl"),
+    )
+
+    async def work() -> tuple[str, ...]:
+        await make_registry(folder, name="Tests")
+        async with writing(folder) as (registry, admin):
+
+            async def seen(number: int, said: tuple[Claim, ...] = claims) -> str:
+                url = f"https://example.org/register/{number}?a=1&b={{x}}"
+                person = await observe(registry, admin, url, WHEN, "0" * 64, source_name="Register", claims=said)
+                return person.name
+
+            one, two, three, four, five = [await seen(number) for number in range(5)]
+            said = Reconstruction(
+                (),
+                "",
+                "",
+                curator_name="Josiah Carberry",
+                claims=(ChosenClaim(one, 1), ChosenClaim(one, 2)),
+                links=(Link("exact", "orcid", "0000-0002-1694-233X"), Link("close", "wikidata", "Q42")),
+                employment=(
+                    Employment(institution="NL-NH-AMS-M-RM", role="Senior Archivist", start="2015"),
+                    Employment(institution="NL-NH-AMS-A-SA", start="2018", end="2020"),
+                ),
+                notes="a note",
+            )
+            prid = (await reconstruct(registry, admin, [one], CURATOR, WHEN, said)).name
+            await revise_reconstruction(registry, admin, prid, [one, two], CURATOR, LATER, said)
+            gone = (await reconstruct(registry, admin, [three], CURATOR, WHEN)).name
+            await merge(registry, admin, gone, prid, Curation(CURATOR, LATER, "Josiah Carberry"), "the same man")
+            broken = (await reconstruct(registry, admin, [four, five], CURATOR, WHEN)).name
+            await split(registry, admin, broken, [[four], [five]], Curation(CURATOR, LATER), "two men")
+            hidden = await seen(9)
+            await restrict(registry, admin, hidden, "a living person")
+            return one, two, prid, gone, broken, hidden
+
+    names = asyncio.run(work())
+    with serving(folder) as server, httpx.Client(timeout=30) as client:
+        yield People(server, client, *names)
+
+
+def get(people: People, path: str, accept: str | None = None, **headers: str) -> httpx.Response:
+    said = dict(headers)
+    if accept is not None:
+        said["accept"] = accept
+    request = httpx.Request("GET", f"{people.server.url}{path}", headers=said)
+    if accept is None:
+        request.headers.pop("accept", None)
+    return people.client.send(request)
+
+
+@pytest.mark.parametrize("accept", FORMS)
+def test_every_form_by_accept_by_ending_and_by_parameter(people: People, accept: str) -> None:
+    by_header = get(people, f"/{people.prid}", accept)
+    assert by_header.status_code == 200
+    assert by_header.headers["content-type"].partition(";")[0] == accept
+    assert {"accept", "accept-datetime"} <= {one.strip() for one in by_header.headers["vary"].split(",")}
+    for path in (f"/{people.prid}.{FORMS[accept]}", f"/{people.prid}?format={FORMS[accept]}"):
+        by_address = get(people, path, "image/png")
+        assert by_address.content == by_header.content
+        assert by_address.headers["content-type"] == by_header.headers["content-type"]
+    held = get(people, f"/{people.prid}", accept, **{"if-none-match": by_header.headers["etag"]})
+    assert (held.status_code, held.content) == (304, b"")
+
+
+def test_who_says_nothing_gets_json_ld(people: People) -> None:
+    answer = get(people, f"/{people.poid}")
+    assert answer.headers["content-type"] == "application/ld+json"
+    assert json.loads(answer.content)["@context"].startswith(people.server.url)
+
+
+def test_what_cannot_be_given_is_told_with_what_can(people: People) -> None:
+    answer = get(people, f"/{people.poid}", "image/png, application/problem+json")
+    assert answer.status_code == 406
+    assert set(answer.json()["available"]) == set(FORMS)
+    assert get(people, f"/{people.poid}?format=gif", "application/json").status_code == 400
+
+
+@pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated")  # rdflib, of itself
+@pytest.mark.parametrize(
+    "path", ["/{poid}", "/{prid}", "/{prid}/v1", "/{prid}/observations", "/{poid}/claims", "/{hidden}"]
+)
+def test_the_same_graph_in_every_form(people: People, path: str) -> None:
+    place = path.format(**people._asdict())
+    graphs = []
+    for accept, name in RDF.items():
+        body = get(people, place, accept).content
+        if accept == "application/ld+json":
+            document = json.loads(body)
+            context = people.client.get(document["@context"]).json()
+            body = json.dumps({**document, **context}).encode()
+        graphs.append(Graph().parse(data=body, format=name))
+    assert len(graphs[0]) > 3
+    for graph in graphs[1:]:
+        assert isomorphic(graphs[0], graph)
+
+
+def test_a_page_escapes_what_sources_say(people: People) -> None:
+    page = get(people, f"/{people.poid}", "text/html").text
+    assert "Jan Pieters van der Werk" in page
+    assert "&lt;b&gt;geboren&lt;/b&gt;" in page
+    assert "<b>geboren" not in page
+    page = get(people, f"/{people.prid}", "text/html").text
+    for said in ("Senior Archivist", "0000-0002-1694-233X", "probably the same", "Josiah Carberry", "Came in place of"):
+        assert said in page
+
+
+@pytest.mark.parametrize("write", [str.lower, str.upper, str.title])
+@pytest.mark.parametrize("rest", ["", "/v1", "/history", ".ttl", "/v1?format=ttl"])
+def test_another_spelling_leads_to_the_right_one(people: People, write: str, rest: str) -> None:
+    asked = write(people.prid)  # type: ignore[operator]
+    answer = get(people, f"/{asked}{rest}", "text/turtle, application/link-format")
+    if asked == people.prid:
+        assert answer.status_code == 200
+    else:
+        assert (answer.status_code, answer.headers["location"]) == (308, f"/{people.prid}{rest}")
+
+
+def test_versions_and_what_links_them(people: People) -> None:
+    first = get(people, f"/{people.prid}/v1", "text/turtle")
+    graph = Graph().parse(data=first.text, format="turtle")
+    text = first.text
+    assert "specializationOf" in text
+    assert f"{people.prid}/v1" in text
+    assert not list(graph.triples((None, OWL.sameAs, URIRef(f"https://ppid.org/{people.prid}"))))
+    assert "wasRevisionOf" in get(people, f"/{people.prid}/v2", "text/turtle").text
+    assert get(people, f"/{people.prid}/v9", "text/turtle").status_code == 404
+    assert get(people, f"/{people.prid}/v0", "application/json").status_code in (400, 404)
+    assert "What is said now" in get(people, f"/{people.prid}/v1", "text/html").text
+
+
+def test_what_was_said_at_another_time(people: People) -> None:
+    versions = get(people, f"/{people.prid}/history", "application/json").json()["versions"]
+    assert [one["version"] for one in versions] == [1, 2, 3]
+    made = datetime.fromisoformat(versions[0]["at"])
+    for at, version in ((made - timedelta(days=400), 1), (datetime.now(timezone.utc) + timedelta(days=1), 3)):
+        asked = format_datetime(at, usegmt=True)
+        gate = get(people, f"/{people.prid}", "text/turtle", **{"accept-datetime": asked})
+        assert (gate.status_code, gate.headers["location"]) == (302, f"/{people.prid}/v{version}")
+        assert "accept-datetime" in gate.headers["vary"]
+        assert 'rel="original timegate"' in gate.headers["link"]
+    memento = get(people, f"/{people.prid}/v1", "text/turtle")
+    assert parsedate_to_datetime(memento.headers["memento-datetime"]) == made.replace(microsecond=0)
+    assert 'rel="timemap"' in memento.headers["link"]
+    bad = get(people, f"/{people.prid}", "application/json", **{"accept-datetime": "yesterday"})
+    assert bad.status_code == 400
+
+
+def test_the_time_map_names_every_version(people: People) -> None:
+    answer = get(people, f"/{people.prid}/history")
+    assert answer.headers["content-type"] == "application/link-format"
+    found = re.findall(r'<([^>]+)>; rel="([^"]+)"', answer.text)
+    assert [relation for _, relation in found] == [
+        "original timegate",
+        "self",
+        "first memento",
+        "memento",
+        "last memento",
+    ]
+    assert found[2][0] == f"{people.server.url}/{people.prid}/v1"
+
+
+def test_signposts_for_programs(people: People) -> None:
+    links = get(people, f"/{people.poid}", "text/html").headers["link"]
+    assert f'<{people.server.url}/{people.poid}>; rel="cite-as"' in links
+    assert 'rel="describedby"; type="text/turtle"' in links
+    assert 'rel="author"' in links
+
+
+def test_who_was_taken_up_leads_to_who_took_them_up(people: People) -> None:
+    for accept in ("text/html", "text/turtle", "application/ld+json"):
+        answer = get(people, f"/{people.merged}", accept)
+        assert (answer.status_code, answer.headers["location"]) == (301, f"/{people.prid}")
+    assert get(people, f"/{people.merged}/v1", "text/turtle").status_code == 200
+
+
+def test_who_was_split_says_into_whom(people: People) -> None:
+    page = get(people, f"/{people.split}", "text/html")
+    assert page.status_code == 410
+    assert page.text.count("PRID-") > 2
+    graph = get(people, f"/{people.split}", "text/turtle")
+    assert graph.status_code == 410
+    assert graph.text.count("isReplacedBy") >= 1
+
+
+@pytest.mark.parametrize("accept", FORMS)
+def test_what_is_restricted_is_not_shown(people: People, accept: str) -> None:
+    for path in (f"/{people.hidden}", f"/{people.hidden}/claims", f"/{people.hidden}/v1"):
+        answer = get(people, path, accept)
+        assert answer.status_code == 200
+        assert "a living person" in answer.text
+        for secret in ("Werk", "1895", "register", "archivaris"):
+            assert secret not in answer.text
+
+
+def test_a_wrong_person_is_not_there(people: People) -> None:
+    assert get(people, "/POID-0000-0000-0000-0001", "application/json").status_code == 404
+    assert get(people, "/POID-0000-0000-0000-0002", "application/json").status_code in (400, 404)  # the check digit
+    assert get(people, f"/{people.poid}/observations", "application/json").status_code == 404
+    assert get(people, f"/{people.prid}.exe", "application/json").status_code == 404
+    place = f"{people.server.url}/{people.prid}"
+    assert people.client.post(place).status_code == 405
+    assert people.client.head(f"{place}.ttl").headers["content-type"].startswith("text/turtle")
+
+
+def test_the_vocabulary_is_at_its_own_address(people: People) -> None:
+    for path in ("/vocab", "/type"):
+        graph = Graph().parse(data=get(people, path, "text/turtle").text, format="turtle")
+        assert (URIRef("https://ppid.org/vocab#hasObservation"), None, None) in graph
+        assert (URIRef("https://ppid.org/type#PersonObservation"), None, None) in graph
+        page = get(people, path, "text/html")
+        assert page.headers["content-type"].startswith("text/html")
+        assert 'id="hasObservation"' in page.text
+    assert get(people, "/vocab", "image/png").status_code == 406
+    assert len(Graph().parse(data=get(people, "/shapes.ttl").text, format="turtle")) > 10
+    assert "@context" in get(people, "/context.jsonld").json()
