@@ -2,9 +2,6 @@
 changed by trying."""
 
 import asyncio
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import count
@@ -14,8 +11,10 @@ from urllib.parse import quote
 
 import httpx
 import pytest
+from tests.cli.conftest import Run
 from tests.http.handle_office import EVERYTHING, administrator, basic, text
 from tests.http.live import LiveServer, serving
+from tests.http.person_client import CURATED, conclusion, observed, reconstructed, source
 from tests.registry_fixture import ManualClock
 
 from perdure.folder import open_registry
@@ -35,6 +34,7 @@ NOBODY, WRONG, OTHER, LAPSED, RIGHT, CHIEF = (
 )
 ACTORS = (NOBODY, WRONG, OTHER, LAPSED, RIGHT, CHIEF)
 _numbers = count(1)
+_stood: dict[str, tuple[str, str, str]] = {}  # of a person: two observations, and somebody else
 
 
 class Doors(NamedTuple):
@@ -80,6 +80,8 @@ async def _agents(folder: Path, key: str) -> dict[str, str]:
             await add_agent(registry, chief, short, f"Keeper of {prefix}")
             await grant(registry, chief, short, prefix, [action for action in ACTIONS if action != "admin"])
             keys[actor] = (await new_key(registry, chief, short))[1]
+        for persons in ("POID", "PRID"):
+            await grant(registry, chief, "ours", persons, [action for action in ACTIONS if action != "admin"])
         right = keys[RIGHT]
         keys[WRONG] = right[:-8] + ("0" * 8 if right[-8:] != "0" * 8 else "1" * 8)
     async with open_registry(folder, ManualClock(LONG_AGO)) as then:
@@ -164,6 +166,45 @@ OWN_API: dict[str, Write] = {
         lambda c, n: c.patch(f"/api/v1/prefixes/{OURS}", json={"policy": "Kept."}), allowed=ONLY_CHIEF
     ),
 }
+PERSONS: dict[str, Write] = {
+    "observe": Write(lambda c, n: c.post("/api/v1/poid", json=source()), "none"),
+    "reconstruct": Write(
+        lambda c, n: c.post("/api/v1/prid", json=conclusion(n, timestamp="2025-05-05T05:05:05Z")), "observation"
+    ),
+    "revise": Write(
+        lambda c, n: c.put(f"/api/v1/{n}", json=conclusion(_stood[n][0], notes="x"), headers=ANY), "person"
+    ),
+    "link": Write(
+        lambda c, n: c.put(
+            f"/api/v1/{n}/links",
+            json={"links": [{"relation": "close", "scheme": "viaf", "value": "64205559"}]},
+            headers=ANY,
+        ),
+        "person",
+    ),
+    "merge": Write(
+        lambda c, n: c.post(f"/api/v1/{n}/merge", json={**CURATED, "into": _stood[n][2], "reason": "x"}, headers=ANY),
+        "person",
+    ),
+    "split": Write(
+        lambda c, n: c.post(
+            f"/api/v1/{n}/split",
+            json={**CURATED, "parts": [[one] for one in _stood[n][:2]], "reason": "x"},
+            headers=ANY,
+        ),
+        "person",
+    ),
+    "undo": Write(
+        lambda c, n: c.post(f"/api/v1/{n}/undo", json={**CURATED, "reason": "x"}, headers=ANY), "merged person"
+    ),
+    "restrict": Write(lambda c, n: c.post(f"/api/v1/{n}/restrict", json={"reason": "x"}, headers=ANY), "person"),
+    "lift a restriction": Write(
+        lambda c, n: c.post(f"/api/v1/{n}/lift-restriction", json={"reason": "x"}, headers=ANY), "restricted person"
+    ),
+    "redact": Write(
+        lambda c, n: c.post(f"/api/v1/{n}/redact", json={"reason": "x"}, headers=ANY), "person", ONLY_CHIEF
+    ),
+}
 HANDLE_API: dict[str, Write] = {
     "create": Write(lambda c, n: c.put(f"/api/handles/{n}", json=[text(1, "URL", "https://example.org/")]), "none"),
     "mint a suffix": Write(
@@ -204,8 +245,26 @@ def prepared(doors: Doors, state: str) -> str:
     return name
 
 
+def person(doors: Doors, state: str) -> str:
+    """An observation, or a reconstruction in some state."""
+    with doors.chief() as client:
+        one, two = observed(client), observed(client)
+        if state == "observation":
+            return one
+        name, other = reconstructed(client, one, two), reconstructed(client)
+        _stood[name] = (one, two, other)
+        for begun, act, body in (
+            ("merged", "merge", {**CURATED, "into": other, "reason": "x"}),
+            ("restricted", "restrict", {"reason": "x"}),
+        ):
+            if state.startswith(begun):
+                assert client.post(f"/api/v1/{name}/{act}", json=body, headers=ANY).status_code == 200
+    return name
+
+
 def check(doors: Doors, write: Write, actor: str, way: str) -> None:
-    name = prepared(doors, write.state)
+    about_a_person = write.state.endswith(("person", "observation"))
+    name = person(doors, write.state) if about_a_person else prepared(doors, write.state)
     before = doors.version(name)
     with httpx.Client(base_url=doors.server.url, headers=doors.headers(actor, way), timeout=30) as client:
         answer = write.act(client, name)
@@ -220,6 +279,12 @@ def check(doors: Doors, write: Write, actor: str, way: str) -> None:
 @pytest.mark.parametrize("write", OWN_API)
 def test_own_api(doors: Doors, write: str, actor: str) -> None:
     check(doors, OWN_API[write], actor, "key")
+
+
+@pytest.mark.parametrize("actor", ACTORS)
+@pytest.mark.parametrize("write", PERSONS)
+def test_persons(doors: Doors, write: str, actor: str) -> None:
+    check(doors, PERSONS[write], actor, "key")
 
 
 @pytest.mark.parametrize("way", ["key", "password"])
@@ -266,21 +331,13 @@ COMMANDS: dict[str, Command] = {
 
 @pytest.mark.parametrize("actor", ACTORS)
 @pytest.mark.parametrize("command", COMMANDS)
-def test_command(doors: Doors, command: str, actor: str, tmp_path: Path) -> None:
+def test_command(doors: Doors, command: str, actor: str, quick: Run) -> None:
     """The command takes the key from the environment; without one, and without the file, nobody acts."""
     it = COMMANDS[command]
     name = prepared(doors, it.state)
     before = doors.version(name)
-    environment = {key: said for key, said in os.environ.items() if key != "PERDURE_KEY"}
-    environment["PERDURE_KEY"] = "" if actor == NOBODY else doors.keys[actor]
-    done = subprocess.run(
-        [sys.executable, "-m", "perdure", *it.arguments(name), "--registry", str(doors.server.folder)],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    shown = {"PERDURE_KEY": "" if actor == NOBODY else doors.keys[actor]}
+    done = quick(*it.arguments(name), "--registry", str(doors.server.folder), env=shown)
     if actor in it.allowed:
         assert done.returncode == 0, done.stderr
     else:

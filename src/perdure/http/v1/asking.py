@@ -55,6 +55,7 @@ KEY_OR_NOBODY: Final[list[dict[str, list[str]]]] = [{}, *KEY]
 
 _MEANINGS: Final = {
     304: "It is what you have already.",
+    308: "The identifier is spelt differently; `Location` has it right.",
     400: "The request, or a name in it, cannot be understood.",
     401: "Credentials are needed, or those that were given are wrong.",
     403: "Nobody has granted that.",
@@ -155,7 +156,7 @@ def problems(*statuses: int) -> dict[int, ResponseSpec]:
     """What else may be answered, for the document."""
     return {
         status: ResponseSpec(
-            None if status == 304 else Problem,
+            None if status < 400 else Problem,
             generate_examples=False,
             description=_MEANINGS[status],
             media_type=PROBLEM.decode(),

@@ -1,5 +1,6 @@
 """What clients send: one type for each body, with the meaning of every field, from which the document is written."""
 
+import re
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -7,12 +8,15 @@ from msgspec import Meta
 
 from perdure.errors import InvalidInput
 from perdure.http.refusals import Malformed
+from perdure.http.v1.person_bodies import PERSON_BODIES
 from perdure.http.v1.sent_values import Sent, SentValue, stated
 from perdure.records.record import About
 from perdure.registry import Statement
 from perdure.registry.repeating import MOST_AT_ONCE
 
 _MOST_OWNERS: Final = 100
+_PLACE: Final = re.compile(r"\[([0-9]+)\]")
+_MISSING: Final = re.compile(r"Object missing required field `(\w+)`")
 _MOST_VALUES: Final = 2_048
 MOST_TRANSFERRED: Final = 500
 
@@ -182,6 +186,7 @@ BODIES: Final[tuple[type[Sent], ...]] = (
     NewPrefix,
     DerivedPrefix,
     PrefixChange,
+    *PERSON_BODIES,
 )
 _decoders: Final = {kind: msgspec.json.Decoder(kind) for kind in BODIES}
 
@@ -193,8 +198,16 @@ def read_body(kind: type[Sent], body: bytes) -> Any:
     except msgspec.ValidationError as problem:
         reason, _, where = str(problem).rpartition(" - at `")
         place = where.rstrip("`").removeprefix("$").removeprefix(".") if reason else ""
-        raise InvalidInput("request", place or "body", reason or str(problem)) from None
+        place = _PLACE.sub(lambda number: f"[{int(number[1]) + kind.counted_from}]", place)
+        rule = _broken(kind, place or str(problem))
+        raise InvalidInput("request", place or "body", reason or str(problem), rule) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as problem:
         raise Malformed(f"the body is not JSON: {problem}") from None
     except RecursionError:
         raise Malformed("the body is nested too deeply") from None
+
+
+def _broken(kind: type[Sent], told: str) -> str | None:
+    """The rule of a specification that says that the field must be there, and be of its kind."""
+    missing = _MISSING.fullmatch(told)
+    return kind.rules.get(missing[1] if missing else told)

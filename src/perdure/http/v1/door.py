@@ -1,6 +1,6 @@
 """The way in: each request is bounded, known by whom, and read strictly before any handler sees it.
 
-One route goes past the framework, because it is asked thousands of times a second: to mint.
+Two routes go past the framework, because they are asked thousands of times a second: to mint, and to observe.
 """
 
 from collections import Counter
@@ -11,6 +11,7 @@ import msgspec
 from litestar.exceptions import LitestarException
 
 from perdure.errors import InvalidInput, PerdureError
+from perdure.http.answers import location
 from perdure.http.message import READING, Request, Response, Send
 from perdure.http.outgoing import Outgoing
 from perdure.http.pulse import Limit
@@ -30,10 +31,12 @@ from perdure.http.v1.bodies import read_body
 from perdure.http.v1.document import Operation, draw_up, operations
 from perdure.http.v1.framework import framework, problem_answer
 from perdure.http.v1.minting import minted
+from perdure.http.v1.observing import observed
+from perdure.http.v1.person_paths import person_path
 from perdure.http.v1.turns import Turns
 
 _BULK: Final = ("/imports", "/exports")
-_MINTING: Final = "/identifiers"
+_PAST_THE_FRAMEWORK: Final = {"/identifiers": minted, "/poid": observed}
 _JSON: Final = "application/json"
 _MOST_PARAMETERS: Final = 4096
 _IMPORTS_AT_ONCE: Final = 2
@@ -48,7 +51,8 @@ class OwnApi:
         document = draw_up(self._framework)
         self._document = msgspec.json.encode(document)
         self._operations = operations(self._framework, document)
-        self._named = {path.partition("/{")[0]: path for path in self._operations if "{" in path}
+        roots = {path.partition("/{")[0]: path for path in self._operations if "{" in path}
+        self._named = {root: path for root, path in roots.items() if root}
         self._imports = Turns(_IMPORTS_AT_ONCE)
 
     async def __call__(self, request: Request, send: Outgoing) -> None:
@@ -74,21 +78,23 @@ class OwnApi:
         fixed = self._fixed(request, below)
         if fixed is not None:
             return fixed
-        path, inner = self._found(below)
+        path, inner, right = self._found(below)
         allowed = self._operations[path]
         if request.method == "OPTIONS":
             return _options(tuple(allowed))
         operation = allowed.get("GET" if request.method == "HEAD" else request.method)
         if operation is None:
             raise MethodNotAllowed(request.method, _methods(tuple(allowed)))
+        if right is not None and request.method in READING:
+            return _elsewhere(right, request.query)
         asking.by = await self._service.authenticator.actor(request)
         if asking.by is None and request.method not in READING:
             raise CredentialsNeeded()
         _check_query(request, operation)
         if operation.body is not None:
             _check_kind(request)
-            if path == _MINTING:
-                return await minted(asking)
+            if path in _PAST_THE_FRAMEWORK:
+                return await _PAST_THE_FRAMEWORK[path](asking)
             asking.body = read_body(operation.body, await request.body())
             receive = _read_already
         try:
@@ -116,15 +122,21 @@ class OwnApi:
             )
         return page.page() if name == below else page.asset(name)
 
-    def _found(self, below: str) -> tuple[str, str]:
-        """The path as the document has it, and as the framework is given it: with the name as one segment."""
-        if below in self._operations:
-            return below, below
+    def _found(self, below: str) -> tuple[str, str, str | None]:
+        """The path as the document has it, and as the framework is given it: with the name as one segment.
+
+        And the right address, where a person's identifier is spelt differently.
+        """
+        if below in self._operations and "{" not in below:
+            return below, below, None
         root, _, rest = below[1:].partition("/")
         path = self._named.get(f"/{root}")
-        if path is None or not rest:
+        if path is not None and rest:
+            return path, f"/{root}/{rest.replace('/', '%2F')}", None
+        person = person_path(below)
+        if person is None or person.path not in self._operations:
             raise NothingHere()
-        return path, f"/{root}/{rest.replace('/', '%2F')}"
+        return person.path, below, person.right
 
     def _inside(self, asking: Asking, inner: str) -> Any:
         request = asking.request
@@ -154,6 +166,12 @@ def _for_caches(asking: Asking, send: Send) -> Send:
         await send(message)
 
     return sending
+
+
+def _elsewhere(place: str, query: str) -> Response:
+    """The same, under its right name, for good."""
+    address = location(f"{place}?{query}" if query else place)
+    return Response(308, b"", [(b"location", address), (b"cache-control", b"max-age=86400")])
 
 
 def _check_query(request: Request, operation: Operation) -> None:

@@ -2,6 +2,8 @@
 
 from typing import Any, Final
 
+from perdure.http.v1.person_examples import PERSON_EXAMPLES
+
 _URL: Final = "https://example.org/thesis.pdf"
 
 EXAMPLES: Final[dict[str, dict[str, Any]]] = {
@@ -36,6 +38,7 @@ EXAMPLES: Final[dict[str, dict[str, Any]]] = {
     },
     "derivePrefix": {"below 12345": {"prefix": "12345.1", "minter": "uuid"}},
     "changePrefix": {"the policy": {"policy": "Names are never used again."}, "pass through": {"pass_through": True}},
+    **PERSON_EXAMPLES,
 }
 IMPORTED: Final = (
     '{"name": "12345/a", "target": "https://example.org/a"}\n{"name": "12345/b", "target": "https://example.org/b"}\n'

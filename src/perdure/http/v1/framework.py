@@ -16,7 +16,19 @@ from perdure.http.message import Headers, send_response
 from perdure.http.message import Response as Answer
 from perdure.http.problems import problem_response, status_of
 from perdure.http.refusals import ClientGone, Malformed
-from perdure.http.v1 import bulk, finding, identifiers, lives, meanings, minting, past, prefixes
+from perdure.http.v1 import (
+    bulk,
+    finding,
+    identifiers,
+    lives,
+    meanings,
+    minting,
+    observing,
+    past,
+    person_acts,
+    persons,
+    prefixes,
+)
 from perdure.http.v1.asking import ASKING, ROOT, Asking, provide_asking
 
 HANDLERS: Final = (
@@ -45,6 +57,21 @@ HANDLERS: Final = (
     bulk.export_identifiers,
     meanings.list_errors,
     meanings.show_error,
+    observing.observe_person,
+    person_acts.reconstruct,
+    persons.show,
+    persons.validate,
+    persons.observations,
+    persons.history,
+    persons.find,
+    person_acts.revise,
+    person_acts.link,
+    person_acts.merge,
+    person_acts.split,
+    person_acts.undo,
+    person_acts.restrict,
+    person_acts.lift_restriction,
+    person_acts.redact,
 )
 _GONE: Final = 499  # nobody sees it
 _log = structlog.get_logger("perdure.http")
@@ -109,6 +136,7 @@ def framework() -> Litestar:
                 Tag(name="identifiers", description="What they say, and how that changes."),
                 Tag(name="history", description="What they said before."),
                 Tag(name="finding", description="By what they say."),
+                Tag(name="persons", description="What sources show of them (POID), and what curators conclude (PRID)."),
                 Tag(name="prefixes", description="The namespaces that this registry keeps."),
                 Tag(name="bulk", description="Many at once."),
                 Tag(name="agents", description="Who is asking. Agents and grants are administered by the command."),

@@ -48,7 +48,7 @@ IfNoneMatch = Annotated[
 async def show(asking: FromDoor, name: Name, if_none_match: IfNoneMatch = None) -> Response[ShownIdentifier]:
     """All that is said of an identifier. Values that are not public are shown to who may edit them."""
     view = await use.show(asking.registry, read_name(name), by=asking.by)
-    if if_none_match is not None and _matches(if_none_match, etag(view.version)):
+    if if_none_match is not None and matches(if_none_match, etag(view.version)):
         headers = {"etag": etag(view.version), "cache-control": "no-cache", "vary": "authorization"}
         nothing: Response[Any] = Response(None, status_code=304, headers=headers)
         return nothing
@@ -131,7 +131,7 @@ async def list_identifiers(
     return Response(ListedIdentifiers(identifiers=rows, next=page.next), headers=headers)
 
 
-def _matches(given: str, current: str) -> bool:
+def matches(given: str, current: str) -> bool:
     """Whether one of the ETags is the current one, weak or not; a * is whatever is there."""
     tags = [tag.strip().removeprefix("W/") for tag in given.split(",")]
     return current in tags or "*" in tags

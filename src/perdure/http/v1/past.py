@@ -8,7 +8,7 @@ from litestar.params import QueryParameter
 from perdure import registry as use
 from perdure.http.v1.asking import KEY_OR_NOBODY, FromDoor, Limit, Name, as_answer, problems, read_name
 from perdure.http.v1.identifiers import ETAG
-from perdure.http.v1.showing import shown_difference, shown_revision
+from perdure.http.v1.showing import shown_difference, shown_revisions
 from perdure.http.v1.told import ShownDifferences, ShownHistory, ShownIdentifier
 from perdure.registry.looking import acts
 
@@ -32,11 +32,11 @@ async def history(
 ) -> Response[ShownHistory]:
     """Every version: when, by whom, and by what act."""
     text = read_name(name)
-    page = await acts(asking.registry, text, after=after, limit=asking.bounded(limit))
+    page = await acts(asking.registry, text, after=after, limit=asking.bounded(limit), by=asking.by)
     behind = await acts(asking.registry, text, after=page[-1].version, limit=1) if page else []
     more = page[-1].version if behind else None
-    told = ShownHistory(name=text, revisions=tuple(shown_revision(one) for one in page), next=more)
-    return Response(told)
+    view = await use.show(asking.registry, text, by=asking.by)
+    return Response(ShownHistory(name=text, revisions=shown_revisions(view, page), next=more))
 
 
 @get(

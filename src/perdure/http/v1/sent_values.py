@@ -1,6 +1,6 @@
 """Values as clients send them: the form that Handle clients write, read strictly."""
 
-from typing import Annotated, Final
+from typing import Annotated, ClassVar, Final
 
 import msgspec
 from msgspec import Meta
@@ -22,7 +22,14 @@ _LARGEST: Final = 2**31 - 1
 
 
 class Sent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
-    """What all bodies have in common: a field that nobody knows is an error, and not passed over."""
+    """What all bodies have in common: a field that nobody knows is an error, and not passed over.
+
+    `rules` are those of a specification that a field breaks by being missing, or of another kind. `counted_from` is
+    the number of the first of several, as whatever looks at them later counts.
+    """
+
+    rules: ClassVar[dict[str, str]] = {}
+    counted_from: ClassVar[int] = 0
 
 
 class SentText(Sent, frozen=True, kw_only=True, tag_field="format", tag="string"):

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from perdure.records.authority import AuthorityMetadata
-from perdure.records.person import Observation, Reconstruction, Restriction
+from perdure.records.person import Observation, Reconstruction, Redaction, Restriction
 from perdure.records.record import About, Tombstone
 from perdure.records.value import Data, Reference
 
@@ -57,6 +57,7 @@ class ShownIdentifier(Told, frozen=True, kw_only=True):
     observation: Observation | None = None
     reconstruction: Reconstruction | None = None
     restriction: Restriction | None = None
+    redaction: Redaction | None = None
     uuid_raw: str | None = None
 
 
@@ -221,6 +222,16 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     code: Annotated[str, Meta(description="Stable; see /errors.", examples=["no-such-name"])]
     instance: str | None = None
     part: Annotated[str, Meta(description="Which field, parameter or header it is about.")] | None = None
+    rule: (
+        Annotated[
+            str,
+            Meta(
+                description="Which rule of its specification is broken, in its words.",
+                examples=["PRID must have observations"],
+            ),
+        ]
+        | None
+    ) = None
 
 
 TOLD: tuple[type[msgspec.Struct], ...] = (

@@ -1,0 +1,279 @@
+"""Persons over HTTP: observed, reconstructed, shown, validated and found, on a server that runs."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
+
+import httpx
+import pytest
+from tests.http.live import LiveServer
+from tests.http.person_client import (
+    ANY,
+    API,
+    CURATOR,
+    WHEN,
+    conclusion,
+    named,
+    observed,
+    problem,
+    reconstructed,
+    source,
+)
+
+JAN = {"source_url": "https://example.org/staff/jan", "retrieval_timestamp": WHEN, "content_hash": "0" * 64}
+POID, PRID = "POID-93b0-4476-560e-5ac1", "PRID-5ccc-3780-8c9c-5a90"
+CLAIMS = [
+    {"type": "name", "value": {"given_name": "Jan", "surname_prefix": "van der", "base_surname": "Berg"}},
+    {"type": "birth_date", "value": "1895-03~", "confidence": 0.8, "where": {"page": "12"}},
+]
+
+
+@pytest.fixture(scope="module")
+def client(server: LiveServer) -> Iterator[httpx.Client]:
+    with server.client() as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def nobody(server: LiveServer) -> Iterator[httpx.Client]:
+    with server.client("") as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def jan(client: httpx.Client) -> tuple[httpx.Response, httpx.Response]:
+    """The specification's own example, observed and reconstructed."""
+    seen = client.post(f"{API}/poid", json={**JAN, "source_name": "Staff page", "claims": CLAIMS})
+    return seen, client.post(f"{API}/prid", json=conclusion(POID, claims=[{"observation_id": POID, "claim": 1}]))
+
+
+def test_the_specifications_vectors(jan: tuple[httpx.Response, httpx.Response], server: LiveServer) -> None:
+    for answer, name in zip(jan, (POID, PRID), strict=True):
+        assert answer.status_code == 201, answer.text
+        told = answer.json()
+        assert (told["ppid"], told["uri"]) == (name, f"{server.url}/{name}")
+        assert UUID(told["uuid_raw"]).hex[:15] == name.replace("-", "")[4:19]
+        assert set(told) == {"ppid", "uuid_raw", "uri"}
+        assert (answer.headers["location"], answer.headers["etag"]) == (f"{API}/{name}", '"1"')
+
+
+@pytest.mark.usefixtures("jan")
+def test_what_was_observed_is_shown_as_it_was_said(nobody: httpx.Client) -> None:
+    answer = nobody.get(f"{API}/{POID}")
+    told = answer.json()
+    assert (told["type"], told["state"], told["version"], told["newest"]) == ("POID", "active", 1, 1)
+    assert told["observation"] == {**JAN, "source_name": "Staff page", "claims": CLAIMS}
+    assert answer.headers["etag"] == '"1"'
+    assert nobody.get(f"{API}/{POID}", headers={"If-None-Match": '"1"'}).status_code == 304
+
+
+@pytest.mark.usefixtures("jan")
+def test_what_was_concluded_is_shown_with_what_its_claims_say(nobody: httpx.Client) -> None:
+    told = nobody.get(f"{API}/{PRID}").json()
+    assert told["reconstruction"] == {
+        "observation_ids": [POID],
+        "curator_id": CURATOR,
+        "timestamp": WHEN,
+        "claims": [{"observation_id": POID, "claim": 1, "said": CLAIMS[0]}],
+    }
+    [seen] = nobody.get(f"{API}/{PRID}/observations").json()["observations"]
+    assert (seen["ppid"], seen["observation"]["source_name"]) == (POID, "Staff page")
+
+
+@pytest.mark.usefixtures("jan")
+@pytest.mark.parametrize("path", [
+    "poid-93B0-4476-560E-5AC1", "POID%2D93b0-4476-560e-5ac1", "prid-5ccc-3780-8c9c-5a90/history?limit=5",
+    "PRID-5CCC-3780-8c9c-5a90/observations",
+])  # fmt: skip
+def test_another_spelling_leads_to_the_right_one(nobody: httpx.Client, path: str) -> None:
+    answer = nobody.get(f"{API}/{path}")
+    assert answer.status_code == 308
+    _, _, query = path.partition("?")
+    right = nobody.get(answer.headers["location"])
+    assert (right.status_code, right.url.query.decode()) == (200, query)
+    assert right.json()["ppid"] in (POID, PRID)
+
+
+def test_the_same_inputs_lead_to_what_is_there(client: httpx.Client) -> None:
+    seen = named("Aaltje")
+    first = client.post(f"{API}/poid", json=seen)
+    inputs = {key: seen[key] for key in ("source_url", "content_hash")}
+    for again in (seen, {**inputs, "retrieval_timestamp": "2025-01-09T11:30:00.0+01:00"}):
+        answer = client.post(f"{API}/poid", json=again)
+        assert (answer.status_code, answer.json()) == (200, first.json())
+        assert answer.headers["location"] == first.headers["location"]
+    made = conclusion(first.json()["ppid"], notes="as the deed says")
+    assert [client.post(f"{API}/prid", json=made).status_code for _ in range(2)] == [201, 200]
+
+
+def test_an_observation_never_says_something_else(client: httpx.Client) -> None:
+    seen = named("Aaltje")
+    name = observed(client, seen)
+    other = {**seen, "claims": [{"type": "name", "value": "Baltje"}]}
+    assert problem(client.post(f"{API}/poid", json=other)) == (409, "immutable")
+    assert problem(client.put(f"{API}/{name}", json=conclusion(name), headers=ANY))[0] == 422
+    made = conclusion(name)
+    assert client.post(f"{API}/prid", json={**made, "notes": "one"}).status_code == 201
+    assert problem(client.post(f"{API}/prid", json={**made, "notes": "two"})) == (409, "immutable")
+
+
+def test_fifty_clients_with_one_observation_make_one_identifier(server: LiveServer, client: httpx.Client) -> None:
+    seen = named("Vijftig")
+
+    async def everybody() -> list[httpx.Response]:
+        limits = httpx.Limits(max_connections=50, max_keepalive_connections=50)
+        headers = {"Authorization": f"Bearer {server.key}"}
+        async with httpx.AsyncClient(base_url=server.url, headers=headers, limits=limits, timeout=30) as many:
+            await asyncio.gather(*(many.get("/healthz") for _ in range(50)))
+            return await asyncio.gather(*(many.post(f"{API}/poid", json=seen) for _ in range(50)))
+
+    before = client.get(f"{API}/identifiers", params={"prefix": "POID", "limit": 1000}).json()["identifiers"]
+    answers = asyncio.run(everybody())
+    after = client.get(f"{API}/identifiers", params={"prefix": "POID", "limit": 1000}).json()["identifiers"]
+    assert Counter(answer.status_code for answer in answers) == {201: 1, 200: 49}
+    assert len({answer.content for answer in answers}) == 1
+    assert len(after) == len(before) + 1
+
+
+@pytest.mark.parametrize(("change", "part", "rule"), [
+    ({"source_url": None}, "source_url", "POID must have source"),
+    ({"source_url": "no address"}, "source_url", "POID must have source"),
+    ({"retrieval_timestamp": "2025-01-09"}, None, "Valid timestamps"),
+    ({"retrieval_timestamp": 2025}, "retrieval_timestamp", "Valid timestamps"),
+    ({"content_hash": "0"}, "content_hash", None),
+    ({"retrieved": WHEN}, "body", None),
+    ({"holding_archive": "somewhere"}, "holding_archive", None),
+    ({"claims": [{"type": "name", "value": 1}]}, "claims[1].value", None),
+    ({"claims": [{"type": "birth_date", "value": "tomorrow"}]}, "claims[1].value", None),
+    ({"claims": [{"type": "name", "value": "Jan", "status": "inferred"}]}, "claims[1].reasoning", None),
+    ({"claims": [{"type": "name", "value": "Jan", "confidence": 2}]}, "claims[1].confidence", None),
+    ({"claims": [{"type": "name", "value": {"forename": "Jan"}}]}, "claims[1].value", None),
+])  # fmt: skip
+def test_a_bad_observation_is_told_by_field_and_rule(
+    client: httpx.Client, change: dict[str, Any], part: str | None, rule: str | None
+) -> None:
+    answer = client.post(f"{API}/poid", json=source(**change))
+    assert answer.status_code == 422, answer.text
+    assert answer.json().get("rule") == rule
+    assert part in (None, answer.json()["part"])
+
+
+@pytest.mark.parametrize(("field", "rule"), [
+    ("source_url", "POID must have source"), ("retrieval_timestamp", "Valid timestamps"), ("content_hash", None),
+])  # fmt: skip
+def test_an_input_that_is_missing_breaks_its_rule(client: httpx.Client, field: str, rule: str | None) -> None:
+    seen = source()
+    del seen[field]
+    answer = client.post(f"{API}/poid", json=seen)
+    assert problem(answer) == (422, "invalid-input")
+    assert (answer.json().get("rule"), field in answer.json()["detail"]) == (rule, True)
+
+
+@pytest.mark.parametrize(("change", "part", "rule"), [
+    ({"observation_ids": []}, "observation_ids", "PRID must have observations"),
+    ({"observation_ids": ["POID-5841-3d40-65d0-5c6X"]}, "observation_ids", "PRID must have observations"),
+    ({"observation_ids": [PRID]}, "observation_ids", "No circular references"),
+    ({"timestamp": "yesterday"}, "timestamp", "Valid timestamps"),
+    ({"curator_id": "a|b"}, "curator_id", None),
+    ({"curator_id": "nobody"}, "curator_id", None),
+    ({"claims": [{"observation_id": POID, "claim": 3}]}, "claims[1].claim", None),
+    ({"links": [{"relation": "exact", "scheme": "orcid", "value": "0000-0002-1825-0098"}]}, "links[1].value", None),
+    ({"links": [{"relation": "same", "scheme": "orcid", "value": "0000-0002-1825-0097"}]}, "links[1].relation", None),
+    ({"employment": [{"institution": "Rijksmuseum"}]}, "employment[1].institution", None),
+    ({"different_from": ["PRID-1b91-673b-631c-5ff5"]}, "different_from", None),
+])  # fmt: skip
+@pytest.mark.usefixtures("jan")
+def test_a_bad_reconstruction_is_told_by_field_and_rule(
+    client: httpx.Client, change: dict[str, Any], part: str, rule: str | None
+) -> None:
+    answer = client.post(f"{API}/prid", json={**conclusion(POID, timestamp="2025-03-01T12:00:00Z"), **change})
+    assert answer.status_code == 422, answer.text
+    assert (answer.json()["part"], answer.json().get("rule")) == (part, rule)
+
+
+@pytest.mark.usefixtures("jan")
+@pytest.mark.parametrize(("text", "told"), [
+    (POID, {"valid": True, "message": "Valid", "exists": True, "canonical": POID}),
+    (POID.lower(), {"valid": True, "message": "Valid", "exists": True, "canonical": POID}),
+    ("POID-5841-3d40-65d0-5c6x", {"valid": True, "message": "Valid", "exists": False, "suggestions": []}),
+    ("POID-9eb0-4476-560e-5ac1", {"valid": True, "message": "Valid", "exists": False, "suggestions": [POID]}),
+    ("POID-7a3b-c4d5-e6f7-890X", {"valid": False, "message": "Invalid checksum", "exists": False}),
+    ("POID-93b0-4476-560e-5ac2", {"valid": False, "message": "Invalid checksum", "suggestions": [POID]}),
+    ("POID-93b0", {"valid": False, "message": "Invalid syntax", "exists": False}),
+    ("nonsense", {"valid": False, "message": "Invalid syntax", "canonical": None}),
+    ("12345%2Fabc", {"ppid": "12345/abc", "valid": False, "message": "Invalid syntax"}),
+    ("%ff", {"ppid": "%ff", "valid": False, "message": "Invalid syntax"}),
+    ("%F0%9F%99%82", {"ppid": "🙂", "valid": False, "message": "Invalid syntax"}),
+])  # fmt: skip
+def test_any_text_can_be_validated(nobody: httpx.Client, text: str, told: dict[str, Any]) -> None:
+    answer = nobody.get(f"{API}/{text}/validate")
+    assert answer.status_code == 200, answer.text
+    assert told.items() <= answer.json().items()
+
+
+@pytest.mark.usefixtures("jan")
+@pytest.mark.parametrize(("path", "expected"), [
+    ("POID-5841-3d40-65d0-5c6X", (404, "no-such-name")),
+    ("POID-7a3b-c4d5-e6f7-890X", (400, "invalid-name")),
+    ("POID-93b0", (400, "invalid-name")),
+    (f"{POID}/observations", (422, "invalid-input")),
+    (f"{POID}?version=2", (422, "invalid-input")),
+    (f"{POID}?vers=1", (422, "invalid-input")),
+    (f"{POID}/nothing", (404, "nothing-here")),
+    (f"{POID}/", (404, "nothing-here")),
+    ("PAID-93b0-4476-560e-5ac1", (404, "nothing-here")),
+    ("{ppid}", (404, "nothing-here")),
+])  # fmt: skip
+def test_what_is_no_person_is_told_apart(nobody: httpx.Client, path: str, expected: tuple[int, str]) -> None:
+    assert problem(nobody.get(f"{API}/{path}")) == expected
+
+
+def test_what_was_mistyped_is_suggested(nobody: httpx.Client, jan: object) -> None:
+    assert nobody.get(f"{API}/POID-9eb0-4476-560e-5ac1").json()["suggestions"] == [POID]
+
+
+def test_the_roots_of_other_things_are_not_taken_for_persons(nobody: httpx.Client) -> None:
+    assert problem(nobody.get(f"{API}/identifiers/validate")) == (400, "invalid-name")
+    assert nobody.get(f"{API}/prefixes").status_code == 200
+    assert problem(nobody.get(f"{API}/poid")) == (405, "method-not-allowed")
+
+
+def test_persons_are_found_by_words_of_their_names(client: httpx.Client, nobody: httpx.Client) -> None:
+    seen = observed(client, named("Rixt van Oosterzee", "Ríxt Cornelisdochter"))
+    elsewhere = observed(client, source(source_name="Register of Oosterzee", claims=CLAIMS))
+    chosen = reconstructed(client, seen, claims=[{"observation_id": seen, "claim": 1}])
+    for words in ("oosterzee", "Rixt van Oosterzee", "ooster*", "rixt OOSTERZÉE"):
+        found = nobody.get(f"{API}/persons", params={"name": words}).json()["found"]
+        assert [one["ppid"] for one in found] == [chosen, seen]
+        assert elsewhere not in str(found)
+    assert found[0]["names"] == ["Rixt van Oosterzee"]
+    assert [one["ppid"] for one in nobody.get(f"{API}/persons?name=rixt&limit=1").json()["found"]] == [chosen]
+    assert nobody.get(f"{API}/persons?name=oosterzee cornelisdochter").json()["found"] == []
+
+
+@pytest.mark.parametrize(("scheme", "value", "asked"), [
+    ("orcid", "0000-0002-1694-233X", "https://orcid.org/0000-0002-1694-233x"),
+    ("isni", "0000000121032683", "0000 0001 2103 2683"),
+    ("viaf", "64205559", "https://viaf.org/viaf/64205559/"),
+    ("wikidata", "Q42", "http://www.wikidata.org/entity/Q42"),
+])  # fmt: skip
+def test_persons_are_found_by_who_they_are_elsewhere(
+    client: httpx.Client, nobody: httpx.Client, scheme: str, value: str, asked: str
+) -> None:
+    name = reconstructed(client, links=[{"relation": "exact", "scheme": scheme, "value": asked}])
+    link = nobody.get(f"{API}/{name}").json()["reconstruction"]["links"]
+    assert link == [{"relation": "exact", "scheme": scheme, "value": value}]
+    for text in (value, asked):
+        found = nobody.get(f"{API}/persons", params={scheme: text}).json()["found"]
+        assert [one["ppid"] for one in found] == [name]
+
+
+@pytest.mark.parametrize(("query", "part"), [
+    ("", "name"), ("name=jan&orcid=0000-0002-1825-0097", "name"), ("orcid=0000-0002-1825-0098", "orcid"),
+    ("wikidata=42", "wikidata"), ("name=%3F", "words"), ("name=jan&limit=0", "limit"), ("names=jan", "names"),
+])  # fmt: skip
+def test_a_question_that_cannot_be_answered_says_why(nobody: httpx.Client, query: str, part: str) -> None:
+    answer = nobody.get(f"{API}/persons?{query}")
+    assert (problem(answer), answer.json()["part"]) == ((422, "invalid-input"), part)
