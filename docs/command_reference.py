@@ -21,6 +21,19 @@ COMMANDS = [
     "history",
     "diff",
     "search",
+    "person",
+    "person observe",
+    "person import",
+    "person reconstruct",
+    "person revise",
+    "person show",
+    "person history",
+    "person merge",
+    "person split",
+    "person undo",
+    "person restrict",
+    "person lift",
+    "person redact",
     "prefix",
     "prefix add",
     "prefix derive",
@@ -56,8 +69,24 @@ COMMANDS = [
 WIDTH = "96"
 
 
-def help_of(command: str) -> str:
-    """The help as it is shown, without the blanks at line ends."""
+# One process for all of them: to start one takes longer than to write a page.
+_SHOW = """
+import sys
+from perdure.cli.app import main
+
+for command in sys.argv[1:]:
+    sys.argv = ["perdure", *command.split(), "--help"]
+    try:
+        main()
+    except SystemExit as end:
+        if end.code:
+            raise
+    print(end="\\f")
+"""
+
+
+def helps() -> list[str]:
+    """The help of every command as it is shown, without the blanks at line ends."""
     environment = {
         **os.environ,
         "COLUMNS": WIDTH,
@@ -66,15 +95,17 @@ def help_of(command: str) -> str:
         "NO_COLOR": "1",
         "PYTHONUTF8": "1",
     }
-    call = [sys.executable, "-m", "perdure", *command.split(), "--help"]
+    call = [sys.executable, "-c", _SHOW, *COMMANDS]
     shown = subprocess.run(call, capture_output=True, check=True, encoding="utf-8", env=environment).stdout
-    return "\n".join(line.rstrip() for line in shown.strip("\n").splitlines())
+    pages = shown.split("\f")[:-1]
+    return ["\n".join(line.rstrip() for line in page.strip("\n").splitlines()) for page in pages]
 
 
 def reference() -> str:
     """The whole page."""
     parts = ["# Commands\n\nWhat `--help` says, command by command."]
-    parts += [f"## `{f'perdure {command}'.strip()}`\n\n```text\n{help_of(command)}\n```" for command in COMMANDS]
+    for command, shown in zip(COMMANDS, helps(), strict=True):
+        parts.append(f"## `{f'perdure {command}'.strip()}`\n\n```text\n{shown}\n```")
     return "\n\n".join(parts)
 
 

@@ -20,6 +20,7 @@ from perdure.cli import (
     look,
     mint,
     move,
+    person,
     prefix,
     serve,
     tour,
@@ -30,6 +31,7 @@ from perdure.errors import PerdureError
 START = "Start here"
 MINT = "Mint, and say what names stand for"
 FIND = "Find"
+PERSONS = "Persons"
 PEOPLE = "Who may do what"
 MOVE = "Move in and out, keep safe"
 LOOK = "Any identifier, without a registry"
@@ -86,6 +88,7 @@ app.command(rich_help_panel=FIND, epilog=look.RESOLVE_EXAMPLES)(look.resolve)
 app.command(rich_help_panel=FIND, epilog=look.HISTORY_EXAMPLES)(look.history)
 app.command(rich_help_panel=FIND, epilog=look.DIFF_EXAMPLES)(look.diff)
 app.command(rich_help_panel=FIND, epilog=look.SEARCH_EXAMPLES)(look.search)
+app.add_typer(person.app, name="person", rich_help_panel=PERSONS, epilog=person.EXAMPLES)
 app.add_typer(prefix.app, name="prefix", rich_help_panel=PEOPLE, epilog=prefix.EXAMPLES)
 app.add_typer(agent.app, name="agent", rich_help_panel=PEOPLE, epilog=agent.EXAMPLES)
 app.command(rich_help_panel=PEOPLE, epilog=edit.TRANSFER_EXAMPLES)(edit.transfer)

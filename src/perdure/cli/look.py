@@ -145,9 +145,14 @@ def _facts(view: View) -> list[tuple[str, str]]:
     for part in (view.observation, view.reconstruction):
         if part is not None:
             for field, said in msgspec.to_builtins(part).items():
-                facts.append((field.replace("_", " "), ", ".join(said) if isinstance(said, list | tuple) else said))
+                facts.append((field.replace("_", " "), _listed(said)))
     facts.append(("uuid of its inputs", view.uuid_raw))
     return [(label, said) for label, said in facts if said is not None]
+
+
+def _listed(said: Any) -> str:
+    many = said if isinstance(said, list) else [said]
+    return ", ".join(one if isinstance(one, str) else msgspec.json.encode(one).decode() for one in many)
 
 
 def _values_table(values: tuple[Value, ...]) -> Table:

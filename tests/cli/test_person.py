@@ -1,0 +1,276 @@
+"""`perdure person`, as a curator types it: wrong input first, then from a source to a person and back."""
+
+import asyncio
+import json
+import shutil
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Run
+from tests.cli.test_registry_commands import Desk
+
+from perdure.folder import make_registry, open_registry
+from perdure.records.person import Claim
+from perdure.registry import observe
+
+WHEN = "2025-01-09T10:30:00Z"
+JAN = ("https://example.org/staff/jan", "--at", WHEN, "--hash", "0" * 64)
+PIET = ("https://example.org/staff/piet", "--at", WHEN, "--hash", "0" * 64)
+CURATOR = ("--curator", "https://orcid.org/0000-0002-1825-0097", "--at", "2025-01-10T09:00:00Z")
+LATER = ("--curator", "https://orcid.org/0000-0001-5109-3700", "--at", "2025-02-01T09:00:00Z")
+POID = "POID-93b0-4476-560e-5ac1"  # what JAN leads to
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A registry with one observation of two claims, and its key."""
+    folder = tmp_path_factory.mktemp("archive")
+
+    async def furnish() -> str:
+        founded = await make_registry(folder, name="The Archive")
+        async with open_registry(folder) as registry:
+            seen = (Claim(type="name", value="Jan de Vries"), Claim(type="birth_date", value="1895-03~"))
+            made = await observe(registry, founded.admin, JAN[0], JAN[2], JAN[4], claims=seen)
+        assert made.name == POID
+        return founded.key
+
+    return folder, asyncio.run(furnish())
+
+
+@pytest.fixture
+def desk(quick: Run, tmp_path: Path, archive: tuple[Path, str]) -> Desk:
+    """The command, in a copy of that registry."""
+    folder, key = archive
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    return Desk(quick, tmp_path, key)
+
+
+def reconstructed(desk: Desk, *options: str) -> str:
+    return desk.ok("person", "reconstruct", "--observation", POID, *CURATOR, *options).strip()
+
+
+def two_persons(desk: Desk) -> tuple[str, str, str]:
+    """Jan, Piet, and the observation of Piet."""
+    other = desk.ok("person", "observe", *PIET, "--claim", "name=Piet de Vries").strip()
+    piet = desk.ok("person", "reconstruct", "--observation", other, *CURATOR, "--claim", f"{other}:1").strip()
+    return reconstructed(desk, "--claim", f"{POID}:1"), piet, other
+
+
+# Wrong input
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("observe", JAN[0], "--at", WHEN), ["--content", "--hash"]),
+        (("observe", "nowhere", *JAN[1:]), ["source_url", "absolute URL"]),
+        (("observe", *PIET, "--claim", "Jan"), ["FIELD=VALUE"]),
+        (("observe", *PIET, "--claim", "shoe=44"), ["shoe", "birth_date"]),
+        (("observe", *PIET, "--claim", "name=Piet", "--claim", "birth_date=spring"), ["claims[2]", "birth_date", "EDTF"]),
+        (("observe", *PIET, "--archive", "Rijksmuseum"), ["holding_archive", "GHCID"]),
+        (("observe", *PIET, "--claims", "missing.json"), ["missing.json"]),
+        (("observe", *JAN, "--claim", "name=Piet"), [POID, "never changes"]),
+        (("reconstruct", "--observation", POID, "--claim", POID, *CURATOR), ["--claim", "number", f"{POID[:5]}…:1"]),
+        (("reconstruct", "--observation", POID, "--claim", f"{POID}:3", *CURATOR), ["2 claims", "number 3"]),
+        (("reconstruct", "--observation", POID, "--claim", "POID-1:3", *CURATOR), ["--claim", "POID-1"]),
+        (("reconstruct", "--observation", POID, "--link", "viaf:12", *CURATOR), ["exact", "close"]),
+        (("reconstruct", "--observation", POID, "--link", "exact:isbn:12", *CURATOR), ["isbn", "wikidata"]),
+        (("reconstruct", "--observation", POID, "--link", "exact:wikidata:42", *CURATOR), ["Wikidata item"]),
+        (("reconstruct", "--observation", POID, "--employment", "NL-NH-AMS-M-RM;job=x", *CURATOR), ["role=", "start="]),
+        (("reconstruct", "--observation", POID, "--employment", "RM", *CURATOR), ["GHCID"]),
+        (("reconstruct", "--observation", POID, "--curator", "jan", "--at", WHEN), ["ORCID", "algorithm"]),
+        (("reconstruct", "--observation", "POID-5841-3d40-65d0-5c6X", *CURATOR), ["observe it first"]),
+        (("revise", POID, "--notes", "x"), ["observation", "never changes"]),
+        (("show", "POID-5841-3d40-65d0-5c6X"), ["not registered"]),
+        (("show", POID, "--version", "2"), ["versions 1 to 1"]),
+        (("undo", POID, "--reason", "x"), ["merged or split"]),
+        (("lift", POID, "--reason", "x"), ["restricted"]),
+        (("redact", POID, "--reason", "x"), ["--for-good", "restrict"]),
+    ],
+)  # fmt: skip
+def test_wrong_input_is_one_line_that_says_what_to_write(
+    desk: Desk, arguments: tuple[str, ...], told: list[str]
+) -> None:
+    said = desk.refuses("person", *arguments)
+    for word in told:
+        assert word in said
+
+
+def test_who_has_no_grant_is_refused(desk: Desk) -> None:
+    desk.ok("agent", "add", "maria", "--name", "Maria", "--identifier", "https://example.org/maria")
+    key = desk.json("agent", "key", "maria")["key"]
+    assert "mint" in desk.refuses("person", "observe", *PIET, env={"PERDURE_KEY": key})
+
+
+# Observe
+
+
+def test_content_is_hashed_from_a_file_or_from_standard_input(desk: Desk) -> None:
+    (desk.folder / "page.html").write_text("<p>Jan</p>")
+    from_file = desk.json("person", "observe", PIET[0], "--at", WHEN, "--content", "page.html")
+    piped = desk.json("person", "observe", PIET[0], "--at", WHEN, "--content", "-", stdin="<p>Jan</p>")
+    assert from_file["created"]
+    assert piped == from_file | {"created": False}
+    shown = desk.json("person", "show", from_file["name"])
+    assert shown["observation"]["content_hash"] == sha256(b"<p>Jan</p>").hexdigest()
+    assert shown["uuid_raw"] == from_file["uuid_raw"]
+
+
+def test_claims_come_from_options_and_from_a_file(desk: Desk) -> None:
+    said = [{"type": "birth_place", "value": "Breda", "confidence": 0.8, "where": {"page": "12"}}]
+    (desk.folder / "claims.json").write_text(json.dumps(said))
+    parts = ("--claim", "name.given_name=Piet", "--claim", "name.base_surname=Vries")
+    name = desk.ok("person", "observe", *PIET, *parts, "--claims", "claims.json").strip()
+    claims = desk.json("person", "show", name)["observation"]["claims"]
+    assert claims == [{"type": "name", "value": {"given_name": "Piet", "base_surname": "Vries"}}, *said]
+    shown = desk.ok("person", "show", name)
+    assert "1\tname\tPiet Vries\tverified\t\n" in shown
+    assert "2\tbirth_place\tBreda\tverified 0.8\tpage 12\n" in shown
+
+
+def test_the_same_again_says_that_nothing_was_created(desk: Desk) -> None:
+    done = desk.run("person", "observe", *JAN)
+    assert (done.returncode, done.stdout) == (0, f"{POID}\n")
+    assert "nothing was created" in done.stderr
+
+
+# Reconstruct and revise
+
+
+def test_a_reconstruction_shows_what_it_stands_upon(desk: Desk) -> None:
+    name = reconstructed(
+        desk,
+        *("--claim", f"{POID.lower()}:2,1"),
+        *("--link", "exact:orcid:https://orcid.org/0000-0001-5109-3700", "--link", "close:wikidata:q42"),
+        *("--employment", "NL-NH-AMS-M-RM;role=Senior Archivist;start=2015;end=2020", "--employment", "NL-NH-HAA-A-NHA"),
+        *("--notes", "See the letters", "--curator-name", "M. Silva"),
+    )  # fmt: skip
+    shown = desk.ok("person", "show", name)
+    for line in (
+        "state        reconstruction, active",
+        "called       Jan de Vries",
+        "born         1895-03~",
+        "concluded    2025-01-10T09:00:00Z by https://orcid.org/0000-0002-1825-0097 (M. Silva)",
+        "exact match  https://orcid.org/0000-0001-5109-3700",
+        "close match  http://www.wikidata.org/entity/Q42",
+        "worked at    NL-NH-AMS-M-RM, Senior Archivist, 2015 – 2020",
+        "worked at    NL-NH-HAA-A-NHA",
+        "notes        See the letters",
+        f"observation  {POID} · {JAN[0]} · {WHEN}",
+        f"{POID}:1\tname\tJan de Vries\tverified\t",
+    ):
+        assert line in shown.splitlines(), shown
+
+
+def test_what_is_not_revised_stays(desk: Desk) -> None:
+    name = reconstructed(desk, "--claim", f"{POID}:1", "--link", "exact:viaf:12345", "--notes", "old")
+    before = desk.json("person", "show", name)["reconstruction"]
+    assert desk.ok("person", "revise", name, "--notes", "new", "--at", LATER[3]) == f"{name} is at version 2\n"
+    after = desk.json("person", "show", name)["reconstruction"]
+    assert after == before | {"notes": "new", "timestamp": LATER[3]}
+    desk.ok("person", "revise", name, "--clear", "links", "--clear", "notes", "--at", LATER[3])
+    cleared = desk.json("person", "show", name)["reconstruction"]
+    assert cleared == {field: said for field, said in after.items() if field not in ("links", "notes")}
+    assert desk.json("person", "show", name, "--version", "1")["reconstruction"] == before
+
+
+def test_a_revision_is_made_now_unless_it_says_when(desk: Desk) -> None:
+    name = reconstructed(desk)
+    desk.ok("person", "revise", name, "--notes", "new")
+    shown = desk.json("person", "show", name)
+    assert shown["reconstruction"]["timestamp"] == shown["at"][:19] + "Z"
+
+
+def test_another_curator_does_not_take_over_the_name_and_version_of_the_first(desk: Desk) -> None:
+    linker = ("--curator", "linker", "--algorithm-version", "2.1", "--curator-name", "The Linker", "--at", WHEN)
+    name = desk.ok("person", "reconstruct", "--observation", POID, *linker).strip()
+    desk.ok("person", "revise", name, *LATER)
+    made = desk.json("person", "show", name)["reconstruction"]
+    assert made == {"observation_ids": [POID], "curator_id": LATER[1], "timestamp": LATER[3]}
+
+
+def test_claims_go_with_the_observation_that_makes_them(desk: Desk) -> None:
+    jan, _, other = two_persons(desk)
+    done = desk.run("person", "revise", jan, "--observation", other)
+    assert done.returncode == 0
+    assert "claims that go" in done.stderr
+    made = desk.json("person", "show", jan)["reconstruction"]
+    assert made["observation_ids"] == [other]
+    assert "claims" not in made
+
+
+def test_two_curators_never_overwrite_each_other(desk: Desk) -> None:
+    name = reconstructed(desk)
+    desk.ok("person", "revise", name, "--notes", "one")
+    assert "version 2" in desk.refuses("person", "revise", name, "--notes", "two", "--if-version", "1")
+
+
+def test_a_revision_that_says_nothing_is_refused(desk: Desk) -> None:
+    name = reconstructed(desk)
+    assert "--help" in desk.refuses("person", "revise", name)
+    assert "both" in desk.refuses("person", "revise", name, "--notes", "x", "--clear", "notes")
+
+
+# Acts that can be taken back
+
+
+def test_a_merge_and_its_undoing(desk: Desk) -> None:
+    jan, piet, other = two_persons(desk)
+    said = desk.ok("person", "merge", piet, "--into", jan, *LATER, "--reason", "one baptism")
+    assert said == f"{piet} leads to {jan} now, which is at version 2\n"
+    assert desk.json("person", "show", jan)["reconstruction"]["observation_ids"] == sorted([POID, other])
+    shown = desk.ok("person", "show", piet)
+    assert "reconstruction, merged" in shown
+    assert jan in shown
+    assert "--curator" in desk.refuses("person", "undo", piet, "--reason", "two baptisms")
+    assert desk.ok("person", "undo", piet, *LATER, "--reason", "two baptisms") == f"{piet} stands again, at version 3\n"
+    assert desk.json("person", "show", jan)["reconstruction"]["observation_ids"] == [POID]
+    rows = [line.split("\t") for line in desk.ok("person", "history", jan).splitlines()]
+    assert [row[3] for row in rows] == ["mint", "merge", "undo merge"]
+    assert [row[4] for row in rows] == [CURATOR[1], LATER[1], LATER[1]]
+    assert "one baptism" in rows[1][5]
+
+
+def test_a_split_and_its_undoing(desk: Desk) -> None:
+    jan, _, other = two_persons(desk)
+    desk.ok("person", "revise", jan, "--observation", POID, "--observation", other)
+    parts = ("--part", POID, "--part", f" {other}, ")
+    lines = desk.ok("person", "split", jan, *parts, *LATER, "--reason", "father and son").splitlines()
+    successors = [line.split("\t")[0] for line in lines]
+    assert [line.split("\t")[1] for line in lines] == [POID, other]
+    shown = desk.json("person", "show", jan)
+    assert shown["tombstone"]["successors"] == successors
+    assert desk.ok("person", "undo", jan, "--reason", "one person") == f"{jan} stands again, at version 4\n"
+    assert desk.json("person", "show", successors[0])["tombstone"]["replaced_by"] == jan
+    assert jan in desk.refuses("person", "undo", successors[0], *LATER, "--reason", "two after all")
+
+
+def test_what_is_restricted_is_hidden_from_who_has_no_key(desk: Desk) -> None:
+    name = reconstructed(desk, "--claim", f"{POID}:1")
+    assert "restricted" in desk.ok("person", "restrict", name, "--reason", "a living person")
+    assert "Jan de Vries" in desk.ok("person", "show", name)
+    key = desk.folder / "admin.key"
+    kept = key.read_text()
+    key.unlink()
+    shown = desk.ok("person", "show", name)
+    assert "a living person" in shown
+    assert "Jan de Vries" not in shown + desk.ok("person", "show", name, "--json") + desk.ok("person", "history", name)
+    key.write_text(kept)
+    desk.ok("person", "lift", name, "--reason", "died")
+    key.unlink()
+    assert "Jan de Vries" in desk.ok("person", "show", name)
+
+
+def test_what_is_redacted_is_gone_from_every_version(desk: Desk) -> None:
+    jan = reconstructed(desk, "--claim", f"{POID}:1")
+    told = desk.ok("person", "redact", POID, "--reason", "court order", "--for-good")
+    assert told.splitlines()[0] == f"{POID} is redacted, at version 2"
+    assert jan in told
+    shown = [
+        desk.ok("person", "show", name, "--version", "1", *json) for name in (POID, jan) for json in ((), ("--json",))
+    ]
+    assert not any("Jan de Vries" in one for one in shown)
+    assert all("court order" in one for one in shown)
+    assert f"{POID}:1\t\t\tredacted\t" in shown[2]
+    assert "redacted" in desk.refuses("person", "redact", POID, "--reason", "again", "--for-good")

@@ -1,0 +1,153 @@
+"""`perdure person import`: curators' tables and NDJSON, line by line, again and again."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Run
+from tests.cli.test_registry_commands import Desk
+
+from perdure.cli import person_import
+from perdure.folder import make_registry
+
+WHEN = "2025-01-09T10:30:00Z"
+TABLE = """Link;Naam;Geboren;Folio
+https://example.org/1;Jan de Vries;1895-03~;12
+https://example.org/2;"Aaltje ""de"" Boer";;13
+"""
+COLUMNS = (
+    *("--map", "source_url=Link", "--map", "name=Naam", "--map", "birth_date=Geboren", "--map", "page=Folio"),
+    *("--set", f"retrieval_timestamp={WHEN}"),
+)
+BAD = "https://example.org/3;Piet;yesterday;14\n;Kee;1900;15\n"
+
+
+@pytest.fixture
+def desk(quick: Run, tmp_path: Path) -> Desk:
+    founded = asyncio.run(make_registry(tmp_path, name="The Archive"))
+    (tmp_path / "table.csv").write_text(TABLE)
+    (tmp_path / "bad.csv").write_text(TABLE + BAD)
+    return Desk(quick, tmp_path, founded.key)
+
+
+def line(number: int, **more: object) -> str:
+    said = {"source_url": f"https://example.org/{number}", "retrieval_timestamp": WHEN, "content_hash": "0" * 64}
+    return json.dumps(said | more) + "\n"
+
+
+def counts(desk: Desk, *arguments: str, code: int = 0) -> tuple[int, int, int]:
+    told = desk.json("person", "import", *arguments, code=code)
+    return told["created"], told["unchanged"], told["refused"]
+
+
+def found(desk: Desk, word: str) -> list[str]:
+    return [one.split("\t")[0] for one in desk.run("search", word).stdout.splitlines()]
+
+
+def test_a_table_is_imported_once(desk: Desk) -> None:
+    assert desk.ok("person", "import", "table.csv", *COLUMNS) == "2 created, 0 unchanged, 0 refused\n"
+    [name] = found(desk, "vries")
+    seen = desk.json("person", "show", name)["observation"]
+    assert seen["claims"] == [
+        {"type": "name", "value": "Jan de Vries", "where": {"page": "12"}},
+        {"type": "birth_date", "value": "1895-03~", "where": {"page": "12"}},
+    ]
+    assert desk.json("person", "history", name)["note"] == "imported from table.csv"
+    again = desk.ok("person", "import", "table.csv", *COLUMNS)
+    assert again == "All 2 observations were known already; nothing was created\n"
+
+
+def test_ndjson_is_imported_from_a_file_or_from_standard_input(desk: Desk) -> None:
+    text = line(1, claims=[{"type": "name", "value": {"given_name": "Jan", "base_surname": "Vries"}}]) + line(2)
+    (desk.folder / "seen.ndjson").write_text(text)
+    assert counts(desk, "seen.ndjson") == (2, 0, 0)
+    assert desk.ok("person", "import", "-", "--format", "ndjson", stdin=text).startswith("All 2")
+    assert len(found(desk, "vries")) == 1
+
+
+def test_bad_lines_are_named_and_the_rest_is_imported(desk: Desk) -> None:
+    done = desk.run("person", "import", "bad.csv", *COLUMNS)
+    assert (done.returncode, done.stdout) == (1, "2 created, 0 unchanged, 2 refused\n")
+    first, second = done.stderr.splitlines()
+    assert first.startswith("perdure: line 4: claims[2].value (birth_date): 'yesterday' is no EDTF date")
+    assert second == "perdure: line 5: the source_url is missing"
+
+
+def test_all_problems_go_into_a_file(desk: Desk) -> None:
+    assert counts(desk, "bad.csv", *COLUMNS, "--problems", "refused.ndjson", code=1) == (2, 0, 2)
+    problems = [json.loads(one) for one in (desk.folder / "refused.ndjson").read_text().splitlines()]
+    assert [one["line"] for one in problems] == [4, 5]
+    assert "overwritten" in desk.refuses("person", "import", "bad.csv", *COLUMNS, "--problems", "bad.csv")
+
+
+def test_a_dry_run_tells_and_writes_nothing(desk: Desk) -> None:
+    assert counts(desk, "bad.csv", *COLUMNS, "--dry-run", code=1) == (2, 0, 2)
+    assert found(desk, "vries") == []
+    told = desk.ok("person", "import", "table.csv", *COLUMNS, "--dry-run")
+    assert told == "2 would be created, 0 would be unchanged, 0 would be refused\n"
+
+
+def test_strict_stops_at_the_first_line_that_is_refused(desk: Desk) -> None:
+    (desk.folder / "late.csv").write_text(TABLE + BAD + "https://example.org/6;Trui;1900;16\n")
+    done = desk.run("person", "import", "late.csv", *COLUMNS, "--strict")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "line 4" in done.stderr
+    assert len(found(desk, "vries")) == 1
+    assert found(desk, "trui") == []
+    assert counts(desk, "table.csv", *COLUMNS, "--strict", "--dry-run") == (0, 2, 0)
+
+
+def test_chunks_do_not_show(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(person_import, "_CHUNK", 3)
+    bad = line(4, claims=[{"type": "birth_date", "value": "x"}])
+    text = "".join([line(number) for number in range(4)] + [bad] + [line(number) for number in range(2, 9)])
+    (desk.folder / "seen.ndjson").write_text(text)
+    assert counts(desk, "seen.ndjson", code=1) == (9, 2, 1)
+    assert counts(desk, "seen.ndjson", code=1) == (0, 11, 1)
+
+
+def test_an_observation_that_says_something_else_is_refused(desk: Desk) -> None:
+    (desk.folder / "a.ndjson").write_text(line(1, claims=[{"type": "age", "value": "9"}]))
+    (desk.folder / "b.ndjson").write_text(line(1, claims=[{"type": "age", "value": "10"}]))
+    assert counts(desk, "a.ndjson") == (1, 0, 0)
+    done = desk.run("person", "import", "b.ndjson")
+    assert done.returncode == 1
+    assert "line 1" in done.stderr
+    assert "never changes" in done.stderr
+
+
+def test_columns_that_bring_nothing_are_named(desk: Desk) -> None:
+    (desk.folder / "plain.csv").write_text(
+        f"source_url,retrieval_timestamp,name,Remarks\nhttps://e.org/,{WHEN},Jan,x\n"
+    )
+    done = desk.run("person", "import", "plain.csv")
+    assert done.stdout == "1 created, 0 unchanged, 0 refused\n"
+    assert "Remarks" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("missing.csv",), ["missing.csv"]),
+        (("table.txt",), ["--format"]),
+        (("table.csv",), ["source_url", "--map", "Link, Naam"]),
+        (("table.csv", *COLUMNS[:4]), ["retrieval_timestamp", "--set"]),
+        (("table.csv", *COLUMNS, "--map", "death_date=Overleden"), ["Overleden", "Link, Naam"]),
+        (("table.csv", *COLUMNS, "--map", "shoe=Folio"), ["shoe", "no field"]),
+        (("table.csv", *COLUMNS, "--map", "death_date"), ["FIELD=COLUMN"]),
+        (("table.csv", *COLUMNS, "--delimiter", "--"), ["one character"]),
+        (("table.csv", *COLUMNS, "--delimiter", ","), ["Link;Naam", "--delimiter"]),
+        (("table.csv", "--format", "ndjson", *COLUMNS), ["CSV"]),
+    ],
+)
+def test_a_file_that_cannot_be_read_says_what_to_do(desk: Desk, arguments: tuple[str, ...], told: list[str]) -> None:
+    said = desk.refuses("person", "import", *arguments)
+    for word in told:
+        assert word in said
+
+
+def test_who_may_not_observe_imports_nothing(desk: Desk) -> None:
+    desk.ok("agent", "add", "maria", "--name", "Maria", "--identifier", "https://example.org/maria")
+    key = desk.json("agent", "key", "maria")["key"]
+    assert "mint" in desk.refuses("person", "import", "table.csv", *COLUMNS, env={"PERDURE_KEY": key})
