@@ -5,8 +5,12 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # Tests wait for disks, clocks and each other's processes: one more of them than there are processors keeps those busy.
 TESTERS := $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
+# Neighbours stay together, so that what a file's tests share (a server, mostly) is started once and not once by each.
+SHARED_OUT := -n $(TESTERS) --dist worksteal
+# Some machines tell Python to keep no compiled files: then every process of the tests would compile all of it anew.
+unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help serve setup test test-slow bench-names bench-registry bench-growth bench-postgres bench-http system-packages lint format docs docs-reference lock clean
+.PHONY: help serve setup test test-slow bench-names bench-registry bench-growth bench-postgres bench-http bench-persons system-packages lint format docs docs-reference lock clean
 .DEFAULT_GOAL := help
 
 help: ## what can be made
@@ -19,11 +23,11 @@ setup: $(VENV)/dev.stamp ## make .venv with everything that development needs
 	@echo "Ready, on $$($(BIN)/python --version) (another one: make clean setup PYTHON=…). Try: $(BIN)/perdure --help"
 
 test: $(VENV)/dev.stamp lint system-packages ## set up, run all checks and tests
-	$(BIN)/python -m pytest -n $(TESTERS) -m "not slow"
+	$(BIN)/python -m pytest $(SHARED_OUT) -m "not slow"
 
 test-slow: $(VENV)/dev.stamp system-packages ## long fuzz runs, hundreds of crashes, and the property tests with many more examples
-	$(BIN)/python -m pytest -n $(TESTERS) -m slow tests
-	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n $(TESTERS) -m "not slow" tests/names tests/test_public_surface.py
+	$(BIN)/python -m pytest $(SHARED_OUT) -m slow tests
+	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest $(SHARED_OUT) -m "not slow" tests/names tests/test_public_surface.py
 
 bench-names: $(VENV)/dev.stamp ## speed of the names library, as ratios to peers in the same run
 	$(BIN)/python -m bench.names
@@ -40,6 +44,10 @@ bench-postgres: $(VENV)/dev.stamp system-packages ## gathered look-ups, COPY and
 bench-http: $(VENV)/dev.stamp ## redirects, records and creations over HTTP, beside nginx in the same run
 	@$(BIN)/python -m tests.system_packages bench
 	$(BIN)/python -m bench.http
+
+bench-persons: $(VENV)/dev.stamp ## observations created, and persons as Turtle and JSON-LD, beside peers in the same run
+	@$(BIN)/python -m tests.system_packages bench
+	$(BIN)/python -m bench.persons
 
 # What the tests need beside Python; installed when this is root's machine and apt-get knows how.
 system-packages: $(VENV)/dev.stamp

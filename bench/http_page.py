@@ -107,18 +107,18 @@ def show(rows: Sequence[Row], title: str) -> None:
     (console if console.is_terminal else Console(width=220)).print(table)
 
 
-def write(rows: Sequence[Row], how: str, docs: Path) -> None:
+def write(rows: Sequence[Row], how: str, docs: Path, name: str = "speed") -> None:
     """The table and the plot, between the marks of the page; what stands around them stays."""
-    page = docs / "speed.md"
+    page = docs / f"{name}.md"
     before, begin, rest = page.read_text("utf-8").partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
         raise SystemExit(f"{page} has no {BEGIN} … {END}: the figures were not written")
     lines = ["", f"| {' | '.join(HEADINGS)} |", "|---|---|" + "---:|" * 9 + "---|"]
     lines += [f"| {' | '.join(cells(row))} |" for row in rows]
-    lines += ["", "![Requests per second as ratios to their yardsticks](speed.svg)", "", how, ""]
+    lines += ["", f"![Requests per second as ratios to their yardsticks]({name}.svg)", "", how, ""]
     page.write_text(before + begin + "\n".join(lines) + end + after, "utf-8")
-    plot([row for row in rows if row.is_valid], docs / "speed.svg")
+    plot([row for row in rows if row.is_valid], docs / f"{name}.svg")
 
 
 def plot(rows: Sequence[Row], file: Path) -> None:

@@ -97,11 +97,12 @@ class Wrk:
         self._scripts["ask"].write_text(_ASK)
         self._scripts["create"].write_text(_CREATE)
 
-    def ask(self, url: str, connections: int, names: Path | None = None) -> Taken:
+    def ask(self, url: str, connections: int, names: Path | None = None, accept: str | None = None) -> Taken:
         """GETs of an address in which {name} stands for a name."""
         parts = urlsplit(url)
         before, _, after = (parts.path + (f"?{parts.query}" if parts.query else "")).partition("{name}")
-        head = f"{after} HTTP/1.1\\r\\nhost: id.example.org\\r\\n\\r\\n"
+        liked = "" if accept is None else f"accept: {accept}\\r\\n"
+        head = f"{after} HTTP/1.1\\r\\nhost: id.example.org\\r\\n{liked}\\r\\n"
         told = [str(names or self._names), f"GET {before}", head]
         return self._run("ask", f"{parts.scheme}://{parts.netloc}/", connections, told)
 

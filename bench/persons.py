@@ -1,0 +1,191 @@
+"""Speed of persons over HTTP: `make bench-persons`.
+
+Observations that are created, beside a bare loop of commits; a reconstruction as Turtle, beside rdflib writing the same
+graph that it has in memory already; and as JSON-LD by negotiation, beside nginx with a constant answer. Turn by turn,
+in one run; what is asked is a ratio, and nothing fails if it is not met.
+"""
+
+import argparse
+import asyncio
+import os
+import statistics
+import sys
+import time
+from pathlib import Path
+from typing import Final
+from uuid import uuid4
+
+import httpx
+from rdflib import Graph
+from rich.console import Console
+
+from bench.http import READERS, WRITERS, Bare, turn_by_turn
+from bench.http_page import Row, show, write
+from bench.http_servers import missing_programs, nginx, perdure
+from bench.http_wrk import Taken, Wrk
+from bench.registry import scratch
+from perdure.folder import ADMIN_KEY, make_registry, open_registry
+from perdure.records.person import ChosenClaim, Claim, Employment, Link, PersonName, Reconstruction
+from perdure.registry import authenticate, observe, reconstruct
+
+PERSONS: Final = 10_000
+AT_ONCE: Final = 64
+WHEN: Final = "2025-01-09T10:30:00Z"
+CURATOR: Final = "https://orcid.org/0000-0002-1825-0097"
+DOCS: Final = Path(__file__).parent.parent / "docs"
+PAGE: Final = "speed-of-persons"
+SAID: Final = {
+    "source_url": "https://example.org/register/@",
+    "retrieval_timestamp": WHEN,
+    "content_hash": "0" * 64,
+    "source_name": "Register of births",
+    "claims": [
+        {"type": "name", "value": {"given_name": "Jan", "surname_prefix": "de", "base_surname": "Vries"}},
+        {"type": "birth_date", "value": "1895-03~"},
+    ],
+}
+
+console = Console(stderr=True)
+
+
+def main() -> None:
+    options = arguments()
+    missing = missing_programs()
+    if missing:
+        raise SystemExit(f"not installed: {', '.join(missing)} (apt-get install {' '.join(missing)})")
+    if os.getloadavg()[0] > (os.cpu_count() or 1) / 2:
+        console.print(f"The load average is {os.getloadavg()[0]:.1f} before anything has begun: wait, or doubt.")
+    with scratch() as folder:
+        rows = measured(folder, options)
+    show(rows, f"Persons over HTTP, {options.persons:,} reconstructions (CPU: microseconds per request)")
+    if options.docs is not None:
+        write(rows, how(options), options.docs, PAGE)
+    if not all(row.is_valid for row in rows):
+        sys.exit(1)
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench.persons", description=__doc__)
+    parser.add_argument("--persons", type=int, default=PERSONS, help="how many there are to read (%(default)s)")
+    parser.add_argument("--rounds", type=int, default=5, help="of each measurement (%(default)s)")
+    parser.add_argument("--seconds", type=float, default=4.0, help="that a round takes (%(default)s)")
+    parser.add_argument("--docs", type=Path, default=DOCS, help=f"where {PAGE}.md lies, to write the figures into")
+    parser.add_argument("--no-docs", dest="docs", action="store_const", const=None, help="only print them")
+    return parser.parse_args()
+
+
+def measured(folder: Path, options: argparse.Namespace) -> list[Row]:
+    console.print("loading …")
+    registry = folder / "registry"
+    names = folder / "names.txt"
+    names.write_text("\n".join(asyncio.run(load(registry, options.persons))))
+    wrk = Wrk(folder, names, options.seconds)
+    key = (registry / ADMIN_KEY).read_text().strip()
+    with nginx(folder) as first, perdure(registry, "Perdure") as ours:
+        turtle = "text/turtle"
+        graph = Graph().parse(data=told(ours.root, names, turtle), format="turtle")
+        bare = Bare(folder / f"bare-{uuid4().hex}.db", options.seconds)
+
+        def read(root: str, accept: str) -> Taken:
+            return wrk.ask(f"{root}/{{name}}", READERS, accept=accept)
+
+        console.print("JSON-LD …")
+        ld = turn_by_turn(
+            (lambda: read(ours.root, "application/ld+json"), ours.cpu),
+            (lambda: read(first.root, "application/ld+json"), first.cpu),
+            options.rounds,
+        )
+        console.print("Turtle …")
+        written = turn_by_turn(
+            (lambda: read(ours.root, turtle), ours.cpu),
+            (lambda: serialised(graph, options.seconds), time.process_time),
+            options.rounds,
+        )
+        console.print("observations …")
+        made = turn_by_turn(
+            (lambda: wrk.create(ours.root, WRITERS, "POST", "/api/v1/poid", key, dict(SAID)), ours.cpu),
+            (bare.once, time.process_time),
+            options.rounds,
+        )
+        bare.close()
+    return [
+        Row("observations created", made[0], "a bare loop of durable commits, SQLite", made[1], 0.6),
+        Row("a PRID as Turtle, over HTTP", written[0], "rdflib, the same graph in memory", written[1], 10),
+        Row("a PRID as JSON-LD, negotiated", ld[0], "nginx, constant 302", ld[1], 0.12),
+    ]
+
+
+async def load(folder: Path, count: int) -> list[str]:
+    """So many persons, each from two observations; returns their PRIDs."""
+    await make_registry(folder, name="Bench")
+    claims = (
+        Claim(
+            type="name", value=PersonName(given_name="Jan", surname_prefix="de", base_surname="Vries"), language="nl"
+        ),
+        Claim(type="birth_date", value="1895-03~", confidence=0.8),
+        Claim(type="occupation", value="archivaris", language="nl"),
+    )
+    async with open_registry(folder) as registry:
+        by = await authenticate(registry, (folder / ADMIN_KEY).read_text())
+
+        async def person(number: int) -> str:
+            seen = [
+                await observe(
+                    registry,
+                    by,
+                    f"https://example.org/register/{number}/{part}",
+                    WHEN,
+                    "0" * 64,
+                    source_name="Register of births",
+                    claims=claims,
+                )
+                for part in range(2)
+            ]
+            chosen = tuple(ChosenClaim(seen[0].name, claim) for claim in (1, 2, 3))
+            said = Reconstruction(
+                (),
+                "",
+                "",
+                curator_name="Josiah Carberry",
+                claims=chosen,
+                links=(Link("exact", "wikidata", f"Q{number + 1}"),),
+                employment=(Employment(institution="NL-NH-AMS-M-RM", role="Archivist", start="1920", end="1935"),),
+            )
+            return (await reconstruct(registry, by, [one.name for one in seen], CURATOR, WHEN, said)).name
+
+        async def some(part: int) -> list[str]:
+            return [await person(number) for number in range(part, count, AT_ONCE)]
+
+        return [name for names in await asyncio.gather(*map(some, range(AT_ONCE))) for name in names]
+
+
+def told(root: str, names: Path, accept: str) -> str:
+    answer = httpx.get(f"{root}/{names.read_text().partition(chr(10))[0]}", headers={"accept": accept})
+    if answer.status_code != 200 or not answer.headers["content-type"].startswith(accept):
+        raise SystemExit(f"no person is told as {accept}: {answer}")
+    return answer.text
+
+
+def serialised(graph: Graph, seconds: float) -> Taken:
+    """The yardstick of Turtle: rdflib writes one graph again and again."""
+    times = []
+    begun = last = time.perf_counter()
+    while last - begun < seconds:
+        graph.serialize(format="turtle")
+        now = time.perf_counter()
+        times.append((now - last) * 1e6)
+        last = now
+    p99 = statistics.quantiles([*times, times[-1]], n=100)[98]
+    return Taken(len(times) / (last - begun), statistics.median(times), p99, len(times), 0, 0)
+
+
+def how(options: argparse.Namespace) -> str:
+    return (
+        f"{options.persons:,} reconstructions from two observations each; {options.rounds} rounds of {options.seconds:g} s "
+        f"of each, by turns with its yardstick; {READERS} connections for reading, {WRITERS} for creating; "
+        f"{os.cpu_count()} CPUs."
+    )
+
+
+if __name__ == "__main__":
+    main()
