@@ -282,3 +282,47 @@ def test_the_vocabulary_is_at_its_own_address(people: People) -> None:
     assert get(people, "/vocab", "image/png").status_code == 406
     assert len(Graph().parse(data=get(people, "/shapes.ttl").text, format="turtle")) > 10
     assert "@context" in get(people, "/context.jsonld").json()
+
+
+def test_what_was_given_before_is_given_only_while_it_is_right(people: People) -> None:
+    """The express lane keeps documents; whatever one is made from, a new version of that makes it anew."""
+
+    async def once() -> tuple[str, str]:
+        async with writing(people.server.folder) as (registry, admin):
+            seen = await observe(
+                registry, admin, "https://example.org/kept", WHEN, "0" * 64, source_name="Kept Register"
+            )
+            made = await reconstruct(registry, admin, [seen.name], CURATOR, WHEN)
+            return seen.name, made.name
+
+    async def revise(prid: str, poid: str) -> None:
+        async with writing(people.server.folder) as (registry, admin):
+            await revise_reconstruction(registry, admin, prid, [poid], CURATOR, LATER)
+
+    async def hide(poid: str) -> None:
+        async with writing(people.server.folder) as (registry, admin):
+            await restrict(registry, admin, poid, "a living person")
+
+    poid, prid = asyncio.run(once())
+    for accept in ("text/turtle", "text/html", "application/ld+json"):
+        first, second = (get(people, f"/{prid}", accept) for _ in range(2))
+        assert without_date(first) == without_date(second)
+    before = kept_answers(people)
+    assert without_date(get(people, f"/{prid}", "text/turtle")) == without_date(get(people, f"/{prid}", "text/turtle"))
+    assert kept_answers(people) == before + 2
+    assert LATER not in get(people, f"/{prid}", "text/turtle").text
+    asyncio.run(revise(prid, poid))
+    assert LATER in get(people, f"/{prid}", "text/turtle").text
+    assert "Kept Register" in get(people, f"/{prid}", "text/turtle").text
+    asyncio.run(hide(poid))
+    assert "Kept Register" not in get(people, f"/{prid}", "text/turtle").text
+
+
+def without_date(answer: httpx.Response) -> tuple[list[tuple[str, str]], bytes]:
+    return [(name, value) for name, value in answer.headers.multi_items() if name != "date"], answer.content
+
+
+def kept_answers(people: People) -> float:
+    text = people.client.get(f"{people.server.url}/metrics").text
+    found = re.search(r'^perdure_express_requests_total\{answer="person"\} (\S+)', text, re.MULTILINE)
+    return float(found[1]) if found else 0.0

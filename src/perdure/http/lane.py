@@ -10,12 +10,14 @@ times is faster by far than one that does thirty things in turn.
 import asyncio
 from collections.abc import Sequence
 from functools import partial
-from typing import Final, Protocol
+from itertools import islice
+from typing import Final, Literal, Protocol
 
 from uvicorn.server import ServerState
 
 from perdure.http import answers
 from perdure.http.access_log import AccessLog
+from perdure.http.kept_documents import Kept
 from perdure.http.message import Headers
 from perdure.http.service import Service
 from perdure.records.terse import terse_values
@@ -23,6 +25,7 @@ from perdure.records.value import DEFAULT_TTL
 from perdure.registry.protocol import Redirect, Written
 
 _RECORDS: Final = b"/api/handles/"
+_PERSONS: Final = (b"/POID-", b"/PRID-")
 _PERCENT, _QUERY, _FRAGMENT, _AMPERSAND = b"%?#&"  # as numbers: to look for one of these in bytes raises no error
 _MOST: Final = 4096
 _NUMBERS: Final = tuple(b"%d" % number for number in range(_MOST))  # versions and lengths, nearly all
@@ -36,6 +39,9 @@ class Passenger(Protocol):
 
     url: bytes
     wants_page: bool
+    accept: bytes
+    headers: Headers
+    scheme: Literal["http", "https"] | None
 
     def take(self, answer: bytes | None) -> None:
         """The whole response; None, if the application has to be asked."""
@@ -52,11 +58,12 @@ class Lane:
         self._finder = service.registry.store.finder()
         self._prefixes = service.prefixes.handle_prefixes
         self._type_prefix = service.registry.settings.type_prefix
+        self._documents = service.documents
         self._asked: list[Passenger] = []
         self._riding: list[list[Passenger]] = []  # whom the store is being asked for
         self.server = ServerState()  # the one that runs, once there is one
         self._server_headers: Headers | None = None
-        self._redirect_head = self._record_head = b""
+        self._redirect_head = self._record_head = self._person_head = b""
 
     def ask(self, passenger: Passenger) -> None:
         """It is given its answer by the end of the turn, or when the store has found it."""
@@ -70,6 +77,8 @@ class Lane:
         prefixes = self._prefixes
         to_leave: list[Passenger] = []
         to_read: list[Passenger] = []
+        to_tell: list[Passenger] = []
+        telling: list[Kept] = []
         leaving: list[str] = []
         reading: list[str] = []
         for passenger in asked:
@@ -77,7 +86,10 @@ class Lane:
             is_record = url.startswith(_RECORDS)
             head, _, suffix = (url[13:] if is_record else url[1:]).partition(b"/")
             known = prefixes.get(head) or prefixes.get(head.lower())
-            if known is None or not suffix or not (is_record or passenger.wants_page) or not url.isascii():
+            if url.startswith(_PERSONS) and (kept := self._kept(passenger)) is not None:
+                to_tell.append(passenger)
+                telling.append(kept)
+            elif known is None or not suffix or not (is_record or passenger.wants_page) or not url.isascii():
                 passenger.take(None)
             elif _PERCENT in url or _QUERY in url or _FRAGMENT in url:
                 passenger.take(None)  # there is something to decode, or to take apart
@@ -91,6 +103,10 @@ class Lane:
         if reading:
             self._riding.append(to_read)
             self._finder.records(reading, partial(self._show, to_read))
+        if telling:
+            self._riding.append(to_tell)
+            names = [name for kept in telling for name in kept.names]
+            self._finder.records(names, partial(self._tell, to_tell, telling))
 
     def leave(self, passenger: Passenger) -> None:
         """It cannot wait: it is answered now, if the store answers at once, and by the application otherwise."""
@@ -139,6 +155,26 @@ class Lane:
         length = _NUMBERS[size] if size < _MOST else b"%d" % size
         return b"".join((self._record_head, tag, _RECORD_LENGTH, length, b"\r\n\r\n", body))
 
+    def _kept(self, passenger: Passenger) -> Kept | None:
+        """A document that was given before, to who asked with the same words."""
+        hosts = [value for name, value in passenger.headers if name == b"host"]
+        if len(hosts) != 1 or passenger.scheme is None:
+            return None
+        return self._documents.find((passenger.url, passenger.accept, hosts[0], passenger.scheme))
+
+    def _tell(self, riders: list[Passenger], kept: list[Kept], found: Sequence[Written | None]) -> None:
+        """What is kept, if all that it was made from is as it was."""
+        self._arrive(riders)
+        versions = iter(found)
+        given: list[bytes | None] = []
+        for passenger, one in zip(riders, kept, strict=True):
+            now = tuple([None if row is None else row[0] for row in islice(versions, len(one.names))])
+            is_right = now == one.versions and passenger is not _NOBODY
+            given.append(self._person_head + one.answer if is_right else None)
+        for passenger, answer in zip(riders, given, strict=True):
+            passenger.take(answer)
+        self._metrics.persons += len(given) - given.count(None)
+
     def _arrive(self, riders: list[Passenger]) -> None:
         self._riding.remove(riders)
         if self.server.default_headers is not self._server_headers:  # they are made anew every second, for their date
@@ -148,6 +184,7 @@ class Lane:
         """The parts of a response that change once a second."""
         common = [*server_headers, *answers.EVERYWHERE, *answers.READABLE_ANYWHERE]
         self._redirect_head = _head(b"302 Found", [*common, *answers.redirect_headers(DEFAULT_TTL)]) + b"location: "
+        self._person_head = _head(b"200 OK", common)
         self._record_head = _head(b"200 OK", [*common, *answers.RECORD_HEADERS]) + b'etag: "'
         self._server_headers = server_headers
 
@@ -155,8 +192,10 @@ class Lane:
 class _Nobody:
     """Sits where somebody left."""
 
-    url = b""
+    url = accept = b""
     wants_page = False
+    headers: Headers = []  # noqa: RUF012  (never changed)
+    scheme: Literal["http", "https"] | None = None
 
     def take(self, answer: bytes | None) -> None:
         pass

@@ -39,6 +39,7 @@ class Metrics:
         # The express lane adds to plain numbers; they are told on when somebody looks, and every second.
         self.redirects = 0
         self.records = 0
+        self.persons = 0
         self._answered: dict[tuple[str, str, int], int] = {}
         self._timings: dict[str, _Timing] = {}
 
@@ -56,10 +57,10 @@ class Metrics:
 
     def tell(self, *, connections: int, log_bytes: int) -> None:
         """Bring everything that is gathered elsewhere to where it is read from."""
-        for answer, number in (("redirect", self.redirects), ("record", self.records)):
+        for answer, number in (("redirect", self.redirects), ("record", self.records), ("person", self.persons)):
             if number:
                 _express.labels(answer).inc(number)
-        self.redirects = self.records = 0
+        self.redirects = self.records = self.persons = 0
         for (door, method, status), number in self._answered.items():
             _requests.labels(door, method, str(status)).inc(number)
         self._answered.clear()

@@ -26,6 +26,7 @@ _TELLING: Final = frozenset(
         b"if-none-match",
         b"connection",
         b"accept",
+        b"accept-datetime",
     }
 )
 
@@ -54,13 +55,13 @@ class Protocol(PacedProtocol):
         self._lane.server = server_state
         self._access = self._lane.access
         self._is_usual = self._is_express = self.wants_page = self._is_on_its_way = False
-        self.url = b""
+        self.url = self.accept = b""
 
     def on_message_begin(self) -> None:
         """What the application is told is put together only if it is asked."""
         if self._is_on_its_way:
             self._lane.leave(self)  # one answer after the other, for who asks on without waiting
-        self.url = b""
+        self.url = self.accept = b""
         self.headers = []
         self.expect_100_continue = False
         self._is_usual = self.wants_page = self._is_in_head = True
@@ -81,6 +82,7 @@ class Protocol(PacedProtocol):
         """What this header means for the express lane."""
         if name == b"accept":
             self.wants_page = self.wants_page and wants_page(value)
+            self.accept = b", ".join((self.accept, value)) if self.accept else value
         elif name != b"connection" or value.lower() != b"keep-alive" or self.parser.get_http_version() != "1.1":
             self._is_usual = False
             if name == b"expect" and value.lower() == b"100-continue":

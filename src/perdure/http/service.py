@@ -4,6 +4,7 @@ from fractions import Fraction
 from typing import Final
 
 from perdure.http.authentication import Authenticator
+from perdure.http.kept_documents import KeptDocuments
 from perdure.http.known_prefixes import KnownPrefixes
 from perdure.http.metrics import Metrics
 from perdure.http.pulse import Pulse
@@ -24,6 +25,7 @@ class Service:
         self.metrics = Metrics()
         self.pulse = Pulse()
         self.prefixes = KnownPrefixes(registry)
+        self.documents = KeptDocuments(options)
         self.authenticator = Authenticator(registry, options)
 
     def tell(self) -> None:

@@ -157,11 +157,18 @@ async def resolve(registry: Registry, text: str) -> Resolution:
 
 def view_of(registry: Registry, reader: Reader, text: str, version: int | None, by: Agent | None) -> View:
     """The same, inside of a transaction."""
+    return look_at(registry, reader, text, version, by)[0]
+
+
+def look_at(
+    registry: Registry, reader: Reader, text: str, version: int | None, by: Agent | None
+) -> tuple[View, Identifier, Revision]:
+    """With the row, which is of the newest version, and the revision that the view is of."""
     found, current, prefix = existing(reader, text)
     revision = _revision(reader, found, version)
     # Who may see what is not public is a question of today, also for an old version.
     sight = _sight(reader, by, current, prefix.key, registry.now(), found.key)
-    return _view(registry, reader, found, revision, sight)
+    return _view(registry, reader, found, revision, sight), found, revision
 
 
 def _revision(reader: Reader, found: Identifier, version: int | None) -> Revision:

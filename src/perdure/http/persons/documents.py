@@ -16,11 +16,11 @@ from perdure.registry.persons import PersonView, observations_of, show_person
 
 _FORMATS: Final = {JSON: "json-ld", JSON_LD: "json-ld", TURTLE: "turtle", RDF_XML: "rdf-xml", N_TRIPLES: "n-triples"}
 _TYPES: Final = {
-    JSON: b"application/json",
-    JSON_LD: b"application/ld+json",
-    TURTLE: b"text/turtle; charset=utf-8",
-    RDF_XML: b"application/rdf+xml",
-    N_TRIPLES: b"application/n-triples",
+    JSON: (b"content-type", b"application/json"),
+    JSON_LD: (b"content-type", b"application/ld+json"),
+    TURTLE: (b"content-type", b"text/turtle; charset=utf-8"),
+    RDF_XML: (b"content-type", b"application/rdf+xml"),
+    N_TRIPLES: (b"content-type", b"application/n-triples"),
 }
 _FRESH: Final = (b"cache-control", b"no-cache")
 
@@ -34,15 +34,22 @@ async def document(service: Service, request: Request, shown: PersonView, asked:
         return Response(304, b"", headers)
     status = 410 if view.tombstone is not None and asked.version is None else 200
     if asked.media == PAGE:
-        return pages.page("person.html", status, headers, **_told(service, shown, asked))
-    written = write_person(
+        answer = pages.page("person.html", status, headers, **_told(service, shown, asked))
+    else:
+        answer = Response(status, _written(service, request, shown, asked), [_TYPES[asked.media], *headers])
+    if status == 200:
+        service.documents.keep(request, shown, answer)
+    return answer
+
+
+def _written(service: Service, request: Request, shown: PersonView, asked: Asked) -> bytes:
+    return write_person(
         shown,
         _FORMATS[asked.media],
         service.registry.settings.namespaces,
         request.origin + CONTEXT_PATH,
         as_version=asked.version is not None,
     )
-    return Response(status, written, [(b"content-type", _TYPES[asked.media]), *headers])
 
 
 async def observations(service: Service, request: Request, shown: PersonView, asked: Asked) -> Response:
@@ -59,7 +66,7 @@ async def observations(service: Service, request: Request, shown: PersonView, as
     written = write_persons(
         persons, _FORMATS[asked.media], service.registry.settings.namespaces, request.origin + CONTEXT_PATH
     )
-    return Response(200, written, [(b"content-type", _TYPES[asked.media]), *headers])
+    return Response(200, written, [_TYPES[asked.media], *headers])
 
 
 def _tag(shown: PersonView, asked: Asked) -> str:

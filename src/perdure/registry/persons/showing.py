@@ -8,7 +8,7 @@ from perdure.errors import InvalidInput
 from perdure.records import record as records
 from perdure.records.person import Observation
 from perdure.registry.entities import Act, Agent
-from perdure.registry.looking import View, view_of
+from perdure.registry.looking import View, look_at, view_of
 from perdure.registry.protocol import Reader
 from perdure.registry.registry import Registry
 
@@ -24,6 +24,7 @@ class PersonView(NamedTuple):
     at: str
     newest: int
     observations: dict[str, Observation | None]
+    versions: tuple[int, ...] = ()  # of those observations, in their order
 
     @property
     def is_newest(self) -> bool:
@@ -68,18 +69,14 @@ async def observations_of(
 
 
 def _shown(registry: Registry, reader: Reader, text: str, version: int | None, by: Agent | None) -> PersonView:
-    view = view_of(registry, reader, text, version, by)
+    view, found, revision = look_at(registry, reader, text, version, by)
     _check_person(view)
-    found = reader.find(view.name)
-    revision = reader.revision(view.name, view.version)
-    at = "" if revision is None else revision.at
-    newest = view.version if found is None else found.version
     if view.reconstruction is None:
-        return PersonView(view, at, newest, {})
-    rows = reader.find_many(view.reconstruction.observation_ids)
-    return PersonView(
-        view, at, newest, {name: _source(rows[name].record) for name in view.reconstruction.observation_ids}
-    )
+        return PersonView(view, revision.at, found.version, {})
+    found_there = reader.find_many(view.reconstruction.observation_ids)
+    rows = [found_there[name] for name in view.reconstruction.observation_ids]
+    sources = {row.name: _source(row.record) for row in rows}
+    return PersonView(view, revision.at, found.version, sources, tuple(row.version for row in rows))
 
 
 def _source(written: bytes) -> Observation | None:
