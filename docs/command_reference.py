@@ -28,6 +28,7 @@ COMMANDS = [
     "person revise",
     "person show",
     "person history",
+    "person export",
     "person merge",
     "person split",
     "person undo",

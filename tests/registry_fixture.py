@@ -4,7 +4,6 @@ Another engine joins by its name in `ENGINES` and its own `Places`: every test h
 """
 
 import asyncio
-import secrets
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -30,15 +29,14 @@ from perdure.registry import (
 from perdure.registry.entities import Agent, Event
 from perdure.registry.protocol import Reader, Store
 from perdure.registry.sealing import Sealer
-from perdure.store.postgres.options import PostgresOptions
 from perdure.store.postgres.store import PostgresStore
 from perdure.store.sqlite import SqliteStore
 from tests.postgres.shared import database, need_postgres
+from tests.postgres.spare_schemas import FEW_PARTITIONS, give_back, new_schema, take_schema
 
 T = TypeVar("T")
 
 ENGINES = ["sqlite", "postgres"]
-FEW_PARTITIONS = PostgresOptions(partitions=2)  # enough to see that there are several, and quickly made
 SEALER = Sealer(bytes(range(32)))
 NOON = Fraction(1_800_000_000)  # 2027-01-15T08:00:00Z, if not noon
 
@@ -98,22 +96,34 @@ class PostgresPlaces:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._schemas: dict[str, str] = {}
+        self._told: set[str] = set()
         self._stores: list[Store] = []
 
     def address(self, place: str = "registry") -> str:
-        return database().address(self._schemas.setdefault(place, f"t_{secrets.token_hex(6)}"))
+        """For those who go past the store: nobody can know what they leave behind, so that it is not used again."""
+        self._told.add(place)
+        return self._address(place)
+
+    def _address(self, place: str) -> str:
+        return database().address(self._schemas.setdefault(place, new_schema()))
 
     def open(self, place: str = "registry", *, create: bool = True) -> Store:
         (self._folder / place).mkdir(exist_ok=True)
+        if create and place not in self._schemas:
+            self._schemas[place] = take_schema()
         marks = self._folder / place / "high-water.json"
-        self._stores.append(PostgresStore(self.address(place), marks, FEW_PARTITIONS, create=create))
+        self._stores.append(PostgresStore(self._address(place), marks, FEW_PARTITIONS, create=create))
         return self._stores[-1]
 
     def close(self) -> None:
         for store in self._stores:
             store.close()
-        for schema in self._schemas.values():
-            database().drop(schema)
+        for place, schema in self._schemas.items():
+            if place in self._told:
+                database().drop(schema)
+            else:
+                give_back(schema)
+        self._schemas.clear()
 
 
 def need_engine(engine: str) -> None:

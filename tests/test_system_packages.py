@@ -9,6 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 A_TEST = "tests/store/test_registry_tables.py::test_facts"
+PYTEST = ("pytest", "-p", "no:cacheprovider", "-p", "no:schemathesis")  # which takes longer to load than all the rest
 
 
 def without_postgres(*command: str, **more: str) -> subprocess.CompletedProcess[str]:
@@ -27,7 +28,7 @@ def without_postgres(*command: str, **more: str) -> subprocess.CompletedProcess[
 
 @pytest.mark.parametrize("workers", ["0", "1"])
 def test_what_was_not_tested_is_listed_at_the_end(workers: str) -> None:
-    done = without_postgres("pytest", "-p", "no:cacheprovider", "-n", workers, A_TEST)
+    done = without_postgres(*PYTEST, "-n", workers, A_TEST)
     assert done.returncode == 0, done.stdout
     summary, end = done.stdout.rpartition("NOT TESTED")[::2]
     assert summary, done.stdout
@@ -38,7 +39,7 @@ def test_what_was_not_tested_is_listed_at_the_end(workers: str) -> None:
 
 
 def test_where_nothing_may_be_skipped_it_is_an_error() -> None:
-    done = without_postgres("pytest", "-p", "no:cacheprovider", "-n", "0", A_TEST, PERDURE_NOTHING_SKIPPED="1")
+    done = without_postgres(*PYTEST, "-n", "0", A_TEST, PERDURE_NOTHING_SKIPPED="1")
     assert done.returncode == 1, done.stdout
     assert "1 passed, 1 error" in done.stdout
 

@@ -40,8 +40,8 @@ def test_one_invalid_is_exit_code_1_and_the_right_one_is_suggested(run: Run) -> 
     }
 
 
-def test_the_report_for_people(run: Run) -> None:
-    done = run("check", "--show", "1", "-", stdin=f"{BAD}\n{BAD}\n{GOOD}\n")
+def test_the_report_for_people(quick: Run) -> None:
+    done = quick("check", "--show", "1", "-", stdin=f"{BAD}\n{BAD}\n{GOOD}\n")
     assert done.returncode == 1
     assert "the check digit is 2 and should be 1" in done.stdout
     assert "and 1 more" in done.stdout
@@ -55,43 +55,43 @@ def test_the_report_for_people(run: Run) -> None:
     ],
     ids=["unix", "windows", "no newline at the end", "byte order mark"],
 )  # fmt: skip
-def test_line_ends_and_marks(run: Run, data: bytes) -> None:
+def test_line_ends_and_marks(quick: Run, data: bytes) -> None:
     text = data.replace(b"A", GOOD.encode()).replace(b"B", BAD.encode())
-    _, found = report(run, "-", stdin=text)
+    _, found = report(quick, "-", stdin=text)
     assert (found["valid"], found["invalid"]) == (1, 1)
     assert found["problems"][0]["line"] == 2  # type: ignore[index]
 
 
-def test_lines_longer_than_any_chunk_are_one_problem(run: Run, tmp_path: Path) -> None:
+def test_lines_longer_than_any_chunk_are_one_problem(quick: Run, tmp_path: Path) -> None:
     tmp_path.joinpath("long.txt").write_bytes(b"x" * 3_000_000 + b"\n" + GOOD.encode() + b"\n")
-    _, found = report(run, "long.txt")
+    _, found = report(quick, "long.txt")
     assert (found["valid"], found["invalid"]) == (1, 1)
     assert found["problems"][0]["part"] == "length"  # type: ignore[index]
 
 
-def test_an_expected_scheme(run: Run) -> None:
-    code, found = report(run, "--scheme", "ppid", "-", stdin=f"{GOOD}\n10.1000/182\n")
+def test_an_expected_scheme(quick: Run) -> None:
+    code, found = report(quick, "--scheme", "ppid", "-", stdin=f"{GOOD}\n10.1000/182\n")
     assert code == 1
     assert found["problems"][0]["reason"] == "this is handle, not ppid"  # type: ignore[index]
-    code, found = report(run, "--scheme", "handle", "-", stdin="8JMKD3MGP8W/34PGRBS\n")
+    code, found = report(quick, "--scheme", "handle", "-", stdin="8JMKD3MGP8W/34PGRBS\n")
     assert (code, found["valid_by_scheme"]) == (0, {"handle": 1})
 
 
 @pytest.mark.parametrize("arguments", [["--column", "id"], ["--column", "2"], ["--column", "ID"]])
-def test_a_column_of_a_table(run: Run, tmp_path: Path, arguments: list[str]) -> None:
+def test_a_column_of_a_table(quick: Run, tmp_path: Path, arguments: list[str]) -> None:
     tmp_path.joinpath("t.csv").write_text(f'name,id\n"Jan, the first",{GOOD}\n"two\nlines",{BAD}\nshort\n', "utf-8")
-    code, found = report(run, *arguments, "t.csv")
+    code, found = report(quick, *arguments, "t.csv")
     assert code == 1
     lines = [problem["line"] for problem in found["problems"]]  # type: ignore[attr-defined]
     assert lines == ([1, 4] if arguments[1] == "2" else [4])  # a number says that there is no heading
     assert found["valid"] == 1
 
 
-def test_a_tsv_file_and_other_separators(run: Run, tmp_path: Path) -> None:
+def test_a_tsv_file_and_other_separators(quick: Run, tmp_path: Path) -> None:
     tmp_path.joinpath("t.tsv").write_text(f"a\tb\n1\t{GOOD}\n", "utf-8")
-    assert report(run, "--column", "b", "t.tsv")[0] == 0
+    assert report(quick, "--column", "b", "t.tsv")[0] == 0
     tmp_path.joinpath("t.txt").write_text(f"a;b\n1;{GOOD}\n", "utf-8")
-    assert report(run, "--column", "b", "--delimiter", ";", "t.txt")[0] == 0
+    assert report(quick, "--column", "b", "--delimiter", ";", "t.txt")[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -110,10 +110,10 @@ def test_a_tsv_file_and_other_separators(run: Run, tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_done_is_said_with_exit_code_2(
-    run: Run, tmp_path: Path, arguments: list[str], message: str
+    quick: Run, tmp_path: Path, arguments: list[str], message: str
 ) -> None:
     tmp_path.joinpath("t.csv").write_text(f"a,b\n1,{GOOD}\n", "utf-8")
-    done = run("check", *arguments)
+    done = quick("check", *arguments)
     assert done.returncode == 2
     assert message in done.stderr
     assert "Traceback" not in done.stderr
@@ -160,12 +160,12 @@ def test_a_long_list_takes_no_more_memory_than_a_short_one(tmp_path: Path) -> No
     assert peaks[1] < peaks[0] * 1.2
 
 
-def test_a_stray_quotation_mark_hides_no_line(run: Run, tmp_path: Path) -> None:
+def test_a_stray_quotation_mark_hides_no_line(quick: Run, tmp_path: Path) -> None:
     tmp_path.joinpath("t.tsv").write_text(f'title\tid\n5" disk\t{GOOD}\nx\t{BAD}\n', "utf-8")
-    code, found = report(run, "--column", "id", "t.tsv")
+    code, found = report(quick, "--column", "id", "t.tsv")
     assert (code, found["valid"], found["invalid"]) == (1, 1, 1)
     tmp_path.joinpath("t.csv").write_text(f'title,id\n"5,{GOOD}\nx,{BAD}\n', "utf-8")
-    assert run("check", "--column", "id", "t.csv").returncode == 2
+    assert quick("check", "--column", "id", "t.csv").returncode == 2
 
 
 @pytest.mark.parametrize(
@@ -178,8 +178,8 @@ def test_a_stray_quotation_mark_hides_no_line(run: Run, tmp_path: Path) -> None:
     ],
     ids=["gzip", "xlsx", "utf-16 without a mark", "utf-16"],
 )
-def test_what_is_no_text_is_refused_with_advice(run: Run, data: bytes, advice: str) -> None:
-    done = run("check", "-", stdin=data)
+def test_what_is_no_text_is_refused_with_advice(quick: Run, data: bytes, advice: str) -> None:
+    done = quick("check", "-", stdin=data)
     assert done.returncode == 2
     assert advice in done.stderr
 
@@ -189,13 +189,13 @@ def test_lines_that_are_not_utf_8_are_named(run: Run) -> None:
     assert (found["valid"], found["problems"][0]["part"]) == (1, "encoding")  # type: ignore[index]
 
 
-def test_what_is_hardly_a_handle_is_counted_as_doubtful(run: Run) -> None:
-    code, found = report(run, "-", stdin="n/a\nand/or\n10.1000/182\n")
+def test_what_is_hardly_a_handle_is_counted_as_doubtful(quick: Run) -> None:
+    code, found = report(quick, "-", stdin="n/a\nand/or\n10.1000/182\n")
     assert (code, found["valid"], found["doubtful"]) == (0, 3, 2)
 
 
-def test_nothing_to_check_is_said(run: Run) -> None:
-    done = run("check", "-", stdin="\n\n")
+def test_nothing_to_check_is_said(quick: Run) -> None:
+    done = quick("check", "-", stdin="\n\n")
     assert (done.returncode, done.stdout) == (0, "")
     assert "nothing to check" in done.stderr
 

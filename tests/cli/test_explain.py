@@ -20,15 +20,15 @@ def test_a_table_tells_what_when_and_where(run: Run) -> None:
         assert fact in done.stdout
 
 
-def test_several_identifiers_each_get_a_table(run: Run) -> None:
-    done = run("explain", "10.1000/182", "POID-93b0-4476-560e-5ac2")
+def test_several_identifiers_each_get_a_table(quick: Run) -> None:
+    done = quick("explain", "10.1000/182", "POID-93b0-4476-560e-5ac2")
     assert "https://doi.org/10.1000/182" in done.stdout
     assert "the check digit is 2 and should be 1" in done.stdout
     assert "POID-93b0-4476-560e-5ac1" in done.stdout
 
 
-def test_json_is_one_object_per_line(run: Run) -> None:
-    done = run("explain", "--json", "10.1000/日本", "hello")
+def test_json_is_one_object_per_line(quick: Run) -> None:
+    done = quick("explain", "--json", "10.1000/日本", "hello")
     first, second = map(json.loads, done.stdout.splitlines())
     assert first["input"] == first["canonical"] == "10.1000/日本"
     assert "日本" in done.stdout
@@ -48,23 +48,23 @@ def test_bytes_that_are_not_utf_8_are_explained_all_the_same(run: Run) -> None:
 
 
 @pytest.mark.parametrize("text", ["10.1/\x1b[31mred", "1/[bold]x[/bold]", "x\x07y"])
-def test_nothing_that_a_terminal_obeys_comes_out(run: Run, text: str) -> None:
-    done = run("explain", text)
+def test_nothing_that_a_terminal_obeys_comes_out(quick: Run, text: str) -> None:
+    done = quick("explain", text)
     assert done.returncode == 0
     assert "\x1b" not in done.stdout
     assert "\x07" not in done.stdout
     assert "[bold]x[/bold]" in done.stdout or "bold" not in text
 
 
-def test_json_is_safe_for_terminals_too(run: Run) -> None:
+def test_json_is_safe_for_terminals_too(quick: Run) -> None:
     text = "10.1/\x9b31m\u202e\x7f"
-    done = run("explain", "--json", text)
+    done = quick("explain", "--json", text)
     assert done.stdout.strip().isprintable()
     assert json.loads(done.stdout)["input"] == text
 
 
-def test_the_tour_shows_every_family(run: Run) -> None:
-    done = run("tour")
+def test_the_tour_shows_every_family(quick: Run) -> None:
+    done = quick("tour")
     assert done.returncode == 0
     for fact in ("Handle", "PILIN", "Internet Based Identifier", "PPID", "did you mean"):
         assert fact in done.stdout

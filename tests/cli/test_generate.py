@@ -24,8 +24,8 @@ CURATOR = "https://orcid.org/0000-0002-1825-0097"
         (["prid", "poid-93b0-4476-560e-5ac1", "--curator", CURATOR, "--at", "2025-01-09T11:30:00+01:00"], "PRID-5ccc-3780-8c9c-5a90"),
     ],
 )  # fmt: skip
-def test_labels(run: Run, arguments: list[str], printed: str) -> None:
-    done = run("generate", *arguments)
+def test_labels(quick: Run, arguments: list[str], printed: str) -> None:
+    done = quick("generate", *arguments)
     assert (done.returncode, done.stdout) == (0, printed + "\n")
 
 
@@ -65,8 +65,8 @@ def test_content_is_hashed(run: Run, tmp_path: Path) -> None:
         (["prid", "POID-93b0-4476-560e-5ac1", "--curator", "a|b", "--at", "2025-01-09T10:30:00Z"], "without |"),
     ],
 )
-def test_what_cannot_be_made_is_said_with_exit_code_2(run: Run, arguments: list[str], message: str) -> None:
-    done = run("generate", *arguments)
+def test_what_cannot_be_made_is_said_with_exit_code_2(quick: Run, arguments: list[str], message: str) -> None:
+    done = quick("generate", *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert message in done.stderr
     assert "Traceback" not in done.stderr

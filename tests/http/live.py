@@ -1,5 +1,6 @@
 """A server that really runs: `perdure serve` in a process of its own, on a free port."""
 
+import asyncio
 import json
 import os
 import signal
@@ -11,6 +12,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import httpx
+
+from perdure.folder import make_registry
 
 _PATIENCE = 60.0
 
@@ -57,9 +60,7 @@ class LiveServer(NamedTuple):
 def serving(folder: Path, *options: str, settings: str = "") -> Iterator[LiveServer]:
     """Serve the registry of a folder, which is made if it is not there. `settings` are lines for its section [http]."""
     if not (folder / "perdure.toml").exists():
-        subprocess.run(
-            [sys.executable, "-m", "perdure", "init", str(folder), "--name", "Tests"], check=True, capture_output=True
-        )
+        asyncio.run(make_registry(folder, name="Tests"))  # as `perdure init` does, but for the start of a process
     if settings:
         file = folder / "perdure.toml"
         file.write_text(file.read_text().replace("[http]", f"[http]\n{settings}", 1))

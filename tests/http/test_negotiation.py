@@ -1,5 +1,7 @@
 """Which form a client likes best, by all that RFC 9110 lets it say."""
 
+import time
+
 import pytest
 
 from perdure.http.negotiation import best, ranges
@@ -53,3 +55,10 @@ def test_nothing_that_is_liked(accept: str) -> None:
 def test_a_long_header_is_read_as_far_as_anybody_means_it() -> None:
     assert len(ranges(",".join(["text/html"] * 1000))) == 64
     assert best("a/b;" + '"' * 5000, OFFERED) is None
+
+
+def test_marks_that_nobody_closes_are_read_once() -> None:
+    begun = time.process_time()
+    assert best('"' + '\\"' * 16_000, OFFERED) is None
+    assert best('a/b;"' + '\\"' * 16_000 + ",text/html", OFFERED) is None
+    assert time.process_time() - begun < 2  # it took minutes when each mark was a new beginning

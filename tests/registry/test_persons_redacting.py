@@ -6,16 +6,19 @@ import msgspec
 import pytest
 from tests.registry_fixture import Office
 
-from perdure.errors import InvalidInput, NotAuthorised, StoreUnavailable, WrongState
+from perdure.errors import Immutable, InvalidInput, NotAuthorised, StoreUnavailable, WrongState
 from perdure.records import record as records
 from perdure.records.person import ChosenClaim, Claim, Link, Reconstruction
 from perdure.registry import (
+    Curation,
     find_by_value,
     history,
+    merge,
     mint,
     observe,
     reconstruct,
     redact,
+    restrict,
     revise_reconstruction,
     search,
     show,
@@ -70,10 +73,13 @@ def test_each_version_keeps_the_digest_of_what_it_said(office: Office) -> None:
     jan = observed(office)
     prid = office.do(reconstruct, [jan], CURATOR, WHEN, said(jan)).name
     office.do(revise_reconstruction, prid, [jan], CURATOR, LATER, said(jan))
-    before = [sha256(one.record).hexdigest() for one in office.ask(history, prid)]
+    before = [sha256(one.record).hexdigest() for one in office.ask(history, prid, by=office.admin)]
     office.do(redact, prid, "by law")
-    after = [records.decode(one.record).redaction for one in office.ask(history, prid)]
+    after = [records.decode(one.record).redaction for one in office.ask(history, prid, by=office.admin)]
     assert [one.sha256 for one in after if one is not None][:2] == before
+    told = [records.decode(one.record).redaction for one in office.ask(history, prid)]
+    assert {one.sha256 for one in told if one is not None} == {""}  # little that was said could be guessed from it
+    assert office.ask(show, prid).redaction.sha256 == ""
     assert office.ask(find_by_value, "Q42", type="WIKIDATA") == []
     assert office.ask(verify) == []
 
@@ -97,3 +103,43 @@ def test_nothing_else_can_be_changed_of_a_revision(office: Office) -> None:
     with pytest.raises(StoreUnavailable):
         office.run(office.registry.store.write(lambda tx: tx.redact(jan, {1: b'{"state":"active"}'})))
     assert office.ask(show, jan).observation is not None
+
+
+def test_whoever_was_taken_up_is_redacted_and_restricted_after_who_took_them_up(office: Office) -> None:
+    one, other = observed(office), observed(office, 2)
+    gone = office.do(reconstruct, [one], CURATOR, WHEN, said(one)).name
+    kept = office.do(reconstruct, [other], CURATOR, WHEN).name
+    office.do(merge, gone, kept, Curation(CURATOR, LATER), "the same man, called Zwanenburg")
+    for act in (restrict, redact):
+        with pytest.raises(WrongState, match=kept):
+            office.do(act, gone, "by law")
+    office.do(restrict, kept, "alive")
+    office.do(restrict, gone, "alive")
+    assert office.ask(show, gone).tombstone.reason == "not shown"
+    office.do(redact, kept, "by law")
+    office.do(redact, gone, "by law")
+    assert SECRET.encode() not in everything(office, gone) + everything(office, kept)
+    assert office.ask(verify) == []
+
+
+def test_who_may_not_see_an_observation_cannot_guess_what_it_says(office: Office) -> None:
+    jan = observed(office)
+    office.do(restrict, jan, "alive")
+    clerk = office.hire("clerk", "POID", "mint")
+    assert office.by(clerk, observe, "https://example.org/1", WHEN, "0" * 64).name == jan
+    for claims in (CLAIMS, CLAIMS[:1]):
+        with pytest.raises(Immutable):
+            office.by(clerk, observe, "https://example.org/1", WHEN, "0" * 64, claims=claims)
+    assert office.do(observe, "https://example.org/1", WHEN, "0" * 64, claims=CLAIMS).name == jan
+
+
+def test_a_hidden_claim_is_chosen_by_who_may_see_it(office: Office) -> None:
+    jan = observed(office)
+    office.do(restrict, jan, "alive")
+    clerk = office.hire("clerk", "PRID", "mint", "edit", "withdraw")
+    prid = office.by(clerk, reconstruct, [jan], CURATOR, WHEN).name
+    office.by(clerk, restrict, prid, "alive")
+    chosen = Reconstruction((), "", "", claims=(ChosenClaim(jan, 1),))
+    with pytest.raises(NotAuthorised):
+        office.by(clerk, revise_reconstruction, prid, [jan], CURATOR, LATER, chosen)
+    office.do(revise_reconstruction, prid, [jan], CURATOR, LATER, chosen)

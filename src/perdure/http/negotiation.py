@@ -13,8 +13,9 @@ from typing import Final, NamedTuple
 
 _MOST_RANGES: Final = 64
 # One range up to its comma: text in quotation marks may hold anything.
-_PIECE: Final = re.compile(r'(?:[^,"]|"(?:[^"\\]|\\.)*")+')
-_PARAMETER: Final = re.compile(r';(?:[^;"]|"(?:[^"\\]|\\.)*")*')
+# Marks that nobody closes hold all the rest, so that no text is read twice.
+_PIECE: Final = re.compile(r'(?:[^,"]|"(?:[^"\\]|\\.)*(?:"|\\?\Z))+')
+_PARAMETER: Final = re.compile(r';(?:[^;"]|"(?:[^"\\]|\\.)*(?:"|\\?\Z))*')
 _QUALITY: Final = re.compile(r";\s*q\s*=\s*(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)\s*", re.IGNORECASE)
 
 

@@ -37,11 +37,11 @@ class Outgoing:
             return
         head, self._held = self._held, None
         if head is not None:
-            self.status = head["status"]
             headers = [one for one in head.get("headers", ()) if one[0].lower() != b"content-length"]
             if not message.get("more_body", False):
                 await self._whole(head["status"], headers, message.get("body", b""))
                 return
+            self.status = head["status"]
             head["headers"] = [*self._common(), *head.get("headers", ())]
             await self._cycle.send(head)
         self.size += len(message.get("body", b""))

@@ -55,7 +55,9 @@ def _withheld(view: View, namespaces: Namespaces) -> Tree:
         tree["restrictedSince"] = view.restriction.since
     gone = view.redaction
     if gone is not None:
-        tree |= {"redactionReason": gone.reason, "redactedAt": gone.at, "redactedHash": gone.sha256}
+        tree |= {"redactionReason": gone.reason, "redactedAt": gone.at}
+        if gone.sha256:  # which is not shown to everybody
+            tree["redactedHash"] = gone.sha256
         if gone.of is not None:
             tree["redactionOf"] = namespaces.ppid + gone.of
     return tree

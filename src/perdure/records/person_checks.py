@@ -31,6 +31,8 @@ _MOST_OTHERS: Final = 200  # links, employments, namesakes
 _STATUSES: Final = get_args(Status)
 _RELATIONS: Final = get_args(Relation)
 _LINKED: Final = ("orcid", "isni", "viaf", "wikidata")
+# What a browser would run, or what only one machine knows.
+_NO_SOURCES: Final = frozenset({"javascript", "data", "vbscript", "file"})
 _CIRCULAR: Final = "No circular references"
 
 
@@ -41,12 +43,21 @@ def checked_observation(said: Observation, limits: Limits) -> Observation:
         one_line(said.source_name, "source_name", limits.text_characters)
     return msgspec.structs.replace(
         said,
-        source_url=checked_url(said.source_url),
+        source_url=_source(said.source_url),
         retrieval_timestamp=checked_timestamp(said.retrieval_timestamp),
         content_hash=checked_hash(said.content_hash),
         holding_archive=None if said.holding_archive is None else _archive(said.holding_archive, limits),
         claims=tuple(_claim(claim, f"claims[{number}]", limits) for number, claim in enumerate(said.claims, 1)),
     )
+
+
+def _source(url: str) -> str:
+    """Of any scheme that leads to something: a catalogue may write urn: as well as https:."""
+    checked = checked_url(url)
+    scheme = checked.partition(":")[0].lower()
+    if scheme in _NO_SOURCES:
+        raise InvalidInput("ppid", "source_url", f"{scheme}: is no address of a source", "POID must have source")
+    return checked
 
 
 def checked_reconstruction(said: Reconstruction, limits: Limits) -> Reconstruction:
@@ -58,6 +69,8 @@ def checked_reconstruction(said: Reconstruction, limits: Limits) -> Reconstructi
     for field in ("curator_name", "algorithm_version", "activity"):
         if (text := getattr(said, field)) is not None:
             one_line(text, field, limits.text_characters)
+    if len(said.curator_id) > limits.text_characters:
+        raise OutOfRange("person", "curator_id", f"it is longer than {limits.text_characters} characters")
     if said.notes is not None:
         _text(said.notes, "notes", limits.value_bytes)
     observations = tuple(ppid.canonical_observations(said.observation_ids))

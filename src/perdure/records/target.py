@@ -64,7 +64,7 @@ def words(name: str, record: Record) -> str:
 
 def _observed(seen: Observation) -> Iterator[str | None]:
     yield from (seen.source_url, seen.source_name, seen.holding_archive)
-    yield from (str(claim.value) for claim in seen.claims)
+    yield from (str(claim.value) for claim in sorted(seen.claims, key=lambda claim: claim.type != "name"))
 
 
 def _concluded(made: Reconstruction) -> Iterator[str | None]:

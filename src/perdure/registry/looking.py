@@ -24,6 +24,7 @@ MOST_FOUND: Final = 1000
 _MOST_WORDS: Final = 20
 _LONGEST_WORD: Final = 1000
 _SHORTEST_BEGINNING: Final = 3
+_NOT_SHOWN: Final = "not shown"
 
 
 class View(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -188,11 +189,21 @@ class _Sight(NamedTuple):
 
     sees: Callable[[Value], bool]
     restriction: Restriction | None = None  # as it is today, if it holds for them
+    sees_digests: bool = False  # from which a little that was redacted could be guessed
 
     def of(self, record: Record) -> Record:
+        if record.redaction is not None and not self.sees_digests:
+            record = msgspec.structs.replace(record, redaction=msgspec.structs.replace(record.redaction, sha256=""))
         if self.restriction is not None:
+            stone = record.tombstone
             return msgspec.structs.replace(
-                record, values=(), about=None, observation=None, reconstruction=None, restriction=self.restriction
+                record,
+                values=(),
+                about=None,
+                observation=None,
+                reconstruction=None,
+                restriction=self.restriction,
+                tombstone=None if stone is None else msgspec.structs.replace(stone, reason=_NOT_SHOWN),
             )
         if all(self.sees(value) for value in record.values):
             return record
@@ -202,7 +213,7 @@ class _Sight(NamedTuple):
 def _sight(reader: Reader, by: Agent | None, record: Record, scope: str, now: str, name: str) -> _Sight:
     """Of values the public ones; by an HS_ADMIN those for administrators; by a grant all, and persons too."""
     if by is not None and is_granted(reader, by, "edit", scope, now, record, name):
-        return _Sight(lambda value: True)
+        return _Sight(lambda value: True, sees_digests=True)
     if by is not None and rights(reader, by, record, scope, now, name) & READ_VALUE:
         return _Sight(lambda value: value.is_public or value.permissions[ADMIN_READ] == "1", record.restriction)
     return _Sight(lambda value: value.is_public, record.restriction)
@@ -231,11 +242,11 @@ def _view(registry: Registry, reader: Reader, found: Identifier, revision: Revis
         target=location(shown) if record.state == "active" else None,
         values=shown.values,
         about=shown.about,
-        tombstone=record.tombstone,
+        tombstone=shown.tombstone,
         observation=shown.observation,
         reconstruction=shown.reconstruction,
         restriction=shown.restriction,
-        redaction=record.redaction,
+        redaction=shown.redaction,
         uuid_raw=reader.input_of(found.key) if found.scheme == "ppid" else None,
         handle_record=handle_values(shown, registry.settings.type_prefix),
     )

@@ -36,14 +36,14 @@ _PARTS: Final = {"POID": ("claims", "history"), "PRID": ("observations", "histor
 
 
 class Asked(NamedTuple):
-    """`name` is as it was written; `media` is the form, and `chosen` whether the address itself names it."""
+    """`name` is as it was written; `media` is the form, and `suffix` the ending by which the address names it."""
 
     name: str
     part: str
     version: int | None
     media: str
     suffix: str
-    is_fixed: bool
+    after: str  # of observations: only those behind this one
 
 
 def is_person(path: str) -> bool:
@@ -66,13 +66,13 @@ def asked_for(request: Request, text: str) -> Asked | None:
     offered = _HISTORY if part == "history" else OFFERED
     suffix = (found["suffix"] or "").lower()
     media = _named(request, suffix, offered)
-    is_fixed = media is not None
     if media is None:
         accept = request.header_list(b"accept")
-        media = offered[0] if accept is None else best(accept, offered)
+        media = best(accept, offered) if accept else offered[0]
     if media is None:
         raise NotNegotiable(offered)
-    return Asked(found["name"], part, version, media, suffix, is_fixed)
+    after = one_parameter(request.parameters(), "after") if request.query and part == "observations" else None
+    return Asked(found["name"], part, version, media, suffix, after or "")
 
 
 def _named(request: Request, suffix: str, offered: tuple[str, ...]) -> str | None:

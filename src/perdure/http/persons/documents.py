@@ -1,18 +1,23 @@
 """One person, or what they stand upon, in the form that was asked for."""
 
+import asyncio
+from hashlib import sha256
 from typing import Final
+
+import msgspec
 
 from perdure.http import pages
 from perdure.http.message import Headers, Request, Response
 from perdure.http.persons import memento
 from perdure.http.persons.asked import JSON, JSON_LD, N_TRIPLES, PAGE, RDF_XML, TURTLE, Asked
 from perdure.http.persons.vocabulary import CONTEXT_PATH
+from perdure.http.resolving.aside import done_aside
 from perdure.http.resolving.forms import has_already
 from perdure.http.resolving.places import absolute, link_to, path_of
 from perdure.http.service import Service
 from perdure.linked import write_person, write_persons
 from perdure.names.external import ExternalId
-from perdure.registry.persons import PersonView, observations_of, show_person
+from perdure.registry.persons import PersonView, show_person
 
 _FORMATS: Final = {JSON: "json-ld", JSON_LD: "json-ld", TURTLE: "turtle", RDF_XML: "rdf-xml", N_TRIPLES: "n-triples"}
 _TYPES: Final = {
@@ -22,6 +27,9 @@ _TYPES: Final = {
     RDF_XML: (b"content-type", b"application/rdf+xml"),
     N_TRIPLES: (b"content-type", b"application/n-triples"),
 }
+_MOST_AT_ONCE: Final = 200  # observations in one answer
+_ENOUGH: Final = 2_000_000  # bytes of what they say
+_encode: Final = msgspec.json.Encoder().encode
 _FRESH: Final = (b"cache-control", b"no-cache")
 
 
@@ -33,47 +41,72 @@ async def document(service: Service, request: Request, shown: PersonView, asked:
     if has_already(request, tag):
         return Response(304, b"", headers)
     status = 410 if view.tombstone is not None and asked.version is None else 200
-    if asked.media == PAGE:
-        answer = pages.page("person.html", status, headers, **_told(service, shown, asked))
-    else:
-        answer = Response(status, _written(service, request, shown, asked), [_TYPES[asked.media], *headers])
+    answer = await done_aside((), size_of(shown), lambda: _written(service, request, shown, asked, status, headers))
     if status == 200:
         service.documents.keep(request, shown, answer)
     return answer
 
 
-def _written(service: Service, request: Request, shown: PersonView, asked: Asked) -> bytes:
-    return write_person(
+def _written(
+    service: Service, request: Request, shown: PersonView, asked: Asked, status: int, headers: Headers
+) -> Response:
+    if asked.media == PAGE:
+        return pages.page("person.html", status, headers, **_told(service, shown, asked))
+    body = write_person(
         shown,
         _FORMATS[asked.media],
         service.registry.settings.namespaces,
         request.origin + CONTEXT_PATH,
         as_version=asked.version is not None,
     )
+    return Response(status, body, [_TYPES[asked.media], *headers])
 
 
 async def observations(service: Service, request: Request, shown: PersonView, asked: Asked) -> Response:
-    """What a reconstruction stands upon, one after the other."""
-    headers = [*_headers(service, request, shown, asked)]
-    tag = _tag(shown, asked)
-    if has_already(request, tag):
+    """What a reconstruction stands upon, one after the other: as many as fit, and where the others are."""
+    headers = _headers(service, request, shown, asked)
+    if has_already(request, _tag(shown, asked)):
         return Response(304, b"", headers)
-    views = await observations_of(service.registry, shown.view.name)
+    persons, size = await _some(service, shown, asked.after)
+    names = list(shown.observations)
+    last = persons[-1].view.name if persons else ""
+    if last and last != names[-1]:
+        following = f"{request.origin}{path_of(shown.view.name)}/observations?after={last}"
+        headers.append((b"link", memento.link(following, 'rel="next"')))
     if asked.media == PAGE:
-        told = _told(service, shown, asked)
-        return pages.page("observations.html", 200, headers, **told, views=views)
-    persons = [await show_person(service.registry, view.name) for view in views]
-    written = write_persons(
-        persons, _FORMATS[asked.media], service.registry.settings.namespaces, request.origin + CONTEXT_PATH
-    )
+        told = {**_told(service, shown, asked), "persons": persons, "next": last if last and last != names[-1] else ""}
+        return await done_aside((), size, lambda: pages.page("observations.html", 200, headers, **told))
+    form, namespaces = _FORMATS[asked.media], service.registry.settings.namespaces
+    context = request.origin + CONTEXT_PATH
+    written = await done_aside((), size, lambda: write_persons(persons, form, namespaces, context))
     return Response(200, written, [_TYPES[asked.media], *headers])
 
 
+async def _some(service: Service, shown: PersonView, after: str) -> tuple[list[PersonView], int]:
+    """The observations behind one of them, until that is enough for one answer; and about how many bytes that is."""
+    persons: list[PersonView] = []
+    size = 0
+    for name in shown.observations:
+        if name > after and len(persons) < _MOST_AT_ONCE and size < _ENOUGH:
+            persons.append(await show_person(service.registry, name))
+            size += size_of(persons[-1])
+            await asyncio.sleep(0)  # others are waiting too
+    return persons, size
+
+
+def size_of(person: PersonView) -> int:
+    """About as many bytes as are said."""
+    view = person.view
+    return len(_encode((view.observation, view.reconstruction)))
+
+
 def _tag(shown: PersonView, asked: Asked) -> str:
-    """It changes with the version, with the form, and when something that the document shows is hidden."""
-    hidden = sum(one is None for one in shown.observations.values()) + (shown.view.restriction is not None)
+    """It changes with the version, with the form, and with whatever else the document shows, or hides."""
+    hidden = [one is None for one in shown.observations.values()]
+    below = sha256(repr((shown.newest, shown.versions, hidden, shown.view.restriction)).encode()).hexdigest()[:12]
     part = f"{asked.part}-" if asked.part else ""
-    return f'"{shown.view.version}.{shown.newest}.{hidden}-{part}{asked.media.rpartition("/")[2]}"'
+    after = f"-{asked.after}" if asked.after else ""
+    return f'"{shown.view.version}.{below}-{part}{asked.media.rpartition("/")[2]}{after}"'
 
 
 def _headers(service: Service, request: Request, shown: PersonView, asked: Asked) -> Headers:

@@ -15,12 +15,13 @@ __all__ = ["is_person", "person"]
 
 _READING = ("GET", "HEAD")
 _FOR_A_DAY = b"max-age=86400"
+_PARAMETERS = ("format", "after")
 
 
 async def person(service: Service, request: Request, text: str) -> Response | None:
     """The answer; None, where the resolver of all identifiers has it: redirects, refusals, and what is asked of it."""
     asked = asked_for(request, text)
-    if asked is None or any(key != "format" for key, _ in request.parameters()):
+    if asked is None or any(key not in _PARAMETERS for key, _ in request.parameters()):
         return None
     if request.method not in _READING:
         raise MethodNotAllowed(request.method, _READING)
@@ -28,7 +29,7 @@ async def person(service: Service, request: Request, text: str) -> Response | No
         name = ppid.canonical(asked.name)
     except InvalidName:
         return None  # a wrong check digit: the resolver knows what to suggest
-    if name != asked.name:
+    if name != asked.name or request.path[1:] != text:
         place = path_of(name) + text[len(name) :]
         return telling.moved(with_query(place, request.query), 308, _FOR_A_DAY)
     if asked.part == "history":
@@ -38,7 +39,7 @@ async def person(service: Service, request: Request, text: str) -> Response | No
         return None
     wanted = memento.wanted(request) if asked.version is None and not asked.part else None
     if wanted is not None and name.startswith("PRID"):
-        return await memento.time_gate(service, request, name, wanted)
+        return await memento.time_gate(service, request, name, wanted, f".{asked.suffix}" if asked.suffix else "")
     return await _answer(service, request, shown, asked)
 
 
@@ -55,10 +56,11 @@ async def _shown(service: Service, name: str, asked: Asked) -> PersonView | None
 
 async def _answer(service: Service, request: Request, shown: PersonView, asked: Asked) -> Response | None:
     view = shown.view
-    if asked.version is None and view.state == "merged" and not asked.part:
-        return None  # on to who took it up
-    if asked.version is None and view.tombstone is not None and asked.media == PAGE:
-        return None  # its tombstone has a page
+    stone = view.tombstone
+    if asked.version is None and not asked.part and view.state == "merged" and stone and stone.replaced_by:
+        ending = f".{asked.suffix}" if asked.suffix else ""
+        place = with_query(path_of(stone.replaced_by) + ending, request.query)
+        return telling.moved(place, 301, b"no-cache")  # which can be undone
     if view.target is not None and asked.media == PAGE and not asked.part and asked.version is None:
         return None  # on to there
     if asked.part == "observations":

@@ -7,7 +7,7 @@ from email.utils import format_datetime, parsedate_to_datetime
 from perdure.http.answers import location
 from perdure.http.message import Headers, Request, Response
 from perdure.http.refusals import Malformed
-from perdure.http.resolving.places import path_of
+from perdure.http.resolving.places import path_of, with_query
 from perdure.http.resolving.telling import moved
 from perdure.http.service import Service
 from perdure.registry.entities import Act
@@ -30,12 +30,13 @@ def wanted(request: Request) -> datetime | None:
     return found if found.tzinfo else found.replace(tzinfo=timezone.utc)
 
 
-async def time_gate(service: Service, request: Request, name: str, at: datetime) -> Response:
-    """To the version that held then; to the first, for who asks for a time before it."""
+async def time_gate(service: Service, request: Request, name: str, at: datetime, ending: str) -> Response:
+    """To the version that held then, in the form that the address names; to the first, for a time before it."""
     acts = await versions_of(service.registry, name)
     then = [act for act in acts if instant_of(act.at) <= at]
     chosen = then[-1] if then else acts[0]
-    answer = moved(f"{path_of(name)}/v{chosen.version}", 302, b"no-cache")
+    place = with_query(f"{path_of(name)}/v{chosen.version}{ending}", request.query)
+    answer = moved(place, 302, b"no-cache")
     headers = [header for header in answer.headers if header[0] != b"vary"]
     links = [*relations(request.origin, name), *neighbours(request.origin, name, acts, chosen)]
     return answer._replace(headers=[*headers, VARY, (b"link", b", ".join(links))])

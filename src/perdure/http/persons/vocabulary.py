@@ -43,7 +43,7 @@ def _paths(namespaces: Namespaces) -> frozenset[str]:
 
 def _vocabulary(service: Service, request: Request, namespaces: Namespaces) -> Response:
     accept = request.header_list(b"accept")
-    media = _OFFERED[0] if accept is None else best(accept, _OFFERED)
+    media = best(accept, _OFFERED) if accept else _OFFERED[0]
     if media is None:
         raise NotNegotiable(_OFFERED)
     headers: Headers = [(b"vary", b"accept"), _FOR_A_DAY]

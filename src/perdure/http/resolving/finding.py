@@ -2,6 +2,8 @@
 
 from typing import Final, NamedTuple
 
+import msgspec
+
 from perdure.errors import InvalidInput, InvalidName, NoSuchName
 from perdure.http.refusals import AliasChainTooLong
 from perdure.records import record as records
@@ -67,7 +69,7 @@ def find(reader: Reader, text: str) -> Finding:
         found, rest = _longest(reader, located)
     if found is None:
         raise NoSuchName(located.name, suggestions(reader, located))
-    record = records.decode(found.record)
+    record = shown_to_everybody(records.decode(found.record))
     return Finding(
         found,
         record,
@@ -78,6 +80,14 @@ def find(reader: Reader, text: str) -> Finding:
         _alias(record),
         None if record.tombstone is None else _withdrawal(reader, found),
     )
+
+
+def shown_to_everybody(record: Record) -> Record:
+    """Of a person that is restricted, neither where it leads nor what it is about."""
+    if record.restriction is None:
+        return record
+    stone = None if record.tombstone is None else msgspec.structs.replace(record.tombstone, reason="not shown")
+    return msgspec.structs.replace(record, values=(), about=None, tombstone=stone)
 
 
 def check_chain(reader: Reader, finding: Finding) -> None:

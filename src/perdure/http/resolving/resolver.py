@@ -38,7 +38,7 @@ async def resolve(service: Service, request: Request) -> Response:
         if request.path in FIXED:
             return FIXED[request.path]
         text = handle.unescape(request.path[1:])
-        answer = await person(service, request, text) if is_person(request.path) else words(service, request)
+        answer = await person(service, request, text) if is_person(f"/{text}") else words(service, request)
         return answer or await _answer(service, request, text)
     except PerdureError as problem:
         if status_of(problem) >= 500:

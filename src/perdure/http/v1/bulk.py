@@ -1,11 +1,8 @@
 """Many identifiers at once, as NDJSON, in and out: in constant memory, and apart from what serves everybody else."""
 
-import asyncio
 from collections.abc import AsyncGenerator, Iterable, Iterator
-from tempfile import SpooledTemporaryFile
 from typing import Annotated, Final
 
-import msgspec
 from litestar import get, post
 from litestar.params import QueryParameter
 
@@ -13,24 +10,22 @@ from perdure import registry as use
 from perdure.errors import NotAuthorised
 from perdure.exchange import ndjson
 from perdure.exchange.entry import Entry, Refused
-from perdure.http.refusals import BodyTooLarge, TookTooLong, UnsupportedBody
-from perdure.http.v1.apart import Apart, drawn, run_apart
+from perdure.http.v1.answer_lines import AnswerLines
+from perdure.http.v1.apart import Apart
 from perdure.http.v1.asking import KEY, Asking, FromDoor, problems
+from perdure.http.v1.intake import bounded_lines, check_body, in_turn
 from perdure.http.v1.showing import import_tally
 from perdure.http.v1.streaming import NDJSON, Streamed
 from perdure.http.v1.told import ImportProblem
-from perdure.registry import Options, Tally
+from perdure.registry import Options
 from perdure.registry.authority import has_lapsed
 from perdure.registry.entities import EVERYWHERE
 from perdure.registry.importing.chunk import Problem
 
 NDJSON_TYPES: Final = (NDJSON, "application/ndjson", "application/jsonl")
 
-_IN_MEMORY: Final = 1 << 20
-_PIECE: Final = 1 << 16
 _MOST_TOLD: Final = 100_000  # problems of one import that are told one by one
 _SOURCE: Final = "a request"
-_encode: Final = msgspec.json.Encoder().encode
 
 
 @post(
@@ -58,7 +53,7 @@ async def import_identifiers(
     """
     options = Options(update=update, dry_run=dry_run, any_suffix=any_suffix, source=_SOURCE)
     await _check(asking)
-    told = await _in_turn(asking, options)
+    told = await in_turn(asking, lambda parts: _carried_out(asking, options, parts))
     return Streamed(told.pieces(), asking.service.options.request_seconds)
 
 
@@ -100,104 +95,39 @@ async def _exported(first: bytes, chunks: Apart[tuple[int, bytes]]) -> AsyncGene
 
 async def _check(asking: Asking) -> None:
     """Refuse, before anything is read, a body of another kind, one that is too long, and who may import nowhere."""
-    request, agent = asking.request, asking.agent
-    kind = (request.header(b"content-type") or "").partition(";")[0].strip().lower()
-    if kind not in NDJSON_TYPES:
-        raise UnsupportedBody(NDJSON)
-    length, most = request.header(b"content-length"), asking.service.options.bulk_bytes
-    if length is not None and length.isdigit() and int(length) > most:
-        raise BodyTooLarge(most)
+    agent = asking.agent
+    check_body(asking, *NDJSON_TYPES)
     grants = await asking.registry.store.read(lambda reader: reader.grants(agent.id))
     now = asking.registry.now()
     if not any(one.action in ("import", "admin") and not has_lapsed(one, now) for one in grants):
         raise NotAuthorised(agent.id, "import", EVERYWHERE)
 
 
-async def _in_turn(asking: Asking, options: Options) -> "_Told":
-    """A few imports of one process at a time: one that waits too long for its turn is sent away."""
-    patience = asking.service.options.request_seconds
-    async with asking.imports.turn(asking.agent.id, patience):
-        try:
-            return await _carried_out(asking, options, patience)
-        except TimeoutError:
-            raise TookTooLong(is_write=True) from None  # to send the next part
-
-
-async def _carried_out(asking: Asking, options: Options, patience: float) -> "_Told":
+async def _carried_out(asking: Asking, options: Options, parts: Iterable[bytes]) -> AnswerLines:
     """What there is to tell, once everything has been read: a client that still sends would not listen."""
-    bounds, told = asking.service.options, _Told()
-    parts = drawn(asking.request.stream(), asyncio.get_running_loop(), patience)
+    bounds, told = asking.service.options, AnswerLines(_MOST_TOLD)
     entries = read_entries(parts, bounds.bulk_line_bytes, bounds.bulk_bytes)
     try:
-        tally = await run_apart(
-            lambda: use.import_entries(asking.registry, asking.agent, entries, options, report=told)
+        tally = await use.import_entries(
+            asking.registry, asking.agent, entries, options, report=lambda problem: told.add(_told(problem))
         )
     except BaseException:
         told.close()
         raise
-    told.end(tally, options.dry_run)
+    told.end(import_tally(tally, options.dry_run, told.untold))
     return told
 
 
-class _Told:
-    """The lines of an answer, in memory or in a file; of very many problems only the first."""
-
-    def __init__(self) -> None:
-        self._file = SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115  (it is closed when it has been sent)
-        self._problems = 0
-
-    def __call__(self, problem: Problem) -> None:
-        self._problems += 1
-        if self._problems <= _MOST_TOLD:
-            is_refused = isinstance(problem, Refused)
-            name = problem.name if isinstance(problem, Refused) else None
-            self._write(ImportProblem(line=problem.line, reason=problem.reason, refused=is_refused, name=name))
-
-    def end(self, tally: Tally, dry_run: bool) -> None:
-        self._write(import_tally(tally, dry_run, max(0, self._problems - _MOST_TOLD)))
-        self._file.seek(0)
-
-    def close(self) -> None:
-        self._file.close()
-
-    async def pieces(self) -> AsyncGenerator[bytes, None]:
-        try:
-            while piece := self._file.read(_PIECE):
-                yield piece
-        finally:
-            self.close()
-
-    def _write(self, line: msgspec.Struct) -> None:
-        self._file.write(_encode(line) + b"\n")
+def _told(problem: Problem) -> ImportProblem:
+    is_refused = isinstance(problem, Refused)
+    name = problem.name if isinstance(problem, Refused) else None
+    return ImportProblem(line=problem.line, reason=problem.reason, refused=is_refused, name=name)
 
 
 def read_entries(parts: Iterable[bytes], longest: int, most: int) -> Iterator[Entry]:
     """The entries of a body, however it was cut into parts; a line that is too long is refused, and passed over."""
-    for number, line in enumerate(_lines(parts, longest, most), 1):
+    for number, line in enumerate(bounded_lines(parts, longest, most), 1):
         if line is None:
             yield Refused(number, f"the line is longer than {longest} bytes")
         else:
             yield from ndjson.read(((number, line),))
-
-
-def _lines(parts: Iterable[bytes], longest: int, most: int) -> Iterator[bytes | None]:
-    rest = bytearray()
-    size = 0
-    is_passed_over = False
-    for part in parts:
-        size += len(part)
-        if size > most:
-            raise BodyTooLarge(most)
-        *whole, tail = part.split(b"\n")
-        for piece in whole:
-            rest += piece
-            yield None if is_passed_over or len(rest) > longest else bytes(rest)
-            rest.clear()
-            is_passed_over = False
-        if not is_passed_over:
-            rest += tail
-            if len(rest) > longest:
-                rest.clear()
-                is_passed_over = True
-    if rest or is_passed_over:
-        yield None if is_passed_over else bytes(rest)

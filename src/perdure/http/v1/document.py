@@ -7,9 +7,10 @@ from litestar import Litestar
 
 from perdure.http.v1.bodies import BODIES
 from perdure.http.v1.examples import EXAMPLES, IMPORTED, NAMES
+from perdure.http.v1.person_examples import OBSERVED, TABLE
 from perdure.http.v1.person_told import PERSON_TOLD
 from perdure.http.v1.sent_values import Sent
-from perdure.http.v1.streaming import NDJSON
+from perdure.http.v1.streaming import CSV, NDJSON
 from perdure.http.v1.told import TOLD
 
 _REFERENCE: Final = "#/components/schemas/{name}"
@@ -19,6 +20,15 @@ _LATER: Final = ("429", "503")
 _TOO_LONG: Final = {
     "414": "The address is longer than this server takes.",
     "431": "The headers are longer than this server takes.",
+}
+_JSON_LINES: Final = "One JSON object a line."
+# What is read as it comes, by operation and media type: what it is, and an example with its title.
+_STREAMED: Final = {
+    "import": {NDJSON: (_JSON_LINES, "two names", IMPORTED)},
+    "observeMany": {
+        NDJSON: (_JSON_LINES, "two observations", OBSERVED),
+        CSV: ("A table in UTF-8, with its headings first.", "one observation", TABLE),
+    },
 }
 
 
@@ -102,10 +112,13 @@ def _present(schema: dict[str, Any]) -> dict[str, Any]:
 
 def _exemplify(operation: dict[str, Any]) -> None:
     name = operation["operationId"]
-    if name == "import":
-        lines = {"schema": {"description": "One JSON object a line."}, "examples": {"two names": {"value": IMPORTED}}}
-        operation["requestBody"] = {"required": True, "content": {NDJSON: lines}}
-    if name in ("import", "export"):
+    if name in _STREAMED:
+        content = {
+            media: {"schema": {"description": what}, "examples": {title: {"value": text}}}
+            for media, (what, title, text) in _STREAMED[name].items()
+        }
+        operation["requestBody"] = {"required": True, "content": content}
+    if name in (*_STREAMED, "export"):
         operation["responses"]["200"]["content"] = {NDJSON: {"schema": {"type": "string"}}}
     for body in operation.get("requestBody", {}).get("content", {}).values():
         if name in EXAMPLES:

@@ -35,7 +35,7 @@ from perdure.http.v1.observing import observed
 from perdure.http.v1.person_paths import person_path
 from perdure.http.v1.turns import Turns
 
-_BULK: Final = ("/imports", "/exports")
+_BULK: Final = ("/imports", "/exports", "/observations")
 _PAST_THE_FRAMEWORK: Final = {"/identifiers": minted, "/poid": observed}
 _JSON: Final = "application/json"
 _MOST_PARAMETERS: Final = 4096

@@ -1,5 +1,6 @@
 """Examples of what is sent about persons, for the document, which are tried out by the tests."""
 
+import json
 from typing import Any, Final
 
 _POID: Final = "POID-93b0-4476-560e-5ac1"
@@ -56,3 +57,10 @@ PERSON_EXAMPLES: Final[dict[str, dict[str, Any]]] = {
     "redactPerson": {"by law": {"reason": "a court order"}},
     "replaceLinks": {"one": {"links": [_LINK]}, "none": {"links": [], "reason": "it was somebody else"}},
 }
+OBSERVED: Final = "".join(
+    f"{json.dumps({**_SEEN, 'source_url': f'https://example.org/deeds/{number}'})}\n" for number in (1, 2)
+)
+TABLE: Final = (
+    "source_url,retrieval_timestamp,name,birth_date\n"
+    "https://example.org/deeds/1,2025-01-09T10:30:00Z,Jan de Vries,1895-03~\n"
+)

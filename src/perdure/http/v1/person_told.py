@@ -1,6 +1,6 @@
 """What clients are told about persons."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -32,6 +32,27 @@ class NewPersons(Told, frozen=True, kw_only=True):
     """The persons that one was split into, in the order of the parts."""
 
     persons: tuple[NewPerson, ...]
+
+
+class ObservedLine(Told, frozen=True, kw_only=True):
+    """What became of one line of many: its POID, and whether that is new; or the problem that it was refused for."""
+
+    line: Annotated[int, Meta(description="Its number, counted from 1; of a row of several lines, the last one's.")]
+    ppid: Ppid | None = None
+    uuid_raw: str | None = None
+    created: bool | None = None
+    error: Annotated[dict[str, Any], Meta(description="A problem document.")] | None = None
+
+
+class ObservedTally(msgspec.Struct, frozen=True, kw_only=True):
+    """The last line: what became of all, and how many of the lines above are missing from this answer."""
+
+    created: int
+    unchanged: int
+    refused: int
+    lines: int
+    dry_run: bool
+    untold: int
 
 
 class ShownPerson(Told, frozen=True, kw_only=True):
@@ -113,6 +134,8 @@ class FoundPersons(msgspec.Struct, frozen=True, kw_only=True):
 PERSON_TOLD: tuple[type[msgspec.Struct], ...] = (
     NewPerson,
     NewPersons,
+    ObservedLine,
+    ObservedTally,
     ShownPerson,
     ShownObservations,
     PersonHistory,

@@ -11,6 +11,7 @@ from litestar.types import ASGIApp, Receive, Scope, Send
 from perdure.http.refusals import ClientGone
 
 NDJSON: Final = "application/x-ndjson"
+CSV: Final = "text/csv"
 
 
 class Streamed(Response[bytes]):

@@ -5,7 +5,7 @@ import msgspec
 from perdure.records.authority import handle_values
 from perdure.records.value import ADMIN_READ, Value
 from perdure.registry.administrators import READ_VALUE
-from perdure.registry.authority import rights
+from perdure.registry.authority import is_granted, rights
 from perdure.registry.entities import Agent
 from perdure.registry.handles.place import Place, existing_record, find_place, record_of_prefix, refuse_gone
 from perdure.registry.prefix_records import prefix_record
@@ -38,6 +38,10 @@ def _read(registry: Registry, reader: Reader, text: str, by: Agent | None) -> Ha
     if place.of_prefix is None:
         record = existing_record(reader, place, text)
         refuse_gone(place, record)
+        if record.restriction is not None and not (
+            by is not None and is_granted(reader, by, "edit", place.scope, now, record, place.key)
+        ):
+            record = msgspec.structs.replace(record, values=(), about=None)
         values = handle_values(record, registry.settings.type_prefix)
     else:
         record = record_of_prefix(place, "", now)

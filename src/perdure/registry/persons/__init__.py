@@ -12,12 +12,14 @@ from perdure.registry.persons.redacting import redact
 from perdure.registry.persons.restricting import lift_restriction, restrict
 from perdure.registry.persons.showing import PersonView, observations_of, show_person, versions_of
 from perdure.registry.persons.splitting import split, undo_split
+from perdure.registry.persons.walking import count_persons, walk_persons
 
 __all__ = [
     "Curation",
     "FoundPerson",
     "Person",
     "PersonView",
+    "count_persons",
     "find_by_link",
     "find_by_name",
     "free_name",
@@ -39,4 +41,5 @@ __all__ = [
     "undo_split",
     "uuid_of",
     "versions_of",
+    "walk_persons",
 ]

@@ -16,7 +16,7 @@ from perdure.registry.authority import require
 from perdure.registry.entities import Agent, Change, Identifier
 from perdure.registry.naming import known_prefix
 from perdure.registry.persons.identity import Person
-from perdure.registry.persons.observing import refuse_other_words
+from perdure.registry.persons.observing import may_know, refuse_other_words
 from perdure.registry.protocol import Reader, Transaction
 from perdure.registry.registry import Registry
 
@@ -111,7 +111,9 @@ class _Chunk:
         name = known.get(raw) or self.new.get(raw)
         if name is None:
             return self._created(one)
-        refuse_other_words(name, self._rows.get(name), one.observation)
+        found = self._rows.get(name)
+        sees = may_know(self._reader, self._by, self._at, found)
+        refuse_other_words(name, found, one.observation, sees=sees)
         return Person(name, one.raw, created=False)
 
     def _created(self, one: _Seen) -> Person:

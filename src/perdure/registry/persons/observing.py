@@ -7,11 +7,11 @@ from perdure.names import ppid
 from perdure.records import record as records
 from perdure.records.person import Claim, Observation
 from perdure.records.person_checks import checked_observation
-from perdure.registry.authority import require
+from perdure.registry.authority import is_granted, require
 from perdure.registry.entities import Agent, Identifier
 from perdure.registry.naming import known_prefix
 from perdure.registry.persons.identity import Person, create
-from perdure.registry.protocol import Transaction
+from perdure.registry.protocol import Reader, Transaction
 from perdure.registry.registry import Registry
 
 
@@ -39,18 +39,27 @@ async def observe(
         known = tx.person(str(raw))
         if known is None:
             return create(registry, tx, by, "POID", raw, at, observation=seen)
-        refuse_other_words(known, tx.find(known), seen)
+        found = tx.find(known)
+        refuse_other_words(known, found, seen, sees=may_know(tx, by, at, found))
         return Person(known, raw, created=False)
 
     return await registry.store.write(work)
 
 
-def refuse_other_words(name: str, found: Identifier | None, seen: Observation) -> None:
+def may_know(reader: Reader, by: Agent, now: str, found: Identifier | None) -> bool:
+    """Whether somebody may know what an observation says."""
+    record = None if found is None else records.decode(found.record)
+    if record is None or record.restriction is None:
+        return True
+    return is_granted(reader, by, "edit", known_prefix(reader, "POID").key, now, record)
+
+
+def refuse_other_words(name: str, found: Identifier | None, seen: Observation, *, sees: bool) -> None:
     """Who gives the inputs alone is told what they lead to; who says more must say what was said."""
     if found is None or seen == Observation(seen.source_url, seen.retrieval_timestamp, seen.content_hash):
         return
     record = records.decode(found.record)
     if record.redaction is not None:
         raise Immutable(name, "what it said was redacted, and is not said again under this name")
-    if record.observation != seen:
+    if record.observation != seen or not sees:  # else whoever is not shown what it says could guess
         raise Immutable(name, "it says something else, and never changes; another extraction has another timestamp")

@@ -63,12 +63,23 @@ async def revise_reconstruction(
         require(tx, by, "edit", prefix.key, now, record)
         before = standing(found, record)
         shown = record.restriction is None
+        _require_sight(tx, by, now, made, before)
         new = grounded(tx, msgspec.structs.replace(made, replaces=before.replaces), shown=shown)
         if before == new:
             return found.version
         return next_version(registry, tx, by, found, record, new, "revise", note)
 
     return await registry.store.write(work)
+
+
+def _require_sight(reader: Reader, by: Agent, now: str, made: Reconstruction, before: Reconstruction) -> None:
+    """A claim that is not shown to everybody is chosen by who may see it: the choice tells what it says."""
+    had = {(one.observation_id, one.claim) for one in before.claims}
+    new = sorted({one.observation_id for one in made.claims if (one.observation_id, one.claim) not in had})
+    for name, row in reader.find_many(new).items():
+        record = records.decode(row.record)
+        if record.restriction is not None:
+            require(reader, by, "edit", known_prefix(reader, name[:4]).key, now, record)
 
 
 def _made(

@@ -14,6 +14,7 @@ from perdure.registry.authority import require
 from perdure.registry.entities import Agent, Revision
 from perdure.registry.existing import existing
 from perdure.registry.persons.putting import put
+from perdure.registry.persons.restricting import heirs
 from perdure.registry.protocol import Transaction
 from perdure.registry.registry import Registry
 
@@ -36,6 +37,8 @@ async def redact(
             raise InvalidInput("person", "name", f"{found.name} is no person: only what is said of persons is redacted")
         if record.redaction is not None and record.redaction.of is None:
             raise WrongState(found.name, "redacted", "whole")
+        if whole := [one for one, said in heirs(tx, record) if said.redaction is None or said.redaction.of is not None]:
+            raise WrongState(found.name, f"taken up by {', '.join(whole)}", "redacted after these, or not taken up")
         at = to_seconds(now)
         version = _redact(registry, tx, by, found.name, reason, at, None)
         others = tx.derived_from(found.name) if record.observation is not None else []
@@ -65,12 +68,13 @@ def _left(record: Record, said: Redaction) -> Record:
     if record.redaction is not None and record.redaction.of is None:
         return record  # nothing is left to be taken out
     if said.of is None or record.reconstruction is None:
+        stone = record.tombstone
         return Record(
             state=record.state,
             creator=record.creator,
             owners=record.owners,
             created=record.created,
-            tombstone=record.tombstone,
+            tombstone=None if stone is None else msgspec.structs.replace(stone, reason="redacted"),
             redaction=said,
         )
     claims = tuple(

@@ -36,6 +36,8 @@ async def restrict(
             return found.version
         if record.observation is not None and (showing := shown_by(tx, found.key)):
             raise WrongState(found.name, f"shown by {', '.join(showing)}", "shown by none: restrict these first")
+        if record.state == "merged" and (showing := [one for one, said in heirs(tx, record) if not said.restriction]):
+            raise WrongState(found.name, f"taken up by {', '.join(showing)}", "restricted after that one")
         restricted = msgspec.structs.replace(record, restriction=Restriction(reason, to_seconds(now)))
         return put(registry, tx, by, found, restricted, "restrict", reason)
 
@@ -66,6 +68,15 @@ async def lift_restriction(
         return put(registry, tx, by, found, lifted, "lift restriction", reason)
 
     return await registry.store.write(work)
+
+
+def heirs(reader: Reader, record: Record) -> list[tuple[str, Record]]:
+    """Who holds what a person's record said: whoever took it up, or the parts that it was split into."""
+    stone = record.tombstone
+    if stone is None or record.reconstruction is None:
+        return []
+    names = stone.successors or ((stone.replaced_by,) if record.state == "merged" and stone.replaced_by else ())
+    return [(name, records.decode(row.record)) for name, row in reader.find_many(names).items()]
 
 
 def shown_by(reader: Reader, poid: str) -> list[str]:

@@ -64,6 +64,7 @@ _TROUBLES: Final[tuple[tuple[type[psycopg.Error], str, bool], ...]] = (
 BY_KEY: Final = (
     ", set_config('plan_cache_mode', 'force_generic_plan', false), set_config('enable_hashjoin', 'off', false)"
     ", set_config('enable_mergejoin', 'off', false), set_config('enable_seqscan', 'off', false)"
+    ", set_config('jit', 'off', false)"  # a scan that cannot be avoided looks so costly then that it would be compiled
 )
 
 
