@@ -1,8 +1,10 @@
 """Persons over HTTP: observed, reconstructed, shown, validated and found, on a server that runs."""
 
 import asyncio
+from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterator
+from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
@@ -277,3 +279,15 @@ def test_persons_are_found_by_who_they_are_elsewhere(
 def test_a_question_that_cannot_be_answered_says_why(nobody: httpx.Client, query: str, part: str) -> None:
     answer = nobody.get(f"{API}/persons?{query}")
     assert (problem(answer), answer.json()["part"]) == ((422, "invalid-input"), part)
+
+
+def test_content_is_hashed_in_place_of_its_hash(server: LiveServer) -> None:
+    said = {"source_url": "https://example.org/content", "retrieval_timestamp": "2025-01-09T10:30:00Z"}
+    with server.client() as client:
+        made = client.post(f"{API}/poid", json={**said, "content": b64encode(b"Jan de Vries").decode()})
+        assert made.status_code == 201
+        known = client.post(f"{API}/poid", json={**said, "content_hash": sha256(b"Jan de Vries").hexdigest()})
+        assert (known.status_code, known.json()["ppid"]) == (200, made.json()["ppid"])
+        for wrong in ({}, {"content": "%%%"}, {"content": "YQ==", "content_hash": "0" * 64}):
+            refused = client.post(f"{API}/poid", json={**said, **wrong})
+            assert (refused.status_code, refused.json()["part"] in ("content", "content_hash")) == (422, True)

@@ -51,6 +51,19 @@ class Act(Plain, frozen=True):
     note: str | None = None
 
 
+class Changed(Plain, frozen=True):
+    """A revision in the order in which the store got to know of it, which `number` tells: the state is today's."""
+
+    number: int
+    name: str
+    scheme: Scheme
+    state: str
+    version: int
+    at: str
+    agent: str
+    action: str
+
+
 class History(Plain, frozen=True):
     """Everything that is kept of one name: its row, all its revisions, and the inputs of a person's.
 

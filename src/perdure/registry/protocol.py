@@ -17,6 +17,7 @@ from perdure.registry.entities import (
     Act,
     Agent,
     Change,
+    Changed,
     Event,
     Found,
     Grant,
@@ -75,6 +76,13 @@ class Reader(Protocol):
     def persons(self, uuid_raws: Sequence[str]) -> dict[str, str]: ...
     def input_of(self, name: str) -> str | None: ...
     def derivations(self, subject: str) -> list[tuple[int, str]]: ...
+    def changes(self, after: int, limit: int) -> list[Changed]:
+        """What came behind a number, in its order. Numbers are microseconds since 1970, and never come too late.
+
+        There may be a few more than `limit`, if they have the same number.
+        """
+        ...
+
     def derived_from(self, poid: str) -> list[str]:
         """The reconstructions that stand upon an observation, or did in some version."""
         ...

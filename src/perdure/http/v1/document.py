@@ -7,6 +7,7 @@ from litestar import Litestar
 
 from perdure.http.v1.bodies import BODIES
 from perdure.http.v1.examples import EXAMPLES, IMPORTED, NAMES
+from perdure.http.v1.feed import ChangesPage
 from perdure.http.v1.person_examples import OBSERVED, TABLE
 from perdure.http.v1.person_told import PERSON_TOLD
 from perdure.http.v1.sent_values import Sent
@@ -44,7 +45,7 @@ class Operation(NamedTuple):
 def draw_up(app: Litestar) -> dict[str, Any]:
     """The whole document."""
     document: dict[str, Any] = app.openapi_schema.to_schema()
-    _, components = msgspec.json.schema_components([*BODIES, *TOLD, *PERSON_TOLD], ref_template=_REFERENCE)
+    _, components = msgspec.json.schema_components([*BODIES, *TOLD, *PERSON_TOLD, ChangesPage], ref_template=_REFERENCE)
     document["components"]["schemas"] = components
     for path, item in document["paths"].items():
         for operation in item.values():

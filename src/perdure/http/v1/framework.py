@@ -18,6 +18,7 @@ from perdure.http.problems import problem_response, status_of
 from perdure.http.refusals import ClientGone, Malformed
 from perdure.http.v1 import (
     bulk,
+    feed,
     finding,
     identifiers,
     lives,
@@ -48,6 +49,7 @@ HANDLERS: Final = (
     past.diff,
     finding.search,
     finding.reverse,
+    feed.changes,
     prefixes.list_prefixes,
     prefixes.add_prefix,
     prefixes.show_prefix,

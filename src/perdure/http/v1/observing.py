@@ -60,7 +60,7 @@ async def _observe(asking: Asking, seen: NewObservation) -> tuple[int, NewPerson
         asking.agent,
         seen.source_url,
         seen.retrieval_timestamp,
-        seen.content_hash,
+        seen.digest(),
         source_name=seen.source_name,
         holding_archive=seen.holding_archive,
         claims=[claim.stated() for claim in seen.claims],

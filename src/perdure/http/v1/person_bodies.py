@@ -1,5 +1,6 @@
 """What clients send about persons: one type for each body."""
 
+from hashlib import sha256
 from typing import Annotated, ClassVar, Final
 
 from msgspec import Meta
@@ -41,14 +42,27 @@ class NewObservation(SentOfPerson, frozen=True, kw_only=True):
 
     source_url: Annotated[str, Meta(min_length=1, examples=["https://example.org/staff/jan"])]
     retrieval_timestamp: Timestamp
-    content_hash: Annotated[
-        str,
-        Meta(
-            pattern="^[0-9a-f]{64}$",
-            description="The SHA-256 of what was retrieved.",
-            examples=["e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"],
-        ),
-    ]
+    content_hash: (
+        Annotated[
+            str,
+            Meta(
+                pattern="^[0-9a-f]{64}$",
+                description="The SHA-256 of what was retrieved.",
+                examples=["e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"],
+            ),
+        ]
+        | None
+    ) = None
+    content: (
+        Annotated[
+            bytes,
+            Meta(
+                description="What was retrieved, in Base64, in place of its hash: it is hashed, and not kept.",
+                extra_json_schema={"examples": ["SmFuIGRlIFZyaWVz"]},
+            ),
+        ]
+        | None
+    ) = None
     source_name: Annotated[str, Meta(min_length=1, examples=["Staff page"])] | None = None
     holding_archive: (
         Annotated[
@@ -60,6 +74,13 @@ class NewObservation(SentOfPerson, frozen=True, kw_only=True):
     claims: Annotated[
         tuple[SentClaim, ...], Meta(max_length=MOST_CLAIMS, description="What it says, numbered from 1.")
     ] = ()
+
+    def digest(self) -> str:
+        """The hash that was given, or that of the content that was."""
+        if (self.content_hash is None) == (self.content is None):
+            reason = "give either content_hash, the SHA-256 of what was retrieved, or content, itself in Base64"
+            raise InvalidInput("ppid", "content_hash", reason)
+        return self.content_hash or sha256(self.content or b"").hexdigest()
 
 
 class Curated(SentOfPerson, frozen=True, kw_only=True):

@@ -1,6 +1,6 @@
 """Changes of names as statements. Rows go in the order of their keys, so that no two processes wait for each other."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Any, Final
 
@@ -54,29 +54,29 @@ def send_moved(send: Sending, moved: Moved) -> None:
         send.statement(_MOVE, (list(moved), [str(last) for last, _ in moved.values()]))
 
 
-def send_fresh(send: Sending, changes: Sequence[Change], first: int) -> None:
-    """New names; `first` is the place in the order of names that the first of them gets."""
+def send_fresh(send: Sending, changes: Sequence[Change], first: int, numbers: Iterator[int]) -> None:
+    """New names; `first` is the place in the order of names that the first gets, `numbers` are those of revisions."""
     placed = [
         (change, place if change.added is None else change.added)
         for change, place in sorted(zip(changes, count(first)), key=lambda pair: pair[0].identifier.key)
     ]
     # Rows are made as they go, so that the server has something to do from the first on.
     send.rows(tables.IDENTIFIERS, placed, _identifier_row)
-    past = [(change.identifier.key, one) for change, _ in placed for one in change.revisions]
+    past = [(change.identifier.key, one, next(numbers)) for change, _ in placed for one in change.revisions]
     send.rows(tables.REVISIONS, past, _revision_row)
     send.rows(tables.WORDS, placed, _words_row if len(placed) < tables.MANY else _vector_row)
     said = [(digest(data), kind, added, one.identifier.key) for one, added in placed for kind, data in one.reverse]
     send.rows(tables.REVERSE, sorted(said))
 
 
-def send_changed(send: Sending, changes: Sequence[Change]) -> bool:
+def send_changed(send: Sending, changes: Sequence[Change], numbers: Iterator[int]) -> bool:
     """New versions of names. False, and nothing more is sent, if one of them is not what it was taken for."""
     if not changes:
         return True
     ordered = sorted(changes, key=lambda one: one.identifier.key)
     if send.counted(_UPDATE, _columns([_updated(one) for one in ordered])) != len(ordered):
         return False  # what would follow builds upon it
-    past = [(one.identifier.key, revision) for one in ordered for revision in one.revisions]
+    past = [(one.identifier.key, revision, next(numbers)) for one in ordered for revision in one.revisions]
     send.rows(tables.REVISIONS, past, _revision_row)
     send.statement(_UPDATE_WORDS, _columns([(one.identifier.key, written_vector(one.words)) for one in ordered]))
     gone: list[Row] = []
@@ -115,9 +115,9 @@ def _vector_row(placed: tuple[Change, int]) -> Row:
     return change.identifier.key, added, vector(change.words) if change.indexed is None else change.indexed
 
 
-def _revision_row(past: tuple[str, Revision]) -> Row:
-    key, one = past
-    return key, one.version, one.at, one.agent, one.action, one.note, one.record
+def _revision_row(past: tuple[str, Revision, int]) -> Row:
+    key, one, added = past
+    return key, one.version, one.at, one.agent, one.action, one.note, one.record, added
 
 
 def _columns(rows: Sequence[Row]) -> list[list[Any]]:

@@ -222,17 +222,29 @@ ALTER TABLE prefixes ADD COLUMN pass_through boolean NOT NULL DEFAULT false;
 # costs far more than what an index of its own would save.
 _THIRD: Final = "SELECT 1;"
 
-# What the law wants gone is taken out of a revision: the revision itself stays, and says that this was done.
+# What the law wants gone is taken out of a revision: the revision itself stays, and says that this was done. And
+# whoever copies what has changed needs an order in which nothing comes later: an import brings old dates.
 _FOURTH: Final = """
 DROP TRIGGER revisions_stay ON revisions;
+ALTER TABLE revisions ADD COLUMN added bigint NOT NULL DEFAULT 0;
+UPDATE revisions AS r SET added = n.number
+    FROM (SELECT key, version, row_number() OVER (ORDER BY at, key, version) AS number FROM revisions) AS n
+    WHERE r.key = n.key AND r.version = n.version;
 CREATE TRIGGER revisions_stay BEFORE UPDATE ON revisions
     FOR EACH ROW
     WHEN ((NEW.key, NEW.version, NEW.at, NEW.agent, NEW.action) IS DISTINCT FROM
           (OLD.key, OLD.version, OLD.at, OLD.agent, OLD.action) OR position('"redaction":'::bytea IN NEW.record) = 0)
     EXECUTE FUNCTION refuse_change('revisions are never changed, and never deleted');
+CREATE INDEX revisions_added ON revisions (added);
 DROP TRIGGER IF EXISTS revisions_are_kept ON revisions;
 CREATE TRIGGER revisions_are_kept BEFORE DELETE ON revisions
     FOR EACH ROW EXECUTE FUNCTION refuse_change('revisions are never changed, and never deleted');
+
+-- PPID, section 12.2, under its own names.
+CREATE INDEX persons_by_creation ON identifiers (created) WHERE scheme = 'ppid';
+CREATE VIEW persons AS
+    SELECT i.key AS ppid, substr(i.key, 1, 4) AS ppid_type, i.created AS created_at, p.uuid_raw AS uuid_raw
+    FROM identifiers AS i JOIN person_names AS p ON p.name = i.key WHERE i.scheme = 'ppid';
 """
 
 MIGRATIONS: Final = (_FIRST, _SECOND, _THIRD, _FOURTH)

@@ -13,6 +13,7 @@ from perdure.records.record import OWN_LIFETIME
 from perdure.registry.entities import (
     Act,
     Agent,
+    Changed,
     Event,
     Found,
     Grant,
@@ -74,6 +75,18 @@ _ACT: Final = "SELECT version, at, agent, action, note FROM revisions WHERE key 
 _ACTS: Final = f"{_ACT} AND version > %s ORDER BY version LIMIT %s"
 _NEWEST_ACT: Final = f"{_ACT} ORDER BY version DESC LIMIT 1"
 _NEWEST_ACT_OF: Final = f"{_ACT} AND action = ANY(%s) ORDER BY version DESC LIMIT 1"
+
+_CHANGED: Final = (
+    "SELECT r.added, coalesce(i.name, i.key), i.scheme, i.state, r.version, r.at, r.agent, r.action "
+    "FROM revisions AS r JOIN identifiers AS i ON i.key = r.key"
+)
+# What another process is just writing may have a lower number, and come later.
+_SETTLED: Final = 60_000_000
+_CHANGES: Final = (
+    f"{_CHANGED} WHERE r.added > %s AND r.added < (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - %s "
+    "ORDER BY r.added LIMIT %s"
+)
+_CHANGES_OF: Final = f"{_CHANGED} WHERE r.added = %s ORDER BY r.key, r.version"
 
 _SEARCH: Final = (
     "SELECT coalesce(i.name, i.key), i.state, i.target FROM words AS w JOIN identifiers AS i ON i.key = w.key "
@@ -235,6 +248,12 @@ class PostgresReader:
     def newest_act(self, subject: str, actions: Sequence[str] = ()) -> Act | None:
         row = self._row(_NEWEST_ACT_OF, (subject, list(actions))) if actions else self._row(_NEWEST_ACT, (subject,))
         return None if row is None else Act(*row)
+
+    def changes(self, after: int, limit: int) -> list[Changed]:
+        rows = self._rows(_CHANGES, (after, _SETTLED, limit))
+        if len(rows) == limit:  # two processes may give the same number: none of them is cut off
+            rows = [row for row in rows if row[0] < rows[-1][0]] + self._rows(_CHANGES_OF, (rows[-1][0],))
+        return [Changed(*row) for row in rows]
 
     def after(self, key: str, limit: int, under: str | None = None) -> list[Identifier]:
         return [identifier_of(row) for row in self._rows(_AFTER, (*key_range(key, under), limit))]

@@ -189,15 +189,22 @@ class PostgresTransaction(PostgresReader):
             self._locks.changed(Lock.timeline(timeline), str(last))
         first = self._added + 1
         self._added += len(gathered.fresh)
+        numbers = iter(self._numbers(gathered))
         with self._sending() as send:
             send_moved(send, gathered.moved)
-            send_fresh(send, gathered.fresh, first)
-            if not send_changed(send, gathered.changed):
+            send_fresh(send, gathered.fresh, first, numbers)
+            if not send_changed(send, gathered.changed, numbers):
                 raise self._why_not(gathered.changed) if self._care == Care.SAVEPOINTS else Again(care=Care.SAVEPOINTS)
             send.rows(tables.PERSON_INPUTS, sorted(gathered.persons.items()))
             send.rows(tables.PERSON_NAMES, sorted((name, raw) for raw, name in gathered.persons.items()))
             send.rows(tables.DERIVATIONS, sorted(gathered.derived))
             send.rows(tables.ANSWERS, [(*whose, *said) for whose, said in sorted(gathered.answers.items())])
+
+    def _numbers(self, gathered: Gathered) -> range:
+        """One for each revision, in the order that also names have."""
+        count = sum(len(one.revisions) for changes in (gathered.fresh, gathered.changed) for one in changes)
+        self._added += count
+        return range(self._added - count + 1, self._added + 1)
 
     @contextmanager
     def _sending(self) -> Iterator[Sending]:

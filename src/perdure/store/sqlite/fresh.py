@@ -18,6 +18,10 @@ _INSERT: Final = (
 INSERT_REVISION: Final = (
     "INSERT INTO revisions (identifier, version, at, agent, action, note, record) VALUES (?, ?, ?, ?, ?, ?, ?)"
 )
+INSERT_CHANGE: Final = (
+    "INSERT INTO changes (number, identifier, version) VALUES (max(coalesce((SELECT max(number) FROM changes), 0) + 1, "
+    "CAST(unixepoch('subsec') * 1000000 AS INTEGER)), ?, ?)"
+)
 _INSERT_WORDS: Final = "INSERT INTO words (rowid, text) VALUES (?, ?)"
 INSERT_REVERSE: Final = "INSERT INTO reverse (data, type, identifier) VALUES (?, ?, ?)"
 _INSERT_PERSON: Final = "INSERT INTO person_inputs (uuid_raw, name) VALUES (?, ?)"
@@ -90,6 +94,7 @@ class FreshNames:
         executemany = self._connection.executemany
         executemany(_INSERT, self._rows)
         executemany(INSERT_REVISION, self._revisions)
+        executemany(INSERT_CHANGE, [one[:2] for one in self._revisions])
         executemany(_INSERT_WORDS, self._words)
         if self._reverse:
             executemany(INSERT_REVERSE, self._reverse)

@@ -11,6 +11,7 @@ import apsw
 from perdure.registry.entities import (
     Act,
     Agent,
+    Changed,
     Event,
     Found,
     Grant,
@@ -58,6 +59,13 @@ _SEARCH: Final = (
 _REVERSE: Final = (
     "SELECT i.name, i.state, i.target FROM reverse AS r JOIN identifiers AS i ON i.id = r.identifier "
     "WHERE r.data = ?1 AND (?2 IS NULL OR r.type = ?2) ORDER BY r.identifier DESC LIMIT ?3"
+)
+
+_CHANGES: Final = (
+    "SELECT c.number, i.name, i.scheme, i.state, r.version, r.at, r.agent, r.action FROM changes AS c "
+    "JOIN identifiers AS i ON i.id = c.identifier "
+    "JOIN revisions AS r ON r.identifier = c.identifier AND r.version = c.version "
+    "WHERE c.number > ? ORDER BY c.number LIMIT ?"
 )
 
 _PREFIX: Final = f"SELECT {PREFIX_COLUMNS} FROM prefixes"
@@ -169,6 +177,9 @@ class SqliteReader:
         asked = (_NEWEST_ACT_OF, (subject, json.dumps(actions))) if actions else (_NEWEST_ACT, (subject,))
         row = self._execute(*asked).fetchone()
         return None if row is None else Act(*row)
+
+    def changes(self, after: int, limit: int) -> list[Changed]:
+        return [Changed(*row) for row in self._execute(_CHANGES, (after, limit))]
 
     def after(self, key: str, limit: int, under: str | None = None) -> list[Identifier]:
         return [Identifier(*row) for row in self._execute(_AFTER, (*key_range(key, under), limit))]

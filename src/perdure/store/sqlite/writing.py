@@ -12,7 +12,7 @@ from perdure.errors import Conflict, NameTaken, StoreDamaged
 from perdure.registry.entities import Agent, Change, Event, Grant, Identifier, Key, Prefix
 from perdure.store.high_water import HighWater
 from perdure.store.rows import MOST_FORGOTTEN, PREFIX_COLUMNS, prefix_row
-from perdure.store.sqlite.fresh import INSERT_REVERSE, INSERT_REVISION, NOTHING, FreshNames, Mark
+from perdure.store.sqlite.fresh import INSERT_CHANGE, INSERT_REVERSE, INSERT_REVISION, NOTHING, FreshNames, Mark
 from perdure.store.sqlite.reading import FIND, PERSON, SqliteReader
 
 _MOST_WAITING: Final = 500  # names
@@ -184,6 +184,7 @@ class SqliteTransaction(SqliteReader):
                 self._execute(
                     INSERT_REVISION, (rowid, one.version, one.at, one.agent, one.action, one.note, one.record)
                 )
+                self._execute(INSERT_CHANGE, (rowid, one.version))
             self._execute(_REPLACE_WORDS, (rowid, change.words))
             before, now = set(change.reverse_before), set(change.reverse)
             self._executemany(_DELETE_REVERSE, [(data, kind, rowid) for kind, data in before - now])
