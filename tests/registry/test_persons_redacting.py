@@ -1,10 +1,12 @@
 """Redaction: what the law wants gone is gone from every version; that it was is told."""
 
+import asyncio
 from hashlib import sha256
+from pathlib import Path
 
 import msgspec
 import pytest
-from tests.registry_fixture import Office
+from tests.registry_fixture import Office, open_office
 
 from perdure.errors import Immutable, InvalidInput, NotAuthorised, StoreUnavailable, WrongState
 from perdure.records import record as records
@@ -25,6 +27,7 @@ from perdure.registry import (
     uuid_of,
     verify,
 )
+from perdure.store.sqlite import SqliteStore
 
 WHEN, LATER = "2025-01-09T10:30:00Z", "2025-02-15T14:00:00Z"
 CURATOR = "https://orcid.org/0000-0002-1825-0097"
@@ -143,3 +146,20 @@ def test_a_hidden_claim_is_chosen_by_who_may_see_it(office: Office) -> None:
     with pytest.raises(NotAuthorised):
         office.by(clerk, revise_reconstruction, prid, [jan], CURATOR, LATER, chosen)
     office.do(revise_reconstruction, prid, [jan], CURATOR, LATER, chosen)
+
+
+def test_the_embedded_database_keeps_nothing_of_it_in_its_corners(runner: asyncio.Runner, tmp_path: Path) -> None:
+    """Neither in pages that are free, nor in the index of words."""
+    store = SqliteStore(tmp_path / "perdure.db", create=True)
+    office = open_office(runner, store)
+    for number in range(40):
+        observed(office, number)
+    jan = office.do(
+        observe, "https://example.org/secret", WHEN, "0" * 64, claims=(Claim(type="name", value="Quetzal Xyzzy"),)
+    )
+    office.do(redact, jan.name, "by law")
+    store.close()
+    kept = b"".join(file.read_bytes() for file in tmp_path.iterdir()).lower()
+    assert b"zwanenburg" in kept
+    for word in (b"quetzal", b"xyzzy", b"example.org/secret"):
+        assert word not in kept

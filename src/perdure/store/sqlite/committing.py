@@ -61,7 +61,7 @@ class GroupCommit:
             self._connection.execute("ROLLBACK")
             return [Outcome(job, problem=StoreSealed(reason)) for job in jobs]
         outcomes = [attempt(job) for job in jobs]
-        self._transaction.settle()
+        self._transaction.finish()
         self._connection.execute("COMMIT")
         return outcomes
 

@@ -51,6 +51,7 @@ class SqliteTransaction(SqliteReader):
         self._inserted = 0  # names, ever
         self._settlings = self._settled = 0  # how often they were written, and how many changes that took
         self._high_water = high_water
+        self._is_redacting = False
         self.is_careful = False  # whether each name is looked for before it is taken, or all at once by the index
         self.begun()
 
@@ -82,6 +83,14 @@ class SqliteTransaction(SqliteReader):
             raise CareNeeded from None
         self._settled += self.connection.total_changes() - before
         self._settlings += 1
+
+    def finish(self) -> None:
+        """All that is left to do before the end. The search index keeps what was taken out until it is put in order."""
+        self.settle()
+        if self._is_redacting:
+            self._execute("INSERT INTO words (words) VALUES ('optimize')")
+            self._execute("PRAGMA secure_delete = OFF")
+            self._is_redacting = False
 
     def position(self) -> Position:
         """Where one work begins."""
@@ -191,6 +200,8 @@ class SqliteTransaction(SqliteReader):
             self._executemany(INSERT_REVERSE, [(data, kind, rowid) for kind, data in now - before])
 
     def redact(self, subject: str, records: Mapping[int, bytes]) -> None:
+        self._is_redacting = True
+        self._execute("PRAGMA secure_delete = ON")  # what is let go of is overwritten
         rowid = self._execute("SELECT id FROM identifiers WHERE key = ?", (subject,)).get
         self._executemany(_REDACT, [(record, rowid, version) for version, record in records.items()])
 
