@@ -18,9 +18,10 @@ _INSERT: Final = (
 INSERT_REVISION: Final = (
     "INSERT INTO revisions (identifier, version, at, agent, action, note, record) VALUES (?, ?, ?, ?, ?, ?, ?)"
 )
+# SQLite's clock counts milliseconds: the end of one, so that nobody who looked within it before is told nothing.
 INSERT_CHANGE: Final = (
     "INSERT INTO changes (number, identifier, version) VALUES (max(coalesce((SELECT max(number) FROM changes), 0) + 1, "
-    "CAST(unixepoch('subsec') * 1000000 AS INTEGER)), ?, ?)"
+    "CAST(unixepoch('subsec') * 1000 AS INTEGER) * 1000 + 999), ?, ?)"
 )
 _INSERT_WORDS: Final = "INSERT INTO words (rowid, text) VALUES (?, ?)"
 INSERT_REVERSE: Final = "INSERT INTO reverse (data, type, identifier) VALUES (?, ?, ?)"
