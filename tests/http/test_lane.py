@@ -3,11 +3,14 @@
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import pytest
 
+from perdure.http.kept_documents import KeptDocuments
 from perdure.http.lane import Lane
+from perdure.http.message import Headers
+from perdure.http_options import HttpOptions
 from perdure.records import record as records
 from perdure.records.authority import DEFAULT_TYPE_PREFIX
 from perdure.records.record import Record
@@ -48,6 +51,9 @@ class Rider:
 
     def __init__(self, lane: Lane, url: str, *, wants_page: bool = True) -> None:
         self.url, self.wants_page = url.encode(), wants_page
+        self.accept = b""
+        self.headers: Headers = [(b"host", b"example.org")]
+        self.scheme: Literal["http", "https"] | None = "http"
         self.taken: list[bytes | None] = []
         lane.ask(self)
 
@@ -69,12 +75,13 @@ class Ride:
 
     def __init__(self) -> None:
         self.finder = SlowFinder()
-        self.metrics = SimpleNamespace(redirects=0, records=0)
+        self.metrics = SimpleNamespace(redirects=0, records=0, persons=0)
         registry = SimpleNamespace(
             store=SimpleNamespace(finder=lambda: self.finder), settings=SimpleNamespace(type_prefix=DEFAULT_TYPE_PREFIX)
         )
         prefixes = SimpleNamespace(handle_prefixes={b"1": ("1/", True)})
-        service = SimpleNamespace(registry=registry, metrics=self.metrics, prefixes=prefixes)
+        self.documents = KeptDocuments(HttpOptions())
+        service = SimpleNamespace(registry=registry, metrics=self.metrics, prefixes=prefixes, documents=self.documents)
         self.lane = Lane(cast(Any, service), cast(Any, SimpleNamespace(is_on=False)))
 
     def rider(self, url: str = "/1/a", **options: bool) -> Rider:
