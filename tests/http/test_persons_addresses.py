@@ -15,16 +15,30 @@ from rdflib.compare import isomorphic
 from tests.http.furnished import make_registry, writing
 from tests.http.live import LiveServer, serving
 
-from perdure.records.person import ChosenClaim, Claim, Employment, InSource, Link, PersonName, Reconstruction
+from perdure.records.person import (
+    ChosenClaim,
+    Claim,
+    Employment,
+    InSource,
+    Link,
+    Observation,
+    PersonName,
+    Reconstruction,
+)
+from perdure.records.record import About
 from perdure.registry import (
     Curation,
+    Statement,
+    lift_restriction,
     merge,
     observe,
     reconstruct,
     restrict,
     revise_reconstruction,
     split,
+    update,
 )
+from perdure.registry.persons import Person, observe_many
 
 WHEN = "2025-01-09T10:30:00Z"
 LATER = "2025-02-15T14:00:00Z"
@@ -326,3 +340,88 @@ def kept_answers(people: People) -> float:
     text = people.client.get(f"{people.server.url}/metrics").text
     found = re.search(r'^perdure_express_requests_total\{answer="person"\} (\S+)', text, re.MULTILINE)
     return float(found[1]) if found else 0.0
+
+
+def test_an_ending_is_kept_on_the_way(people: People) -> None:
+    moved = get(people, f"/{people.merged}.ttl?format=ttl")
+    assert (moved.status_code, moved.headers["location"]) == (301, f"/{people.prid}.ttl?format=ttl")
+    assert moved.headers["cache-control"] == "no-cache"  # it can be undone
+    assert get(people, f"/{people.merged}?x=1", "text/html").headers["cache-control"] == "no-cache"
+    assert get(people, f"/{people.split}.html").status_code == 410
+    gate = get(people, f"/{people.prid}.ttl", **{"accept-datetime": "Thu, 09 Jan 2020 10:30:00 GMT"})
+    assert gate.headers["location"] == f"/{people.prid}/v1.ttl"
+
+
+def test_who_accepts_nothing_in_particular_or_writes_strangely_is_served(people: People) -> None:
+    assert get(people, f"/{people.poid}", "").headers["content-type"] == "application/ld+json"
+    strange = get(people, f"/%50{people.poid[1:]}", "text/turtle")
+    assert (strange.status_code, strange.headers["location"]) == (308, f"/{people.poid}")
+    java = "text/html;q=.1, image/gif, *; q=.2, text/turtle; q=.2"
+    assert get(people, f"/{people.poid}", java).headers["content-type"].startswith("text/turtle")
+
+
+def test_many_observations_come_in_several_answers(people: People) -> None:
+    async def work() -> tuple[list[str], str]:
+        async with writing(people.server.folder) as (registry, admin):
+            seen = [Observation(f"https://example.org/many/{number}", WHEN, "0" * 64) for number in range(201)]
+            names = [one.name for one in await observe_many(registry, admin, seen) if isinstance(one, Person)]
+            return sorted(names), (await reconstruct(registry, admin, names, CURATOR, WHEN)).name
+
+    names, prid = asyncio.run(work())
+    told: list[str] = []
+    place: str | None = f"/{prid}/observations"
+    while place is not None:
+        answer = get(people, place, "application/ld+json")
+        told += [one["poid"] for one in answer.json()["@graph"]]
+        following = re.search(r'<[^>]*(/PRID[^>]*)>; rel="next"', answer.headers["link"])
+        assert ("The next ones" in get(people, place, "text/html").text) == (following is not None)
+        place = following[1] if following else None
+    assert told == names
+
+
+def test_a_restricted_person_leads_nowhere_by_any_way(people: People) -> None:
+    async def work() -> str:
+        async with writing(people.server.folder) as (registry, admin):
+            name = (await reconstruct(registry, admin, [people.other], CURATOR, LATER)).name
+            said = Statement(target="https://example.org/hidden-target", about=About(what="hidden words"))
+            await update(registry, admin, name, said)
+            await restrict(registry, admin, name, "a living person")
+            return name
+
+    name = asyncio.run(work())
+    ways = (
+        f"/{name}",
+        f"/{name}?x=1",
+        f"/{name}?urlappend=/q",
+        f"/{name}?locatt=a:b",
+        f"/{name}?info",
+        f"/api/handles/{name}",
+    )
+    for way in ways:
+        for accept in ("text/html", "application/json", "text/turtle"):
+            answer = get(people, way, accept)
+            assert answer.status_code in (200, 404), way
+            assert "hidden" not in answer.text + str(answer.headers), way
+
+
+def test_a_tag_tells_which_observation_is_hidden(people: People) -> None:
+    async def seen() -> tuple[str, list[str]]:
+        async with writing(people.server.folder) as (registry, admin):
+            names = [
+                (await observe(registry, admin, f"https://example.org/tag/{n}", WHEN, "0" * 64)).name for n in range(2)
+            ]
+            return (await reconstruct(registry, admin, names, CURATOR, WHEN)).name, names
+
+    async def hide(name: str, *, lifts: str | None = None) -> None:
+        async with writing(people.server.folder) as (registry, admin):
+            if lifts is not None:
+                await lift_restriction(registry, admin, lifts, "it was wrong")
+            await restrict(registry, admin, name, "a living person")
+
+    prid, (one, other) = asyncio.run(seen())
+    asyncio.run(hide(one))
+    tag = get(people, f"/{prid}", "text/turtle").headers["etag"]
+    asyncio.run(hide(other, lifts=one))
+    again = get(people, f"/{prid}", "text/turtle", **{"if-none-match": tag})
+    assert again.status_code == 200
+    assert "example.org/tag" in again.text

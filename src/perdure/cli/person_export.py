@@ -25,8 +25,6 @@ EXAMPLES = """
 - by its ending: `perdure person export --output persons.ttl`
 """
 
-_NO_CONTEXT = b'"@context":""'
-
 
 class Format(StrEnum):
     nt = "nt"
@@ -101,11 +99,8 @@ def _pieces(persons: Iterator[PersonView], format: Format, namespaces: Namespace
     """The document. JSON-LD has its context inside: it must be readable where this registry is not served."""
     from perdure.linked import context, dump  # what knows RDF takes a while to load
 
-    pieces = dump(persons, format.value, namespaces, "")
-    if format is Format.jsonld:
-        words = msgspec.json.decode(context(namespaces), type=dict[str, msgspec.Raw])["@context"]
-        yield next(pieces).replace(_NO_CONTEXT, b'"@context":' + msgspec.json.format(bytes(words), indent=-1))
-    yield from pieces
+    words = msgspec.json.decode(context(namespaces), type=dict[str, msgspec.Raw])["@context"]
+    return dump(persons, format.value, namespaces, msgspec.Raw(msgspec.json.format(bytes(words), indent=-1)))
 
 
 def _by_ending(output: Path | None) -> Format:

@@ -11,12 +11,13 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-_MOST_RANGES: Final = 64
+MOST_RANGES: Final = 64
 # One range up to its comma: text in quotation marks may hold anything.
 # Marks that nobody closes hold all the rest, so that no text is read twice.
 _PIECE: Final = re.compile(r'(?:[^,"]|"(?:[^"\\]|\\.)*(?:"|\\?\Z))+')
 _PARAMETER: Final = re.compile(r';(?:[^;"]|"(?:[^"\\]|\\.)*(?:"|\\?\Z))*')
-_QUALITY: Final = re.compile(r";\s*q\s*=\s*(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)\s*", re.IGNORECASE)
+# Some clients leave the 0 out, as in q=.2, and some have more digits than they should.
+_QUALITY: Final = re.compile(r";\s*q\s*=\s*(0?\.[0-9]+|0\.?|1(?:\.0*)?)\s*", re.IGNORECASE)
 
 
 class Range(NamedTuple):
@@ -33,7 +34,7 @@ def ranges(accept: str | None) -> tuple[Range, ...]:
     if not accept:
         return ()
     found = []
-    for place, piece in enumerate(_PIECE.findall(accept)[:_MOST_RANGES]):
+    for place, piece in enumerate(_PIECE.findall(accept)[:MOST_RANGES]):
         media = piece.partition(";")[0].strip().lower()
         quality = 1.0
         for parameter in _PARAMETER.findall(piece):

@@ -2,13 +2,14 @@
 
 from perdure.linked.documents import write_identifier, write_person
 from perdure.linked.dumping import dump, write_persons
-from perdure.linked.formats import FORMATS, Format, format_named
+from perdure.linked.formats import BY_MEDIA, FORMATS, Format, format_named
 from perdure.linked.namespaces import Namespaces
 from perdure.linked.terms import CONTEXT, context
 from perdure.linked.vocabulary import Term, vocabulary_terms
 from perdure.linked.vocabulary_document import SHAPES, shapes, write_vocabulary
 
 __all__ = [
+    "BY_MEDIA",
     "CONTEXT",
     "FORMATS",
     "SHAPES",

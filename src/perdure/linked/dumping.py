@@ -16,7 +16,9 @@ from perdure.registry.persons import PersonView
 NDJSON: Final = "ndjson"
 
 
-def dump(persons: Iterable[PersonView], format: str, namespaces: Namespaces, context_url: str) -> Iterator[bytes]:
+def dump(
+    persons: Iterable[PersonView], format: str, namespaces: Namespaces, context: str | msgspec.Raw
+) -> Iterator[bytes]:
     """N-Triples, Turtle, or JSON-LD with one person a line; or our own records, one a line (`ndjson`)."""
     if format == NDJSON:
         return _records(persons)
@@ -24,7 +26,7 @@ def dump(persons: Iterable[PersonView], format: str, namespaces: Namespaces, con
     if chosen == "rdf-xml":
         raise InvalidInput("linked", "format", "RDF/XML is not dumped: take n-triples, turtle, json-ld or ndjson")
     if chosen == "json-ld":
-        return _json_ld(persons, namespaces, context_url)
+        return _json_ld(persons, namespaces, context)
     return _turtle(persons, namespaces) if chosen == "turtle" else _n_triples(persons, namespaces)
 
 
@@ -36,8 +38,8 @@ def write_persons(persons: Iterable[PersonView], format: str, namespaces: Namesp
     return b"".join(dump(persons, chosen, namespaces, context_url))
 
 
-def _json_ld(persons: Iterable[PersonView], namespaces: Namespaces, context_url: str) -> Iterator[bytes]:
-    yield b'{"@context":' + encode(context_url) + b',"@graph":['
+def _json_ld(persons: Iterable[PersonView], namespaces: Namespaces, context: str | msgspec.Raw) -> Iterator[bytes]:
+    yield b'{"@context":' + encode(context) + b',"@graph":['
     separator = b"\n"
     for person in persons:
         yield separator + without_unwritable(encode(person_tree(person, namespaces)))

@@ -24,6 +24,7 @@ FORMATS: Final = {
         Format("n-triples", "application/n-triples", "nt"),
     )
 }
+BY_MEDIA: Final = {one.media_type: one.name for one in FORMATS.values()}
 _BY_ANY_NAME: Final = FORMATS | {one.suffix: one for one in FORMATS.values()}
 
 

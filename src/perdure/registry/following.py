@@ -16,7 +16,6 @@ class Followed(NamedTuple):
 
     changes: list[Changed]
     next: str
-    is_all: bool
 
 
 async def changes_since(
@@ -32,7 +31,7 @@ async def changes_since(
     found = await registry.store.read(lambda reader: reader.changes(after, limit))
     last = found[-1].number if found else after
     kept = [one for one in found if scheme is None or one.scheme == scheme]
-    return Followed(kept, when(last), len(found) < limit)
+    return Followed(kept, when(last))
 
 
 def when(number: int) -> str:

@@ -15,11 +15,11 @@ from perdure.http.resolving.aside import done_aside
 from perdure.http.resolving.forms import has_already
 from perdure.http.resolving.places import absolute, link_to, path_of
 from perdure.http.service import Service
-from perdure.linked import write_person, write_persons
+from perdure.linked import BY_MEDIA, write_person, write_persons
 from perdure.names.external import ExternalId
 from perdure.registry.persons import PersonView, show_person
 
-_FORMATS: Final = {JSON: "json-ld", JSON_LD: "json-ld", TURTLE: "turtle", RDF_XML: "rdf-xml", N_TRIPLES: "n-triples"}
+_FORMATS: Final = {JSON: BY_MEDIA[JSON_LD], **BY_MEDIA}
 _TYPES: Final = {
     JSON: (b"content-type", b"application/json"),
     JSON_LD: (b"content-type", b"application/ld+json"),
@@ -68,13 +68,12 @@ async def observations(service: Service, request: Request, shown: PersonView, as
     if has_already(request, _tag(shown, asked)):
         return Response(304, b"", headers)
     persons, size = await _some(service, shown, asked.after)
-    names = list(shown.observations)
     last = persons[-1].view.name if persons else ""
-    if last and last != names[-1]:
-        following = f"{request.origin}{path_of(shown.view.name)}/observations?after={last}"
-        headers.append((b"link", memento.link(following, 'rel="next"')))
+    following = "" if last in ("", max(shown.observations)) else f"{path_of(shown.view.name)}/observations?after={last}"
+    if following:
+        headers.append((b"link", memento.link(request.origin + following, 'rel="next"')))
     if asked.media == PAGE:
-        told = {**_told(service, shown, asked), "persons": persons, "next": last if last and last != names[-1] else ""}
+        told = {**_told(service, shown, asked), "persons": persons, "following": following}
         return await done_aside((), size, lambda: pages.page("observations.html", 200, headers, **told))
     form, namespaces = _FORMATS[asked.media], service.registry.settings.namespaces
     context = request.origin + CONTEXT_PATH
@@ -114,7 +113,7 @@ def _headers(service: Service, request: Request, shown: PersonView, asked: Asked
     here = f"{origin}{path_of(view.name)}"
     links = [memento.link(here, 'rel="cite-as"'), memento.link("https://schema.org/AboutPage", 'rel="type"')]
     place = here if asked.version is None else f"{here}/v{asked.version}"
-    links += [memento.link(place, f'rel="describedby"; type="{media}"') for media in _FORMATS if media != JSON]
+    links += [memento.link(place, f'rel="describedby"; type="{media}"') for media in BY_MEDIA]
     creator = link_to(service, view.authority.creator)
     if creator is not None:
         links.append(memento.link(absolute(origin, creator), 'rel="author"'))

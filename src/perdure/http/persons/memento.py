@@ -5,7 +5,7 @@ from datetime import datetime, timezone
 from email.utils import format_datetime, parsedate_to_datetime
 
 from perdure.http.answers import location
-from perdure.http.message import Headers, Request, Response
+from perdure.http.message import Request, Response
 from perdure.http.refusals import Malformed
 from perdure.http.resolving.places import path_of, with_query
 from perdure.http.resolving.telling import moved
@@ -40,12 +40,6 @@ async def time_gate(service: Service, request: Request, name: str, at: datetime,
     headers = [header for header in answer.headers if header[0] != b"vary"]
     links = [*relations(request.origin, name), *neighbours(request.origin, name, acts, chosen)]
     return answer._replace(headers=[*headers, VARY, (b"link", b", ".join(links))])
-
-
-def headers_of(request: Request, name: str, version: int, at: str) -> Headers:
-    """Of one version."""
-    when = format_datetime(instant_of(at), usegmt=True).encode()
-    return [(b"memento-datetime", when), (b"link", b", ".join(relations(request.origin, name)))]
 
 
 def relations(origin: str, name: str) -> list[bytes]:

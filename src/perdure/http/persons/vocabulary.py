@@ -10,12 +10,11 @@ from perdure.http.negotiation import best
 from perdure.http.persons.asked import JSON_LD, N_TRIPLES, PAGE, RDF_XML, TURTLE
 from perdure.http.refusals import MethodNotAllowed, NotNegotiable
 from perdure.http.service import Service
-from perdure.linked import Namespaces, context, shapes, vocabulary_terms, write_vocabulary
+from perdure.linked import BY_MEDIA, Namespaces, context, shapes, vocabulary_terms, write_vocabulary
 
 CONTEXT_PATH: Final = "/context.jsonld"
 _SHAPES_PATH: Final = "/shapes.ttl"
 _OFFERED: Final = (TURTLE, PAGE, JSON_LD, RDF_XML, N_TRIPLES)
-_FORMATS: Final = {TURTLE: "turtle", JSON_LD: "json-ld", RDF_XML: "rdf-xml", N_TRIPLES: "n-triples"}
 _READING: Final = ("GET", "HEAD")
 _FOR_A_DAY: Final = (b"cache-control", b"max-age=86400")
 
@@ -51,4 +50,4 @@ def _vocabulary(service: Service, request: Request, namespaces: Namespaces) -> R
         told = {"contact": service.options.contact, "terms": vocabulary_terms(namespaces)}
         return pages.page("vocabulary.html", 200, headers, **told)
     kind = b"text/turtle; charset=utf-8" if media == TURTLE else media.encode()
-    return Response(200, write_vocabulary(_FORMATS[media], namespaces), [(b"content-type", kind), *headers])
+    return Response(200, write_vocabulary(BY_MEDIA[media], namespaces), [(b"content-type", kind), *headers])

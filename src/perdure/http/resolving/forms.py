@@ -1,20 +1,14 @@
 """Which form of an answer a client prefers (RFC 9110, Accept), and whether it has it already."""
 
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final
 
 from perdure.http.message import Request
+from perdure.http.negotiation import MOST_RANGES, Range, ranges
 
-_MOST_RANGES: Final = 64
 _PAGES: Final = ("text/html", "application/xhtml+xml")
 _RECORDS: Final = ("application/json",)
 _PROBLEMS: Final = ("application/problem+json", "application/json")
-
-
-class _Range(NamedTuple):
-    media: str
-    quality: float
-    place: int
 
 
 def wants_record(request: Request) -> bool:
@@ -29,8 +23,8 @@ def wants_problem(request: Request) -> bool:
 
 def roles(request: Request) -> frozenset[str]:
     """What the locations of a record call such a client: `conneg` asks for a certain form, a `browser` for a page."""
-    ranges = _ranges(request.header_list(b"accept"))
-    named = [one.media for one in ranges if one.quality > 0 and one.media != "*/*"]
+    found = ranges(request.header_list(b"accept"))
+    named = [one.media for one in found if one.quality > 0 and one.media != "*/*"]
     if any(media in _PAGES for media in named):
         return frozenset({"browser", "no_conneg"})
     return frozenset({"conneg"} if named else {"no_conneg"})
@@ -47,35 +41,18 @@ def has_already(request: Request, tag: str) -> bool:
 @lru_cache(maxsize=128)
 def _is_preferred(accept: str | None, wanted: tuple[str, ...]) -> bool:
     """Whether one of these is named, and a page is not liked better; of two liked equally, the first said."""
-    ranges = _ranges(accept)
-    ours = max((_liking(one) for one in ranges if one.media in wanted), default=(0.0, 0))
-    return ours[0] > 0 and ours > _liking_of_pages(ranges)
+    found = ranges(accept)
+    ours = max((_liking(one) for one in found if one.media in wanted), default=(0.0, 0))
+    return ours[0] > 0 and ours > _liking_of_pages(found)
 
 
-def _liking_of_pages(ranges: tuple[_Range, ...]) -> tuple[float, int]:
+def _liking_of_pages(named: tuple[Range, ...]) -> tuple[float, int]:
     for medias in (_PAGES, ("text/*",), ("*/*",)):  # the most exact range counts
-        found = [_liking(one) for one in ranges if one.media in medias]
+        found = [_liking(one) for one in named if one.media in medias]
         if found:
             return max(found)
-    return (0.0, -_MOST_RANGES)
+    return (0.0, -MOST_RANGES)
 
 
-def _liking(one: _Range) -> tuple[float, int]:
+def _liking(one: Range) -> tuple[float, int]:
     return (one.quality, -one.place)
-
-
-@lru_cache(maxsize=128)
-def _ranges(accept: str | None) -> tuple[_Range, ...]:
-    if not accept:
-        return ()
-    ranges = []
-    for place, part in enumerate(accept.split(",")[:_MOST_RANGES]):
-        media, *parameters = (piece.strip().lower() for piece in part.split(";"))
-        quality = next((one[2:] for one in parameters if one.startswith("q=")), "1")
-        try:
-            weight = float(quality)
-        except ValueError:
-            continue
-        if media and 0 <= weight <= 1:
-            ranges.append(_Range(media, weight, place))
-    return tuple(ranges)

@@ -10,12 +10,11 @@ from perdure.http.resolving.forms import has_already
 from perdure.http.resolving.places import path_of
 from perdure.http.resolving.signposts import signposts
 from perdure.http.service import Service
-from perdure.linked import FORMATS, write_identifier
+from perdure.linked import BY_MEDIA, FORMATS, write_identifier
 from perdure.registry import show
 
-_MEDIA: Final = {one.media_type: name for name, one in FORMATS.items()}
 _NAMED: Final = {**{one.suffix: name for name, one in FORMATS.items()}, **{name: name for name in FORMATS}}
-_OFFERED: Final = ("text/html", *_MEDIA)
+_OFFERED: Final = ("text/html", *BY_MEDIA)
 _CHOOSING: Final = "10320/LOC"
 
 
@@ -30,7 +29,7 @@ def wanted_form(request: Request) -> str | None:
         return None
     media = best(accept, _OFFERED)
     is_named = any(one.media == media for one in ranges(accept))
-    return _MEDIA.get(media) if media is not None and is_named else None
+    return BY_MEDIA.get(media) if media is not None and is_named else None
 
 
 def is_left_to_locations(finding: Finding) -> bool:

@@ -142,7 +142,7 @@ async def _inactive(service: Service, request: Request, finding: Finding, asked:
         return telling.tombstone(service, request, finding)
     if survivor.startswith("/"):  # it is kept here, and takes what this one would have taken
         survivor = with_query(survivor + handle.escape(finding.rest), request.query)
-    return telling.moved(survivor, 301, _A_DAY)
+    return telling.moved(survivor, 301, b"no-cache")  # a merge can be undone
 
 
 def _upstream(service: Service, request: Request, text: str) -> Response | None:

@@ -6,7 +6,6 @@ from uuid import UUID
 
 from perdure.errors import Immutable, InvalidInput, OutOfRange, PerdureError
 from perdure.names import ppid
-from perdure.records import record as records
 from perdure.records.authority import to_seconds
 from perdure.records.person import Observation
 from perdure.records.person_checks import checked_observation
@@ -123,10 +122,7 @@ class _Chunk:
             created=to_seconds(self._at),
             observation=one.observation,
         )
-        encoded = records.encode(record)
-        largest = self._registry.settings.limits.record_bytes
-        if len(encoded) > largest:
-            raise OutOfRange("record", "record", f"the record is longer than {largest} bytes")
+        encoded = change.fitting(record, self._registry.settings.limits.record_bytes)
         name = self._free_name(one.raw)
         new = change.first(name, name, "ppid", record, self._by, "mint", self._at, self._note, encoded=encoded)
         self.changes.append(new)

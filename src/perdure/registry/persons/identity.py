@@ -7,9 +7,7 @@ When different inputs lead to one name, the newcomer takes the successor's, and 
 from typing import NamedTuple
 from uuid import UUID
 
-from perdure.errors import OutOfRange
 from perdure.names import ppid
-from perdure.records import record as records
 from perdure.records.authority import to_seconds
 from perdure.records.person import Observation, Reconstruction, Restriction
 from perdure.records.record import Record
@@ -82,10 +80,7 @@ def create(
         reconstruction=reconstruction,
         restriction=restriction,
     )
-    encoded = records.encode(record)
-    largest = registry.settings.limits.record_bytes
-    if len(encoded) > largest:
-        raise OutOfRange("record", "record", f"the record is longer than {largest} bytes")
+    encoded = change.fitting(record, registry.settings.limits.record_bytes)
     name = free_name(tx, type, raw, registry.ppid_namespace)
     tx.insert([change.first(name, name, "ppid", record, by, act, at, encoded=encoded)])
     tx.put_persons({str(raw): name})
