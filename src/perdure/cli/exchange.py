@@ -7,20 +7,20 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, BinaryIO, TextIO
+from typing import Annotated, BinaryIO
 
 import msgspec
 import typer
-from rich.console import Console
 
 from perdure import registry as use
 from perdure.cli.lines import bounded_lines, text_stream
+from perdure.cli.problem_report import ProblemReport
 from perdure.cli.progress import count_bar, problems_file, share_bar, size_of
 from perdure.cli.screen import as_json, complain, standard_input
 from perdure.cli.session import Folder, Json, act
 from perdure.errors import InvalidInput
 from perdure.exchange import batch_file, ndjson, tables
-from perdure.exchange.entry import Entry, Notice, Refused
+from perdure.exchange.entry import Entry
 from perdure.registry import Options, Tally
 from perdure.registry.entities import Agent
 from perdure.registry.registry import Registry
@@ -95,7 +95,7 @@ def import_(
     chosen = format or _by_ending(file)
     with ExitStack() as stack:
         stream = stack.enter_context(file.open("rb")) if str(file) != "-" else standard_input("entries")
-        report = _Report()
+        report = ProblemReport()
 
         async def work(registry: Registry, by: Agent) -> Tally:
             checkpoint = _checkpoint(stream, chosen, options)
@@ -206,29 +206,8 @@ class _LeftOut:
             complain(f"… and {self._count - _SHOWN:,} more that the format cannot carry")
 
 
-class _Report:
-    """Problems: all of them into a file, or the first of them onto the screen."""
-
-    def __init__(self) -> None:
-        self.sink: TextIO | None = None
-        self.screen: Console | None = None  # where a progress bar is drawn, so that it stays below what is said
-        self._shown = 0
-        self.hidden = 0
-
-    def __call__(self, problem: Refused | Notice) -> None:
-        if self.sink is not None:
-            fields = msgspec.structs.asdict(problem) | {"refused": isinstance(problem, Refused)}
-            self.sink.write(as_json(fields) + "\n")
-        elif self._shown < _SHOWN:
-            self._shown += 1
-            complain(f"line {problem.line}: {problem.reason}", self.screen)
-        else:
-            self.hidden += 1
-
-
-def _say_tally(tally: Tally, options: Options, report: _Report, json: bool) -> None:
-    if report.hidden:
-        complain(f"… and {report.hidden:,} more: write them all to a file with --problems FILE")
+def _say_tally(tally: Tally, options: Options, report: ProblemReport, json: bool) -> None:
+    report.say_how_many_more()
     if tally.finished and tally.resumed and tally.resumed == tally.entries and not json:
         typer.echo("This file was imported before; nothing was changed. To go over it again: --again")
         return

@@ -6,13 +6,13 @@ from contextlib import ExitStack
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, TextIO
+from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from perdure.cli.lines import bounded_lines, text_stream
 from perdure.cli.person_said import naming_the_part, pairs
+from perdure.cli.problem_report import ProblemReport
 from perdure.cli.progress import problems_file, share_bar, size_of
 from perdure.cli.screen import as_json, complain, standard_input
 from perdure.cli.session import Folder, Json, act
@@ -38,7 +38,6 @@ IMPORT_EXAMPLES = """
 """
 
 _CHUNK = 500
-_SHOWN = 20
 _SOME_REFUSED = 1
 _LONGEST_LINE = 1 << 22
 
@@ -93,7 +92,7 @@ def import_(
         task = bar.add_task("importing", total=size_of(stream))
         lines = bounded_lines(text_stream(stream, lambda count: bar.advance(task, count)), _LONGEST_LINE)
         entries = observations.read(lines) if chosen is Format.ndjson else _rows(lines, columns, _separator(delimiter))
-        going = _Import(entries, strict, dry_run, _Report(sink, bar.console))
+        going = _Import(entries, strict, dry_run, ProblemReport(sink, bar.console))
         note = f"imported from {_ascii(file.name)}" if str(file) != "-" else "imported from standard input"
         act(folder, lambda registry, by: going.run(registry, by, note))
     going.say(json)
@@ -104,7 +103,7 @@ def import_(
 class _Import:
     """The walk over a file, and what came of it."""
 
-    def __init__(self, entries: Iterator[Seen | Refused], strict: bool, dry_run: bool, report: "_Report") -> None:
+    def __init__(self, entries: Iterator[Seen | Refused], strict: bool, dry_run: bool, report: ProblemReport) -> None:
         self._entries = entries
         self._strict = strict
         self._dry_run = dry_run
@@ -149,26 +148,6 @@ class _Import:
         else:
             would = "would be " if self._dry_run else ""
             typer.echo(", ".join(f"{count:,} {would}{what}" for what, count in counts.items()))
-
-
-class _Report:
-    """Problems: all of them into a file, or the first of them onto the screen."""
-
-    def __init__(self, sink: TextIO | None, screen: Console) -> None:
-        self._sink = sink
-        self._screen = screen  # where the progress bar is drawn, so that it stays below what is said
-        self._count = 0
-
-    def __call__(self, problem: Refused) -> None:
-        self._count += 1
-        if self._sink is not None:
-            self._sink.write(as_json({"line": problem.line, "reason": problem.reason}) + "\n")
-        elif self._count <= _SHOWN:
-            complain(f"line {problem.line}: {problem.reason}", self._screen)
-
-    def say_how_many_more(self) -> None:
-        if self._sink is None and self._count > _SHOWN:
-            complain(f"… and {self._count - _SHOWN:,} more: write them all to a file with --problems FILE")
 
 
 def _why(problem: PerdureError, one: Seen) -> str:
