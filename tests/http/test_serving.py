@@ -238,6 +238,7 @@ async def locations_in_one_go(server: LiveServer, trusting: ssl.SSLContext, coun
         await asyncio.wait_for(reader.readexactly(int(said["content-length"])), 20)
         found.add(said["location"])
     writer.close()
+    await writer.wait_closed()  # or the transport outlives the loop, and a later test is blamed for it
     return found
 
 
