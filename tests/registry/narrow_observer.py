@@ -24,15 +24,18 @@ WHEN = "2025-01-09T10:30:00Z"
 def narrow(patch: pytest.MonkeyPatch) -> None:
     """Eight bits for a name, sixteen for a successor. The UUID of the inputs is as wide as ever behind its name."""
 
+    as_it_is = uuid5.poid_digest
+
     def eight_bits(namespace: UUID, url: str, timestamp: str, content_hash: str) -> str:
-        digest = uuid5.poid_digest(namespace, url, timestamp, content_hash)
+        digest = as_it_is(namespace, url, timestamp, content_hash)
         return f"{digest[:2]}{'0' * 13}{digest[15:]}"
 
     def sixteen_bits(namespace: UUID, kind: str, text: str) -> str:
         digest = uuid5.type_digest(namespace, kind, text)
         return f"{digest[:4]}{'0' * 11}{digest[15:]}"
 
-    patch.setattr(ppid, "poid_digest", eight_bits)
+    for place in (ppid, uuid5):
+        patch.setattr(place, "poid_digest", eight_bits)
     patch.setattr(ppid, "type_digest", sixteen_bits)
 
 

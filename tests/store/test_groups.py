@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.store.material import Desk, change
 
 from perdure.errors import InvalidInput, NameTaken
-from perdure.registry.protocol import Transaction
+from perdure.registry.protocol import Foreseen, Transaction
 from perdure.store.sqlite import SqliteStore
 
 Work = Callable[[Transaction], Any]
@@ -26,7 +26,7 @@ def own(tmp_path: Path, runner: asyncio.Runner) -> Iterator[Desk]:
     store.close()
 
 
-def together(desk: Desk, *works: Work) -> list[Any]:
+def together(desk: Desk, *works: Work, foreseen: Foreseen | None = None) -> list[Any]:
     """All of them in one group: the writer is kept busy until the last has come."""
     begun, go = threading.Event(), threading.Event()
 
@@ -37,7 +37,7 @@ def together(desk: Desk, *works: Work) -> list[Any]:
     async def gathered() -> list[Any]:
         waiting = asyncio.ensure_future(desk.store.write(wait))
         await asyncio.to_thread(begun.wait, 30)
-        futures = [asyncio.ensure_future(desk.store.write(work)) for work in works]
+        futures = [asyncio.ensure_future(desk.store.write(work, foreseen)) for work in works]
         await asyncio.sleep(0)
         go.set()
         await waiting
@@ -156,3 +156,57 @@ def test_a_group_comes_to_the_same_as_one_work_after_the_other(plans: list[Plan]
 
 def told(answer: Any) -> Any:
     return type(answer) if isinstance(answer, Exception) else answer
+
+
+SOMEBODY = Foreseen("u-1", "POID-a")
+
+
+def observe(tx: Transaction) -> str:
+    """As the registry does it: whoever is known already is not made again."""
+    known = tx.person(SOMEBODY.uuid_raw)
+    if known is not None:
+        return f"known as {known}"
+    name = SOMEBODY.name if tx.find(SOMEBODY.name) is None else "POID-successor"
+    tx.insert([change(name, scheme="ppid")])
+    tx.put_persons({SOMEBODY.uuid_raw: name})
+    return f"made as {name}"
+
+
+def test_whom_a_group_foresees_is_made_once(desk: Desk) -> None:
+    told = together(desk, observe, observe, look("POID-a"), observe, foreseen=SOMEBODY)
+    assert told == ["made as POID-a", "known as POID-a", True, "known as POID-a"]
+    assert together(desk, observe, foreseen=SOMEBODY) == ["known as POID-a"]
+    assert desk.names() == ["POID-a"]
+
+
+def test_a_foreseen_name_that_another_work_of_the_group_took_is_taken(desk: Desk) -> None:
+    told = together(desk, insert("POID-a"), observe, foreseen=SOMEBODY)
+    assert told == [None, "made as POID-successor"]
+    assert desk.names() == ["POID-a", "POID-successor"]
+
+
+def test_what_was_foreseen_is_free_again_when_its_work_is_refused(desk: Desk) -> None:
+    refused, made = together(desk, refuse(observe), observe, foreseen=SOMEBODY)
+    assert isinstance(refused, InvalidInput)
+    assert made == "made as POID-a"
+    assert desk.names() == ["POID-a"]
+
+
+def test_what_was_foreseen_wrongly_changes_nothing(desk: Desk) -> None:
+    nobody = Foreseen("u-2", "POID-b")
+    assert together(desk, observe, observe, look("POID-b"), foreseen=nobody) == [
+        "made as POID-a",
+        "known as POID-a",
+        False,
+    ]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 63, 64, 65, 130])
+def test_groups_of_every_size_are_written_whole(own: Desk, count: int) -> None:
+    names = [f"1/{number:03}" for number in range(count)]
+    assert together(own, *(insert(name) for name in names)) == [None] * count
+    assert own.names() == names
+    changed = own.read(lambda reader: reader.changes(0, 1_000))
+    assert [one.name for one in changed] == names
+    assert len({one.number for one in changed}) == count
+    assert own.contradictions() == []

@@ -28,6 +28,7 @@ Handler = Callable[[Service, Request], Awaitable[Response]]
 
 _OWN_API: Final = "/api/v1"
 _TELL_EVERY: Final = 1.0  # seconds between two countings
+_OBJECTS_BETWEEN: Final = 10_000  # new ones before the collector looks for cycles: a busy second makes a million
 _log = structlog.get_logger("perdure.http")
 
 
@@ -69,6 +70,7 @@ class Application:
             # What is loaded by now stays for good: the collector need not walk over it while readers wait.
             gc.collect()
             gc.freeze()
+            gc.set_threshold(_OBJECTS_BETWEEN, *gc.get_threshold()[1:])
             await send({"type": "lifespan.startup.complete"})
             await receive()
             self._access.close()

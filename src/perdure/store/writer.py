@@ -7,6 +7,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 
 from perdure.errors import StoreUnavailable
+from perdure.registry.protocol import Foreseen
 
 
 class Job(NamedTuple):
@@ -15,6 +16,7 @@ class Job(NamedTuple):
     work: Callable[[Any], Any]
     loop: asyncio.AbstractEventLoop
     future: "asyncio.Future[Any]"
+    foreseen: Foreseen | None = None
 
 
 class Outcome(NamedTuple):
@@ -44,13 +46,13 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="perdure-writer", daemon=True)
         self._thread.start()
 
-    def submit(self, work: Callable[[Any], Any]) -> "asyncio.Future[Any]":
+    def submit(self, work: Callable[[Any], Any], foreseen: Foreseen | None = None) -> "asyncio.Future[Any]":
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
         with self._door:
             if self._closing:
                 raise StoreUnavailable("the registry is closing: nothing was written")
-            self._jobs.put(Job(work, loop, future))
+            self._jobs.put(Job(work, loop, future, foreseen))
         return future
 
     def close(self) -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
-from uuid import UUID
 
 from perdure.errors import Immutable, InvalidInput, OutOfRange, PerdureError
 from perdure.names import ppid
@@ -14,7 +13,7 @@ from perdure.registry import change
 from perdure.registry.authority import require
 from perdure.registry.entities import Agent, Change, Identifier
 from perdure.registry.naming import known_prefix
-from perdure.registry.persons.identity import Person
+from perdure.registry.persons.identity import Inputs, Person, observed_inputs
 from perdure.registry.persons.observing import may_know, refuse_other_words
 from perdure.registry.protocol import Reader, Transaction
 from perdure.registry.registry import Registry
@@ -25,9 +24,9 @@ Outcome = Person | PerdureError
 
 
 class _Seen(NamedTuple):
-    """An observation that may be made, and the UUID of its inputs."""
+    """An observation that may be made, and its inputs."""
 
-    raw: UUID
+    inputs: Inputs
     observation: Observation
 
 
@@ -71,10 +70,7 @@ def _checked(registry: Registry, said: Observation) -> _Seen | PerdureError:
         seen = checked_observation(said, registry.settings.limits)
     except InvalidInput as problem:
         return problem
-    raw = ppid.poid_uuid(
-        seen.source_url, seen.retrieval_timestamp, seen.content_hash, namespace=registry.ppid_namespace
-    )
-    return _Seen(raw, seen)
+    return _Seen(observed_inputs(registry, seen), seen)
 
 
 class _Chunk:
@@ -93,9 +89,9 @@ class _Chunk:
         self.new: dict[str, str] = {}  # uuid_raw → name
 
     def look_at(self, ready: Sequence[_Seen | PerdureError]) -> None:
-        raws = [str(one.raw) for one in ready if isinstance(one, _Seen)]
-        known = self._reader.persons(raws)
-        own = [ppid.uuid_to_ppid(UUID(raw), "POID") for raw in raws if raw not in known]
+        asked = [one.inputs for one in ready if isinstance(one, _Seen)]
+        known = self._reader.persons([inputs.text for inputs in asked])
+        own = [inputs.name for inputs in asked if inputs.text not in known]
         found = self._reader.find_many([*own, *known.values()])
         self._taken = set(found)
         self._rows = {name: found[name] for name in known.values() if name in found}
@@ -106,14 +102,13 @@ class _Chunk:
                 self.outcomes.append(problem)
 
     def _outcome(self, one: _Seen, known: dict[str, str]) -> Person:
-        raw = str(one.raw)
-        name = known.get(raw) or self.new.get(raw)
+        name = known.get(one.inputs.text) or self.new.get(one.inputs.text)
         if name is None:
             return self._created(one)
         found = self._rows.get(name)
         sees = may_know(self._reader, self._by, self._at, found)
         refuse_other_words(name, found, one.observation, sees=sees)
-        return Person(name, one.raw, created=False)
+        return Person(name, one.inputs.uuid, created=False)
 
     def _created(self, one: _Seen) -> Person:
         record = Record(
@@ -123,17 +118,17 @@ class _Chunk:
             observation=one.observation,
         )
         encoded = change.fitting(record, self._registry.settings.limits.record_bytes)
-        name = self._free_name(one.raw)
+        name = self._free_name(one.inputs.name)
         new = change.first(name, name, "ppid", record, self._by, "mint", self._at, self._note, encoded=encoded)
         self.changes.append(new)
-        self.new[str(one.raw)] = name
+        self.new[one.inputs.text] = name
         self._rows[name] = new.identifier
         self._taken.add(name)
-        return Person(name, one.raw, created=True)
+        return Person(name, one.inputs.uuid, created=True)
 
-    def _free_name(self, raw: UUID) -> str:
+    def _free_name(self, own: str) -> str:
         """As for one alone (section 9.3); the names that this chunk takes are taken too."""
-        name = own = ppid.uuid_to_ppid(raw, "POID")
+        name = own
         collisions = 0
         while name in self._taken:
             collisions += 1

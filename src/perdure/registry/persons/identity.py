@@ -7,13 +7,13 @@ When different inputs lead to one name, the newcomer takes the successor's, and 
 from typing import NamedTuple
 from uuid import UUID
 
-from perdure.names import ppid
+from perdure.names import ppid, uuid5
 from perdure.records.authority import to_seconds
 from perdure.records.person import Observation, Reconstruction, Restriction
 from perdure.records.record import Record
 from perdure.registry import change
 from perdure.registry.entities import Agent
-from perdure.registry.protocol import Reader, Transaction
+from perdure.registry.protocol import Foreseen, Reader, Transaction
 from perdure.registry.registry import Registry
 
 
@@ -25,15 +25,42 @@ class Person(NamedTuple):
     created: bool
 
 
+class Inputs(NamedTuple):
+    """What a person identifier is made from, as its UUID; and the name for that, unless it stands for others."""
+
+    uuid: UUID
+    text: str
+    name: str
+
+    @property
+    def foreseen(self) -> Foreseen:
+        return Foreseen(self.text, self.name)
+
+
+def observed_inputs(registry: Registry, seen: Observation) -> Inputs:
+    """Of an observation whose parts were checked; nothing is checked again here."""
+    said = seen.source_url, seen.retrieval_timestamp, seen.content_hash
+    return _inputs("POID", uuid5.uuid_of(uuid5.poid_digest(registry.ppid_namespace, *said)))
+
+
+def concluded_inputs(registry: Registry, made: Reconstruction) -> Inputs:
+    said = made.observation_ids, made.curator_id, made.timestamp
+    return _inputs("PRID", ppid.prid_uuid(*said, namespace=registry.ppid_namespace))
+
+
+def _inputs(type: ppid.PpidType, uuid: UUID) -> Inputs:
+    return Inputs(uuid, str(uuid), ppid.uuid_to_ppid(uuid, type))
+
+
 async def uuid_of(registry: Registry, name: str) -> UUID | None:
     """`ppid_to_uuid` of section 12.1: a look-up, because it cannot be computed."""
     raw = await registry.store.read(lambda reader: reader.input_of(ppid.canonical(name)))
     return None if raw is None else UUID(raw)
 
 
-def free_name(reader: Reader, type: ppid.PpidType, raw: UUID, namespace: UUID) -> str:
-    """The name of these inputs, or its first successor that stands for nothing yet (section 9.3)."""
-    name = own = ppid.uuid_to_ppid(raw, type)
+def free_name(reader: Reader, own: str, namespace: UUID) -> str:
+    """A person's own name, or its first successor that stands for nothing yet (section 9.3)."""
+    name = own
     collisions = 0
     while reader.find(name) is not None:
         collisions += 1
@@ -48,8 +75,7 @@ def raw_uuid(registry: Registry, record: Record) -> UUID | None:
         seen = record.observation
         return ppid.poid_uuid(seen.source_url, seen.retrieval_timestamp, seen.content_hash, namespace=namespace)
     if record.reconstruction is not None:
-        made = record.reconstruction
-        return ppid.prid_uuid(made.observation_ids, made.curator_id, made.timestamp, namespace=namespace)
+        return concluded_inputs(registry, record.reconstruction).uuid
     return None
 
 
@@ -62,8 +88,7 @@ def create(
     registry: Registry,
     tx: Transaction,
     by: Agent,
-    type: ppid.PpidType,
-    raw: UUID,
+    inputs: Inputs,
     at: str,
     *,
     observation: Observation | None = None,
@@ -81,9 +106,9 @@ def create(
         restriction=restriction,
     )
     encoded = change.fitting(record, registry.settings.limits.record_bytes)
-    name = free_name(tx, type, raw, registry.ppid_namespace)
+    name = free_name(tx, inputs.name, registry.ppid_namespace)
     tx.insert([change.first(name, name, "ppid", record, by, act, at, encoded=encoded)])
-    tx.put_persons({str(raw): name})
+    tx.put_persons({inputs.text: name})
     if reconstruction is not None:
         tx.put_derivations(name, 1, reconstruction.observation_ids)
-    return Person(name, raw, created=True)
+    return Person(name, inputs.uuid, created=True)

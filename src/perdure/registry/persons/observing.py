@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 
 from perdure.errors import Immutable
-from perdure.names import ppid
 from perdure.records import record as records
 from perdure.records.person import Claim, Observation
 from perdure.records.person_checks import checked_observation
 from perdure.registry.authority import is_granted, require
 from perdure.registry.entities import Agent, Identifier
 from perdure.registry.naming import known_prefix
-from perdure.registry.persons.identity import Person, create
+from perdure.registry.persons.identity import Person, create, observed_inputs
 from perdure.registry.protocol import Reader, Transaction
 from perdure.registry.registry import Registry
 
@@ -29,21 +28,19 @@ async def observe(
     """The POID of an observation. A new extraction of the same source is a new observation, with a new POID."""
     said = Observation(source_url, retrieval_timestamp, content_hash, source_name, holding_archive, tuple(claims))
     seen = checked_observation(said, registry.settings.limits)
-    raw = ppid.poid_uuid(
-        seen.source_url, seen.retrieval_timestamp, seen.content_hash, namespace=registry.ppid_namespace
-    )
+    inputs = observed_inputs(registry, seen)
 
     def work(tx: Transaction) -> Person:
         at = registry.now()
         require(tx, by, "mint", known_prefix(tx, "POID").key, at)
-        known = tx.person(str(raw))
+        known = tx.person(inputs.text)
         if known is None:
-            return create(registry, tx, by, "POID", raw, at, observation=seen)
+            return create(registry, tx, by, inputs, at, observation=seen)
         found = tx.find(known)
         refuse_other_words(known, found, seen, sees=may_know(tx, by, at, found))
-        return Person(known, raw, created=False)
+        return Person(known, inputs.uuid, created=False)
 
-    return await registry.store.write(work)
+    return await registry.store.write(work, inputs.foreseen)
 
 
 def may_know(reader: Reader, by: Agent, now: str, found: Identifier | None) -> bool:

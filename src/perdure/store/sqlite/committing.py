@@ -60,6 +60,7 @@ class GroupCommit:
         if (reason := self._transaction.fact(SEALED)) is not None:
             self._connection.execute("ROLLBACK")
             return [Outcome(job, problem=StoreSealed(reason)) for job in jobs]
+        self._transaction.foresee([job.foreseen for job in jobs if job.foreseen is not None])
         outcomes = [attempt(job) for job in jobs]
         self._transaction.finish()
         self._connection.execute("COMMIT")

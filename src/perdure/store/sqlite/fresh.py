@@ -1,32 +1,37 @@
-"""New names on their way into the database: those of a whole group of works go there together.
-
-Each statement lets go of the interpreter and has to wait for it again, behind whoever serves requests meanwhile. A few
-statements for many names cost a fraction of a few for each.
-"""
+"""New names on their way into the database: those of a whole group of works go there together, by few statements."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 import apsw
 
-from perdure.registry.entities import Change
+from perdure.registry.entities import Change, Revision
+from perdure.store.sqlite.many_rows import Rows
 
-_INSERT: Final = (
-    "INSERT INTO identifiers (id, key, target, state, version, name, scheme, created, subject, record) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_IDENTIFIERS: Final = Rows(
+    "identifiers", "id", "key", "target", "state", "version", "name", "scheme", "created", "subject", "record"
 )
-INSERT_REVISION: Final = (
-    "INSERT INTO revisions (identifier, version, at, agent, action, note, record) VALUES (?, ?, ?, ?, ?, ?, ?)"
-)
+REVISIONS: Final = Rows("revisions", "identifier", "version", "at", "agent", "action", "note", "record")
+REVERSE: Final = Rows("reverse", "data", "type", "identifier")
+_CHANGES: Final = Rows("changes", "number", "identifier", "version")
+_WORDS: Final = Rows("words", "rowid", "text")
+_PERSONS: Final = Rows("person_inputs", "uuid_raw", "name")
+_DERIVATIONS: Final = Rows("derivations", "prid", "version", "poid")
 # SQLite's clock counts milliseconds: the end of one, so that nobody who looked within it before is told nothing.
-INSERT_CHANGE: Final = (
-    "INSERT INTO changes (number, identifier, version) VALUES (max(coalesce((SELECT max(number) FROM changes), 0) + 1, "
-    "CAST(unixepoch('subsec') * 1000 AS INTEGER) * 1000 + 999), ?, ?)"
+_NEXT_CHANGE: Final = (
+    "SELECT max(coalesce((SELECT max(number) FROM changes), 0) + 1, "
+    "CAST(unixepoch('subsec') * 1000 AS INTEGER) * 1000 + 999)"
 )
-_INSERT_WORDS: Final = "INSERT INTO words (rowid, text) VALUES (?, ?)"
-INSERT_REVERSE: Final = "INSERT INTO reverse (data, type, identifier) VALUES (?, ?, ?)"
-_INSERT_PERSON: Final = "INSERT INTO person_inputs (uuid_raw, name) VALUES (?, ?)"
-_INSERT_DERIVATION: Final = "INSERT INTO derivations (prid, version, poid) VALUES (?, ?, ?)"
+
+
+def revision_row(rowid: int, one: Revision) -> tuple[Any, ...]:
+    return rowid, one.version, one.at, one.agent, one.action, one.note, one.record
+
+
+def number_changes(connection: apsw.Connection, revisions: Sequence[Sequence[Any]]) -> None:
+    """Where revisions come in the order of all that was ever changed; of each, the identifier and the version."""
+    first: int = connection.execute(_NEXT_CHANGE).get
+    _CHANGES.insert(connection, [(number, one[0], one[1]) for number, one in enumerate(revisions, first)])
 
 
 class Mark(NamedTuple):
@@ -85,24 +90,20 @@ class FreshNames:
                     row.record,
                 )
             )
-            self._revisions.extend(
-                (rowid, one.version, one.at, one.agent, one.action, one.note, one.record) for one in change.revisions
-            )
+            self._revisions.extend([revision_row(rowid, one) for one in change.revisions])
             self._words.append((rowid, change.words))
             self._reverse.extend((data, kind, rowid) for kind, data in change.reverse)
 
     def write(self) -> None:
-        executemany = self._connection.executemany
-        executemany(_INSERT, self._rows)
-        executemany(INSERT_REVISION, self._revisions)
-        executemany(INSERT_CHANGE, [one[:2] for one in self._revisions])
-        executemany(_INSERT_WORDS, self._words)
-        if self._reverse:
-            executemany(INSERT_REVERSE, self._reverse)
-        if self.persons:
-            executemany(_INSERT_PERSON, list(self.persons.items()))
-        if self._derivations:
-            executemany(_INSERT_DERIVATION, self._derivations)
+        connection = self._connection
+        _IDENTIFIERS.insert(connection, self._rows)
+        if self._revisions:
+            REVISIONS.insert(connection, self._revisions)
+            number_changes(connection, self._revisions)
+        _WORDS.insert(connection, self._words)
+        REVERSE.insert(connection, self._reverse)
+        _PERSONS.insert(connection, list(self.persons.items()))
+        _DERIVATIONS.insert(connection, self._derivations)
         self.drop()
 
     def mark(self) -> Mark:

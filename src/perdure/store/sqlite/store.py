@@ -12,7 +12,7 @@ import apsw
 
 from perdure.errors import StoreDamaged, StoreUnavailable
 from perdure.registry.entities import Change, Identifier
-from perdure.registry.protocol import Progress, Reader, Transaction
+from perdure.registry.protocol import Foreseen, Progress, Reader, Transaction
 from perdure.store.high_water import HIGH_WATER, HighWater
 from perdure.store.sqlite.backup import copy_file
 from perdure.store.sqlite.checkpoints import LARGEST_LOG, Checkpoints
@@ -81,8 +81,8 @@ class SqliteStore:
     def ready(self, change: Change) -> Change:
         return change  # the index takes words as they are
 
-    async def write(self, work: Callable[[Transaction], T]) -> T:
-        result: T = await self._writer.submit(work)
+    async def write(self, work: Callable[[Transaction], T], foreseen: Foreseen | None = None) -> T:
+        result: T = await self._writer.submit(work, foreseen)
         return result
 
     async def backup(self, file: Path, progress: Progress) -> None:
