@@ -152,6 +152,23 @@ def test_words_are_found_without_case_and_accents(desk: Desk) -> None:
     assert desk.read(lambda reader: reader.search(["handles"], 1)) == [Found("1/B", "active", "https://example.org/")]
 
 
+def test_a_search_goes_on_behind_a_name_whatever_is_said_of_that_by_now(desk: Desk) -> None:
+    for number in range(5):
+        desk.insert(change(f"1/{number}"))
+    desk.insert(*(change(f"1/{letter}") for letter in "ab"), change("1/c", words="other"))
+
+    def found(behind: str | None, limit: int = 10) -> list[str]:
+        return [one.name for one in desk.read(lambda reader: reader.search(["words"], limit, behind))]
+
+    assert found(None) == ["1/B", "1/A", "1/4", "1/3", "1/2", "1/1", "1/0"]
+    desk.update(revised("1/3", 2, b"x", words="other"))
+    assert found("1/3") == ["1/2", "1/1", "1/0"]
+    assert found("1/b", 2) == ["1/A", "1/4"]
+    assert found("1/c", 1) == ["1/B"]
+    assert found("1/0") == found("1/nothing") == []
+    assert desk.write(lambda tx: [tx.insert([change("1/d")]), len(tx.search(["words"], 10, "1/d"))][1]) == 6
+
+
 def test_words_follow_an_update(desk: Desk) -> None:
     desk.insert(change("1/a", words="old"))
     desk.update(revised("1/a", 2, b"x", words="new"))

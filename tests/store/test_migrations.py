@@ -132,8 +132,8 @@ def home(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Home]:
 
 # What takes a database back to an earlier schema, as if no later step had ever been made.
 TO_THE_THIRD = {
-    "sqlite": "DROP TABLE changes; DROP VIEW persons; DROP INDEX persons_by_creation",
-    "postgres": "ALTER TABLE revisions DROP COLUMN added; DROP VIEW persons; DROP INDEX persons_by_creation",
+    "sqlite": "DROP TABLE changes; DROP VIEW persons; DROP INDEX persons_by_type",
+    "postgres": "ALTER TABLE revisions DROP COLUMN added; DROP VIEW persons; DROP INDEX persons_by_type",
 }  # the trigger of before is put away by the step itself
 TO_THE_SECOND = {
     "sqlite": f"{TO_THE_THIRD['sqlite']}; DROP INDEX redirects",

@@ -68,8 +68,10 @@ def _observed(seen: Observation) -> Iterator[str | None]:
 
 
 def _concluded(made: Reconstruction) -> Iterator[str | None]:
+    claims = [chosen.said for chosen in made.claims if chosen.said is not None]
+    yield from (str(claim.value) for claim in claims if claim.type == "name")  # before notes of any length
     yield from (made.curator_id, made.curator_name, made.notes)
-    yield from (str(chosen.said.value) for chosen in made.claims if chosen.said is not None)
+    yield from (str(claim.value) for claim in claims if claim.type != "name")
     yield from (link.value for link in made.links)
     for work in made.employment:
         yield from (work.institution, work.role)

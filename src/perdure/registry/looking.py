@@ -15,7 +15,7 @@ from perdure.records.target import location
 from perdure.records.value import ADMIN_READ, Value
 from perdure.registry.administrators import READ_VALUE
 from perdure.registry.authority import is_granted, rights
-from perdure.registry.entities import Act, Agent, Found, Identifier, Revision
+from perdure.registry.entities import Act, Agent, Found, History, Identifier, Revision
 from perdure.registry.existing import existing
 from perdure.registry.protocol import Reader
 from perdure.registry.registry import Registry
@@ -77,7 +77,8 @@ async def history(registry: Registry, text: str, *, by: Agent | None = None) -> 
         found, current, prefix = existing(reader, text)
         revisions = reader.revisions(found.subject)
         sight = _sight(reader, by, current, prefix.key, registry.now(), found.key)
-        return [_visible(revision, sight) for revision in revisions]
+        hidden = is_hidden(found.scheme, sight.of(current))
+        return [_visible(revision, sight, hidden) for revision in revisions]
 
     return await registry.store.read(work)
 
@@ -85,20 +86,16 @@ async def history(registry: Registry, text: str, *, by: Agent | None = None) -> 
 async def acts(
     registry: Registry, text: str, *, after: int = 0, limit: int = 100, by: Agent | None = None
 ) -> list[Act]:
-    """What was done to it, in the order of the versions, from the one after `after` on: without the records.
-
-    What was noted of a person whose record is restricted takes the right to see that.
-    """
+    """What was done to it, in the order of the versions, from the one after `after` on: without the records."""
     if after < 0:
         raise InvalidInput("history", "after", "versions are counted from 1")
-    most = _bounded(limit, "history")
+    most = bounded(limit, "history")
 
     def work(reader: Reader) -> list[Act]:
         found, record, prefix = existing(reader, text)
         done = reader.acts(found.subject, after, most)
-        if _sight(reader, by, record, prefix.key, registry.now(), found.key).restriction is None:
-            return done
-        return [msgspec.structs.replace(one, note=None) for one in done]
+        shown = _sight(reader, by, record, prefix.key, registry.now(), found.key).of(record)
+        return as_shown(done, found.scheme, shown)
 
     return await registry.store.read(work)
 
@@ -119,6 +116,12 @@ async def diff(registry: Registry, text: str, one: int, other: int, *, by: Agent
 
 async def search(registry: Registry, words: Sequence[str], *, limit: int = 100) -> list[Found]:
     """Identifiers whose names, targets, values or descriptions hold all these words, the newest first."""
+    check_words(words)
+    return await registry.store.read(lambda reader: reader.search(words, bounded(limit)))
+
+
+def check_words(words: Sequence[str]) -> None:
+    """Whether these can be searched for, all of them together."""
     if not 1 <= len(words) <= _MOST_WORDS:
         raise InvalidInput("search", "words", f"give one to {_MOST_WORDS} words")
     for word in words:
@@ -129,14 +132,13 @@ async def search(registry: Registry, words: Sequence[str], *, limit: int = 100) 
             )
         if not any(character.isalnum() for character in word):
             raise InvalidInput("search", "words", f"{word!a} has no letter and no digit to search for")
-    return await registry.store.read(lambda reader: reader.search(words, _bounded(limit)))
 
 
 async def find_by_value(registry: Registry, data: str, *, type: str | None = "URL", limit: int = 100) -> list[Found]:
     """Reverse look-up: the identifiers that lead to exactly this target, or say exactly this."""
     storable(data, "data")
     kind = None if type is None else storable(type, "type").upper()
-    return await registry.store.read(lambda reader: reader.reverse(data, kind, _bounded(limit)))
+    return await registry.store.read(lambda reader: reader.reverse(data, kind, bounded(limit)))
 
 
 async def resolve(registry: Registry, text: str) -> Resolution:
@@ -156,6 +158,19 @@ async def resolve(registry: Registry, text: str) -> Resolution:
     return await registry.store.read(work)
 
 
+def is_hidden(scheme: str, newest: Record | View) -> bool:
+    """Whether this, as whoever asked is shown it, is a person of whom nothing is said: restricted, or redacted.
+
+    Then no note is shown either, of any version: it could say what is not to be seen.
+    """
+    return scheme == "ppid" and newest.observation is None and newest.reconstruction is None
+
+
+def as_shown(done: list[Act], scheme: str, newest: Record | View) -> list[Act]:
+    """What was done to an identifier, for whoever is shown its newest version like this."""
+    return [msgspec.structs.replace(one, note=None) for one in done] if is_hidden(scheme, newest) else done
+
+
 def view_of(registry: Registry, reader: Reader, text: str, version: int | None, by: Agent | None) -> View:
     """The same, inside of a transaction."""
     return look_at(registry, reader, text, version, by)[0]
@@ -169,7 +184,18 @@ def look_at(
     revision = _revision(reader, found, version)
     # Who may see what is not public is a question of today, also for an old version.
     sight = _sight(reader, by, current, prefix.key, registry.now(), found.key)
-    return _view(registry, reader, found, revision, sight), found, revision
+    subject = found if found.subject == found.key else reader.find(found.subject) or found
+    uuid_raw = reader.input_of(found.key) if found.scheme == "ppid" else None
+    return _view(registry, found, subject.name, revision, sight, uuid_raw), found, revision
+
+
+def newest_view(registry: Registry, reader: Reader, kept: History, scope: str, by: Agent | None) -> View:
+    """The newest version of a name that is its own subject, from what was read of it already."""
+    found = kept.identifier
+    if not kept.revisions:
+        raise NoSuchName(found.name)
+    sight = _sight(reader, by, records.decode(found.record), scope, registry.now(), found.key)
+    return _view(registry, found, found.name, kept.revisions[-1], sight, kept.uuid_raw)
 
 
 def _revision(reader: Reader, found: Identifier, version: int | None) -> Revision:
@@ -219,26 +245,25 @@ def _sight(reader: Reader, by: Agent | None, record: Record, scope: str, now: st
     return _Sight(lambda value: value.is_public, record.restriction)
 
 
-def _visible(revision: Revision, sight: _Sight) -> Revision:
+def _visible(revision: Revision, sight: _Sight, hidden: bool) -> Revision:
     record = records.decode(revision.record)
     shown = sight.of(record)
-    if shown is record:
-        return revision
-    note = revision.note if sight.restriction is None else None
-    return msgspec.structs.replace(revision, record=records.encode(shown), note=note)
+    written = revision.record if shown is record else records.encode(shown)
+    return msgspec.structs.replace(revision, record=written, note=None if hidden else revision.note)
 
 
-def _view(registry: Registry, reader: Reader, found: Identifier, revision: Revision, sight: _Sight) -> View:
+def _view(
+    registry: Registry, found: Identifier, subject: str, revision: Revision, sight: _Sight, uuid_raw: str | None
+) -> View:
     record = records.decode(revision.record)
     shown = sight.of(record)
-    subject = found if found.subject == found.key else reader.find(found.subject) or found
     return View(
         name=found.name,
         scheme=found.scheme,
         state=record.state,
         version=revision.version,
         authority=metadata(record, revision.at),
-        names=(subject.name, record.alias) if record.alias else (subject.name,),
+        names=(subject, record.alias) if record.alias else (subject,),
         target=location(shown) if record.state == "active" else None,
         values=shown.values,
         about=shown.about,
@@ -247,7 +272,7 @@ def _view(registry: Registry, reader: Reader, found: Identifier, revision: Revis
         reconstruction=shown.reconstruction,
         restriction=shown.restriction,
         redaction=shown.redaction,
-        uuid_raw=reader.input_of(found.key) if found.scheme == "ppid" else None,
+        uuid_raw=uuid_raw,
         handle_record=handle_values(shown, registry.settings.type_prefix),
     )
 
@@ -269,7 +294,8 @@ def _parts(view: View) -> dict[str, Any]:
     return parts
 
 
-def _bounded(limit: int, asked: str = "search") -> int:
+def bounded(limit: int, asked: str = "search") -> int:
+    """How many may be asked for at a time."""
     if not 1 <= limit <= MOST_FOUND:
         raise InvalidInput(asked, "limit", f"the limit must be between 1 and {MOST_FOUND}")
     return limit

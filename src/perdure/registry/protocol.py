@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from fractions import Fraction
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from perdure.registry.entities import (
     Act,
@@ -33,6 +33,13 @@ Progress = Callable[[int, int], None]  # done, of how many
 Redirect = tuple[str, int]  # where a name leads, and the version that says so
 Written = tuple[int, bytes]  # the version, and the record
 Give = Callable[[Sequence[T | None]], None]
+
+
+class Foreseen(NamedTuple):
+    """Whom a work will ask for before it makes them: a person by the UUID of the inputs, and the name for these."""
+
+    uuid_raw: str
+    name: str
 
 
 class Reader(Protocol):
@@ -59,8 +66,16 @@ class Reader(Protocol):
         """As `after`, with everything that is kept of each: what bulk work asks, in as few questions as can be."""
         ...
 
-    def search(self, words: Sequence[str], limit: int) -> list[Found]:
-        """What holds all these words, the newest first; a word that ends in `*` is the beginning of one."""
+    def newest_histories(self, key: str, limit: int, under: str | None = None) -> list[History]:
+        """As `histories`, of each with the newest revision alone: however often it was changed, it takes no more."""
+        ...
+
+    def search(self, words: Sequence[str], limit: int, behind: str | None = None) -> list[Found]:
+        """What holds all these words, the newest first; a word that ends in `*` is the beginning of one.
+
+        `behind`, the key of a name, leaves out what comes before it in that order, and itself: the place of a name
+        stays, whatever is said of it later, so that page follows page. There is nothing behind a name that is not here.
+        """
         ...
 
     def reverse(self, data: str, type: str | None, limit: int) -> list[Found]:
@@ -74,6 +89,7 @@ class Reader(Protocol):
 
     def person(self, uuid_raw: str) -> str | None: ...
     def persons(self, uuid_raws: Sequence[str]) -> dict[str, str]: ...
+    def number_of_persons(self) -> int: ...
     def input_of(self, name: str) -> str | None: ...
     def derivations(self, subject: str) -> list[tuple[int, str]]: ...
     def changes(self, after: int, limit: int) -> list[Changed]:
@@ -207,8 +223,11 @@ class Store(Protocol):
         """The same, with what can be made of it outside of a transaction: whoever waits for that waits less."""
         ...
 
-    async def write(self, work: Callable[[Transaction], T]) -> T:
-        """Run work in a transaction, and return when that is durable."""
+    async def write(self, work: Callable[[Transaction], T], foreseen: Foreseen | None = None) -> T:
+        """Run work in a transaction, and return when that is durable.
+
+        What is foreseen can be looked for beforehand, for many works at once; it changes nothing else.
+        """
         ...
 
     async def backup(self, file: Path, progress: Progress) -> None:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from perdure.registry.entities import Prefix, Subsystem
+from perdure.registry.entities import History, Identifier, Prefix, Revision, Subsystem
 
 LAST_CHARACTER: Final = chr(0x10FFFF)  # sorts behind everything that a key can go on with
 
@@ -57,6 +57,14 @@ def prefix_row(prefix: Prefix) -> tuple[Any, ...]:
 def key_range(after: str, under: str | None) -> tuple[str, str]:
     """Between which keys to look: both are left out."""
     return (after, LAST_CHARACTER) if under is None else (max(after, under), under + LAST_CHARACTER)
+
+
+def newest_history(
+    row: Identifier, added: int, uuid_raw: str | None, at: str | None, agent: str, action: str, note: str | None
+) -> History:
+    """A name with its newest revision, whose record is that of the row; `at` is None where there is no revision."""
+    revisions = () if at is None else (Revision(row.version, at, agent, action, row.record, note),)
+    return History(row, added, revisions, uuid_raw=uuid_raw)
 
 
 def _write_subsystem(subsystem: Subsystem) -> str:

@@ -2,7 +2,7 @@
 
 from perdure.registry.persons.bulk import observe_many
 from perdure.registry.persons.curation import Curation
-from perdure.registry.persons.finding import FoundPerson, find_by_link, find_by_name
+from perdure.registry.persons.finding import FoundPerson, PageOfPersons, find_by_link, find_by_name
 from perdure.registry.persons.identity import Person, free_name, raw_uuid, successors, uuid_of
 from perdure.registry.persons.linking import replace_links
 from perdure.registry.persons.merging import merge, undo_merge
@@ -17,6 +17,7 @@ from perdure.registry.persons.walking import count_persons, walk_persons
 __all__ = [
     "Curation",
     "FoundPerson",
+    "PageOfPersons",
     "Person",
     "PersonView",
     "count_persons",

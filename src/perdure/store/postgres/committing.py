@@ -22,7 +22,8 @@ from perdure.store.high_water import HighWater
 from perdure.store.postgres.connection import Connection, translated
 from perdure.store.postgres.line import Line
 from perdure.store.postgres.locks import Again, Care, Lock, Locks
-from perdure.store.postgres.writing import Needed, PostgresTransaction
+from perdure.store.postgres.questions import Needed
+from perdure.store.postgres.writing import PostgresTransaction
 from perdure.store.writer import Job, Outcome
 
 LARGEST_GROUP: Final = 256

@@ -26,7 +26,7 @@ from perdure.registry.entities import (
 from perdure.store.postgres.connection import Connection, Row
 from perdure.store.postgres.gathering import Answer, Token
 from perdure.store.postgres.lexemes import question
-from perdure.store.rows import PREFIX_COLUMNS, key_range, prefix_of
+from perdure.store.rows import PREFIX_COLUMNS, key_range, newest_history, prefix_of
 
 _COLUMNS: Final = "i.key, i.name, i.scheme, i.state, i.target, i.version, i.record, i.subject, i.created"
 _ONE: Final = "FROM identifiers AS i WHERE i.key = %s"
@@ -59,6 +59,14 @@ _HISTORIES: Final = sql.SQL(
     f"COPY (SELECT {_COLUMNS}, i.added, p.uuid_raw FROM identifiers AS i LEFT JOIN person_names AS p ON p.name = i.key "
     "WHERE i.key > {after} AND i.key < {end} ORDER BY i.key LIMIT {limit}) TO STDOUT (FORMAT BINARY)"
 )
+# Each is looked up in its own partition, as above.
+_NEWEST_HISTORIES: Final = (
+    f"SELECT {_COLUMNS}, i.added, p.uuid_raw, r.at, r.agent, r.action, r.note "
+    "FROM (SELECT * FROM identifiers WHERE key > %s AND key < %s ORDER BY key LIMIT %s) AS i "
+    "LEFT JOIN LATERAL (SELECT uuid_raw FROM person_names WHERE name = i.key OFFSET 0) AS p ON true "
+    "LEFT JOIN LATERAL (SELECT at, agent, action, note FROM revisions WHERE key = i.key AND version = i.version "
+    "OFFSET 0) AS r ON true ORDER BY i.key"
+)
 _HISTORY_TYPES: Final = ("text",) * 5 + ("int4", "bytea", "text", "text", "int8", "text")
 _REVISIONS_BETWEEN: Final = sql.SQL(
     "COPY (SELECT key, version, at, agent, action, record, note FROM revisions "
@@ -88,10 +96,14 @@ _CHANGES: Final = (
 )
 _CHANGES_OF: Final = f"{_CHANGED} WHERE r.added = %s ORDER BY r.key, r.version"
 
-_SEARCH: Final = (
+_SEARCHED: Final = (
     "SELECT coalesce(i.name, i.key), i.state, i.target FROM words AS w JOIN identifiers AS i ON i.key = w.key "
-    "WHERE w.lexemes @@ %s::tsquery ORDER BY w.added DESC, w.key DESC LIMIT %s"
+    "WHERE w.lexemes @@ %s::tsquery"
 )
+_NEWEST_FIRST: Final = "ORDER BY w.added DESC, w.key DESC LIMIT %s"
+_SEARCH: Final = f"{_SEARCHED} {_NEWEST_FIRST}"
+_PLACE: Final = "SELECT added, key FROM words WHERE key = %s"
+_SEARCH_BEHIND: Final = f"{_SEARCHED} AND (w.added, w.key) < (%s, %s) {_NEWEST_FIRST}"
 _REVERSE: Final = (
     "SELECT coalesce(i.name, i.key), i.state, i.target FROM reverse AS r JOIN identifiers AS i ON i.key = r.key "
     "WHERE r.data = %s AND (%s::text IS NULL OR r.type = %s) ORDER BY r.added DESC, r.key DESC LIMIT %s"
@@ -106,6 +118,7 @@ _GRANTS: Final = (
 )
 _EVENTS: Final = "SELECT at, agent, action, subject, detail FROM events ORDER BY added DESC, writer DESC LIMIT %s"
 
+NUMBER_OF_PERSONS: Final = "SELECT count(*) FROM identifiers WHERE scheme = 'ppid'"
 _COUNTS: Final = (
     "SELECT count(*), count(*) FILTER (WHERE state = 'reserved'), count(*) FILTER (WHERE state = 'active'), "
     "count(*) FILTER (WHERE state = 'withdrawn'), count(*) FILTER (WHERE scheme = 'handle'), "
@@ -273,14 +286,23 @@ class PostgresReader:
             History(identifier_of(row[:9]), row[9], tuple(revisions.get(row[0], ())), uuid_raw=row[10]) for row in rows
         ]
 
+    def newest_histories(self, key: str, limit: int, under: str | None = None) -> list[History]:
+        rows = self._rows(_NEWEST_HISTORIES, (*key_range(key, under), limit))
+        return [newest_history(identifier_of(row[:9]), *row[9:]) for row in rows]
+
     def _copied(self, asked: sql.Composed, types: Sequence[str]) -> list[Row]:
         with self.connection.cursor().copy(asked) as copy:
             copy.set_types(types)
             return list(copy.rows())
 
-    def search(self, words: Sequence[str], limit: int) -> list[Found]:
+    def search(self, words: Sequence[str], limit: int, behind: str | None = None) -> list[Found]:
         asked = question(words)
-        return [] if asked is None else [Found(*row) for row in self._rows(_SEARCH, (asked, limit))]
+        if asked is None:
+            return []
+        if behind is None:
+            return [Found(*row) for row in self._rows(_SEARCH, (asked, limit))]
+        place = self._row(_PLACE, (behind,))
+        return [] if place is None else [Found(*row) for row in self._rows(_SEARCH_BEHIND, (asked, *place, limit))]
 
     def reverse(self, data: str, type: str | None, limit: int) -> list[Found]:
         return [Found(*row) for row in self._rows(_REVERSE, (digest(data), type, type, limit))]
@@ -305,6 +327,10 @@ class PostgresReader:
 
     def persons(self, uuid_raws: Sequence[str]) -> dict[str, str]:
         return dict(self._rows(PERSONS, (as_json(uuid_raws),)))
+
+    def number_of_persons(self) -> int:
+        self._take_time()
+        return int(self._rows(NUMBER_OF_PERSONS)[0][0])
 
     def input_of(self, name: str) -> str | None:
         return _one(self._row("SELECT uuid_raw FROM person_names WHERE name = %s", (name,)))

@@ -12,7 +12,7 @@ import psycopg
 
 from perdure.errors import StoreUnavailable
 from perdure.registry.entities import Change, Identifier
-from perdure.registry.protocol import Progress, Reader, Transaction
+from perdure.registry.protocol import Foreseen, Progress, Reader, Transaction
 from perdure.store.high_water import HighWater
 from perdure.store.postgres import migrations
 from perdure.store.postgres.address import Address, parse
@@ -97,7 +97,7 @@ class PostgresStore:
     def ready(self, change: Change) -> Change:
         return with_vector(change)
 
-    async def write(self, work: Callable[[Transaction], T]) -> T:
+    async def write(self, work: Callable[[Transaction], T], foreseen: Foreseen | None = None) -> T:
         result: T = await self._writer.submit(work)
         return result
 

@@ -21,7 +21,7 @@ from perdure.registry.entities import (
     Prefix,
     Revision,
 )
-from perdure.store.rows import PREFIX_COLUMNS, key_range, prefix_of
+from perdure.store.rows import PREFIX_COLUMNS, key_range, newest_history, prefix_of
 
 SEALED: Final = "sealed"  # the fact that says why nothing can be written
 
@@ -38,6 +38,13 @@ _HISTORIES: Final = (
     "i.id, p.uuid_raw FROM identifiers AS i LEFT JOIN person_inputs AS p ON p.name = i.key "
     "WHERE i.key > ? AND i.key < ? ORDER BY i.key LIMIT ?"
 )
+_NEWEST_HISTORIES: Final = (
+    "SELECT i.key, i.name, i.scheme, i.state, i.target, i.version, i.record, coalesce(i.subject, i.key), i.created, "
+    "i.id, p.uuid_raw, r.at, r.agent, r.action, r.note FROM identifiers AS i "
+    "LEFT JOIN person_inputs AS p ON p.name = i.key "
+    "LEFT JOIN revisions AS r ON r.identifier = i.id AND r.version = i.version "
+    "WHERE i.key > ? AND i.key < ? ORDER BY i.key LIMIT ?"
+)
 _REVISIONS_OF: Final = (
     "SELECT version, at, agent, action, record, note FROM revisions WHERE identifier = ? ORDER BY version"
 )
@@ -52,9 +59,12 @@ _NEWEST_ACT: Final = f"{_ACT} ORDER BY r.version DESC LIMIT 1"
 _NEWEST_ACT_OF: Final = f"{_ACT} AND r.action IN (SELECT value FROM json_each(?)) ORDER BY r.version DESC LIMIT 1"
 
 # The newest first: that order is the index's own, so a common word costs no more than a rare one.
-_SEARCH: Final = (
-    "SELECT i.name, i.state, i.target FROM words JOIN identifiers AS i ON i.id = words.rowid "
-    "WHERE words MATCH ? ORDER BY words.rowid DESC LIMIT ?"
+_SEARCHED: Final = (
+    "SELECT i.name, i.state, i.target FROM words JOIN identifiers AS i ON i.id = words.rowid WHERE words MATCH ?"
+)
+_SEARCH: Final = f"{_SEARCHED} ORDER BY words.rowid DESC LIMIT ?"
+_SEARCH_BEHIND: Final = (
+    f"{_SEARCHED} AND words.rowid < (SELECT id FROM identifiers WHERE key = ?) ORDER BY words.rowid DESC LIMIT ?"
 )
 _REVERSE: Final = (
     "SELECT i.name, i.state, i.target FROM reverse AS r JOIN identifiers AS i ON i.id = r.identifier "
@@ -85,6 +95,7 @@ _SEALED_OF: Final = "SELECT sealed FROM secrets WHERE key = ? AND value_index = 
 _ALL_SEALED: Final = "SELECT key, value_index, sealed FROM secrets ORDER BY key, value_index"
 _ANSWERED: Final = "SELECT digest, answer, at FROM answers WHERE agent = ? AND token = ?"
 
+NUMBER_OF_PERSONS: Final = "SELECT count(*) FROM identifiers WHERE scheme = 'ppid'"
 _COUNTS: Final = {
     "identifiers": "SELECT count(*) FROM identifiers",
     "reserved": "SELECT count(*) FROM identifiers WHERE state = 'reserved'",
@@ -92,7 +103,7 @@ _COUNTS: Final = {
     "withdrawn": "SELECT count(*) FROM identifiers WHERE state = 'withdrawn'",
     "handle": "SELECT count(*) FROM identifiers WHERE scheme = 'handle'",
     "ibi": "SELECT count(*) FROM identifiers WHERE scheme = 'ibi'",
-    "ppid": "SELECT count(*) FROM identifiers WHERE scheme = 'ppid'",
+    "ppid": NUMBER_OF_PERSONS,
     "revisions": "SELECT count(*) FROM revisions",
     "prefixes": "SELECT count(*) FROM prefixes",
     "agents": "SELECT count(*) FROM agents",
@@ -196,8 +207,13 @@ class SqliteReader:
             for row in rows
         ]
 
-    def search(self, words: Sequence[str], limit: int) -> list[Found]:
-        return [Found(*row) for row in self._execute(_SEARCH, (_match(words), limit))]
+    def newest_histories(self, key: str, limit: int, under: str | None = None) -> list[History]:
+        rows: list[tuple[Any, ...]] = self._execute(_NEWEST_HISTORIES, (*key_range(key, under), limit)).fetchall()
+        return [newest_history(Identifier(*row[:9]), *row[9:]) for row in rows]
+
+    def search(self, words: Sequence[str], limit: int, behind: str | None = None) -> list[Found]:
+        asked = (_match(words), limit) if behind is None else (_match(words), behind, limit)
+        return [Found(*row) for row in self._execute(_SEARCH if behind is None else _SEARCH_BEHIND, asked)]
 
     def reverse(self, data: str, type: str | None, limit: int) -> list[Found]:
         return [Found(*row) for row in self._execute(_REVERSE, (data, type, limit))]
@@ -225,6 +241,9 @@ class SqliteReader:
             (json.dumps(uuid_raws),),
         )
         return dict(rows)
+
+    def number_of_persons(self) -> int:
+        return int(self._execute(NUMBER_OF_PERSONS).get)
 
     def input_of(self, name: str) -> str | None:
         return _one(self._execute("SELECT uuid_raw FROM person_inputs WHERE name = ?", (name,)).fetchone())
