@@ -31,6 +31,8 @@ class HttpOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     header_bytes: Size = 32_768
     headers: Size = 100
     body_bytes: Size = 4 << 20
+    content_bytes: Size = 1 << 30
+    content_seconds: Seconds = 3_600.0
     bulk_bytes: Size = 16 << 30
     bulk_line_bytes: Size = 2 << 20
     page_size: Size = 1_000

@@ -75,6 +75,8 @@ type_prefix = {type_prefix}
 # plain_credentials = false
 # access_log = true
 # body_bytes = 4194304
+# A file that is uploaded with an observation, to be hashed.
+# content_bytes = 1073741824
 # request_seconds = 30.0
 # idle_seconds = 75.0
 # connections = 10000

@@ -1,13 +1,16 @@
 """`perdure person observe` and `reconstruct`: say what a source shows, and conclude."""
 
+from collections.abc import Mapping
 from contextlib import suppress
 from hashlib import file_digest, sha256
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated
 
 import typer
 
 from perdure import registry as use
+from perdure.cli import fetching
 from perdure.cli.person_said import (
     Activity,
     AlgorithmVersion,
@@ -25,11 +28,12 @@ from perdure.cli.person_said import (
     read_employment,
     read_links,
 )
-from perdure.cli.screen import as_json, standard_input
-from perdure.cli.session import Folder, Json, act
+from perdure.cli.screen import as_json, printable, standard_input
+from perdure.cli.session import Folder, Json, act, find_folder
 from perdure.errors import InvalidInput
 from perdure.exchange.claim_fields import claims_of
 from perdure.exchange.observations import read_claims
+from perdure.names.ppid_inputs import checked_timestamp, checked_url
 from perdure.records.person import Claim, Reconstruction
 from perdure.registry import Person
 from perdure.registry.entities import Agent
@@ -43,7 +47,9 @@ OBSERVE_EXAMPLES = """
 - a name in its parts: `--claim name.given_name=Jan --claim name.surname_prefix=de --claim name.base_surname=Vries`
 - language, confidence, where in the source, reasoning: `--claims claims.json`, which holds
   `[{"type": "birth_place", "value": "Breda", "confidence": 0.8, "where": {"page": "12"}}]`
-- straight from the web: `curl -s URL | perdure person observe URL --at … --content -`
+- straight from the web, as it is now: `perdure person observe https://example.org/staff/jan --fetch
+  --claim name="Jan de Vries"`
+- fetched by another program: `curl -s URL | perdure person observe URL --at … --content -`
 """
 RECONSTRUCT_EXAMPLES = """
 **Examples**
@@ -58,11 +64,19 @@ RECONSTRUCT_EXAMPLES = """
 
 def observe(
     source_url: Annotated[str, typer.Argument(metavar="SOURCE_URL", help="Where the source was found.")],
-    at: Annotated[str, typer.Option(help="When it was retrieved: ISO 8601 with a zone, as in 2025-01-09T10:30:00Z.")],
+    at: Annotated[
+        str | None,
+        typer.Option(
+            help="When it was retrieved: ISO 8601 with a zone, as in 2025-01-09T10:30:00Z. Default with --fetch: now."
+        ),
+    ] = None,
     hash: Annotated[str | None, typer.Option(help="The SHA-256 of what was found.")] = None,
     content: Annotated[
         Path | None, typer.Option(help="The file that was found, to be hashed; - for standard input.", allow_dash=True)
     ] = None,
+    fetch: Annotated[
+        bool, typer.Option("--fetch", help="Fetch SOURCE_URL (http or https) now, and hash what is there.")
+    ] = False,
     source_name: Annotated[str | None, typer.Option(help="What the source is called.")] = None,
     archive: Annotated[
         str | None,
@@ -82,24 +96,31 @@ def observe(
 
     The same source, time and content lead to the same POID and create nothing.
     """
-    if (hash is None) == (content is None):
-        reason = "say what was found: --content FILE, which is hashed, or its SHA-256 with --hash"
+    if (hash is not None) + (content is not None) + fetch != 1:
+        reason = "say what was found: --content FILE, which is hashed, or its SHA-256 with --hash, or --fetch it now"
         raise InvalidInput("person", "content_hash", reason)
+    if at is None and not fetch:
+        raise InvalidInput("person", "retrieval_timestamp", "say when it was retrieved: --at 2025-01-09T10:30:00Z")
     said: tuple[Claim, ...] = claims_of(pairs(claim, "claim", "VALUE"))
     if claims is not None:
         said += read_claims(claims.read_bytes())
-    digest = hash or "" if content is None else _sha256(content)
+    found = _fetched(folder, source_url, at) if fetch else None
+    if found is not None:
+        retrieved, digest = at or found.at, found.digest
+    else:
+        retrieved, digest = at or "", hash or "" if content is None else _sha256(content)
+    place = {"source_name": source_name, "holding_archive": archive}
 
     async def work(registry: Registry, by: Agent) -> Person:
         try:
-            return await use.observe(
-                registry, by, source_url, at, digest, source_name=source_name, holding_archive=archive, claims=said
-            )
+            return await use.observe(registry, by, source_url, retrieved, digest, claims=said, **place)
         except InvalidInput as problem:
             raise naming_the_part(problem, said) from None
 
     made = act(folder, work)
-    _say_person(made, json)
+    if found is not None:
+        _say_fetched(found)
+    _say_person(made, json, {"retrieval_timestamp": retrieved, "content_hash": digest} if found else {})
 
 
 def reconstruct(
@@ -131,8 +152,23 @@ def reconstruct(
     _say_person(made, json)
 
 
-def _say_person(person: Person, json: bool) -> None:
-    fields = {"name": person.name, "uuid_raw": str(person.uuid_raw), "created": person.created}
+def _fetched(folder: Path | None, source_url: str, at: str | None) -> fetching.Fetched:
+    """What is at the source; not before all has been checked that can be, since it may take a while."""
+    find_folder(folder)
+    checked_url(source_url)
+    if at is not None:
+        checked_timestamp(at, "retrieval_timestamp")
+    return fetching.fetch(source_url)
+
+
+def _say_fetched(found: fetching.Fetched) -> None:
+    with suppress(OSError):
+        said = f"(fetched {found.size} bytes from {found.address} at {found.at}; their SHA-256 is {found.digest})"
+        typer.echo(printable(said), err=True)
+
+
+def _say_person(person: Person, json: bool, more: Mapping[str, str] = MappingProxyType({})) -> None:
+    fields = {"name": person.name, "uuid_raw": str(person.uuid_raw), "created": person.created, **more}
     typer.echo(as_json(fields) if json else person.name)
     if not person.created:
         with suppress(OSError):

@@ -21,6 +21,7 @@ _STATUSES: Final[tuple[tuple[type[errors.PerdureError], int], ...]] = (
     (refusals.NothingHere, 404),
     (refusals.NotNegotiable, 406),
     (refusals.PlainCredentials, 403),
+    (refusals.FromAnotherSite, 403),
     (refusals.TooManyAttempts, 429),
     (refusals.TookTooLong, 503),
     (refusals.PreconditionNeeded, 428),

@@ -38,6 +38,13 @@ class Pulse:
                 timed.deadline = inf
                 timed.overdue()
 
+    def let_go(self) -> None:
+        """The limits of what is going on hold no longer: it is timed otherwise from now on."""
+        task = asyncio.current_task()
+        for limit in self.limits:
+            if limit.is_of(task):
+                limit.deadline = inf
+
 
 class Limit:
     """As `asyncio.timeout`, for a tenth of its cost: TimeoutError, if what is done within it takes longer."""
@@ -55,6 +62,9 @@ class Limit:
         self._task = task
         self._cancelling = task.cancelling()
         self._pulse.limits.add(self)
+
+    def is_of(self, task: asyncio.Task[object] | None) -> bool:
+        return self._task is task
 
     def overdue(self) -> None:
         self._is_overdue = True

@@ -17,16 +17,28 @@ class Malformed(PerdureError):
 
 
 class BodyTooLarge(PerdureError):
-    """The body is longer than this door takes."""
+    """The body, or this part of it, is longer than this door takes."""
 
     code = "body-too-large"
 
-    def __init__(self, most: int) -> None:
-        super().__init__(most)
+    def __init__(self, most: int, part: str | None = None) -> None:
+        super().__init__(most, part)
         self.most = most
+        self.part = part
 
     def __str__(self) -> str:
-        return f"the body is longer than {self.most} bytes"
+        return f"the {f'part {self.part}' if self.part else 'body'} is longer than {self.most} bytes"
+
+
+class ContentTooLarge(BodyTooLarge):
+    """The file is longer than this door hashes."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(most, "content")
+        self.args = (most,)
+
+    def __str__(self) -> str:
+        return f"the content is longer than {self.most} bytes: give its SHA-256 as content_hash in its place"
 
 
 class BodyTooSlow(PerdureError):
@@ -115,6 +127,15 @@ class PlainCredentials(PerdureError):
             "credentials are not accepted over plain HTTP, except on this machine: use https, "
             "or say plain_credentials = true under [http] in the settings"
         )
+
+
+class FromAnotherSite(PerdureError):
+    """A browser sends it for a page of another site, which nobody here has asked to write."""
+
+    code = "from-another-site"
+
+    def __str__(self) -> str:
+        return "a page of another site may not send forms here: send it from this site, or not from a browser"
 
 
 class CredentialsNeeded(BadKey):

@@ -8,8 +8,10 @@ from litestar import Litestar
 from perdure.http.v1.bodies import BODIES
 from perdure.http.v1.examples import EXAMPLES, IMPORTED, NAMES
 from perdure.http.v1.feed import ChangesPage
-from perdure.http.v1.person_examples import OBSERVED, TABLE
+from perdure.http.v1.person_bodies import NewObservation
+from perdure.http.v1.person_examples import FILLED_IN, OBSERVED, TABLE
 from perdure.http.v1.person_told import PERSON_TOLD
+from perdure.http.v1.sent_form import CONTENT, FORM, OBSERVATION
 from perdure.http.v1.sent_values import Sent
 from perdure.http.v1.streaming import CSV, NDJSON
 from perdure.http.v1.told import TOLD
@@ -30,6 +32,20 @@ _STREAMED: Final = {
         NDJSON: (_JSON_LINES, "two observations", OBSERVED),
         CSV: ("A table in UTF-8, with its headings first.", "one observation", TABLE),
     },
+}
+# An observation with its file: the schema of the first part is that of the body without one.
+_FORM: Final = {
+    "schema": {
+        "type": "object",
+        "properties": {
+            OBSERVATION: {"$ref": _REFERENCE.format(name=NewObservation.__name__)},
+            CONTENT: {"type": "string", "format": "binary", "description": "The file: it is hashed, and not kept."},
+        },
+        "required": [OBSERVATION, CONTENT],
+        "additionalProperties": False,
+    },
+    "encoding": {OBSERVATION: {"contentType": "application/json"}, CONTENT: {"contentType": "*/*"}},
+    "examples": {"with a file": {"value": FILLED_IN}},
 }
 
 
@@ -124,5 +140,7 @@ def _exemplify(operation: dict[str, Any]) -> None:
     for body in operation.get("requestBody", {}).get("content", {}).values():
         if name in EXAMPLES:
             body["examples"] = {title: {"value": value} for title, value in EXAMPLES[name].items()}
+    if name == "observe":
+        operation["requestBody"]["content"][FORM] = _FORM
     if name == "mint":
         operation["responses"]["201"]["content"]["application/json"]["examples"] = {"one": {"value": NAMES}}

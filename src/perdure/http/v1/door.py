@@ -32,12 +32,15 @@ from perdure.http.v1.document import Operation, draw_up, operations
 from perdure.http.v1.framework import framework, problem_answer
 from perdure.http.v1.minting import minted
 from perdure.http.v1.observing import observed
+from perdure.http.v1.observing_form import observed_in_form
 from perdure.http.v1.person_paths import person_path
+from perdure.http.v1.sent_form import FORM
 from perdure.http.v1.turns import Turns
 
 _BULK: Final = ("/imports", "/exports", "/observations")
 _PAST_THE_FRAMEWORK: Final = {"/identifiers": minted, "/poid": observed}
 _JSON: Final = "application/json"
+_OTHER_KINDS: Final = {("/poid", FORM): observed_in_form}
 _MOST_PARAMETERS: Final = 4096
 _IMPORTS_AT_ONCE: Final = 2
 
@@ -92,7 +95,9 @@ class OwnApi:
             raise CredentialsNeeded()
         _check_query(request, operation)
         if operation.body is not None:
-            _check_kind(request)
+            kind = _kind(request)
+            if kind != _JSON:
+                return await _in_another_kind(asking, path, kind)
             if path in _PAST_THE_FRAMEWORK:
                 return await _PAST_THE_FRAMEWORK[path](asking)
             asking.body = read_body(operation.body, await request.body())
@@ -197,10 +202,15 @@ def _check_query(request: Request, operation: Operation) -> None:
         raise InvalidInput("request", name, f"the parameter {name} is missing")
 
 
-def _check_kind(request: Request) -> None:
-    kind = (request.header(b"content-type") or "").partition(";")[0].strip().lower()
-    if kind != _JSON:
-        raise UnsupportedBody(_JSON)
+def _kind(request: Request) -> str:
+    return (request.header(b"content-type") or "").partition(";")[0].strip().lower()
+
+
+async def _in_another_kind(asking: Asking, path: str, kind: str) -> Response:
+    handler = _OTHER_KINDS.get((path, kind))
+    if handler is None:
+        raise UnsupportedBody(" or ".join((_JSON, *(other for place, other in _OTHER_KINDS if place == path))))
+    return await handler(asking)
 
 
 def _methods(allowed: tuple[str, ...]) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ _JSON: Final = (b"content-type", b"application/json")
 async def observed(asking: Asking) -> Answer:
     """The answer to what was observed."""
     seen: NewObservation = read_body(NewObservation, await asking.request.body())
-    status, person, headers = await _observe(asking, seen)
+    status, person, headers = await observe_sent(asking, seen)
     return Answer(status, _encode(person), [_JSON, *headers])
 
 
@@ -49,11 +49,12 @@ async def observed(asking: Asking) -> Answer:
 )
 async def observe_person(asking: FromDoor, data: JSONBody[NewObservation]) -> Response[NewPerson]:
     """What a source shows of a person. The same inputs always lead to the same POID; what it says never changes."""
-    status, person, headers = await _observe(asking, data)
+    status, person, headers = await observe_sent(asking, data)
     return Response(person, status_code=status, headers={key.decode(): value.decode() for key, value in headers})
 
 
-async def _observe(asking: Asking, seen: NewObservation) -> tuple[int, NewPerson, Headers]:
+async def observe_sent(asking: Asking, seen: NewObservation) -> tuple[int, NewPerson, Headers]:
+    """The status, the identifier and the headers of the answer to what was sent."""
     origin = asking.request.origin  # which may be refused, and then nothing is written
     person = await observe(
         asking.registry,

@@ -57,6 +57,10 @@ PERSON_EXAMPLES: Final[dict[str, dict[str, Any]]] = {
     "redactPerson": {"by law": {"reason": "a court order"}},
     "replaceLinks": {"one": {"links": [_LINK]}, "none": {"links": [], "reason": "it was somebody else"}},
 }
+FILLED_IN: Final = {
+    "observation": {key: value for key, value in _SEEN.items() if key != "content_hash"},
+    "content": "Jan de Vries",
+}
 OBSERVED: Final = "".join(
     f"{json.dumps({**_SEEN, 'source_url': f'https://example.org/deeds/{number}'})}\n" for number in (1, 2)
 )
