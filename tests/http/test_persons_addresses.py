@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import httpx
 import pytest
-from rdflib import OWL, Graph, URIRef
+from rdflib import DCTERMS, OWL, PROV, Graph, URIRef
 from rdflib.compare import isomorphic
 from tests.http.furnished import make_registry, writing
 from tests.http.live import LiveServer, serving
@@ -38,7 +38,7 @@ from perdure.registry import (
     split,
     update,
 )
-from perdure.registry.persons import Person, observe_many
+from perdure.registry.persons import Person, observe_many, redact
 
 WHEN = "2025-01-09T10:30:00Z"
 LATER = "2025-02-15T14:00:00Z"
@@ -156,6 +156,7 @@ def test_what_cannot_be_given_is_told_with_what_can(people: People) -> None:
     assert answer.status_code == 406
     assert set(answer.json()["available"]) == set(FORMS)
     assert get(people, f"/{people.poid}?format=gif", "application/json").status_code == 400
+    assert get(people, f"/{people.poid}?format=application/ld+json", "image/png").status_code == 200
 
 
 @pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated")  # rdflib, of itself
@@ -263,6 +264,8 @@ def test_who_was_split_says_into_whom(people: People) -> None:
     graph = get(people, f"/{people.split}", "text/turtle")
     assert graph.status_code == 410
     assert graph.text.count("isReplacedBy") >= 1
+    held = get(people, f"/{people.split}", "text/turtle", **{"if-none-match": graph.headers["etag"]})
+    assert held.status_code == 410, "no condition makes an error anything else (RFC 9110, section 13.2.1)"
 
 
 @pytest.mark.parametrize("accept", FORMS)
@@ -273,6 +276,52 @@ def test_what_is_restricted_is_not_shown(people: People, accept: str) -> None:
         assert "a living person" in answer.text
         for secret in ("Werk", "1895", "register", "archivaris"):
             assert secret not in answer.text
+
+
+@pytest.mark.parametrize("accept", FORMS)
+def test_the_claims_have_a_document_of_their_own(people: People, accept: str) -> None:
+    place = f"/{people.poid}/claims"
+    claims, whole = get(people, place, accept), get(people, f"/{people.poid}", accept)
+    assert (claims.status_code, claims.headers["content-type"]) == (200, whole.headers["content-type"])
+    assert claims.content == get(people, f"{place}.{FORMS[accept]}").content
+    assert claims.headers["vary"] == "accept"
+    assert claims.headers["etag"] != whole.headers["etag"]
+    assert f'{people.server.url}{place}>; rel="describedby"' in claims.headers["link"]
+    assert get(people, place, accept, **{"if-none-match": claims.headers["etag"]}).status_code == 304
+    for said in ("1895-03~", "archivaris", "he signs as one", "geboren", "0.8", people.poid, "example.org/register"):
+        assert said in claims.text
+    assert "Who answers for it" not in claims.text
+
+
+def test_every_claim_leads_back_to_the_observation_and_its_source(people: People) -> None:
+    graph = Graph().parse(data=get(people, f"/{people.poid}/claims", "text/turtle").text, format="turtle")
+    observation = URIRef(f"https://ppid.org/{people.poid}")
+    whole = URIRef(f"{observation}/claims")
+    found = set(graph.objects(whole, DCTERMS.hasPart))
+    assert found == {URIRef(f"{observation}#claim-{number}") for number in (1, 2, 3)}
+    for claim in found:
+        assert graph.value(claim, URIRef("https://ppid.org/vocab#claimOf")) == observation
+        assert graph.value(claim, PROV.hadPrimarySource) == URIRef(f"{observation}#source")
+    assert not list(graph.objects(observation, URIRef("https://schema.org/birthDate")))
+
+
+def test_what_was_redacted_makes_no_claims_any_more(people: People) -> None:
+    async def seen() -> str:
+        async with writing(people.server.folder) as (registry, admin):
+            said = (Claim(type="name", value="Piet Geheim"),)
+            return (await observe(registry, admin, "https://example.org/redacted", WHEN, "0" * 64, claims=said)).name
+
+    async def take_out(name: str) -> None:
+        async with writing(people.server.folder) as (registry, admin):
+            await redact(registry, admin, name, "a court's order")
+
+    name = asyncio.run(seen())
+    assert all("Geheim" in get(people, f"/{name}/claims", accept).text for accept in FORMS)
+    asyncio.run(take_out(name))
+    for accept in FORMS:
+        answer = get(people, f"/{name}/claims", accept)
+        assert "court" in answer.text
+        assert "Geheim" not in answer.text
 
 
 def test_a_wrong_person_is_not_there(people: People) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pyoxigraph as ox
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from msgspec import json
 from pyld import jsonld
 from rdflib import Graph
@@ -13,6 +14,7 @@ from rdflib.compare import isomorphic
 from tests.linked.people import AT, CONTEXT_URL, DOCUMENTS, inlined, person, persons, written
 
 from perdure.linked import CONTEXT, FORMATS
+from perdure.linked.terms import quoted
 from perdure.records.person import Claim, Observation
 from perdure.registry.persons import PersonView
 
@@ -105,3 +107,8 @@ def test_what_no_xml_can_hold_is_in_no_format() -> None:
     assert ox.Literal("a\ufffd\ufffd", language="und") in {quad.object for quad in turtle}
     assert set(read_by_rdflib(one, "rdf-xml")) == set(read_by_rdflib(one, "turtle"))
     assert read_by_pyld(one) == turtle
+
+
+@given(st.text())
+def test_literals_are_written_as_pyoxigraph_writes_them(text: str) -> None:
+    assert quoted(text) == str(ox.Literal(text.replace("\ufffe", "\ufffd").replace("\uffff", "\ufffd")))

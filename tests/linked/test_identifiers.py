@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from msgspec import json
 from tests.linked.people import AT, CONTEXT_URL, NAMESPACES, PRID
 
-from perdure.linked import FORMATS, Namespaces, write_identifier
+from perdure.linked import FORMATS, Namespaces, Withdrawal, write_identifier, write_name
 from perdure.linked.iris import iri, reference
 from perdure.records.authority import AuthorityMetadata
 from perdure.records.record import About, Tombstone
@@ -76,6 +76,42 @@ def test_a_reserved_name_has_no_dates_and_a_withdrawn_one_says_what_replaces_it(
     )
     document = json.decode(write_identifier(gone, "https://hdl.handle.net/1/a", "json-ld", NAMESPACES, CONTEXT_URL))
     assert (document["tombstoneReason"], document["isReplacedBy"]) == ("lost", "https://hdl.handle.net/1/b")
+
+
+@pytest.mark.parametrize(("identifier", "agent"), [("hdl:1/us", "https://hdl.handle.net/1/us"), ("", None)])
+def test_a_withdrawal_is_an_act_with_a_time_and_somebody_who_did_it(identifier: str, agent: str | None) -> None:
+    gone = View(
+        name="1/a",
+        scheme="handle",
+        state="withdrawn",
+        version=2,
+        authority=AuthorityMetadata("hdl:1/me", AT),
+        tombstone=Tombstone("lost"),
+    )
+    act = Withdrawal("2025-03-01T00:00:00Z", "The Library", identifier)
+    document = json.decode(write_identifier(gone, WHERE, "json-ld", NAMESPACES, CONTEXT_URL, act))
+    assert document["invalidatedAtTime"] == act.at
+    assert document["wasInvalidatedBy"] == {
+        "id": f"{WHERE}#withdrawal",
+        "type": ["Activity"],
+        "startedAtTime": act.at,
+        "wasAssociatedWith": {"id": agent or f"{WHERE}#withdrawn-by", "type": ["Agent"], "name": "The Library"},
+    }
+    graphs = [
+        set(ox.parse(write_identifier(gone, WHERE, name, NAMESPACES, CONTEXT_URL, act), format=read_as))
+        for name, read_as in RDF_FORMATS.items()
+    ]
+    assert len(graphs[0]) == 12
+    assert all(other == graphs[0] for other in graphs)
+
+
+def test_of_a_name_alone_only_that_it_is_there_is_said() -> None:
+    assert json.decode(write_name("1/a", "reserved", WHERE, "json-ld", NAMESPACES, CONTEXT_URL)) == {
+        "@context": CONTEXT_URL,
+        "id": WHERE,
+        "identifier": "1/a",
+        "state": "reserved",
+    }
 
 
 @pytest.mark.parametrize(

@@ -117,6 +117,15 @@ def test_a_curator_is_a_person_and_an_algorithm_is_software() -> None:
     assert said(DOCUMENTS["algorithm"], agent, "sdo:softwareVersion") == {"2.1"}
 
 
+def test_who_concludes_something_about_themselves_has_one_name_for_it() -> None:
+    """PiCo takes one name of an agent in a language, and a person may have several."""
+    claims = tuple(ChosenClaim(POID, n, Claim(type="name", value=name)) for n, name in enumerate(("Ann", "Anna"), 1))
+    one = person(Reconstruction((POID,), PRID, AT, claims=claims), version=2)
+    assert said(one, f"{PRID}/v2#activity", "prov:wasAssociatedWith") == {f"{BASE}{PRID}/v2#agent"}
+    assert said(one, f"{PRID}/v2#agent", "sdo:name") == {PRID}
+    assert said(one, PRID, "sdo:name") == {"Ann", "Anna"}
+
+
 def test_what_was_inferred_counts_only_where_nothing_was_verified() -> None:
     inferred = Claim(type="birth_date", value="1890", status="inferred", reasoning="by the age")
     verified = Claim(type="birth_date", value="1891")
@@ -218,3 +227,13 @@ def test_what_is_redacted_says_why_and_keeps_the_hash() -> None:
 def test_a_format_that_is_none_is_refused_by_name() -> None:
     with pytest.raises(InvalidInput, match="'docx' is none of the forms of RDF: json-ld, turtle"):
         written(DOCUMENTS["observation"], "docx")
+
+
+def test_what_was_withdrawn_says_so_and_its_version_says_the_rest() -> None:
+    gone = DOCUMENTS["split"]
+    assert said(gone, PRID, "ppidv:tombstoneReason") == {"two persons"}
+    assert said(gone, PRID, "dcterms:isReplacedBy") == {BASE + OTHER_PRID, BASE + PRID}
+    assert said(gone, PRID, "a") == {KNOWN["ppidt"] + "PersonReconstruction"}
+    for predicate in ("ppidv:claim", "ppidv:hasObservation", "prov:wasGeneratedBy", "owl:sameAs"):
+        assert said(gone, PRID, predicate) == set()
+        assert said(gone, f"{PRID}/v{gone.view.version}", predicate, as_version=True)

@@ -1,6 +1,8 @@
 """Linked data: persons and other identifiers as RDF, and the vocabulary that they are told in."""
 
-from perdure.linked.documents import write_identifier, write_person
+from perdure.linked.authority import Withdrawal
+from perdure.linked.claim_set import write_claims
+from perdure.linked.documents import write_identifier, write_name, write_person
 from perdure.linked.dumping import dump, write_persons
 from perdure.linked.formats import BY_MEDIA, FORMATS, Format, format_named
 from perdure.linked.namespaces import Namespaces
@@ -16,12 +18,15 @@ __all__ = [
     "Format",
     "Namespaces",
     "Term",
+    "Withdrawal",
     "context",
     "dump",
     "format_named",
     "shapes",
     "vocabulary_terms",
+    "write_claims",
     "write_identifier",
+    "write_name",
     "write_person",
     "write_persons",
     "write_vocabulary",

@@ -1,9 +1,19 @@
 """What every identifier says of itself: who answers for it, since when, its state, and what stands in its place."""
 
+from typing import NamedTuple
+
 from perdure.linked.iris import reference
 from perdure.linked.namespaces import Namespaces
 from perdure.linked.writing import Tree
 from perdure.registry.looking import View
+
+
+class Withdrawal(NamedTuple):
+    """When an identifier was withdrawn, and by whom: a name, and an identifier of theirs if there is one."""
+
+    at: str
+    by: str
+    by_identifier: str = ""
 
 
 def authority(view: View, namespaces: Namespaces) -> Tree:
@@ -24,6 +34,22 @@ def authority(view: View, namespaces: Namespaces) -> Tree:
         if found := _references(instead, namespaces):
             tree["isReplacedBy"] = found
     return tree
+
+
+def withdrawn(subject: str, withdrawal: Withdrawal, namespaces: Namespaces) -> Tree:
+    """The act that ended an identifier; why is said by its tombstone."""
+    agent: Tree = {
+        "id": reference(withdrawal.by_identifier, namespaces) or f"{subject}#withdrawn-by",
+        "type": ["Agent"],
+        "name": withdrawal.by,
+    }
+    activity: Tree = {
+        "id": f"{subject}#withdrawal",
+        "type": ["Activity"],
+        "startedAtTime": withdrawal.at,
+        "wasAssociatedWith": agent,
+    }
+    return {"invalidatedAtTime": withdrawal.at, "wasInvalidatedBy": activity}
 
 
 def _references(identifiers: tuple[str, ...], namespaces: Namespaces) -> list[str] | str:

@@ -1,6 +1,6 @@
 """The documents that we serve: of persons, and of every other identifier."""
 
-from perdure.linked.authority import authority
+from perdure.linked.authority import Withdrawal, authority, withdrawn
 from perdure.linked.iris import iri as written_iri
 from perdure.linked.namespaces import Namespaces
 from perdure.linked.person import person_tree
@@ -18,9 +18,26 @@ def write_person(
     return write(tree, format, terms(namespaces), context_url)
 
 
-def write_identifier(view: View, iri: str, format: str, namespaces: Namespaces, context_url: str) -> bytes:
-    """What an identifier says of itself, where it leads, and what it stands for."""
-    return write(_identifier_tree(view, written_iri(iri), namespaces), format, terms(namespaces), context_url)
+def write_identifier(
+    view: View,
+    iri: str,
+    format: str,
+    namespaces: Namespaces,
+    context_url: str,
+    withdrawal: Withdrawal | None = None,
+) -> bytes:
+    """What an identifier says of itself, where it leads, and what it stands for; or how it ended."""
+    subject = written_iri(iri)
+    tree = _identifier_tree(view, subject, namespaces)
+    if withdrawal is not None:
+        tree |= withdrawn(subject, withdrawal, namespaces)
+    return write(tree, format, terms(namespaces), context_url)
+
+
+def write_name(name: str, state: str, iri: str, format: str, namespaces: Namespaces, context_url: str) -> bytes:
+    """Of a name of which nothing else may be said, or is: that it is there, and in which state."""
+    tree: Tree = {"id": written_iri(iri), "identifier": name, "state": state}
+    return write(tree, format, terms(namespaces), context_url)
 
 
 def _identifier_tree(view: View, subject: str, namespaces: Namespaces) -> Tree:

@@ -23,7 +23,9 @@ def person_tree(person: PersonView, namespaces: Namespaces, *, as_version: bool 
     version = f"{identifier}/v{view.version}"
     subject = version if as_version or not person.is_newest else identifier
     is_observation = view.name.startswith("POID")
-    seen, made = view.observation, view.reconstruction
+    # What was withdrawn is still said by its versions, which stay as they were; of itself it says only that.
+    is_gone = view.tombstone is not None and subject == identifier
+    seen, made = (None, None) if is_gone else (view.observation, view.reconstruction)
     types = OBSERVATION if is_observation else RECONSTRUCTION
     is_shown = seen is not None or made is not None
     tree: Tree = {

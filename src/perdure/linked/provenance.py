@@ -37,27 +37,33 @@ def stub(name: str, seen: Observation | None, namespaces: Namespaces) -> Tree:
 
 def retrieval(version: str, view: View, seen: Observation, namespaces: Namespaces) -> Tree:
     """The activity behind an observation: whoever took claims from the source, or who registered it."""
-    agents = dict.fromkeys(claim.agent for claim in seen.claims if claim.agent is not None)
+    agents: dict[str, Tree] = {}
+    for name, agent in readers(version, view, seen, namespaces).items():
+        # Who is named in two ways is one agent still, and PiCo wants one name of it in a language.
+        agents.setdefault(agent, {"id": agent, "type": ["Agent"], "name": name})
     return {
         "id": f"{version}#activity",
         "type": ["Activity"],
         "startedAtTime": seen.retrieval_timestamp,
-        "wasAssociatedWith": [
-            {
-                "id": reference(agent, namespaces) or f"{version}#agent-{number}",
-                "type": ["Agent"],
-                "name": agent,
-            }
-            for number, agent in enumerate(agents or (view.authority.creator,), 1)
-        ],
+        "wasAssociatedWith": list(agents.values()),
     }
+
+
+def readers(version: str, view: View, seen: Observation, namespaces: Namespaces) -> dict[str, str]:
+    """Whoever took claims from the source, or who registered it, each with an IRI."""
+    names = dict.fromkeys(claim.agent for claim in seen.claims if claim.agent is not None)
+    numbered = enumerate(names or (view.authority.creator,), 1)
+    return {name: reference(name, namespaces) or f"{version}#agent-{number}" for number, name in numbered}
 
 
 def curation(version: str, made: Reconstruction, namespaces: Namespaces) -> Tree:
     """The activity behind a reconstruction: a curator's, or an algorithm's."""
     algorithm = made.algorithm_version is not None
+    curator = reference(made.curator_id, namespaces)
+    # Whoever concludes something about themselves does so under one name; as a person they may have several.
+    is_named_here = curator in (None, version.rpartition("/")[0])
     agent: Tree = {
-        "id": reference(made.curator_id, namespaces) or f"{version}#agent",
+        "id": f"{version}#agent" if is_named_here else curator,
         "type": ["SoftwareAgent" if algorithm else "Person", "Agent"],
         "identifier": made.curator_id,
         "name": made.curator_name or made.curator_id,

@@ -4,6 +4,7 @@ No word is a prefix. Otherwise a source at `prov:something`, whose scheme is as 
 a term of ours.
 """
 
+import re
 from collections.abc import Callable
 from functools import cache, partial
 from typing import Any, Final, NamedTuple
@@ -30,6 +31,7 @@ from perdure.linked.namespaces import (
 from perdure.linked.vocabulary import CLASSES, DATATYPES, PROPERTIES, Kind
 
 UNKNOWN_LANGUAGE: Final = "und"
+_NO_CHARACTER: Final = re.compile("[\ufffe\uffff]")  # which no XML can hold
 _KEYWORDS: Final = {"id": "@id", "type": "@type", "value": "@value", "language": "@language"}
 
 # Properties of others, by what they are called in our documents.
@@ -61,15 +63,19 @@ _OTHERS: Final[dict[str, tuple[str, Kind]]] = {
     "wasDerivedFrom": (PROV + "wasDerivedFrom", Kind.IRI),
     "wasRevisionOf": (PROV + "wasRevisionOf", Kind.IRI),
     "wasAssociatedWith": (PROV + "wasAssociatedWith", Kind.IRI),
+    "wasAttributedTo": (PROV + "wasAttributedTo", Kind.IRI),
+    "wasInvalidatedBy": (PROV + "wasInvalidatedBy", Kind.IRI),
     "hadPrimarySource": (PROV + "hadPrimarySource", Kind.IRI),
     "specializationOf": (PROV + "specializationOf", Kind.IRI),
     "generatedAtTime": (PROV + "generatedAtTime", Kind.DATE_TIME),
+    "invalidatedAtTime": (PROV + "invalidatedAtTime", Kind.DATE_TIME),
     "startedAtTime": (PROV + "startedAtTime", Kind.DATE_TIME),
     "identifier": (DCTERMS + "identifier", Kind.STRING),
     "created": (DCTERMS + "created", Kind.DATE_TIME),
     "modified": (DCTERMS + "modified", Kind.DATE_TIME),
     "creator": (DCTERMS + "creator", Kind.IRI),
     "rightsHolder": (DCTERMS + "rightsHolder", Kind.IRI),
+    "hasPart": (DCTERMS + "hasPart", Kind.IRI),
     "hasVersion": (DCTERMS + "hasVersion", Kind.IRI),
     "isVersionOf": (DCTERMS + "isVersionOf", Kind.IRI),
     "replaces": (DCTERMS + "replaces", Kind.IRI),
@@ -125,8 +131,14 @@ class Terms(NamedTuple):
 
 
 def quoted(text: str) -> str:
-    """A literal, as pyoxigraph escapes it."""
-    return str(ox.Literal(text))
+    """A literal, as pyoxigraph escapes it; most have nothing in them to escape.
+
+    >>> quoted("Jan"), quoted('"Jan"')
+    ('"Jan"', '"\\\\"Jan\\\\""')
+    """
+    if text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    return str(ox.Literal(_NO_CHARACTER.sub("\ufffd", text)))
 
 
 @cache

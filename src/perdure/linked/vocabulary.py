@@ -78,6 +78,7 @@ CLASSES: Final = {
         ("picom:PersonReconstruction", "Employed"),
     ),
     "Claim": _Class("Claim", "One thing that a source says of a person."),
+    "ClaimSet": _Class("Claims of an observation", "All that one observation claims, one by one."),
     "Employed": _Class("Employed", "What can have an employer: a person, or one of several employments of a person."),
     "Employment": _Class("Employment", "Work for one institution.", ("Employed",)),
 }

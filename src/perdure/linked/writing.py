@@ -40,7 +40,7 @@ def turtle(tree: Tree, words: Terms) -> bytes:
         f"\n{subject} " + " ;\n    ".join([f"{predicate} {', '.join(objects)}" for predicate, objects in said]) + " .\n"
         for subject, said in _statements(tree, words.turtle)
     ]
-    return "".join(nodes).encode()
+    return without_unwritable("".join(nodes).encode())
 
 
 def n_triples(tree: Tree, words: Terms) -> bytes:
@@ -51,7 +51,7 @@ def n_triples(tree: Tree, words: Terms) -> bytes:
         for predicate, objects in said
         for one in objects
     ]
-    return "".join(lines).encode()
+    return without_unwritable("".join(lines).encode())
 
 
 def rdf_xml(lines: bytes, words: Terms) -> bytes:
@@ -64,16 +64,14 @@ def rdf_xml(lines: bytes, words: Terms) -> bytes:
     return written.replace(b"\r", b"&#13;")
 
 
-def without_unwritable(json: bytes) -> bytes:
+def without_unwritable(written: bytes) -> bytes:
     """Two code points are no characters, and no XML can hold them: so no form does, and all say the same."""
-    return _NO_XML.sub(_UNREADABLE, json) if b"\xef" in json else json  # one byte is found fastest
+    return _NO_XML.sub(_UNREADABLE, written) if b"\xef" in written else written  # one byte is found fastest
 
 
 def _statements(tree: Tree, dialect: Dialect) -> Statements:
     """What the tree says, node after node."""
-    written = encode(tree)
-    cleaned = without_unwritable(written)
-    nodes = [tree if cleaned is written else msgspec.json.decode(cleaned)]
+    nodes = [tree]
     keys, names = dialect
     found: Statements = []
     for node in nodes:  # which grows by the nodes inside
@@ -82,23 +80,20 @@ def _statements(tree: Tree, dialect: Dialect) -> Statements:
             if key == "id":
                 continue
             predicate, make = keys[key]
-            if type(value) is not list:
-                value = (value,)
-            objects = []
-            for one in value:
-                if type(one) is not dict:
-                    objects.append(make(one))
-                elif "id" in one:
-                    objects.append(f"<{one['id']}>")
-                    nodes.append(one)
-                else:
-                    objects.append(_literal(one, names))
+            if type(value) is list:
+                objects = [_object(one, nodes, names) if type(one) is dict else make(one) for one in value]
+            else:
+                objects = [_object(value, nodes, names) if type(value) is dict else make(value)]
             said.append((predicate, objects))
         found.append((f"<{node['id']}>", said))
     return found
 
 
-def _literal(value: dict[str, str], names: dict[str, str]) -> str:
+def _object(value: Tree, nodes: list[Tree], names: dict[str, str]) -> str:
+    """Another node, whose turn will come, or a literal that says more than its key does."""
+    if "id" in value:
+        nodes.append(value)
+        return f"<{value['id']}>"
     if "language" in value:
         return f"{quoted(value['value'])}@{value['language']}"
     return f"{quoted(value['value'])}^^{names[value['type']]}"

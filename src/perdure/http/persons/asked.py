@@ -46,6 +46,11 @@ class Asked(NamedTuple):
     after: str  # of observations: only those behind this one
 
 
+def media_named(text: str) -> str | None:
+    """The form that `format` means. A media type has a plus sign, which in a query would be a space."""
+    return _FORMATS.get(text.lower().replace(" ", "+"))
+
+
 def is_person(path: str) -> bool:
     """Whether a path can only be meant for a person."""
     return _BEGINNING.match(path) is not None
@@ -80,11 +85,11 @@ def _named(request: Request, suffix: str, offered: tuple[str, ...]) -> str | Non
     wanted = one_parameter(request.parameters(), "format") if request.query else None
     if suffix and suffix not in _SUFFIXES:
         raise NothingHere()
-    if suffix and wanted is not None and _FORMATS.get(wanted.lower()) != _SUFFIXES[suffix]:
+    if suffix and wanted is not None and media_named(wanted) != _SUFFIXES[suffix]:
         raise Malformed("the address names one form by its ending, and another by format")
     if wanted is None and not suffix:
         return None
-    media = _SUFFIXES[suffix] if suffix else _FORMATS.get((wanted or "").lower())
+    media = _SUFFIXES[suffix] if suffix else media_named(wanted or "")
     if media is None:
         raise Malformed(f"the format {shown(wanted)} is none of {', '.join(_FORMATS)}")
     if media not in offered:

@@ -7,6 +7,7 @@ from typing import Final
 import msgspec
 
 from perdure.http import pages
+from perdure.http.answers import location
 from perdure.http.message import Headers, Request, Response
 from perdure.http.persons import memento
 from perdure.http.persons.asked import JSON, JSON_LD, N_TRIPLES, PAGE, RDF_XML, TURTLE, Asked
@@ -15,7 +16,7 @@ from perdure.http.resolving.aside import done_aside
 from perdure.http.resolving.forms import has_already
 from perdure.http.resolving.places import absolute, link_to, path_of
 from perdure.http.service import Service
-from perdure.linked import BY_MEDIA, write_person, write_persons
+from perdure.linked import BY_MEDIA, write_claims, write_person, write_persons
 from perdure.names.external import ExternalId
 from perdure.registry.persons import PersonView, show_person
 
@@ -30,17 +31,18 @@ _TYPES: Final = {
 _MOST_AT_ONCE: Final = 200  # observations in one answer
 _ENOUGH: Final = 2_000_000  # bytes of what they say
 _encode: Final = msgspec.json.Encoder().encode
+_DESCRIBED_BY: Final = [f'>; rel="describedby"; type="{media}"'.encode() for media in BY_MEDIA]
 _FRESH: Final = (b"cache-control", b"no-cache")
 
 
 async def document(service: Service, request: Request, shown: PersonView, asked: Asked) -> Response:
-    """Of an observation, a reconstruction, or one version of it. What was withdrawn says so in every form."""
+    """Of an observation or its claims, a reconstruction, or one version. What was withdrawn says so in every form."""
     view = shown.view
-    headers = _headers(service, request, shown, asked)
     tag = _tag(shown, asked)
-    if has_already(request, tag):
-        return Response(304, b"", headers)
+    headers = _headers(service, request, shown, asked, tag)
     status = 410 if view.tombstone is not None and asked.version is None else 200
+    if status == 200 and has_already(request, tag):  # of what failed, no condition counts (RFC 9110)
+        return Response(304, b"", headers)
     answer = await done_aside((), size_of(shown), lambda: _written(service, request, shown, asked, status, headers))
     if status == 200:
         service.documents.keep(request, shown, answer)
@@ -50,22 +52,24 @@ async def document(service: Service, request: Request, shown: PersonView, asked:
 def _written(
     service: Service, request: Request, shown: PersonView, asked: Asked, status: int, headers: Headers
 ) -> Response:
+    is_claims = asked.part == "claims"
     if asked.media == PAGE:
-        return pages.page("person.html", status, headers, **_told(service, shown, asked))
-    body = write_person(
-        shown,
-        _FORMATS[asked.media],
-        service.registry.settings.namespaces,
-        request.origin + CONTEXT_PATH,
-        as_version=asked.version is not None,
-    )
+        template = "claims.html" if is_claims else "person.html"
+        return pages.page(template, status, headers, **_told(service, shown, asked))
+    form, namespaces = _FORMATS[asked.media], service.registry.settings.namespaces
+    context = request.origin + CONTEXT_PATH
+    if is_claims:
+        body = write_claims(shown, form, namespaces, context)
+    else:
+        body = write_person(shown, form, namespaces, context, as_version=asked.version is not None)
     return Response(status, body, [_TYPES[asked.media], *headers])
 
 
 async def observations(service: Service, request: Request, shown: PersonView, asked: Asked) -> Response:
     """What a reconstruction stands upon, one after the other: as many as fit, and where the others are."""
-    headers = _headers(service, request, shown, asked)
-    if has_already(request, _tag(shown, asked)):
+    tag = _tag(shown, asked)
+    headers = _headers(service, request, shown, asked, tag)
+    if has_already(request, tag):
         return Response(304, b"", headers)
     persons, size = await _some(service, shown, asked.after)
     last = persons[-1].view.name if persons else ""
@@ -108,18 +112,19 @@ def _tag(shown: PersonView, asked: Asked) -> str:
     return f'"{shown.view.version}.{below}-{part}{asked.media.rpartition("/")[2]}{after}"'
 
 
-def _headers(service: Service, request: Request, shown: PersonView, asked: Asked) -> Headers:
+def _headers(service: Service, request: Request, shown: PersonView, asked: Asked, tag: str) -> Headers:
     view, origin = shown.view, request.origin
     here = f"{origin}{path_of(view.name)}"
     links = [memento.link(here, 'rel="cite-as"'), memento.link("https://schema.org/AboutPage", 'rel="type"')]
-    place = here if asked.version is None else f"{here}/v{asked.version}"
-    links += [memento.link(place, f'rel="describedby"; type="{media}"') for media in BY_MEDIA]
+    part = asked.part if asked.version is None else f"v{asked.version}"
+    place = location(f"{here}/{part}" if part else here)
+    links += [b"<%b%b" % (place, attributes) for attributes in _DESCRIBED_BY]
     creator = link_to(service, view.authority.creator)
     if creator is not None:
         links.append(memento.link(absolute(origin, creator), 'rel="author"'))
     if view.name.startswith("PRID"):
         links += memento.relations(origin, view.name)
-    headers: Headers = [_FRESH, (b"etag", _tag(shown, asked).encode()), (b"link", b", ".join(links))]
+    headers: Headers = [_FRESH, (b"etag", tag.encode()), (b"link", b", ".join(links))]
     if asked.version is not None:
         headers.append((b"memento-datetime", memento.http_date(shown.at).encode()))
     return [memento.VARY if view.name.startswith("PRID") else (b"vary", b"accept"), *headers]

@@ -38,6 +38,15 @@ def choose(request: Request, record: Record, asked: Asked, limits: Limits) -> Ch
     return None if first is None else Choice(first.text or "", first.ttl)
 
 
+def chooses_forms(record: Record, asked: Asked, limits: Limits) -> bool:
+    """Whether the record has locations, and these are for who asks for a certain form, or the link names one."""
+    for value in asked.values.of(value for value in record.values if value.is_public):
+        locations = read_locations(value, limits)
+        if locations is not None:
+            return bool(asked.attributes) or locations.serve_forms
+    return False
+
+
 def listed(record: Record, asked: Asked, limits: Limits) -> bytes:
     """All places that the record names, as XML."""
     values = asked.values.of(value for value in record.values if value.is_public)

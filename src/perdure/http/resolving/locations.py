@@ -19,7 +19,8 @@ from perdure.records.value import Value
 LOCATIONS: Final = "10320/LOC"
 _LARGEST: Final = 65_536  # characters
 _MOST: Final = 1_000
-_USUAL: Final = ("locatt", "country", "weighted")
+_BY_ATTRIBUTE: Final = "locatt"
+_USUAL: Final = (_BY_ATTRIBUTE, "country", "weighted")
 _STATUSES: Final = {"301": 301, "302": 302, "303": 303, "307": 307, "308": 308}
 _COUNTRY: Final = "country"
 _ROLE: Final = "http_role"
@@ -50,6 +51,11 @@ class Locations(msgspec.Struct, frozen=True):
     chooseby: tuple[str, ...]
     all: tuple[Location, ...]
 
+    @property
+    def serve_forms(self) -> bool:
+        """Whether there is a place for clients that ask for a certain form."""
+        return _BY_ATTRIBUTE in self.chooseby and any(one.attributes.get(_ROLE) == "conneg" for one in self.all)
+
 
 class Chooser(msgspec.Struct, frozen=True):
     """Who has to be served: the attributes asked for, and what a client's headers make of it."""
@@ -60,7 +66,7 @@ class Chooser(msgspec.Struct, frozen=True):
     def choose(self, locations: Locations) -> Location | None:
         remaining: Sequence[Location] = locations.all
         for method in locations.chooseby:
-            if method == "locatt":
+            if method == _BY_ATTRIBUTE:
                 remaining = self._with_attributes(remaining)
             elif method == _COUNTRY:
                 remaining = self._in_country(remaining)

@@ -15,7 +15,7 @@ from perdure.http.resolving.choosing import choose, listed
 from perdure.http.resolving.finding import Finding, KeptPrefix, check_chain, find, find_prefix
 from perdure.http.resolving.forms import wants_record
 from perdure.http.resolving.home import FIXED, home
-from perdure.http.resolving.linked import described, is_left_to_locations, wanted_form
+from perdure.http.resolving.linked import Form, described, is_left_to_the_record, reserved, told_of_prefix, wanted_form
 from perdure.http.resolving.places import appended, link_to, path_of, with_query
 from perdure.http.service import Service
 from perdure.names import handle
@@ -75,17 +75,19 @@ async def _answer(service: Service, request: Request, text: str) -> Response:
             raise
         return elsewhere
     if isinstance(finding, KeptPrefix):
+        if form is not None:
+            return told_of_prefix(service, request, finding, form)
         return await telling.kept_prefix(service, request, finding, asked)
     if service.prefixes.prefix(finding.prefix.key) is None:  # another process has added it
         await service.prefixes.refresh()
     if finding.is_slip:
         return telling.moved(with_query(path_of(finding.name), request.query), 301, _A_DAY)
     if finding.record.state != "active":
-        return await _inactive(service, request, finding, asked)
+        return await _inactive(service, request, finding, asked, form)
     if follows and finding.alias is not None:
         to = path_of(_bare(finding.alias) + finding.rest)
         return telling.moved(with_query(to, request.query), 301, _A_DAY)
-    if form is not None and not is_left_to_locations(finding):
+    if form is not None and not await is_left_to_the_record(service, finding, asked, form):
         return await described(service, request, finding, form)
     return await _active(service, request, finding, asked, is_record)
 
@@ -129,16 +131,21 @@ def _passed_through(target: str, finding: Finding, limits: Limits) -> str:
         raise NoSuchName(finding.asked, (finding.name,)) from None
 
 
-async def _inactive(service: Service, request: Request, finding: Finding, asked: Asked) -> Response:
+async def _inactive(service: Service, request: Request, finding: Finding, asked: Asked, form: Form | None) -> Response:
     stone = finding.record.tombstone
     if stone is None:
+        if form is not None:
+            return reserved(service, request, finding, form)
         raise Reserved(finding.name)
-    if finding.record.state != "merged" or stone.replaced_by is None:
-        return telling.tombstone(service, request, finding)
-    if asked.info:
+    is_merged = finding.record.state == "merged" and stone.replaced_by is not None
+    if is_merged and asked.info:
+        if form is not None:
+            return await described(service, request, finding, form)
         return await telling.record(service, request, finding, asked)
-    survivor = link_to(service, stone.replaced_by)
+    survivor = link_to(service, stone.replaced_by) if is_merged and stone.replaced_by is not None else None
     if survivor is None:
+        if form is not None:
+            return await described(service, request, finding, form, 410)
         return telling.tombstone(service, request, finding)
     if survivor.startswith("/"):  # it is kept here, and takes what this one would have taken
         survivor = with_query(survivor + handle.escape(finding.rest), request.query)

@@ -18,13 +18,14 @@ from perdure.http.resolving.rows import rows_of
 from perdure.http.resolving.signposts import signposts
 from perdure.http.service import Service
 from perdure.http.v1.showing import shown_identifier, shown_value
+from perdure.linked import Withdrawal
 from perdure.records.authority import to_seconds
 from perdure.registry import show
 from perdure.registry.looking import View
 
 VARY: Final = (b"vary", b"accept")
-_FRESH: Final = (b"cache-control", b"no-cache")
-_UNSTORED: Final = (b"cache-control", b"no-store")
+FRESH: Final = (b"cache-control", b"no-cache")
+UNSTORED: Final = (b"cache-control", b"no-store")
 _encode: Final = msgspec.json.Encoder(order="deterministic").encode
 
 
@@ -45,14 +46,14 @@ def _record(service: Service, request: Request, finding: Finding, asked: Asked, 
     return pages.page(
         "record.html",
         200,
-        [VARY, _FRESH, *posts],
+        [VARY, FRESH, *posts],
         **_told_everywhere(service),
         view=view,
         rows=rows_of(service, view.handle_record),
         asked=asked,
         rest=finding.rest,
         asked_name=finding.asked,
-        withdrawal=_withdrawal(finding),
+        withdrawal=withdrawal_of(finding),
         record_path=record_path(view.name),
         link=lambda identifier: link_to(service, identifier),
     )
@@ -72,11 +73,11 @@ def _prefix(service: Service, request: Request, kept: KeptPrefix, asked: Asked) 
             "state": "active",
             "values": [shown_value(one) for one in values],
         }
-        return Response(200, _encode(said), [(b"content-type", b"application/json"), VARY, _FRESH])
+        return Response(200, _encode(said), [(b"content-type", b"application/json"), VARY, FRESH])
     return pages.page(
         "prefix.html",
         200,
-        [VARY, _FRESH],
+        [VARY, FRESH],
         **_told_everywhere(service),
         name=kept.name,
         prefix=kept.prefix,
@@ -90,16 +91,16 @@ def tombstone(service: Service, request: Request, finding: Finding) -> Response:
     stone = finding.record.tombstone
     assert stone is not None  # noqa: S101  (whoever asks has looked)
     problem = Withdrawn(finding.name, stone.reason, stone.replaced_by)
-    withdrawal = _withdrawal(finding)
+    withdrawal = withdrawal_of(finding)
     if wants_problem(request):
-        said = document(problem) | {f"withdrawn_{part}": told for part, told in withdrawal.items() if told}
+        said = document(problem) | {f"withdrawn_{part}": told for part, told in withdrawal._asdict().items() if told}
         said["reason"] = stone.reason
-        headers: Headers = [(b"content-type", PROBLEM), VARY, _FRESH]
+        headers: Headers = [(b"content-type", PROBLEM), VARY, FRESH]
         return Response(410, _encode(said), headers)
     return pages.page(
         "tombstone.html",
         410,
-        [VARY, _FRESH],
+        [VARY, FRESH],
         **_told_everywhere(service),
         name=finding.name,
         stone=stone,
@@ -121,7 +122,7 @@ def refusal(service: Service, request: Request, problem: PerdureError) -> Respon
     return pages.page(
         "refusal.html",
         status_of(problem),
-        [VARY, _UNSTORED, *headers_of(problem)],
+        [VARY, UNSTORED, *headers_of(problem)],
         **_told_everywhere(service),
         status=status_of(problem),
         title=_title(problem),
@@ -147,19 +148,19 @@ def moved(to: str, status: int, caching: bytes) -> Response:
 
 def _record_document(request: Request, view: View, posts: Headers) -> Response:
     tag = f'"{view.version}-json"'
-    headers = [VARY, _FRESH, (b"etag", tag.encode()), *posts]
+    headers = [VARY, FRESH, (b"etag", tag.encode()), *posts]
     if has_already(request, tag):
         return Response(304, b"", headers)
     return Response(200, _encode(shown_identifier(view)), [(b"content-type", b"application/json"), *headers])
 
 
-def _withdrawal(finding: Finding) -> dict[str, str]:
+def withdrawal_of(finding: Finding) -> Withdrawal:
     """By whom and when. Who is no agent here, as the holder of a handle's key, is told as the history has it."""
     if finding.withdrawal is None:
-        return {"at": "", "by": "", "by_identifier": ""}
+        return Withdrawal("", "")
     act, agent = finding.withdrawal
     by, identifier = (act.agent, "") if agent is None else (agent.name, agent.identifier)
-    return {"at": to_seconds(act.at), "by": by, "by_identifier": identifier}
+    return Withdrawal(to_seconds(act.at), by, identifier)
 
 
 def _title(problem: PerdureError) -> str:
