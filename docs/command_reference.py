@@ -28,6 +28,7 @@ COMMANDS = [
     "person revise",
     "person show",
     "person history",
+    "person find",
     "person export",
     "person merge",
     "person split",

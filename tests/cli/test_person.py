@@ -274,3 +274,31 @@ def test_what_is_redacted_is_gone_from_every_version(desk: Desk) -> None:
     assert all("court order" in one for one in shown)
     assert f"{POID}:1\t\t\tredacted\t" in shown[2]
     assert "redacted" in desk.refuses("person", "redact", POID, "--reason", "again", "--for-good")
+
+
+def test_persons_are_found_by_their_names_and_by_their_links(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    jan, piet, other = two_persons(desk)
+    names = {jan: "Jan", piet: "Piet", other: "Piet", POID: "Jan"}
+    found = [f"{name}\tactive\t{given} de Vries" for name, given in names.items()]
+    assert desk.ok("person", "find", "vries", "de").splitlines() == found
+    monkeypatch.setattr("perdure.registry.persons.finding._MOST_LOOKED_AT", 1)
+    assert desk.ok("person", "find", "vries", "de").splitlines() == found
+    cut = desk.run("person", "find", "vrie*", "--limit", "3")
+    assert (cut.stdout.splitlines(), "more than 3" in cut.stderr, cut.returncode) == (found[:3], True, 0)
+    assert desk.run("person", "find", "vries", "--limit", "4").stderr == ""
+    assert json.loads(desk.ok("person", "find", "jan", "--json").splitlines()[1])["names"] == ["Jan de Vries"]
+    desk.ok("person", "revise", jan, "--link", "exact:wikidata:Q42")
+    assert desk.ok("person", "find", "--link", "wikidata:https://www.wikidata.org/wiki/Q42") == f"{found[0]}\n"
+
+
+@pytest.mark.parametrize(("arguments", "told"), [
+    ((), "words of a name, or --link"),
+    (("jan", "--link", "wikidata:Q42"), "words of a name, or --link"),
+    (("jan", "--limit", "0"), "limit"),
+    (("--link", "Q42"), "Q42"),
+    (("nobody",), "nobody was found"),
+])  # fmt: skip
+def test_a_search_that_finds_nobody_says_why(desk: Desk, arguments: tuple[str, ...], told: str) -> None:
+    done = desk.run("person", "find", *arguments)
+    assert done.returncode != 0
+    assert told in done.stderr

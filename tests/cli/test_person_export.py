@@ -9,6 +9,7 @@ import pytest
 from rdflib import Graph, URIRef
 from rdflib.compare import isomorphic
 from tests.cli.conftest import Run
+from tests.cli.test_postgres_commands import Addresses, addresses
 from tests.cli.test_registry_commands import Desk
 
 from perdure.errors import StoreUnavailable
@@ -18,6 +19,8 @@ from perdure.records.person import ChosenClaim, Claim, Link, PersonName, Reconst
 from perdure.registry import Registry, merge, observe, reconstruct, redact, restrict
 from perdure.registry.entities import Agent
 from perdure.registry.persons import Curation, show_person
+
+__all__ = ["addresses"]
 
 pytestmark = pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated:DeprecationWarning")  # rdflib's own
 
@@ -83,6 +86,13 @@ def test_a_dump_says_what_the_documents_say_one_by_one(desk: Desk, names: list[s
             return b"".join(dump(persons, "nt", registry.settings.namespaces, ""))
 
     assert desk.ok("person", "export", "--format", "nt").encode() == asyncio.run(alone())
+
+
+def test_both_engines_write_the_same_bytes(desk: Desk, addresses: Addresses) -> None:
+    endings = (*RDF, "ndjson")
+    written = [desk.ok("person", "export", "--format", ending) for ending in endings]
+    desk.ok("move", "--to", addresses.new())
+    assert [desk.ok("person", "export", "--format", ending) for ending in endings] == written
 
 
 def test_our_own_records_are_one_a_line(desk: Desk, names: list[str]) -> None:

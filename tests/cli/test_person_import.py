@@ -81,6 +81,14 @@ def test_all_problems_go_into_a_file(desk: Desk) -> None:
     assert "overwritten" in desk.refuses("person", "import", "bad.csv", *COLUMNS, "--problems", "bad.csv")
 
 
+def test_a_bad_timestamp_is_told_once_by_the_name_of_its_field(desk: Desk) -> None:
+    (desk.folder / "seen.ndjson").write_text(line(1, retrieval_timestamp="2025-01-09"))
+    done = desk.run("person", "import", "seen.ndjson")
+    assert done.stderr.startswith("perdure: line 1: retrieval_timestamp '2025-01-09' is only a date")
+    assert counts(desk, "seen.ndjson", "--problems", "refused.ndjson", code=1) == (0, 0, 1)
+    assert json.loads((desk.folder / "refused.ndjson").read_text())["part"] == "retrieval_timestamp"
+
+
 def test_a_dry_run_tells_and_writes_nothing(desk: Desk) -> None:
     assert counts(desk, "bad.csv", *COLUMNS, "--dry-run", code=1) == (2, 0, 2)
     assert found(desk, "vries") == []

@@ -2,6 +2,7 @@
 changed by trying."""
 
 import asyncio
+import json
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import count
@@ -18,6 +19,7 @@ from tests.http.person_client import CURATED, conclusion, observed, reconstructe
 from tests.registry_fixture import ManualClock
 
 from perdure.folder import open_registry
+from perdure.names.ppid import generate_poid
 from perdure.registry import add_agent, add_prefix, authenticate, grant, new_key
 from perdure.registry.entities import ACTIONS
 
@@ -303,6 +305,23 @@ def test_import(doors: Doors, actor: str) -> None:
     answer = httpx.post(f"{doors.server.url}/api/v1/imports", content=lines, headers=headers, timeout=30)
     assert answer.status_code == (401 if actor in (NOBODY, WRONG, LAPSED) else 200), answer.text
     assert doors.version(name)[0] == (200 if actor in (RIGHT, CHIEF) else 404)
+
+
+@pytest.mark.parametrize("kind", ["application/x-ndjson", "text/csv"])
+@pytest.mark.parametrize("actor", ACTORS)
+def test_many_observations(doors: Doors, actor: str, kind: str) -> None:
+    """Who may not observe is refused as a whole, before a line is read."""
+    seen = source()
+    poid = generate_poid(seen["source_url"], seen["retrieval_timestamp"], seen["content_hash"])
+    lines = json.dumps(seen)
+    if kind == "text/csv":
+        given = {field: seen[field] for field in ("source_url", "retrieval_timestamp", "content_hash")}
+        lines = f"{','.join(given)},name\n{','.join(given.values())},Jan\n"
+    headers = {**doors.headers(actor, "key"), "Content-Type": kind}
+    answer = httpx.post(f"{doors.server.url}/api/v1/observations", content=lines, headers=headers, timeout=30)
+    status = {NOBODY: 401, WRONG: 401, LAPSED: 401, OTHER: 403}.get(actor, 200)
+    assert answer.status_code == status, answer.text
+    assert doors.version(poid)[0] == (200 if actor in (RIGHT, CHIEF) else 404)
 
 
 class Command(NamedTuple):

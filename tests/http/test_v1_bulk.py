@@ -13,6 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 from tests.http.live import LiveServer, serving
+from tests.http.raw_client import connection
 
 from perdure.exchange.entry import Put, Refused
 from perdure.http.refusals import BodyTooLarge
@@ -93,6 +94,23 @@ def test_what_goes_out_comes_in_elsewhere_with_its_history(
 def test_an_export_of_everything_begins_with_the_settings(client: httpx.Client) -> None:
     first = client.get(f"{API}/exports").text.splitlines()[0]
     assert json.loads(first)["entry"] == "registry"
+
+
+def test_http_1_0_is_told_the_same_without_chunks_and_hung_up_on(client: httpx.Client, server: LiveServer) -> None:
+    body = line("12345/old") + b"{bad\n"
+    for method, path, sent in (("GET", "/exports?prefix=12345", b""), ("POST", "/imports?dry_run=true", body)):
+        head = f"{method} {API}{path} HTTP/1.0\r\nhost: x\r\nconnection: keep-alive\r\n"
+        head += f"authorization: Bearer {server.key}\r\ncontent-type: {LINES['Content-Type']}\r\n"
+        with connection(server) as one:
+            one.send(f"{head}content-length: {len(sent)}\r\n\r\n".encode() + sent)
+            told_head, _, told_body = b"".join(iter(lambda: one.socket.recv(65_536), b"")).partition(b"\r\n\r\n")
+        lines = told_head.lower().split(b"\r\n")
+        assert lines[0] == b"http/1.1 200 ok"
+        assert b"connection: close" in lines
+        assert not any(said.startswith((b"transfer-encoding:", b"content-length:")) for said in lines)
+        same = client.request(method, f"{API}{path}", content=sent, headers=LINES)
+        assert same.headers["transfer-encoding"] == "chunked"
+        assert told_body == same.content
 
 
 def test_a_body_of_another_kind_is_refused_before_it_is_read(client: httpx.Client) -> None:

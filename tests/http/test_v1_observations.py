@@ -105,6 +105,12 @@ def test_a_table_is_read_by_its_mapping(client: httpx.Client) -> None:
     assert claims == [{"type": "name", "value": "Jan"}, {"type": "birth_date", "value": "1895-03~"}]
 
 
+def test_a_bad_timestamp_is_told_by_the_field_that_was_sent(client: httpx.Client) -> None:
+    lines, _ = told(send(client, line(retrieval_timestamp="yesterday") + line(retrieval_timestamp=2025)))
+    rows, _ = told(send(client, b"source_url,retrieval_timestamp,name\nhttps://e.org/3,2025-01-09,Jan\n", TABLE))
+    assert [one["error"]["part"] for one in (*lines, *rows)] == ["retrieval_timestamp"] * 3
+
+
 @pytest.mark.parametrize(
     ("body", "headers", "parameters", "part"),
     [

@@ -89,8 +89,10 @@ def test_the_inputs_are_written_in_the_form_that_is_hashed() -> None:
     [
         ({"source_url": ""}, "source_url", "POID must have source"),
         ({"source_url": "archive box 7"}, "source_url", "POID must have source"),
-        ({"retrieval_timestamp": "2025-01-09"}, "timestamp", "Valid timestamps"),
-        ({"retrieval_timestamp": "2025-02-30T00:00:00Z"}, "timestamp", "Valid timestamps"),
+        ({"retrieval_timestamp": "2025-01-09"}, "retrieval_timestamp", "Valid timestamps"),
+        ({"retrieval_timestamp": "2025-02-30T00:00:00Z"}, "retrieval_timestamp", "Valid timestamps"),
+        ({"retrieval_timestamp": "2025-01-09T10:30:00.1234567Z"}, "retrieval_timestamp", "Valid timestamps"),
+        ({"retrieval_timestamp": "0001-01-01T00:30:00+01:00"}, "retrieval_timestamp", "Valid timestamps"),
         ({"content_hash": "0" * 63}, "content_hash", None),
         ({"source_name": " "}, "source_name", None),
         ({"source_name": "two\nlines"}, "source_name", None),

@@ -110,7 +110,9 @@ def test_the_uuid_of_the_inputs_is_looked_up_and_not_computed(office: Office) ->
 def test_a_successors_name_that_is_taken_too_leads_to_the_next(office: Office) -> None:
     office.do(observe, *FIRST)
     second = office.do(observe, *SECOND)
-    third = office.read(lambda reader: free_name(reader, "POID", FIRST_RAW, office.registry.ppid_namespace))
+    third = office.read(
+        lambda reader: free_name(reader, ppid.uuid_to_ppid(FIRST_RAW, "POID"), office.registry.ppid_namespace)
+    )
     assert third == ppid.successor(SHARED, 2) != second.name
 
 
@@ -242,9 +244,9 @@ def test_a_revision_is_checked_like_a_reconstruction(office: Office) -> None:
     [
         (("no url", WHEN, "0" * 64), "source_url"),
         (("https://example.org/a b", WHEN, "0" * 64), "source_url"),
-        (("https://example.org/", "2025-01-09", "0" * 64), "timestamp"),
-        (("https://example.org/", "2025-01-09T10:30:00", "0" * 64), "timestamp"),
-        (("https://example.org/", "2025-02-31T10:30:00Z", "0" * 64), "timestamp"),
+        (("https://example.org/", "2025-01-09", "0" * 64), "retrieval_timestamp"),
+        (("https://example.org/", "2025-01-09T10:30:00", "0" * 64), "retrieval_timestamp"),
+        (("https://example.org/", "2025-02-31T10:30:00Z", "0" * 64), "retrieval_timestamp"),
         (("https://example.org/", WHEN, "0" * 63), "content_hash"),
         (("https://example.org/", WHEN, "A" * 64), "content_hash"),
     ],

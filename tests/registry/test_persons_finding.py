@@ -24,7 +24,7 @@ def person(office: Office, name: str, place: str) -> tuple[str, str]:
 
 
 def found(office: Office, *words: str) -> list[str]:
-    return [one.name for one in office.ask(find_by_name, words)]
+    return [one.name for one in office.ask(find_by_name, words).persons]
 
 
 def test_only_words_of_a_name_count(office: Office) -> None:

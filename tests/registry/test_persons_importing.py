@@ -21,6 +21,7 @@ from perdure.registry import (
     lift_restriction,
     merge,
     mint,
+    redact,
     restrict,
     revise_reconstruction,
     show,
@@ -262,6 +263,65 @@ def test_who_came_in_the_place_of_a_person_must_know_that(archive: Archive) -> N
     archive.office.do(revise_reconstruction, kept, archive.said(kept).observation_ids, CURATOR, LATER)
     write(archive.office, gone, stone("merged", replaced_by=kept, merged_at=2))
     assert "did not come in its place" in problems(archive.office, gone)
+
+
+def same_here(archive: Archive, elsewhere: Office) -> tuple[str, str]:
+    """An observation and a person with a claim of it, in both registries."""
+    poid = archive.source(BORN)
+    prid = archive.person(poid, chosen=((poid, 1),))
+    assert bring(elsewhere, whole(archive.office, poid), whole(archive.office, prid)) == []
+    return poid, prid
+
+
+def test_what_was_redacted_elsewhere_is_told_with_the_command_that_redacts_it_here(
+    archive: Archive, elsewhere: Office
+) -> None:
+    poid, prid = same_here(archive, elsewhere)
+    before = elsewhere.everything()
+    archive.office.do(redact, poid, "court order")
+    incoming = whole(archive.office, poid), whole(archive.office, prid)
+    for told in bring(elsewhere, *incoming):
+        assert f"perdure person redact {poid} --reason" in told
+        assert "court order" in told
+    assert elsewhere.everything() == before  # no file destroys anything
+    elsewhere.do(redact, poid, "court order 12 of elsewhere")
+    here = elsewhere.everything()
+    assert bring(elsewhere, *incoming) == []  # who redacted, when and why, is each registry's own
+    assert elsewhere.everything() == here
+    assert elsewhere.ask(verify) == []
+
+
+def test_a_person_who_was_redacted_in_part_on_both_sides_goes_on(archive: Archive, elsewhere: Office) -> None:
+    office = archive.office
+    poid, prid = same_here(archive, elsewhere)
+    office.do(redact, poid, "court order")
+    elsewhere.do(redact, poid, "court order")
+    office.do(revise_reconstruction, prid, archive.said(prid).observation_ids, CURATOR, LATER)
+    assert bring(elsewhere, whole(office, prid)) == []
+    assert elsewhere.ask(show, prid).version == office.ask(show, prid).version == 3
+    assert elsewhere.ask(verify) == []
+
+
+def test_what_was_redacted_here_does_not_come_back(archive: Archive, elsewhere: Office) -> None:
+    poid, prid = same_here(archive, elsewhere)
+    elsewhere.do(redact, poid, "court order")
+    before = elsewhere.everything()
+    for name in (poid, prid):
+        [told] = bring(elsewhere, whole(archive.office, name))
+        assert "not brought back" in told
+    assert elsewhere.everything() == before
+
+
+def test_a_person_who_went_another_way_since_a_redaction_is_refused(archive: Archive, elsewhere: Office) -> None:
+    poid, prid = same_here(archive, elsewhere)
+    for office, note in ((archive.office, "one"), (elsewhere, "another")):
+        office.do(redact, poid, "court order")
+        made = msgspec.structs.replace(archive.said(prid), notes=note)
+        office.do(revise_reconstruction, prid, made.observation_ids, CURATOR, LATER, made)
+    before = elsewhere.everything()
+    [told] = bring(elsewhere, whole(archive.office, prid))
+    assert "the same history" in told
+    assert elsewhere.everything() == before
 
 
 def test_a_healthy_archive_contradicts_nothing(runner: asyncio.Runner, tmp_path_factory: Any) -> None:

@@ -27,6 +27,9 @@ from perdure.registry import (
     uuid_of,
     verify,
 )
+from perdure.registry.entities import Agent
+from perdure.registry.looking import acts
+from perdure.registry.persons import versions_of
 from perdure.store.sqlite import SqliteStore
 
 WHEN, LATER = "2025-01-09T10:30:00Z", "2025-02-15T14:00:00Z"
@@ -85,6 +88,36 @@ def test_each_version_keeps_the_digest_of_what_it_said(office: Office) -> None:
     assert office.ask(show, prid).redaction.sha256 == ""
     assert office.ask(find_by_value, "Q42", type="WIKIDATA") == []
     assert office.ask(verify) == []
+
+
+def test_a_person_can_be_revised_who_stands_upon_what_was_redacted(office: Office) -> None:
+    jan, other = observed(office), observed(office, 2)
+    prid = office.do(reconstruct, [jan, other], CURATOR, WHEN, said(jan)).name
+    office.do(redact, jan, "by law")
+    office.do(revise_reconstruction, prid, [jan, other], CURATOR, LATER, said(jan))
+    made = office.ask(show, prid).reconstruction
+    assert made.timestamp == LATER
+    assert made.claims == (ChosenClaim(jan, 1),)  # and nothing of what it said
+    with pytest.raises(WrongState):
+        office.do(reconstruct, [jan, other], CURATOR, LATER)
+    assert office.ask(verify) == []
+
+
+def test_no_note_is_shown_of_a_person_of_whom_nothing_is_shown(office: Office) -> None:
+    jan = observed(office)
+    prid = office.do(reconstruct, [jan], CURATOR, WHEN).name
+    office.do(revise_reconstruction, prid, [jan], CURATOR, LATER, note=f"{SECRET} it is")
+
+    def notes(by: Agent | None) -> list[set[str | None]]:
+        ways = (office.ask(way, prid, by=by) for way in (acts, versions_of, history))
+        return [{one.note for one in told if one.version > 1} for told in ways]
+
+    assert notes(None) == [{f"{SECRET} it is"}] * 3
+    office.do(restrict, prid, "alive")
+    assert notes(None) == [{None}] * 3
+    assert notes(office.admin) == [{f"{SECRET} it is", "alive"}] * 3
+    office.do(redact, prid, "by law")
+    assert notes(None) == notes(office.admin) == [{None}] * 3
 
 
 def test_what_is_redacted_is_redacted_once_by_who_administers(office: Office) -> None:

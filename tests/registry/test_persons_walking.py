@@ -1,5 +1,6 @@
 """Walk over all persons: each once, in order, as whoever asks may see them, however many there are at a time."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from perdure.registry.persons import (
     reconstruct,
     revise_reconstruction,
     show_person,
+    showing,
     walk_persons,
     walking,
 )
@@ -46,6 +48,37 @@ def test_everybody_comes_once_and_in_order(office: Office, monkeypatch: pytest.M
     assert found == [office.ask(show_person, name) for name in sorted(names)]
     assert sum(one.view.version == 2 for one in found) == 1
     assert office.ask(count_persons) == len(names)
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_who_stands_upon_much_comes_with_fewer_others(
+    office: Office, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    """So that no more is in memory at a time, whatever they stand upon."""
+    names = furnished(office, 4)
+    poids = [name for name in names if name.startswith("POID")]
+    names += [office.do(reconstruct, poids[start:], CURATOR, WHEN).name for start in range(1, 4)]
+    monkeypatch.setattr(showing, "_MOST_SOURCES", most)
+    monkeypatch.setattr(showing, "_AT_ONCE", 2)
+    assert walked(office) == [office.ask(show_person, name) for name in sorted(set(names))]
+
+
+def counted(question: Callable[..., Any], asked: list[str]) -> Callable[..., Any]:
+    def ask(*given: Any) -> Any:
+        asked.append(question.__name__)
+        return question(*given)
+
+    return ask
+
+
+def test_a_chunk_takes_a_few_questions_however_many_are_in_it(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    furnished(office, 40)
+    asked: list[str] = []
+    kind = type(office.read(lambda reader: reader))
+    for question in ("find", "find_many", "newest_revision", "newest_histories", "input_of", "prefix", "grants"):
+        monkeypatch.setattr(kind, question, counted(getattr(kind, question), asked))
+    assert len(walked(office)) == 42
+    assert len(asked) < 10, asked
 
 
 def test_where_nobody_is_nobody_comes(office: Office) -> None:

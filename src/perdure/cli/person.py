@@ -2,7 +2,7 @@
 
 import typer
 
-from perdure.cli import person_acts, person_export, person_import, person_look, person_make, person_revise
+from perdure.cli import person_acts, person_export, person_find, person_import, person_look, person_make, person_revise
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -35,6 +35,7 @@ app.command(rich_help_panel=SAY, epilog=person_make.RECONSTRUCT_EXAMPLES)(person
 app.command(rich_help_panel=SAY, epilog=person_revise.EXAMPLES)(person_revise.revise)
 app.command(rich_help_panel=FIND, epilog=person_look.SHOW_EXAMPLES)(person_look.show)
 app.command(rich_help_panel=FIND, epilog=person_look.HISTORY_EXAMPLES)(person_look.history)
+app.command(rich_help_panel=FIND, epilog=person_find.EXAMPLES)(person_find.find)
 app.command(rich_help_panel=FIND, epilog=person_export.EXAMPLES)(person_export.export)
 app.command(rich_help_panel=ACTS, epilog=person_acts.MERGE_EXAMPLES)(person_acts.merge)
 app.command(rich_help_panel=ACTS, epilog=person_acts.SPLIT_EXAMPLES)(person_acts.split)

@@ -7,6 +7,7 @@ from typing import Annotated, Final, cast, get_args
 import typer
 
 from perdure.errors import InvalidInput, InvalidName, shown
+from perdure.exchange.claim_fields import Said, taken_apart
 from perdure.names import ppid
 from perdure.records.person import ChosenClaim, Claim, Employment, Link, Relation
 
@@ -57,20 +58,21 @@ Why = Annotated[str, typer.Option(help="Why; everybody can read it.")]
 
 def naming_the_part(problem: InvalidInput, claims: Sequence[Claim]) -> InvalidInput:
     """The same problem, told with the part that is wrong; and a claim by its type, since few people number claims."""
+    if problem.reason.startswith(f"{problem.part} "):
+        return problem
     number = _NUMBERED.match(problem.part)
     about = f" ({claims[int(number[1]) - 1].type})" if number and int(number[1]) <= len(claims) else ""
     return type(problem)(problem.scheme, problem.part, f"{problem.part}{about}: {problem.reason}", problem.rule)
 
 
-def pairs(texts: Sequence[str] | None, option: str, right: str) -> list[tuple[str, str]]:
-    """`FIELD=TEXT`, each taken apart; the IRI of a field may hold such a sign itself."""
+def pairs(texts: Sequence[str] | None, option: str, right: str) -> list[Said]:
+    """`FIELD=TEXT`, each taken apart."""
     found = []
     for text in texts or ():
-        is_iri = text.startswith(("http://", "https://"))
-        field, sign, rest = text.rpartition("=") if is_iri else text.partition("=")
-        if not sign or not field.strip() or not rest.strip():
+        pair = taken_apart(text)
+        if pair is None:
             raise InvalidInput("person", option, f"--{option} {shown(text)}: write it as FIELD={right}")
-        found.append((field.strip(), rest.strip()))
+        found.append(pair)
     return found
 
 

@@ -18,6 +18,17 @@ def is_claim_field(field: str) -> bool:
     return field in CLAIM_TYPES or field in NAME_PARTS or field.startswith(("http://", "https://"))
 
 
+def taken_apart(text: str) -> Said | None:
+    """`FIELD=TEXT` as the two that it is made of; None, if one is missing.
+
+    >>> taken_apart("https://example.org/?a=b=Jan"), taken_apart("name= Jan = Johannes"), taken_apart("name=")
+    (('https://example.org/?a=b', 'Jan'), ('name', 'Jan = Johannes'), None)
+    """
+    is_iri = text.startswith(("http://", "https://"))  # which may hold such a sign itself
+    field, _, rest = text.rpartition("=") if is_iri else text.partition("=")
+    return (field.strip(), rest.strip()) if field.strip() and rest.strip() else None
+
+
 def claims_of(said: Sequence[Said], about: Mapping[str, str] | None = None) -> tuple[Claim, ...]:
     """The claims, in the order of their fields; the parts of a name become one name, with the whole of it beside."""
     parts = {field.partition(".")[2]: text for field, text in said if field in NAME_PARTS}

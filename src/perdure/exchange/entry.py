@@ -63,11 +63,12 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Refused(Plain, frozen=True):
-    """A line that cannot be taken, and why."""
+    """A line that cannot be taken, and why; `part` is the field that is wrong, where it is one."""
 
     line: int
     reason: str
     name: str | None = None
+    part: str | None = None
 
 
 class Notice(Plain, frozen=True):

@@ -155,7 +155,7 @@ def _observations(table: Table, body: Iterator[Row]) -> Iterator[Seen | Refused]
         try:
             yield Seen(line, table.observation(cells))
         except InvalidInput as problem:
-            yield Refused(line, problem.reason)
+            yield Refused(line, problem.reason, part=problem.part)
 
 
 def _is_field(text: str) -> bool:

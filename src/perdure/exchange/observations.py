@@ -36,7 +36,7 @@ def read(lines: Iterable[tuple[int, bytes]]) -> Iterator[Seen | Refused]:
         try:
             yield Seen(number, _observation(_parsed(line)))
         except InvalidInput as problem:
-            yield Refused(number, problem.reason)
+            yield Refused(number, problem.reason, part=problem.part)
 
 
 def read_claims(data: bytes) -> tuple[Claim, ...]:

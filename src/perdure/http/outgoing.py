@@ -1,5 +1,7 @@
 """One answer on its way out. What is whole goes in a single write; what is streamed goes through uvicorn, in pieces."""
 
+import struct
+from socket import SO_LINGER, SOL_SOCKET
 from typing import Any, Final
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
@@ -11,22 +13,28 @@ _WITHOUT_BODY: Final = (204, 304)
 # All that may stand in a header. What is left when these are taken out of a head must be its line ends and no more.
 _PLAIN: Final = bytes(byte for byte in range(256) if byte == 9 or (byte >= 32 and byte != 127))
 _LINE_END: Final = b"\r\n"
+# What a client is told when a connection is closed: that it was broken off, or that this is the end.
+_BROKEN_OFF: Final = struct.pack("ii", 1, 0)
+_ENDED: Final = struct.pack("ii", 0, 0)
 
 
 class Outgoing:
     """Adds the headers that all answers have, and remembers what was sent."""
 
-    __slots__ = ("_cycle", "_held", "_is_reading", "size", "status")
+    __slots__ = ("_cycle", "_ends_with_connection", "_held", "_is_reading", "size", "status")
 
     def __init__(self, scope: Scope) -> None:
         self._cycle: RequestResponseCycle = scope[CYCLE]
         self._is_reading = scope["method"] in READING
         self._held: Any = None  # a head, until it is known whether what follows is all
+        self._ends_with_connection = False
         self.status = 0
         self.size = 0
 
     async def respond(self, response: Response) -> None:
         """The whole of it, with its length; in place of a head that was only announced."""
+        if self.status:
+            raise RuntimeError("an answer has begun already, and another would be read as a part of it")
         self._held = None
         await self._whole(response.status, response.headers, response.body)
 
@@ -36,30 +44,53 @@ class Outgoing:
             self._held = message
             return
         head, self._held = self._held, None
+        body, goes_on = message.get("body", b""), message.get("more_body", False)
         if head is not None:
-            headers = [one for one in head.get("headers", ()) if one[0].lower() != b"content-length"]
-            if not message.get("more_body", False):
-                await self._whole(head["status"], headers, message.get("body", b""))
+            if not goes_on:
+                headers = [one for one in head.get("headers", ()) if one[0].lower() != b"content-length"]
+                await self._whole(head["status"], headers, body)
                 return
-            self.status = head["status"]
-            head["headers"] = [*self._common(), *head.get("headers", ())]
-            await self._cycle.send(head)
-        self.size += len(message.get("body", b""))
+            await self._begin(head)
+        self.size += len(body)
+        if self._ends_with_connection:
+            self._cycle.expected_content_length = len(body)  # uvicorn sends no more than it expects
+            if not goes_on:
+                self._on_close(_ENDED)
         await self._cycle.send(message)
+
+    async def _begin(self, head: Any) -> None:
+        """The head of what comes in pieces.
+
+        HTTP/1.0 knows no chunks: there the end of the connection is that of the answer, and so an answer that stops
+        before its end has to break it off, or half of it would pass for all.
+        """
+        headers = [*self._common(), *head.get("headers", ())]
+        _head(headers)
+        cycle = self._cycle
+        self.status = head["status"]
+        if cycle.scope["http_version"] == "1.0":
+            self._ends_with_connection = True
+            cycle.chunked_encoding = cycle.keep_alive = False
+            self._on_close(_BROKEN_OFF)
+        head["headers"] = headers
+        await cycle.send(head)
+
+    def _on_close(self, told: bytes) -> None:
+        transport = self._cycle.transport
+        if not transport.is_closing():  # else the number of its socket may be another's by now
+            transport.get_extra_info("socket").setsockopt(SOL_SOCKET, SO_LINGER, told)
 
     def _common(self) -> Headers:
         return [*EVERYWHERE, *READABLE_ANYWHERE] if self._is_reading else EVERYWHERE
 
     async def _whole(self, status: int, headers: Headers, body: bytes) -> None:
         cycle = self._cycle
-        lines = [b"%b: %b\r\n" % header for header in (*cycle.default_headers, *self._common(), *headers)]
+        lines = [*cycle.default_headers, *self._common(), *headers]
         if status not in _WITHOUT_BODY:
-            lines.append(b"content-length: %d\r\n" % len(body))
+            lines.append((b"content-length", b"%d" % len(body)))
         if not cycle.keep_alive:
-            lines.append(b"connection: close\r\n")
-        head = b"".join(lines)
-        if head.translate(None, _PLAIN) != _LINE_END * len(lines):
-            raise RuntimeError("a header would have broken its line")
+            lines.append((b"connection", b"close"))
+        head = _head(lines)
         self.status, self.size = status, len(body)
         if cycle.flow.write_paused and not cycle.disconnected:
             await cycle.flow.drain()
@@ -72,3 +103,11 @@ class Outgoing:
         if not cycle.keep_alive:
             cycle.transport.close()
         cycle.on_response()
+
+
+def _head(headers: Headers) -> bytes:
+    """The lines of a head; a RuntimeError, before anything is sent, if one would be more than one line."""
+    head = b"".join([b"%b: %b\r\n" % header for header in headers])
+    if head.translate(None, _PLAIN) != _LINE_END * len(headers):
+        raise RuntimeError("a header would have broken its line")
+    return head

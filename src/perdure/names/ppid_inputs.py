@@ -59,8 +59,10 @@ def checked_curator(curator_id: str) -> str:
     )
 
 
-def checked_timestamp(timestamp: str) -> str:
+def checked_timestamp(timestamp: str, part: str = "timestamp") -> str:
     """The timestamp in UTC, as `YYYY-MM-DDTHH:MM:SS[.ffffff]Z`, trailing zeros of the fraction dropped.
+
+    `part` is what the field is called where it was given.
 
     >>> checked_timestamp("2025-01-09T11:30:00.250+01:00")
     '2025-01-09T10:30:00.25Z'
@@ -68,14 +70,13 @@ def checked_timestamp(timestamp: str) -> str:
     if isinstance(timestamp, str) and _CANONICAL_TIMESTAMP.fullmatch(timestamp):
         return timestamp
     try:
-        value = instant.from_iso(timestamp, "ppid")
+        value = instant.from_iso(timestamp, "ppid", part)
     except InvalidInput as problem:
         raise type(problem)(problem.scheme, problem.part, problem.reason, _TIMESTAMPS) from None
     if _MICROSECONDS % value.denominator:
-        raise InvalidInput("ppid", "timestamp", f"timestamp {shown(timestamp)} is finer than microseconds", _TIMESTAMPS)
+        raise InvalidInput("ppid", part, f"{part} {shown(timestamp)} is finer than microseconds", _TIMESTAMPS)
     text = instant.to_iso(value)
     if not re.match(r"(?!0000)[0-9]{4}-", text):
-        raise OutOfRange(
-            "ppid", "timestamp", f"timestamp {shown(timestamp)} is outside the years 1 to 9999 in UTC", _TIMESTAMPS
-        )
+        reason = f"{part} {shown(timestamp)} is outside the years 1 to 9999 in UTC"
+        raise OutOfRange("ppid", part, reason, _TIMESTAMPS)
     return text

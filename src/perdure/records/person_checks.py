@@ -44,7 +44,7 @@ def checked_observation(said: Observation, limits: Limits) -> Observation:
     return msgspec.structs.replace(
         said,
         source_url=_source(said.source_url),
-        retrieval_timestamp=checked_timestamp(said.retrieval_timestamp),
+        retrieval_timestamp=checked_timestamp(said.retrieval_timestamp, "retrieval_timestamp"),
         content_hash=checked_hash(said.content_hash),
         holding_archive=None if said.holding_archive is None else _archive(said.holding_archive, limits),
         claims=tuple(_claim(claim, f"claims[{number}]", limits) for number, claim in enumerate(said.claims, 1)),

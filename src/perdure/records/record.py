@@ -59,6 +59,11 @@ class Record(Plain, frozen=True, omit_defaults=True, kw_only=True):
         """Who answers for the identifier: its owners, or the creator where no one else is named."""
         return self.owners or (self.creator,)
 
+    @property
+    def is_redacted(self) -> bool:
+        """Whether nothing is left of what was said of a person."""
+        return self.redaction is not None and self.redaction.of is None
+
 
 # How a record is written in which a value has a lifetime of its own (or that quotes this: then it is read for nothing).
 OWN_LIFETIME: Final = b'"ttl":'

@@ -17,7 +17,6 @@ from perdure.minting.clock import NANOSECONDS
 from perdure.minting.suffixes import DEFAULT_PATTERN, numbered_suffix, random_suffix
 from perdure.minting.timeline import AHEAD, Tick, check_wait, ibi_ticks, pilin_suffix, pilin_ticks
 from perdure.names import handle, ibi
-from perdure.records import record as records
 from perdure.records.record import Record
 from perdure.records.value import Value
 from perdure.registry import change
@@ -84,10 +83,7 @@ class Minting(NamedTuple):
         """So many names, or as many as fit into the time that one transaction may take from a timeline."""
         limits = self.registry.settings.limits
         record = first_record(tx, self.by, self.said, self.values, limits, at)
-        encoded = records.encode(record)
-        if len(encoded) > limits.record_bytes:
-            raise OutOfRange("record", "record", f"the record is longer than {limits.record_bytes} bytes")
-        first = First(record, encoded, self.by, at)
+        first = First(record, change.fitting(record, limits.record_bytes), self.by, at)
         return _issue(self.registry, tx, namespace, first, wanted, chosen, self.patience)
 
 

@@ -20,7 +20,6 @@ from perdure.registry.persons import raw_uuid, successors
 from perdure.registry.persons.proving import (
     company_problems,
     ground_problems,
-    is_redacted,
     no_person_problems,
     saying_problems,
 )
@@ -207,7 +206,7 @@ def _mint_problems(look: _Look, row: Identifier, first: Revision) -> Iterator[st
 def _person_problems(look: _Look, row: Identifier, revisions: Sequence[Revision]) -> Iterator[str]:
     registry, reader = look.registry, look.reader
     first = records.decode(revisions[0].record)
-    raw = _kept_uuid(reader, row.key) if is_redacted(first) else raw_uuid(registry, first)
+    raw = _kept_uuid(reader, row.key) if first.is_redacted else raw_uuid(registry, first)
     if raw is None:
         yield "it says nothing of what it was made from"
         return

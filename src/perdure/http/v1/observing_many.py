@@ -10,7 +10,7 @@ from litestar.params import QueryParameter
 
 from perdure.errors import InvalidInput, PerdureError, shown
 from perdure.exchange import observation_tables, observations
-from perdure.exchange.claim_fields import Said
+from perdure.exchange.claim_fields import Said, taken_apart
 from perdure.exchange.entry import Refused
 from perdure.exchange.observations import Seen
 from perdure.http.problems import document
@@ -117,7 +117,7 @@ def _line(number: int, outcome: Person | PerdureError) -> ObservedLine:
 
 
 def _problem(line: Refused) -> InvalidInput:
-    return InvalidInput("person", "line", line.reason)
+    return InvalidInput("person", line.part or "line", line.reason)
 
 
 def read_observations(lines: Iterable[bytes | None], longest: int) -> Entries:
@@ -145,12 +145,10 @@ def _text(lines: Iterable[bytes | None], longest: int) -> Iterator[str]:
 
 
 def _pairs(texts: Sequence[str] | None, parameter: str, right: str) -> list[Said]:
-    """`FIELD=TEXT`, each taken apart; the IRI of a field may hold such a sign itself."""
     found = []
     for text in texts or ():
-        is_iri = text.startswith(("http://", "https://"))
-        field, sign, rest = text.rpartition("=") if is_iri else text.partition("=")
-        if not sign or not field.strip() or not rest.strip():
+        pair = taken_apart(text)
+        if pair is None:
             raise InvalidInput("request", parameter, f"{parameter}={shown(text)}: write it as FIELD={right}")
-        found.append((field.strip(), rest.strip()))
+        found.append(pair)
     return found

@@ -35,8 +35,7 @@ async def history(
     page = await acts(asking.registry, text, after=after, limit=asking.bounded(limit), by=asking.by)
     behind = await acts(asking.registry, text, after=page[-1].version, limit=1) if page else []
     more = page[-1].version if behind else None
-    view = await use.show(asking.registry, text, by=asking.by)
-    return Response(ShownHistory(name=text, revisions=shown_revisions(view, page), next=more))
+    return Response(ShownHistory(name=text, revisions=shown_revisions(page), next=more))
 
 
 @get(

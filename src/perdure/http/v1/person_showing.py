@@ -61,11 +61,12 @@ def shown_observation(origin: str, view: View) -> ShownObservation:
     )
 
 
-def found_persons(origin: str, hits: list[Hit]) -> FoundPersons:
+def found_persons(origin: str, hits: list[Hit], next: str | None = None) -> FoundPersons:
     return FoundPersons(
         found=tuple(
             FoundPerson(ppid=hit.name, uri=f"{origin}/{hit.name}", state=hit.state, names=hit.names) for hit in hits
-        )
+        ),
+        next=next,
     )
 
 

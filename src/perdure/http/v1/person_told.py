@@ -126,9 +126,13 @@ class FoundPerson(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FoundPersons(msgspec.Struct, frozen=True, kw_only=True):
-    """Hits: reconstructions first, then observations; of each the newest first."""
+    """Hits: reconstructions first, then observations; of each the newest first.
+
+    `next` is what to give as `after` for the following page, which there may be even if nobody is on this one.
+    """
 
     found: tuple[FoundPerson, ...]
+    next: str | None = None
 
 
 PERSON_TOLD: tuple[type[msgspec.Struct], ...] = (

@@ -1,13 +1,15 @@
 """Persons: what is said of them, now and before; what that stands upon; and how they are found."""
 
 from typing import Annotated, Any, Final
+from urllib.parse import urlencode
 
 from litestar import Response, get
+from litestar.datastructures import ResponseHeader
 from litestar.openapi.spec import Example
 from litestar.params import PathParameter, QueryParameter
 
 from perdure.errors import InvalidInput, InvalidName
-from perdure.http.v1.asking import KEY_OR_NOBODY, FromDoor, Limit, problems, read_name
+from perdure.http.v1.asking import KEY_OR_NOBODY, ROOT, FromDoor, Limit, problems, read_name
 from perdure.http.v1.identifiers import ETAG, IfNoneMatch, matches
 from perdure.http.v1.person_paths import read_segment
 from perdure.http.v1.person_showing import (
@@ -18,8 +20,8 @@ from perdure.http.v1.person_showing import (
     validation,
 )
 from perdure.http.v1.person_told import FoundPersons, PersonHistory, ShownObservations, ShownPerson, Validation
-from perdure.http.v1.showing import is_hidden, shown_revisions
-from perdure.registry.looking import acts
+from perdure.http.v1.showing import shown_revisions
+from perdure.registry.looking import acts, is_hidden
 from perdure.registry.persons import observations_of, show_person
 from perdure.registry.persons.finding import find_by_link, find_by_name
 
@@ -95,7 +97,7 @@ async def observations(asking: FromDoor, ppid: Ppid, version: AtVersion = 0) -> 
     told = ShownObservations(
         ppid=view.name,
         version=view.version,
-        observations=() if is_hidden(view) else tuple(shown_observation(origin, one) for one in views),
+        observations=() if is_hidden(view.scheme, view) else tuple(shown_observation(origin, one) for one in views),
         restriction=view.restriction,
         redaction=view.redaction,
     )
@@ -122,7 +124,7 @@ async def history(
     page = await acts(asking.registry, person.view.name, after=after, limit=asking.bounded(limit), by=asking.by)
     last = page[-1].version if page else person.newest
     told = PersonHistory(
-        ppid=person.view.name, revisions=shown_revisions(person.view, page), next=last if last < person.newest else None
+        ppid=person.view.name, revisions=shown_revisions(page), next=last if last < person.newest else None
     )
     return Response(told)
 
@@ -135,6 +137,9 @@ async def history(
     security=KEY_OR_NOBODY,
     responses=problems(),
     response_description="Who was found.",
+    response_headers=[
+        ResponseHeader(name="Link", documentation_only=True, description="The following page, with rel=next.")
+    ],
 )
 async def find(
     asking: FromDoor,
@@ -148,6 +153,10 @@ async def find(
     isni: Annotated[str | None, QueryParameter(min_length=1, description="In any form.")] = None,
     viaf: Annotated[str | None, QueryParameter(min_length=1, description="In any form.")] = None,
     wikidata: Annotated[str | None, QueryParameter(min_length=1, description="In any form.")] = None,
+    after: Annotated[
+        str | None,
+        QueryParameter(min_length=1, description="What the page before gave as `next`, of a search by name."),
+    ] = None,
     limit: Limit = 100,
 ) -> Response[FoundPersons]:
     """Find persons by words of their names, or by who they are in another system: by one of these at a time."""
@@ -157,11 +166,15 @@ async def find(
         raise InvalidInput("request", "name", f"give one of {', '.join(asked)}, not {len(given) or 'none'}")
     [(key, text)] = given
     most = asking.bounded(limit)
+    origin = asking.request.origin
     if key == "name":
-        hits = await find_by_name(asking.registry, text.split(), limit=most)
-    else:
-        try:
-            hits = await find_by_link(asking.registry, key, text, limit=most)
-        except InvalidName as problem:
-            raise InvalidInput("request", key, problem.reason) from None
-    return Response(found_persons(asking.request.origin, hits))
+        page = await find_by_name(asking.registry, text.split(), after=after, limit=most)
+        following = urlencode({"name": text, "after": page.next, "limit": limit})
+        headers = {} if page.next is None else {"link": f'<{ROOT}/persons?{following}>; rel="next"'}
+        return Response(found_persons(origin, page.persons, page.next), headers=headers)
+    if after is not None:
+        raise InvalidInput("request", "after", f"only a search by name has more pages, and one by {key} has not")
+    try:
+        return Response(found_persons(origin, await find_by_link(asking.registry, key, text, limit=most)))
+    except InvalidName as problem:
+        raise InvalidInput("request", key, problem.reason) from None

@@ -71,20 +71,10 @@ def listed(row: Identifier) -> Listed:
     return Listed(name=row.name, scheme=row.scheme, state=row.state, version=row.version, target=row.target)
 
 
-def shown_revisions(view: View, acts: list[Act]) -> tuple[ShownRevision, ...]:
-    """What was done to an identifier. Of a person who is hidden, notes could say what is not to be shown."""
-    hidden = is_hidden(view)
+def shown_revisions(acts: list[Act]) -> tuple[ShownRevision, ...]:
     return tuple(
-        ShownRevision(
-            version=act.version, at=act.at, agent=act.agent, action=act.action, note=None if hidden else act.note
-        )
-        for act in acts
+        ShownRevision(version=act.version, at=act.at, agent=act.agent, action=act.action, note=act.note) for act in acts
     )
-
-
-def is_hidden(view: View) -> bool:
-    """Whether this is a person of whom whoever asked is shown nothing: restricted, or redacted."""
-    return view.scheme == "ppid" and view.observation is None and view.reconstruction is None
 
 
 def shown_difference(one: Difference) -> ShownDifference:

@@ -5,10 +5,9 @@ from typing import Final
 
 import msgspec
 
-from perdure.errors import Conflict, InvalidInput, OutOfRange, Withdrawn
+from perdure.errors import Conflict, InvalidInput, Withdrawn
 from perdure.exchange.entry import Notice, Put
 from perdure.names import handle
-from perdure.records import record as records
 from perdure.records.authority import CREATION_DATE, CREATOR, handle_values, metadata_types, to_seconds
 from perdure.records.checks import checked_about, checked_values, iso_seconds
 from perdure.records.plain import Plain
@@ -78,9 +77,7 @@ def prepare(
     )
     if entry.values:
         record = _without_derived_admin(record, registry.settings.type_prefix)
-    encoded = records.encode(record)
-    if len(encoded) > limits.record_bytes:
-        raise OutOfRange("record", "record", f"the record is longer than {limits.record_bytes} bytes")
+    encoded = change.fitting(record, limits.record_bytes)
     new = change.first(located.name, located.key, located.scheme, record, by, "import", when, options.note, encoded)
     return PreparedPut(located, record, (new,), notices)
 

@@ -19,11 +19,12 @@ from perdure.records.record import Record
 from perdure.records.target import plain_target, reverse_entries, words
 from perdure.registry import change
 from perdure.registry.entities import Change, Identifier, Revision
+from perdure.registry.importing.continuing import refuse_another_history
 from perdure.registry.importing.options import Outcome, tomorrow
 from perdure.registry.naming import Located, PrefixSource, locate
 from perdure.registry.parties import check_party
 from perdure.registry.persons import raw_uuid, successors
-from perdure.registry.persons.proving import Problem, ground_problems, is_redacted, no_person_problems, saying_problems
+from perdure.registry.persons.proving import Problem, ground_problems, no_person_problems, saying_problems
 from perdure.registry.protocol import Transaction
 from perdure.registry.registry import Registry
 
@@ -68,8 +69,7 @@ def apply_whole(registry: Registry, tx: Transaction, entry: Whole) -> Outcome:
             return "unchanged"  # every registry describes the types of its metadata by itself
         if known.subject != known.key:
             raise Conflict(known.name, "a name of its own", f"an alias of {known.subject}")
-        if [*kept, *revisions[len(kept) :]] != list(revisions):
-            raise Conflict(known.name, "the same history, or more of it", f"another one, of {len(kept)} versions")
+        refuse_another_history(known.name, kept, revisions)
         if len(kept) == len(revisions):
             return "unchanged"
     if entry.scheme == "ppid":
@@ -113,7 +113,7 @@ def _check_person(registry: Registry, tx: Transaction, name: str, entry: Whole, 
     """What a person identifier was made from must lead to it, here too, and what it derives from must be here."""
     first = entry.revisions[0].record
     if kept == 0:
-        raw = _told_uuid(entry) if is_redacted(first) else raw_uuid(registry, first)
+        raw = _told_uuid(entry) if first.is_redacted else raw_uuid(registry, first)
         if raw is None or entry.uuid_raw != str(raw):
             raise InvalidInput("import", "uuid_raw", f"{name} was not made from the inputs that its record names")
         if tx.person(str(raw)) is not None:

@@ -35,7 +35,7 @@ def saying_problems(name: str, record: Record, limits: Limits) -> Iterator[Probl
     is_observation = name.startswith("POID-")
     if (redaction := record.redaction) is not None:
         yield from _redaction_problems(redaction, limits)
-    if is_redacted(record):
+    if record.is_redacted:
         if record.observation is not None or record.reconstruction is not None or record.values:
             yield "redaction", "it was redacted, and still says something"
         return
@@ -55,11 +55,6 @@ def saying_problems(name: str, record: Record, limits: Limits) -> Iterator[Probl
     if record.tombstone is not None:
         yield from _tombstone_problems(name, record, record.tombstone, limits)
     yield from _refused(lambda: _check_words(name, record, limits))
-
-
-def is_redacted(record: Record) -> bool:
-    """Whether nothing is left of what was said."""
-    return record.redaction is not None and record.redaction.of is None
 
 
 def _redaction_problems(redaction: Redaction, limits: Limits) -> Iterator[Problem]:

@@ -5,7 +5,6 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from perdure.errors import Immutable, InvalidInput, WrongState
-from perdure.names import ppid
 from perdure.records import record as records
 from perdure.records.person import ChosenClaim, Claim, Reconstruction, Restriction
 from perdure.records.person_checks import checked_reconstruction, refuse_itself
@@ -14,7 +13,7 @@ from perdure.registry.authority import require
 from perdure.registry.entities import Agent, Identifier
 from perdure.registry.existing import existing
 from perdure.registry.naming import known_prefix
-from perdure.registry.persons.identity import Person, create
+from perdure.registry.persons.identity import Person, concluded_inputs, create
 from perdure.registry.persons.putting import put
 from perdure.registry.protocol import Reader, Transaction
 from perdure.registry.registry import Registry
@@ -64,7 +63,8 @@ async def revise_reconstruction(
         before = standing(found, record)
         shown = record.restriction is None
         _require_sight(tx, by, now, made, before)
-        new = grounded(tx, msgspec.structs.replace(made, replaces=before.replaces), shown=shown)
+        said_now = msgspec.structs.replace(made, replaces=before.replaces)
+        new = grounded(tx, said_now, stood=before.observation_ids, shown=shown)
         if before == new:
             return found.version
         return next_version(registry, tx, by, found, record, new, "revise", note)
@@ -106,17 +106,17 @@ def first_version(
     restriction: Restriction | None = None,
 ) -> Person:
     """The PRID of these inputs, new or known."""
-    raw = ppid.prid_uuid(made.observation_ids, made.curator_id, made.timestamp, namespace=registry.ppid_namespace)
-    known = tx.person(str(raw))
+    inputs = concluded_inputs(registry, made)
+    known = tx.person(inputs.text)
     if known is None:
         new = grounded(tx, made, stood=stood, shown=restriction is None)
-        return create(registry, tx, by, "PRID", raw, at, reconstruction=new, restriction=restriction, act=act)
+        return create(registry, tx, by, inputs, at, reconstruction=new, restriction=restriction, act=act)
     if made != Reconstruction(made.observation_ids, made.curator_id, made.timestamp):
         first = tx.revision(known, 1)
         before = None if first is None else records.decode(first.record).reconstruction
         if before is not None and _said(before) != _said(made):
             raise Immutable(known, "its first version says something else: revise it instead")
-    return Person(known, raw, created=False)
+    return Person(known, inputs.uuid, created=False)
 
 
 def _said(made: Reconstruction) -> Reconstruction:

@@ -35,9 +35,9 @@ async def redact(
         require(tx, by, "admin", prefix.key, now, record)
         if found.scheme != "ppid":
             raise InvalidInput("person", "name", f"{found.name} is no person: only what is said of persons is redacted")
-        if record.redaction is not None and record.redaction.of is None:
+        if record.is_redacted:
             raise WrongState(found.name, "redacted", "whole")
-        if whole := [one for one, said in heirs(tx, record) if said.redaction is None or said.redaction.of is not None]:
+        if whole := [one for one, said in heirs(tx, record) if not said.is_redacted]:
             raise WrongState(found.name, f"taken up by {', '.join(whole)}", "redacted after these, or not taken up")
         at = to_seconds(now)
         version = _redact(registry, tx, by, found.name, reason, at, None)
@@ -65,7 +65,7 @@ def _without(revision: Revision, reason: str, at: str, of: str | None) -> bytes:
 
 def _left(record: Record, said: Redaction) -> Record:
     """What stays of a record: who answers for it, since when, and what became of it; of others, what was not copied."""
-    if record.redaction is not None and record.redaction.of is None:
+    if record.is_redacted:
         return record  # nothing is left to be taken out
     if said.of is None or record.reconstruction is None:
         stone = record.tombstone

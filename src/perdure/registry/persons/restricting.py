@@ -113,7 +113,7 @@ def _history(reader: Reader, name: str) -> list[Record]:
 
 
 def _check_person(name: str, record: Record) -> None:
-    if record.redaction is not None and record.redaction.of is None:
+    if record.is_redacted:
         raise WrongState(name, "redacted", "whole")
     if record.observation is None and record.reconstruction is None:
         raise InvalidInput("person", "name", f"{name} is no person: only what is said of persons is restricted")
