@@ -1,11 +1,10 @@
 """New observations with the file that they were read from, uploaded in the same request."""
 
-from urllib.parse import urlsplit
-
 import msgspec
 
 from perdure.errors import InvalidInput
-from perdure.http.message import Request, Response
+from perdure.http.authentication.channel import is_from_another_site
+from perdure.http.message import Response
 from perdure.http.pulse import Limit
 from perdure.http.refusals import BodyTooSlow, FromAnotherSite
 from perdure.http.v1.asking import Asking
@@ -19,7 +18,10 @@ from perdure.registry.persons import observe_many
 async def observed_in_form(asking: Asking) -> Response:
     """The answer to what was observed, and to the content that came with it."""
     request, options = asking.request, asking.service.options
-    _refuse_other_sites(request)
+    # A page of another site may send forms without asking, and a browser adds the credentials that it remembers. It may
+    # not send JSON so: this is the one way of writing that needs to be guarded.
+    if is_from_another_site(request):
+        raise FromAnotherSite()
     form = SentForm(request.header(b"content-type") or "", options.body_bytes, options.content_bytes)
     length = request.header(b"content-length")
     if length is not None and length.isdigit():
@@ -45,17 +47,3 @@ def _with_content(written: bytes, digest: str) -> NewObservation:
         reason = f"the content that was sent has another SHA-256, {digest}: is it the right file?"
         raise InvalidInput("ppid", "content_hash", reason)
     return msgspec.structs.replace(seen, content_hash=digest)
-
-
-def _refuse_other_sites(request: Request) -> None:
-    """A page of another site may send forms without asking, and a browser adds the credentials that it remembers.
-
-    It may not send JSON so: this is the one way of writing that needs to be guarded.
-    """
-    site, origin = request.header(b"sec-fetch-site"), request.header(b"origin")
-    if site is not None:
-        is_ours = site in ("same-origin", "none")
-    else:
-        is_ours = origin is None or urlsplit(origin)[:2] == urlsplit(request.origin)[:2]
-    if not is_ours:
-        raise FromAnotherSite()
