@@ -20,6 +20,7 @@ from perdure.registry import Statement, mint, update
 PATIENCE = 30.0
 MEGABYTE = 1 << 20
 LARGEST_LOG = 64 * MEGABYTE  # past this the writer waits for the readers
+BEYOND = 32 * MEGABYTE  # what is written while it waits, and until it tries again
 
 
 @pytest.fixture(scope="module")
@@ -196,16 +197,16 @@ def test_no_worker_outlives_the_server(tmp_path: Path) -> None:
 
 
 def test_the_log_stays_small_while_others_read_and_write(two: LiveServer) -> None:
-    assert largest_log(two, seconds=4.0) < LARGEST_LOG
+    assert largest_log(two, seconds=4.0) < LARGEST_LOG + BEYOND
 
 
 @pytest.mark.slow
 def test_the_log_stays_small_under_constant_load_for_long(two: LiveServer) -> None:
     """Long enough that it would have passed its bound several times over."""
-    assert largest_log(two, seconds=90.0, filler=60_000) < LARGEST_LOG + 32 * MEGABYTE
+    assert largest_log(two, seconds=90.0) < LARGEST_LOG + BEYOND
 
 
-def largest_log(server: LiveServer, *, seconds: float, filler: int = 20_000) -> int:
+def largest_log(server: LiveServer, *, seconds: float, filler: int = 60_000) -> int:
     """The most that the log came to, with readers on every worker all the time, and writers that write much."""
     log = server.folder / "perdure.db-wal"
     end = time.monotonic() + seconds
