@@ -90,6 +90,27 @@ def test_each_version_keeps_the_digest_of_what_it_said(office: Office) -> None:
     assert office.ask(verify) == []
 
 
+def test_a_later_redaction_leaves_what_is_told_of_the_earlier(office: Office) -> None:
+    first, second = observed(office), observed(office, 2)
+    chosen = Reconstruction((), "", "", claims=(ChosenClaim(first, 1), ChosenClaim(second, 1)))
+    prid = office.do(reconstruct, [first, second], CURATOR, WHEN, chosen).name
+    original = sha256(office.ask(history, prid, by=office.admin)[0].record).hexdigest()
+    office.do(redact, first, "first court")
+    between = sha256(office.ask(history, prid, by=office.admin)[0].record).hexdigest()
+    office.do(redact, second, "second court")
+    told = office.ask(history, prid, by=office.admin)
+    acts = [records.decode(one.record).redaction.acts for one in told]
+    assert [[(act.reason, act.of) for act in of_one] for of_one in acts] == [
+        [("first court", first), ("second court", second)]
+    ] * 3
+    assert [act.sha256 for act in acts[0]] == [original, between]
+    assert [one.note for one in told][1:] == ["first court", "second court"]
+    assert {act.sha256 for act in office.ask(show, prid).redaction.acts} == {""}
+    office.do(redact, prid, "everything")
+    assert [act.reason for act in office.ask(show, prid).redaction.acts] == ["first court", "second court", "everything"]
+    assert office.ask(verify) == []
+
+
 def test_a_person_can_be_revised_who_stands_upon_what_was_redacted(office: Office) -> None:
     jan, other = observed(office), observed(office, 2)
     prid = office.do(reconstruct, [jan, other], CURATOR, WHEN, said(jan)).name

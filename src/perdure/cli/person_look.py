@@ -102,9 +102,9 @@ def _identity(found: PersonView) -> Iterator[Fact]:
             yield "see", one
     if view.restriction is not None:
         yield "restricted", f"{view.restriction.reason} (since {view.restriction.since})"
-    if view.redaction is not None:
-        about = f", what was taken from {view.redaction.of}" if view.redaction.of else ""
-        yield "redacted", f"{view.redaction.reason} ({view.redaction.at}{about})"
+    for act in () if view.redaction is None else view.redaction.acts:
+        about = f", what was taken from {act.of}" if act.of else ""
+        yield "redacted", f"{act.reason} ({act.at}{about})"
     if view.authority.created is not None:
         yield "registered", f"{view.authority.created} by {view.authority.creator}"
 

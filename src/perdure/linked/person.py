@@ -60,8 +60,8 @@ def _withheld(view: View, namespaces: Namespaces) -> Tree:
         tree |= {"redactionReason": gone.reason, "redactedAt": gone.at}
         if gone.sha256:  # which is not shown to everybody
             tree["redactedHash"] = gone.sha256
-        if gone.of is not None:
-            tree["redactionOf"] = namespaces.ppid + gone.of
+        if taken := [namespaces.ppid + act.of for act in gone.acts if act.of is not None]:
+            tree["redactionOf"] = taken
     return tree
 
 

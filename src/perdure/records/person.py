@@ -138,13 +138,25 @@ class Reconstruction(Plain, frozen=True, omit_defaults=True):
 class Redaction(Plain, frozen=True, omit_defaults=True):
     """What was taken out of a record for good: why, when, and the SHA-256 of the record as it was written before.
 
-    `of` names the observation whose claims were taken out, where the rest stays.
+    `of` names the observation whose claims were taken out, where the rest stays; `earlier` is what had been taken out
+    by then, the first first.
     """
 
     reason: str
     at: str
     sha256: str
     of: str | None = None
+    earlier: "tuple[Redaction, ...]" = ()
+
+    @property
+    def acts(self) -> "tuple[Redaction, ...]":
+        """Each by itself, the last of them last."""
+        return (*self.earlier, Redaction(self.reason, self.at, self.sha256, self.of))
+
+    def without_digests(self) -> "Redaction":
+        """For those who might guess from one the little that was said."""
+        blank = (Redaction(one.reason, one.at, "", one.of) for one in self.earlier)
+        return Redaction(self.reason, self.at, "", self.of, tuple(blank))
 
 
 class Restriction(Plain, frozen=True):

@@ -219,7 +219,7 @@ class _Sight(NamedTuple):
 
     def of(self, record: Record) -> Record:
         if record.redaction is not None and not self.sees_digests:
-            record = msgspec.structs.replace(record, redaction=msgspec.structs.replace(record.redaction, sha256=""))
+            record = msgspec.structs.replace(record, redaction=record.redaction.without_digests())
         if self.restriction is not None:
             stone = record.tombstone
             return msgspec.structs.replace(

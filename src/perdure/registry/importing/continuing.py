@@ -10,6 +10,7 @@ import msgspec
 
 from perdure.errors import Conflict, shown
 from perdure.records import record as records
+from perdure.records.person import Redaction
 from perdure.records.record import Record
 from perdure.registry.entities import Revision
 
@@ -23,18 +24,18 @@ def refuse_another_history(name: str, kept: Sequence[Revision], told: Sequence[R
     if len(kept) <= len(told) and runs_on and all(_is_same(*version) for version in versions):
         return
     for (_, here), (_, there) in versions:
-        if there.redaction is not None and _taken_out(there) > _taken_out(here):
-            what, why = there.redaction.of or name, shown(there.redaction.reason)
+        for act in _missing(here, there):
+            what = act.of or name
             raise Conflict(
                 name,
-                f"{what} to be redacted, as it was elsewhere at {there.redaction.at}, for {why}",
+                f"{what} to be redacted, as it was elsewhere at {act.at}, for {shown(act.reason)}",
                 "what was taken out there: an import takes nothing out, so let somebody run "
                 f'`perdure person redact {what} --reason "…" --for-good` here, and import again',
             )
-        if here.redaction is not None and _taken_out(here) > _taken_out(there):
+        for act in _missing(there, here):
             raise Conflict(
                 name,
-                f"nothing of what was redacted here at {here.redaction.at}",
+                f"nothing of what was redacted here at {act.at}",
                 "a history that still says it: what was redacted is not brought back",
             )
     raise Conflict(name, "the same history, or more of it", f"another one, of {len(kept)} versions")
@@ -56,6 +57,9 @@ def _is_same(here: tuple[Revision, Record], there: tuple[Revision, Record]) -> b
     return one.action == other.action == "redact" or one == msgspec.structs.replace(other, record=one.record)
 
 
-def _taken_out(record: Record) -> int:
-    """How much: nothing, what came from some observation, or everything."""
-    return 0 if record.redaction is None else 2 if record.is_redacted else 1
+def _missing(here: Record, there: Record) -> Sequence[Redaction]:
+    """What was taken out there, and not here; where everything is gone, nothing is left to be taken out."""
+    if here.is_redacted or there.redaction is None:
+        return ()
+    done = set() if here.redaction is None else {act.of for act in here.redaction.acts}
+    return [act for act in there.redaction.acts if act.of not in done]

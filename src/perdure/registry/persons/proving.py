@@ -34,7 +34,8 @@ def saying_problems(name: str, record: Record, limits: Limits) -> Iterator[Probl
     """What one version of a person's record says, by itself."""
     is_observation = name.startswith("POID-")
     if (redaction := record.redaction) is not None:
-        yield from _redaction_problems(redaction, limits)
+        for act in redaction.acts:
+            yield from _redaction_problems(act, limits)
     if record.is_redacted:
         if record.observation is not None or record.reconstruction is not None or record.values:
             yield "redaction", "it was redacted, and still says something"

@@ -53,14 +53,19 @@ def _redact(registry: Registry, tx: Transaction, by: Agent, name: str, reason: s
     found, record, _ = existing(tx, name)
     revisions = tx.revisions(found.subject)
     tx.redact(found.subject, {one.version: _without(one, reason, at, of) for one in revisions})
-    said = Redaction(reason, at, sha256(found.record).hexdigest(), of)
-    return put(registry, tx, by, found, _left(record, said), "redact", reason)
+    return put(registry, tx, by, found, _left(record, _act(found.record, record, reason, at, of)), "redact", reason)
 
 
 def _without(revision: Revision, reason: str, at: str, of: str | None) -> bytes:
     """One version as it is kept from now on."""
     record = records.decode(revision.record)
-    return records.encode(_left(record, Redaction(reason, at, sha256(revision.record).hexdigest(), of)))
+    return records.encode(_left(record, _act(revision.record, record, reason, at, of)))
+
+
+def _act(written: bytes, record: Record, reason: str, at: str, of: str | None) -> Redaction:
+    """This redaction, and those before it: each has the digest of what was there until then."""
+    earlier = () if record.redaction is None else record.redaction.acts
+    return Redaction(reason, at, sha256(written).hexdigest(), of, earlier)
 
 
 def _left(record: Record, said: Redaction) -> Record:

@@ -24,7 +24,9 @@ from perdure.store.postgres.questions import TransactionQuestions
 from perdure.store.postgres.reading import PostgresReader
 from perdure.store.postgres.sending import Sending
 
-_REDACT: Final = "UPDATE revisions SET record = %s, note = NULL WHERE key = %s AND version = %s"
+_REDACT: Final = (
+    "UPDATE revisions SET record = %s, note = CASE action WHEN 'redact' THEN note END WHERE key = %s AND version = %s"
+)
 _TAKEN_BY_OTHERS: Final = (tables.IDENTIFIERS.name, tables.ANSWERS.name)
 
 

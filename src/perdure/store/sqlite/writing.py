@@ -26,7 +26,9 @@ _FREE: Final = (
 _REPLACE_WORDS: Final = "INSERT OR REPLACE INTO words (rowid, text) VALUES (?, ?)"
 _DELETE_REVERSE: Final = "DELETE FROM reverse WHERE data = ? AND type = ? AND identifier = ?"
 _UPDATE: Final = "UPDATE identifiers SET target = ?, state = ?, version = ?, created = ?, record = ? WHERE id = ?"
-_REDACT: Final = "UPDATE revisions SET record = ?, note = NULL WHERE identifier = ? AND version = ?"
+_REDACT: Final = (
+    "UPDATE revisions SET record = ?, note = CASE action WHEN 'redact' THEN note END WHERE identifier = ? AND version = ?"
+)
 _INSERT_ANSWER: Final = "INSERT INTO answers (agent, token, digest, answer, at) VALUES (?, ?, ?, ?, ?)"
 _FORGET_ANSWERS: Final = (
     "DELETE FROM answers WHERE rowid IN (SELECT rowid FROM answers WHERE at < ? ORDER BY at LIMIT ?)"
