@@ -58,6 +58,7 @@ COMMANDS = [
     "restore",
     "move",
     "migrate",
+    "compact",
     "verify",
     "stats",
     "explain",

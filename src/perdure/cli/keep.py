@@ -1,4 +1,4 @@
-"""`backup`, `restore`, `verify`, `stats`, `log`: keep a registry well."""
+"""`backup`, `restore`, `compact`, `verify`, `stats`, `log`: keep a registry well."""
 
 import asyncio
 from pathlib import Path
@@ -9,7 +9,7 @@ import typer
 
 from perdure import registry as use
 from perdure.cli.progress import count_bar, share_bar
-from perdure.cli.screen import as_json, complain, printable, show_table
+from perdure.cli.screen import as_json, complain, console, printable, show_table
 from perdure.cli.session import Folder, Json, find_folder, read
 from perdure.errors import InvalidInput
 from perdure.folder import restore_registry
@@ -18,6 +18,7 @@ from perdure.registry.registry import Registry
 
 BACKUP_EXAMPLES = "**Example**\n\n- `perdure backup /mnt/safe/registry-2026-11-16.db`"
 RESTORE_EXAMPLES = "**Example**\n\n- `perdure restore /mnt/safe/registry-2026-11-16.db`"
+COMPACT_EXAMPLES = "**Example**\n\n- `perdure compact`"
 VERIFY_EXAMPLES = "**Example**\n\n- `perdure verify`"
 STATS_EXAMPLES = "**Example**\n\n- `perdure stats --json`"
 LOG_EXAMPLES = "**Example**\n\n- `perdure log --limit 5`"
@@ -81,6 +82,18 @@ def restore(
         )
     typer.echo("What was minted or changed after the backup is missing; import it again from where you have it.")
     typer.echo("Keys and grants are those of the backup too: see perdure agent list --keys")
+
+
+def compact(folder: Folder = None) -> None:
+    """Write the embedded database anew, without what was let go of: nothing that was redacted is left in its corners.
+
+    After a redaction a database of up to 256 MiB is written anew by itself. It takes as much room again while it lasts,
+    and whoever wants to write meanwhile has to wait; to read goes on.
+    """
+
+    with console(stderr=True).status("writing the database anew"):
+        before, after = read(folder, lambda registry: registry.store.compact())
+    typer.echo(f"The database was written anew: {after:,} bytes, before {before:,}")
 
 
 def verify(folder: Folder = None, json: Json = False) -> None:

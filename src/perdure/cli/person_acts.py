@@ -7,12 +7,12 @@ import typer
 from perdure import registry as use
 from perdure.cli.person_said import Activity, AlgorithmVersion, At, Curator, CuratorName, Ppid, Prid, Why
 from perdure.cli.screen import as_json, printable
-from perdure.cli.session import Folder, Json, act
+from perdure.cli.session import Folder, Json, act, read
 from perdure.cli.statements import Version
 from perdure.errors import InvalidInput, WrongState
 from perdure.registry import Curation, Person
 from perdure.registry.entities import Agent
-from perdure.registry.persons import show_person
+from perdure.registry.persons import leaves_traces, show_person
 from perdure.registry.registry import Registry
 
 _BY = "--curator https://orcid.org/0000-0002-1825-0097 --at 2025-02-01T09:00:00Z"
@@ -180,6 +180,8 @@ def redact(
     _say(name, version, json, "is redacted")
     for other in others:
         typer.echo(f"{other} does not show any more what it took from there")
+    if read(folder, leaves_traces):
+        typer.echo("Its bytes may still lie in unused parts of the database file, until you run:  perdure compact")
 
 
 def _say(name: str, version: int, json: bool, what: str) -> None:

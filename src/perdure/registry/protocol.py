@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from fractions import Fraction
 from pathlib import Path
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Final, NamedTuple, Protocol, TypeVar
 
 from perdure.registry.entities import (
     Act,
@@ -27,6 +27,8 @@ from perdure.registry.entities import (
     Prefix,
     Revision,
 )
+
+UNSCRUBBED: Final = "unscrubbed"  # a store's fact: what was redacted may still lie in unused parts of its file
 
 T = TypeVar("T")
 Progress = Callable[[int, int], None]  # done, of how many
@@ -232,6 +234,13 @@ class Store(Protocol):
 
     async def backup(self, file: Path, progress: Progress) -> None:
         """A consistent copy, while writes go on: a file of the embedded store, whatever the engine."""
+        ...
+
+    async def compact(self) -> tuple[int, int]:
+        """Write the store's file anew, without what was let go of: how many bytes it was, and is.
+
+        Refused where a server sees to its own files.
+        """
         ...
 
     async def seal(self, reason: str | None) -> None:

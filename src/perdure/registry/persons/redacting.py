@@ -15,7 +15,7 @@ from perdure.registry.entities import Agent, Revision
 from perdure.registry.existing import existing
 from perdure.registry.persons.putting import put
 from perdure.registry.persons.restricting import heirs
-from perdure.registry.protocol import Transaction
+from perdure.registry.protocol import UNSCRUBBED, Transaction
 from perdure.registry.registry import Registry
 
 
@@ -47,6 +47,11 @@ async def redact(
         return version, others
 
     return await registry.store.write(work)
+
+
+async def leaves_traces(registry: Registry) -> bool:
+    """Whether bytes of what was redacted may still lie in parts of the store's file that nobody uses."""
+    return await registry.store.read(lambda reader: reader.fact(UNSCRUBBED)) is not None
 
 
 def _redact(registry: Registry, tx: Transaction, by: Agent, name: str, reason: str, at: str, of: str | None) -> int:

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import psycopg
 
-from perdure.errors import StoreUnavailable
+from perdure.errors import InvalidInput, StoreUnavailable
 from perdure.registry.entities import Change, Identifier
 from perdure.registry.protocol import Foreseen, Progress, Reader, Transaction
 from perdure.store.high_water import HighWater
@@ -110,6 +110,10 @@ class PostgresStore:
                 await copy.backup(file, lambda done, of: None)
             finally:
                 copy.close()
+
+    async def compact(self) -> tuple[int, int]:
+        reason = "PostgreSQL sees to its own files: ask whoever looks after it for VACUUM (FULL)"
+        raise InvalidInput("store", "compact", reason)
 
     async def seal(self, reason: str | None) -> None:
         self._check_open()

@@ -21,6 +21,7 @@ from perdure.registry.entities import (
     Prefix,
     Revision,
 )
+from perdure.registry.protocol import UNSCRUBBED
 from perdure.store.rows import PREFIX_COLUMNS, key_range, newest_history, prefix_of
 
 SEALED: Final = "sealed"  # the fact that says why nothing can be written
@@ -91,6 +92,7 @@ _GRANTS: Final = (
 )
 _EVENTS: Final = "SELECT at, agent, action, subject, detail FROM events ORDER BY id DESC LIMIT ?"
 
+_FACTS: Final = "SELECT name, value FROM facts WHERE name NOT IN (?, ?) ORDER BY name"
 _SEALED_OF: Final = "SELECT sealed FROM secrets WHERE key = ? AND value_index = ?"
 _ALL_SEALED: Final = "SELECT key, value_index, sealed FROM secrets ORDER BY key, value_index"
 _ANSWERED: Final = "SELECT digest, answer, at FROM answers WHERE agent = ? AND token = ?"
@@ -294,7 +296,8 @@ class SqliteReader:
         return _one(self._execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone())
 
     def facts(self) -> dict[str, str]:
-        return dict(self._execute("SELECT name, value FROM facts WHERE name <> ? ORDER BY name", (SEALED,)))
+        """Those of the registry; what concerns this file alone stays here."""
+        return dict(self._execute(_FACTS, (SEALED, UNSCRUBBED)))
 
     def counts(self) -> dict[str, int]:
         counts = {name: int(self._execute(question).get) for name, question in _COUNTS.items()}

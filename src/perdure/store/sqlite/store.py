@@ -21,6 +21,7 @@ from perdure.store.sqlite.connection import Patience, connect, in_our_words
 from perdure.store.sqlite.files import create_private
 from perdure.store.sqlite.migrations import check_schema, migrate
 from perdure.store.sqlite.reading import SEALED, SqliteReader
+from perdure.store.sqlite.scrubbing import Scrubbing, scrub, size_of
 from perdure.store.sqlite.turns import Turns
 from perdure.store.sqlite.writing import SqliteTransaction
 from perdure.store.writer import Writer
@@ -55,8 +56,14 @@ class SqliteStore:
             if create:
                 migrate(connection)
             check_schema(connection)
-        commit = GroupCommit(connection, SqliteTransaction(connection, self.high_water))
-        self._writer = Writer(commit, LARGEST_GROUP, Checkpoints(connection, waiting, largest_log))
+        scrubbing, checkpoints = Scrubbing(connection, waiting), Checkpoints(connection, waiting, largest_log)
+        commit = GroupCommit(connection, SqliteTransaction(connection, self.high_water, scrubbing))
+
+        def afterwards() -> None:
+            scrubbing()
+            checkpoints()
+
+        self._writer = Writer(commit, LARGEST_GROUP, afterwards)
 
     async def lookup(self, key: str) -> Identifier | None:
         return self.lookup_now(key)
@@ -88,6 +95,10 @@ class SqliteStore:
     async def backup(self, file: Path, progress: Progress) -> None:
         self._check_open()
         await asyncio.get_running_loop().run_in_executor(self._pool, self._backup, file, progress)
+
+    async def compact(self) -> tuple[int, int]:
+        self._check_open()
+        return await asyncio.get_running_loop().run_in_executor(self._pool, self._compact)
 
     async def seal(self, reason: str | None) -> None:
         self._check_open()
@@ -142,6 +153,13 @@ class SqliteStore:
                 connection.execute("DELETE FROM facts WHERE name = ?", (SEALED,))
                 if reason is not None:
                     connection.execute("INSERT INTO facts (name, value) VALUES (?, ?)", (SEALED, reason))
+
+    def _compact(self) -> tuple[int, int]:
+        with in_our_words():
+            connection = self._reader().connection
+            before = size_of(connection)
+            scrub(connection)
+            return before, size_of(connection)
 
     def _backup(self, file: Path, progress: Progress) -> None:
         if file.exists() and file.samefile(self._file):

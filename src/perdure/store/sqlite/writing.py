@@ -15,6 +15,7 @@ from perdure.store.high_water import HighWater
 from perdure.store.rows import MOST_FORGOTTEN, PREFIX_COLUMNS, prefix_row
 from perdure.store.sqlite.fresh import NOTHING, REVERSE, REVISIONS, FreshNames, Mark, number_changes, revision_row
 from perdure.store.sqlite.reading import FIND, PERSON, SqliteReader
+from perdure.store.sqlite.scrubbing import Scrubbing
 
 _MOST_WAITING: Final = 500  # names
 _TAKEN: Final = "SELECT key FROM identifiers WHERE key IN (SELECT value FROM json_each(?))"
@@ -27,7 +28,8 @@ _REPLACE_WORDS: Final = "INSERT OR REPLACE INTO words (rowid, text) VALUES (?, ?
 _DELETE_REVERSE: Final = "DELETE FROM reverse WHERE data = ? AND type = ? AND identifier = ?"
 _UPDATE: Final = "UPDATE identifiers SET target = ?, state = ?, version = ?, created = ?, record = ? WHERE id = ?"
 _REDACT: Final = (
-    "UPDATE revisions SET record = ?, note = CASE action WHEN 'redact' THEN note END WHERE identifier = ? AND version = ?"
+    "UPDATE revisions SET record = ?, note = CASE action WHEN 'redact' THEN note END "
+    "WHERE identifier = ? AND version = ?"
 )
 _INSERT_ANSWER: Final = "INSERT INTO answers (agent, token, digest, answer, at) VALUES (?, ?, ?, ?, ?)"
 _FORGET_ANSWERS: Final = (
@@ -51,7 +53,7 @@ class Position(NamedTuple):
 class SqliteTransaction(SqliteReader):
     """Questions and changes, of which all are kept or none."""
 
-    def __init__(self, connection: apsw.Connection, high_water: HighWater) -> None:
+    def __init__(self, connection: apsw.Connection, high_water: HighWater, scrubbing: Scrubbing) -> None:
         super().__init__(connection)
         self._execute = self._after_fresh(connection.execute)
         self._executemany = self._after_fresh(connection.executemany)
@@ -59,6 +61,7 @@ class SqliteTransaction(SqliteReader):
         self._inserted = 0  # names, ever
         self._settlings = self._settled = 0  # how often they were written, and how many changes that took
         self._high_water = high_water
+        self._scrubbing = scrubbing
         self._is_redacting = False
         self.is_careful = False  # whether each name is looked for before it is taken, or all at once by the index
         self.begun()
@@ -106,6 +109,7 @@ class SqliteTransaction(SqliteReader):
         if self._is_redacting:
             self._execute("INSERT INTO words (words) VALUES ('optimize')")
             self._execute("PRAGMA secure_delete = OFF")
+            self._scrubbing.want()
             self._is_redacting = False
 
     def position(self) -> Position:
