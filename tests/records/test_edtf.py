@@ -169,3 +169,16 @@ assert "edtf" in sys.modules
 )
 def test_what_is_just_a_year_a_month_or_a_day(text: str, year: str | None, month: str | None, day: str | None) -> None:
     assert (year_of(text), month_of(text), day_of(text)) == (year, month, day)
+
+
+@pytest.mark.parametrize("text", ["1900/1890", "1895-03-12/1895-03-11", "1930-06/1930-05", "1895?/1890", "195X/1949"])
+def test_what_ends_before_it_begins_is_refused(text: str) -> None:
+    with pytest.raises(InvalidInput, match="ends before it begins"):
+        check_edtf(text, "start")
+
+
+@pytest.mark.parametrize(
+    "text", ["1890/1900", "1895/..", "../1895", "1895~/1895", "195X/1955", "1895-03/1895", "1895/"]
+)
+def test_what_may_end_after_it_began_is_taken(text: str) -> None:
+    assert check_edtf(text, "start") == text

@@ -267,3 +267,25 @@ def test_nobody_is_somebody_else_than_who_they_took_up() -> None:
     with pytest.raises(InvalidInput) as refusal:
         refuse_itself(PRID, made(different_from=(NAMESAKE,), replaces=(NAMESAKE,)))
     assert refusal.value.part == "different_from"
+
+
+@pytest.mark.parametrize("type", ["https://schema.org/birthDate", "http://schema.org/birthDate"])
+def test_what_has_a_plain_name_is_not_said_by_an_iri(type: str) -> None:
+    """Its values would not be checked, and what was verified under the other name not be seen."""
+    refusal = refused_observation(claimed(type, "last Tuesday"))
+    assert refusal.part == "claims[2].type"
+    assert "birth_date" in refusal.reason
+
+
+def test_nobody_leaves_before_they_came() -> None:
+    refusal = refused_reconstruction(
+        made(employment=(Employment(institution="NL-NH-AMS-M-RM", start="1930", end="1920"),))
+    )
+    assert refusal.part == "employment[1].end"
+    same = made(employment=(Employment(institution="NL-NH-AMS-M-RM", start="1930-05", end="1930"),))
+    assert checked_reconstruction(same, LIMITS) == same
+
+
+def test_somebody_is_not_the_same_person_and_another_one_too() -> None:
+    links = (Link("exact", "wikidata", "Q1"), Link("close", "wikidata", "https://www.wikidata.org/wiki/Q1"))
+    assert refused_reconstruction(made(links=links)).part == "links"

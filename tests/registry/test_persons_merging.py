@@ -262,3 +262,22 @@ def test_a_merge_takes_the_right_to_withdraw_one_and_to_edit_the_other(archive: 
     for one in (editor, remover):
         with pytest.raises(NotAuthorised):
             office.by(one, undo_merge, gone, HIM, "two after all")
+
+
+def test_a_close_match_gives_way_to_an_exact_one_until_the_merge_is_undone(archive: Archive) -> None:
+    exact, close = Link("exact", "wikidata", "Q7"), Link("close", "wikidata", "Q7")
+    kept, gone = archive.person(archive.source(), links=(close,)), archive.person(archive.source(), links=(exact,))
+    archive.office.do(merge, gone, kept, HIM, "the same man")
+    assert archive.said(kept).links == (exact,)
+    archive.office.do(undo_merge, gone, HIM, "two after all")
+    assert (archive.said(kept).links, archive.said(gone).links) == ((close,), (exact,))
+
+
+def test_whoever_cannot_be_merged_for_what_was_inferred_is_told_what_to_choose(archive: Archive) -> None:
+    known = archive.source(BORN)
+    guessed = archive.source(Claim(type="birth_date", value="189X", status="inferred", reasoning="he married in 1920"))
+    kept, gone = archive.person(known), archive.person(guessed, chosen=((guessed, 1),))
+    with pytest.raises(InvalidInput, match=f"{guessed}:1.*choose {known}:1 as well"):
+        archive.office.do(merge, gone, kept, HIM, "the same man")
+    archive.chosen(kept, [(known, 1)])
+    archive.office.do(merge, gone, kept, HIM, "the same man")

@@ -194,6 +194,19 @@ def test_who_may_not_see_an_observation_cannot_guess_what_it_says(office: Office
     assert office.do(observe, "https://example.org/1", WHEN, "0" * 64, claims=CLAIMS).name == jan
 
 
+def test_who_may_not_see_a_reconstruction_cannot_guess_what_it_says(office: Office) -> None:
+    jan = observed(office)
+    prid = office.do(reconstruct, [jan], CURATOR, WHEN, said(jan)).name
+    office.do(restrict, prid, "alive")
+    clerk = office.hire("clerk", "PRID", "mint")
+    assert office.by(clerk, reconstruct, [jan], CURATOR, WHEN).name == prid
+    for link in ("Q42", "Q43"):
+        guess = msgspec.structs.replace(said(jan), links=(Link("exact", "wikidata", link),))
+        with pytest.raises(Immutable):
+            office.by(clerk, reconstruct, [jan], CURATOR, WHEN, guess)
+    assert office.do(reconstruct, [jan], CURATOR, WHEN, said(jan)).name == prid
+
+
 def test_a_hidden_claim_is_chosen_by_who_may_see_it(office: Office) -> None:
     jan = observed(office)
     office.do(restrict, jan, "alive")

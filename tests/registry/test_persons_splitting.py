@@ -5,7 +5,7 @@ from tests.registry.archive import CURATOR, HIM, LATER, WHEN, Archive, archive
 from tests.registry_fixture import Office
 
 from perdure.errors import InvalidInput, NotAuthorised, Withdrawn, WrongState
-from perdure.records.person import Claim, Reconstruction
+from perdure.records.person import ChosenClaim, Claim, Link, Reconstruction
 from perdure.records.record import Tombstone
 from perdure.registry import (
     history,
@@ -23,6 +23,7 @@ from perdure.registry import (
     verify,
     withdraw,
 )
+from perdure.registry.persons import find_by_link
 
 __all__ = ["archive"]
 
@@ -143,6 +144,42 @@ def test_parts_that_learnt_something_keep_it_in_their_history(archive: Archive) 
     office.do(revise_reconstruction, part, sources[:1], CURATOR, LATER, said)
     office.do(undo_split, whole, "one man after all")
     assert archive.said(part).notes == "the father"
+
+
+def test_what_the_parts_have_learnt_goes_to_the_one_that_stands_again(archive: Archive) -> None:
+    office, (whole, sources) = archive.office, family(archive)
+    before = archive.said(whole)
+    father, son = (one.name for one in office.do(split, whole, [[one] for one in sources], HIM, "father and son"))
+    letter = archive.source(Claim(type="occupation", value="smith"))
+    link = Link("exact", "wikidata", "Q900001")
+    said = Reconstruction((), "", "", claims=(ChosenClaim(letter, 1),), links=(link,), different_from=(son,))
+    office.do(revise_reconstruction, father, [sources[0], letter], CURATOR, LATER, said)
+    with pytest.raises(InvalidInput) as refusal:
+        office.do(undo_split, whole, "one man after all")
+    assert refusal.value.part == "curator_id"
+    office.do(undo_split, whole, "one man after all", HIM)
+    again = archive.said(whole)
+    assert (again.links, again.different_from, again.replaces) == ((link,), (), ())
+    assert again.observation_ids == tuple(sorted([*sources, letter]))
+    assert [(one.observation_id, one.claim) for one in again.claims] == [
+        *((one.observation_id, one.claim) for one in before.claims),
+        (letter, 1),
+    ]
+    assert (again.curator_id, again.timestamp) == HIM[:2]
+    assert whole in [hit.name for hit in office.ask(find_by_link, "wikidata", "Q900001")]
+    assert office.ask(verify) == []
+
+
+def test_whoever_takes_up_what_the_parts_have_learnt_needs_the_right_to_edit(archive: Archive) -> None:
+    office, (whole, sources) = archive.office, family(archive)
+    father = office.do(split, whole, [[one] for one in sources], HIM, "father and son")[0].name
+    said = Reconstruction((), "", "", links=(Link("exact", "wikidata", "Q1"),))
+    office.do(revise_reconstruction, father, sources[:1], CURATOR, LATER, said)
+    clerk = office.hire("clerk", "PRID", "withdraw")
+    with pytest.raises(NotAuthorised):
+        office.by(clerk, undo_split, whole, "one man after all", HIM)
+    editor = office.hire("editor", "PRID", "withdraw", "edit")
+    office.by(editor, undo_split, whole, "one man after all", HIM)
 
 
 def test_an_observation_that_was_withdrawn_keeps_nobody_from_being_split(archive: Archive) -> None:

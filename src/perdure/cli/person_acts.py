@@ -110,8 +110,10 @@ def split(
 def undo(
     name: Annotated[str, typer.Argument(metavar="PRID", help="The one that was merged into another, or split.")],
     reason: Why,
-    curator: Annotated[str | None, typer.Option(help="Of a merge: who concludes that it was wrong.")] = None,
-    at: Annotated[str | None, typer.Option(help="Of a merge: when, ISO 8601 with a zone.")] = None,
+    curator: Annotated[
+        str | None, typer.Option(help="Who concludes that: of a merge, or of a split whose parts have learnt more.")
+    ] = None,
+    at: Annotated[str | None, typer.Option(help="And when, ISO 8601 with a zone.")] = None,
     curator_name: CuratorName = None,
     algorithm_version: AlgorithmVersion = None,
     activity: Activity = None,
@@ -123,17 +125,19 @@ def undo(
     async def work(registry: Registry, by: Agent) -> tuple[str, int]:
         view = (await show_person(registry, name, by=by)).view
         stone = view.tombstone
+        curation = None
+        if curator is not None and at is not None:
+            curation = Curation(curator, at, curator_name, algorithm_version, activity)
         if stone is not None and stone.successors:
-            return view.name, await use.undo_split(registry, by, name, reason)
+            return view.name, await use.undo_split(registry, by, name, reason, curation)
         if stone is not None and stone.replaced_by is not None and stone.merged_at is None:
             # It came by a split that was undone. To undo the undoing is to split again.
             raise WrongState(view.name, f"replaced by {stone.replaced_by}", "merged or split: split that one instead")
         if stone is None or stone.merged_at is None:
             raise WrongState(view.name, view.state, "merged or split")
-        if curator is None or at is None:
+        if curation is None:
             reason_against = f"{view.name} was merged: say who concludes that it was wrong, and when (--curator, --at)"
             raise InvalidInput("person", "curator", reason_against)
-        curation = Curation(curator, at, curator_name, algorithm_version, activity)
         risen, _ = await use.undo_merge(registry, by, name, curation, reason)
         return view.name, risen
 

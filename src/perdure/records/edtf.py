@@ -31,7 +31,28 @@ def check_edtf(text: str, part: str) -> str:
     if not _is_edtf(text):
         reason = f"{shown(text)} is no EDTF date, as in 1895, 1895-03~, 195X, 1895-03-12/1897 or [1667,1668]"
         raise InvalidInput("person", part, reason)
+    if "/" in text and runs_backwards(text, text):
+        raise InvalidInput("person", part, f"{shown(text)} ends before it begins")
     return text
+
+
+@lru_cache(maxsize=4096)
+def runs_backwards(start: str, end: str) -> bool:
+    """Whether the end is certainly before the start: by the widest reading of both, as about 1895 may be 1896.
+
+    >>> runs_backwards("1930", "1920"), runs_backwards("1930", "1930-05"), runs_backwards("1930~", "192X")
+    (True, False, False)
+    """
+    first, last = _PLAIN.fullmatch(start), _PLAIN.fullmatch(end)
+    if first is not None and last is not None and first[1] <= last[1] and first[2] is None:
+        return False  # years in their order
+    import edtf
+
+    try:
+        earliest, latest = edtf.parse_edtf(start).lower_fuzzy(), edtf.parse_edtf(end).upper_fuzzy()
+        return bool(tuple(earliest)[:3] > tuple(latest)[:3])
+    except Exception:  # no end is known, or it is beyond what the library can tell
+        return False
 
 
 @lru_cache(maxsize=4096)

@@ -38,6 +38,19 @@ CLAIM_TYPES: Final[dict[str, Kind]] = {
     "description": "text",
 }
 
+# What these IRIs mean has a plain name, under which its values are checked and compared.
+SAID_PLAINLY: Final = {
+    "https://schema.org/name": "name",
+    "https://schema.org/gender": "gender",
+    "https://schema.org/birthDate": "birth_date",
+    "https://schema.org/birthPlace": "birth_place",
+    "https://schema.org/deathDate": "death_date",
+    "https://schema.org/deathPlace": "death_place",
+    "https://schema.org/hasOccupation": "occupation",
+    "https://schema.org/description": "description",
+    "https://personsincontext.org/model#hasAge": "age",
+}
+
 
 class PersonName(Plain, frozen=True, omit_defaults=True, kw_only=True):
     """A name and its parts, as the Person Name Vocabulary (PNV) has them."""

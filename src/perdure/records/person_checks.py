@@ -9,9 +9,10 @@ from perdure.errors import InvalidInput, InvalidName, OutOfRange, shown
 from perdure.names import external, handle, ppid
 from perdure.names.ppid_inputs import checked_curator, checked_hash, checked_timestamp, checked_url
 from perdure.records.checks import Limits, check_target, one_line, plain_text
-from perdure.records.edtf import check_edtf
+from perdure.records.edtf import check_edtf, runs_backwards
 from perdure.records.person import (
     CLAIM_TYPES,
+    SAID_PLAINLY,
     ChosenClaim,
     Claim,
     Employment,
@@ -80,7 +81,7 @@ def checked_reconstruction(said: Reconstruction, limits: Limits) -> Reconstructi
         curator_id=_curator(said),
         timestamp=checked_timestamp(said.timestamp),
         claims=_chosen(said.claims, frozenset(observations)) if said.claims else (),
-        links=tuple(dict.fromkeys(_link(link, f"links[{number}]") for number, link in enumerate(said.links, 1))),
+        links=_links(said.links) if said.links else (),
         employment=tuple(
             _employment(one, f"employment[{number}]", limits) for number, one in enumerate(said.employment, 1)
         ),
@@ -96,6 +97,8 @@ def _check_number(many: Sequence[object], most: int, part: str) -> None:
 
 def _claim(claim: Claim, where: str, limits: Limits) -> Claim:
     kind = CLAIM_TYPES.get(claim.type)
+    if kind is None and (plain := SAID_PLAINLY.get(claim.type.replace("http://", "https://", 1))) is not None:
+        raise InvalidInput("person", f"{where}.type", f"{shown(claim.type)} is said as {plain}: write that")
     if kind is None and not (len(claim.type) <= limits.url_characters and is_web_iri(claim.type)):
         known = ", ".join(CLAIM_TYPES)
         reason = f"{shown(claim.type)} is no type of claim: take one of {known}, or the IRI of another"
@@ -215,6 +218,13 @@ def _chosen(claims: Sequence[ChosenClaim], observations: frozenset[str]) -> tupl
     return tuple(chosen)
 
 
+def _links(links: Sequence[Link]) -> tuple[Link, ...]:
+    right = tuple(dict.fromkeys(_link(link, f"links[{number}]") for number, link in enumerate(links, 1)))
+    if len({(link.scheme, link.value) for link in right}) < len(right):
+        raise InvalidInput("person", "links", "somebody is the same person, or one much like them: not both")
+    return right
+
+
 def _link(link: Link, where: str) -> Link:
     if link.relation not in _RELATIONS:
         raise InvalidInput("person", f"{where}.relation", f"{shown(link.relation)} is neither exact nor close")
@@ -234,6 +244,8 @@ def _employment(one: Employment, where: str, limits: Limits) -> Employment:
     for field in ("start", "end"):
         if (date := getattr(one, field)) is not None:
             check_edtf(date, f"{where}.{field}")
+    if one.start is not None and one.end is not None and runs_backwards(one.start, one.end):
+        raise InvalidInput("person", f"{where}.end", f"{shown(one.end)} is before the start, {shown(one.start)}")
     try:
         return msgspec.structs.replace(one, institution=external.parse("ghcid", one.institution).value)
     except InvalidName as problem:

@@ -175,7 +175,8 @@ async def undo(
     view = (await use.show_person(asking.registry, name)).view
     with expecting(if_match) as version:
         if view.tombstone is not None and view.tombstone.successors:
-            await use.undo_split(asking.registry, asking.agent, name, data.reason, expected_version=version)
+            curation = None if data.curator_id is None else data.curation()
+            await use.undo_split(asking.registry, asking.agent, name, data.reason, curation, expected_version=version)
         else:
             await use.undo_merge(
                 asking.registry, asking.agent, name, data.curation(), data.reason, expected_version=version

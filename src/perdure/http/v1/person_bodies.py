@@ -153,7 +153,10 @@ class Splitting(Curated, frozen=True, kw_only=True):
 
 
 class Undoing(SentOfPerson, frozen=True, kw_only=True):
-    """Why a merge or a split was wrong; of a merge, also who says so, because the survivor is concluded anew."""
+    """Why a merge or a split was wrong. Who says so, and when: of a merge, because the survivor is concluded anew;
+
+    of a split, if its parts have learnt something since, which goes to the one that stands again.
+    """
 
     rules: ClassVar[dict[str, str]] = {"timestamp": _TIMESTAMPS}
 
@@ -167,7 +170,7 @@ class Undoing(SentOfPerson, frozen=True, kw_only=True):
     def curation(self) -> Curation:
         if self.curator_id is None or self.timestamp is None:
             missing = "curator_id" if self.curator_id is None else "timestamp"
-            raise InvalidInput("request", missing, f"{missing} is missing: whoever undoes a merge concludes anew")
+            raise InvalidInput("request", missing, f"{missing} is missing: whoever undoes this concludes anew")
         return Curation(self.curator_id, self.timestamp, self.curator_name, self.algorithm_version, self.activity)
 
 

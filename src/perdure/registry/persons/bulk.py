@@ -14,7 +14,8 @@ from perdure.registry.authority import require
 from perdure.registry.entities import Agent, Change, Identifier
 from perdure.registry.naming import known_prefix
 from perdure.registry.persons.identity import Inputs, Person, observed_inputs
-from perdure.registry.persons.observing import may_know, refuse_other_words
+from perdure.registry.persons.observing import refuse_other_words
+from perdure.registry.persons.restricting import may_know
 from perdure.registry.protocol import Reader, Transaction
 from perdure.registry.registry import Registry
 

@@ -12,13 +12,13 @@ from perdure.registry.authority import require
 from perdure.registry.entities import Agent, Identifier
 from perdure.registry.existing import existing
 from perdure.registry.persons.curation import Curation
+from perdure.registry.persons.gathering import GATHERED, gathered
 from perdure.registry.persons.putting import put
 from perdure.registry.persons.reconstructing import next_version, standing
 from perdure.registry.protocol import Transaction
 from perdure.registry.registry import Registry
 
 _CIRCULAR = "No circular references"
-_GATHERED = ("observation_ids", "claims", "links", "employment", "different_from", "replaces")
 
 
 async def merge(
@@ -46,10 +46,7 @@ async def merge(
         _refuse_namesakes(gone.name, theirs, kept.name, ours)
         if gone_record.restriction is not None and kept_record.restriction is None:
             raise WrongState(kept.name, "shown", f"restricted, as {gone.name} is")
-        gathered = {
-            field: tuple(dict.fromkeys((*getattr(ours, field), *getattr(theirs, field)))) for field in _GATHERED
-        }
-        both = curation.of(msgspec.structs.replace(ours, **gathered))
+        both = curation.of(msgspec.structs.replace(ours, **gathered(ours, theirs)))
         both = msgspec.structs.replace(both, replaces=(*both.replaces, gone.name))
         made = checked_reconstruction(both, registry.settings.limits)
         note = f"took up {gone.name}: {reason}"
@@ -117,13 +114,14 @@ def _around(tx: Transaction, kept: Identifier, merged_at: int) -> tuple[Reconstr
 
 
 def _without(now: Reconstruction, before: Reconstruction, after: Reconstruction, gone: str) -> Reconstruction:
-    """What is said now, without what came by the merge."""
+    """What is said now, without what came by the merge, and with what had to give way to that."""
 
     def left(field: str) -> tuple[object, ...]:
-        brought = set(getattr(after, field)) - set(getattr(before, field))
-        return tuple(one for one in getattr(now, field) if one not in brought)
+        said, was, became = (getattr(one, field) for one in (now, before, after))
+        brought, lost = set(became) - set(was), set(was) - set(became)
+        return (*(one for one in said if one not in brought), *(one for one in was if one in lost - set(said)))
 
-    rest = msgspec.structs.replace(now, **{field: left(field) for field in _GATHERED})
+    rest = msgspec.structs.replace(now, **{field: left(field) for field in GATHERED})
     return msgspec.structs.replace(
         rest,
         replaces=tuple(one for one in rest.replaces if one != gone),

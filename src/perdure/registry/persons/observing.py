@@ -6,11 +6,12 @@ from perdure.errors import Immutable
 from perdure.records import record as records
 from perdure.records.person import Claim, Observation
 from perdure.records.person_checks import checked_observation
-from perdure.registry.authority import is_granted, require
+from perdure.registry.authority import require
 from perdure.registry.entities import Agent, Identifier
 from perdure.registry.naming import known_prefix
 from perdure.registry.persons.identity import Person, create, observed_inputs
-from perdure.registry.protocol import Reader, Transaction
+from perdure.registry.persons.restricting import may_know
+from perdure.registry.protocol import Transaction
 from perdure.registry.registry import Registry
 
 
@@ -41,14 +42,6 @@ async def observe(
         return Person(known, inputs.uuid, created=False)
 
     return await registry.store.write(work, inputs.foreseen)
-
-
-def may_know(reader: Reader, by: Agent, now: str, found: Identifier | None) -> bool:
-    """Whether somebody may know what an observation says."""
-    record = None if found is None else records.decode(found.record)
-    if record is None or record.restriction is None:
-        return True
-    return is_granted(reader, by, "edit", known_prefix(reader, "POID").key, now, record)
 
 
 def refuse_other_words(name: str, found: Identifier | None, seen: Observation, *, sees: bool) -> None:

@@ -15,6 +15,7 @@ from perdure.registry.existing import existing
 from perdure.registry.naming import known_prefix
 from perdure.registry.persons.identity import Person, concluded_inputs, create
 from perdure.registry.persons.putting import put
+from perdure.registry.persons.restricting import may_know
 from perdure.registry.protocol import Reader, Transaction
 from perdure.registry.registry import Registry
 
@@ -112,11 +113,17 @@ def first_version(
         new = grounded(tx, made, stood=stood, shown=restriction is None)
         return create(registry, tx, by, inputs, at, reconstruction=new, restriction=restriction, act=act)
     if made != Reconstruction(made.observation_ids, made.curator_id, made.timestamp):
-        first = tx.revision(known, 1)
-        before = None if first is None else records.decode(first.record).reconstruction
-        if before is not None and _said(before) != _said(made):
-            raise Immutable(known, "its first version says something else: revise it instead")
+        _refuse_other_words(tx, by, at, known, made)
     return Person(known, inputs.uuid, created=False)
+
+
+def _refuse_other_words(tx: Transaction, by: Agent, now: str, known: str, made: Reconstruction) -> None:
+    """Whoever says more than the inputs must say what was said; who may not see it could guess otherwise."""
+    first = tx.revision(known, 1)
+    before = None if first is None else records.decode(first.record).reconstruction
+    is_other = before is not None and _said(before) != _said(made)
+    if is_other or not may_know(tx, by, now, tx.find(known)):
+        raise Immutable(known, "its first version says something else: revise it instead")
 
 
 def _said(made: Reconstruction) -> Reconstruction:
@@ -220,8 +227,18 @@ def _refuse_inferred_instead(made: Reconstruction, claims: _Claims) -> None:
     known = {claim.type for there in claims.values() for claim in there or () if claim.status == "verified"}
     for number, claim in enumerate(chosen, 1):
         if claim is not None and claim.status == "inferred" and claim.type in known - verified:
+            inferred = f"{made.claims[number - 1].observation_id}:{made.claims[number - 1].claim}"
             reason = (
-                f"this {claim.type} was inferred, and would take the place of one that was verified: "
-                "choose the verified one as well"
+                f"{inferred}, the {claim.type}, was inferred, and would take the place of what was verified: "
+                f"choose {' or '.join(_verified(claims, claim.type))} as well, before a merge or a split by a revision"
             )
             raise InvalidInput("person", f"claims[{number}]", reason)
+
+
+def _verified(claims: _Claims, kind: str) -> list[str]:
+    return [
+        f"{name}:{number}"
+        for name, there in claims.items()
+        for number, claim in enumerate(there or (), 1)
+        if claim.type == kind and claim.status == "verified"
+    ]

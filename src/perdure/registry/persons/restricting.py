@@ -10,9 +10,10 @@ from perdure.records.authority import to_seconds
 from perdure.records.checks import one_line
 from perdure.records.person import Restriction
 from perdure.records.record import Record
-from perdure.registry.authority import require
-from perdure.registry.entities import Agent
+from perdure.registry.authority import is_granted, require
+from perdure.registry.entities import Agent, Identifier
 from perdure.registry.existing import existing
+from perdure.registry.naming import known_prefix
 from perdure.registry.persons.putting import put
 from perdure.registry.protocol import Reader, Transaction
 from perdure.registry.registry import Registry
@@ -68,6 +69,14 @@ async def lift_restriction(
         return put(registry, tx, by, found, lifted, "lift restriction", reason)
 
     return await registry.store.write(work)
+
+
+def may_know(reader: Reader, by: Agent, now: str, found: Identifier | None) -> bool:
+    """Whether somebody may know what is said of a person."""
+    record = None if found is None else records.decode(found.record)
+    if found is None or record is None or record.restriction is None:
+        return True
+    return is_granted(reader, by, "edit", known_prefix(reader, found.name[:4]).key, now, record)
 
 
 def heirs(reader: Reader, record: Record) -> list[tuple[str, Record]]:
