@@ -152,6 +152,9 @@ _values = {"name": _names | _texts, "date": _dates, "text": _longer}
 _places = st.builds(InSource, xpath=st.none() | _longer, quote=_longer, page=st.none() | _texts)
 
 
+_AGENTS = ["https://orcid.org/0000-0002-1825-0097", "tesseract/5.3.0", "javascript:alert(1)", "hdl:20.500.1/ann", PRID]
+
+
 def _claims(type: str) -> st.SearchStrategy[Claim]:
     return st.builds(
         Claim,
@@ -160,7 +163,7 @@ def _claims(type: str) -> st.SearchStrategy[Claim]:
         language=st.none() | _languages,
         confidence=st.none() | st.floats(0, 1),
         where=st.none() | _places,
-        agent=st.none() | _texts | st.just("https://orcid.org/0000-0002-1825-0097"),
+        agent=st.none() | _texts | st.sampled_from(_AGENTS),
         status=st.sampled_from(["verified", "inferred"]),
         reasoning=_longer,
     )

@@ -8,7 +8,7 @@ from msgspec import json
 from tests.linked.people import AT, CONTEXT_URL, NAMESPACES, PRID
 
 from perdure.linked import FORMATS, Namespaces, Withdrawal, write_identifier, write_name
-from perdure.linked.iris import iri, reference
+from perdure.linked.iris import iri, reference, unmistakable
 from perdure.records.authority import AuthorityMetadata
 from perdure.records.record import About, Tombstone
 from perdure.registry.looking import View
@@ -123,13 +123,71 @@ def test_of_a_name_alone_only_that_it_is_there_is_said() -> None:
         ("hdl:20.500.1/ann", "https://hdl.handle.net/20.500.1/ann"),
         ("20.500.1/ann", "https://hdl.handle.net/20.500.1/ann"),
         ("prid-5CCC-3780-8c9c-5a90", f"https://ppid.org/{PRID}"),
-        ("mailto:ann@example.org", "mailto:ann@example.org"),
+        ("hdl:local-0a1b2c3d/Y35XYS0QH", "https://ppid.org/local-0a1b2c3d/Y35XYS0QH"),
+        ("ARCHIVE/ann", "https://hdl.handle.net/ARCHIVE/ann"),
+        ("mailto:ann@example.org", None),
+        ("javascript:alert(1)/x", None),
         ("name matcher", None),
         ("note: not an address", None),
     ],
 )
 def test_who_is_named_has_an_iri_that_leads_to_them(identifier: str, expected: str | None) -> None:
     assert reference(identifier, Namespaces()) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("0000-0002-1825-0097", "https://orcid.org/0000-0002-1825-0097"),
+        ("orcid.org/0000-0002-1825-0097", "https://orcid.org/0000-0002-1825-0097"),
+        ("https://example.org/ann", "https://example.org/ann"),
+        ("hdl:ARCHIVE/ann", "https://hdl.handle.net/ARCHIVE/ann"),
+        ("doi:10.1234/x", "https://hdl.handle.net/10.1234/x"),
+        ("info:hdl/20.500.1/x", "https://hdl.handle.net/20.500.1/x"),
+        ("20.500.12345/x", "https://hdl.handle.net/20.500.12345/x"),
+        ("10.1234/x", "https://hdl.handle.net/10.1234/x"),
+        ("102.100.272/Y35XYS0QH", "https://hdl.handle.net/102.100.272/Y35XYS0QH"),
+        ("21.T11148/abc", "https://hdl.handle.net/21.T11148/abc"),
+        ("local-0a1b2c3d/Y35XYS0QH", "https://ppid.org/local-0a1b2c3d/Y35XYS0QH"),
+        (PRID.lower(), f"https://ppid.org/{PRID}"),
+        ("tesseract/5.3.0", None),
+        ("matcher/v2", None),
+        ("READER/2A", None),
+        ("8JMKD3MGP8W/34PGRBS", None),
+        ("J. Smith / A. Jones", None),
+        ("2024/05", None),
+        ("1.5 / 2", None),
+        ("hdl:nothing", None),
+        ("0000-0002-1825-0098", None),
+        ("javascript:alert(1)", None),
+        ("javascript:alert(1)//20.500.1/x", None),
+        ("data:text/html,x", None),
+        ("mailto:ann@example.org", None),
+        ("urn:x/y", None),
+        ("https://", None),
+        ("https://example.org/a b", None),
+    ],
+)
+def test_of_free_text_only_what_can_be_nothing_else_is_an_identifier(text: str, expected: str | None) -> None:
+    assert unmistakable(text, Namespaces()) == expected
+
+
+def test_what_only_this_registry_knows_is_found_beside_the_identifier_that_names_it() -> None:
+    own = "local-0a1b2c3d/Y35XYS0QH"
+    view = View(
+        name="20.500.1/a b",
+        scheme="handle",
+        state="withdrawn",
+        version=3,
+        authority=AuthorityMetadata(f"hdl:{own}", AT, AT, ("hdl:20.500.1/us",)),
+        tombstone=Tombstone("lost", f"hdl:{own}"),
+    )
+    act = Withdrawal(AT, "The Library", f"hdl:{own}")
+    document = json.decode(write_identifier(view, WHERE, "json-ld", NAMESPACES, CONTEXT_URL, act))
+    here = f"https://id.example.org/{own}"
+    assert document["creator"] == document["isReplacedBy"] == here
+    assert document["wasInvalidatedBy"]["wasAssociatedWith"]["id"] == here
+    assert document["rightsHolder"] == "https://hdl.handle.net/20.500.1/us"
 
 
 @settings(max_examples=50)

@@ -107,25 +107,6 @@ def test_the_first_version_revises_nothing() -> None:
     assert said(DOCUMENTS["observation"], POID, "prov:wasRevisionOf", as_version=True) == set()
 
 
-def test_a_curator_is_a_person_and_an_algorithm_is_software() -> None:
-    assert (
-        b"<https://orcid.org/0000-0002-1825-0097> <" + TYPE.encode() + b"> <http://www.w3.org/ns/prov#Person>"
-        in written(DOCUMENTS["reconstruction"])
-    )
-    agent = f"{PRID}/v1#agent"
-    assert said(DOCUMENTS["algorithm"], agent, "a") == {KNOWN["prov"] + "SoftwareAgent", KNOWN["prov"] + "Agent"}
-    assert said(DOCUMENTS["algorithm"], agent, "sdo:softwareVersion") == {"2.1"}
-
-
-def test_who_concludes_something_about_themselves_has_one_name_for_it() -> None:
-    """PiCo takes one name of an agent in a language, and a person may have several."""
-    claims = tuple(ChosenClaim(POID, n, Claim(type="name", value=name)) for n, name in enumerate(("Ann", "Anna"), 1))
-    one = person(Reconstruction((POID,), PRID, AT, claims=claims), version=2)
-    assert said(one, f"{PRID}/v2#activity", "prov:wasAssociatedWith") == {f"{BASE}{PRID}/v2#agent"}
-    assert said(one, f"{PRID}/v2#agent", "sdo:name") == {PRID}
-    assert said(one, PRID, "sdo:name") == {"Ann", "Anna"}
-
-
 def test_what_was_inferred_counts_only_where_nothing_was_verified() -> None:
     inferred = Claim(type="birth_date", value="1890", status="inferred", reasoning="by the age")
     verified = Claim(type="birth_date", value="1891")

@@ -78,3 +78,13 @@ def test_every_step_of_a_life_can_be_read(office: Office) -> None:
     office.do(redact, first, "a court's order")
     assert b"ppidv:redactionReason" in document(office, first)
     assert b"Jan Werk" not in document(office, parts[0].name)
+
+
+def test_who_registers_persons_where_there_is_no_prefix_is_found_at_the_registry(office: Office) -> None:
+    """No other resolver knows a prefix that a registry gave itself."""
+    seen = office.do(observe, "https://example.org/alone", WHEN, "0" * 64).name
+    own = f"https://ppid.org/{office.admin.identifier.removeprefix('hdl:')}".encode()
+    told = document(office, seen)
+    assert b"dcterms:creator <" + own + b">" in told
+    assert b"prov:wasAssociatedWith <" + own + b">" in told
+    assert b"hdl.handle.net" not in told

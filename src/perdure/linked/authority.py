@@ -16,8 +16,8 @@ class Withdrawal(NamedTuple):
     by_identifier: str = ""
 
 
-def authority(view: View, namespaces: Namespaces) -> Tree:
-    """The authority metadata, the state, and the tombstone if there is one."""
+def authority(view: View, namespaces: Namespaces, home: str = "") -> Tree:
+    """The authority metadata, the state, and the tombstone if there is one; `home` as for a reference."""
     said = view.authority
     tree: Tree = {"state": view.state}
     if said.created is not None:
@@ -25,21 +25,21 @@ def authority(view: View, namespaces: Namespaces) -> Tree:
     if said.updated is not None:
         tree["modified"] = said.updated
     for key, parties in (("creator", (said.creator,)), ("rightsHolder", said.owners)):
-        if found := _references(parties, namespaces):
+        if found := _references(parties, namespaces, home):
             tree[key] = found
     stone = view.tombstone
     if stone is not None:
         tree["tombstoneReason"] = stone.reason
         instead = stone.successors if stone.replaced_by is None else (stone.replaced_by, *stone.successors)
-        if found := _references(instead, namespaces):
+        if found := _references(instead, namespaces, home):
             tree["isReplacedBy"] = found
     return tree
 
 
-def withdrawn(subject: str, withdrawal: Withdrawal, namespaces: Namespaces) -> Tree:
+def withdrawn(subject: str, withdrawal: Withdrawal, namespaces: Namespaces, home: str) -> Tree:
     """The act that ended an identifier; why is said by its tombstone."""
     agent: Tree = {
-        "id": reference(withdrawal.by_identifier, namespaces) or f"{subject}#withdrawn-by",
+        "id": reference(withdrawal.by_identifier, namespaces, home) or f"{subject}#withdrawn-by",
         "type": ["Agent"],
         "name": withdrawal.by,
     }
@@ -52,6 +52,6 @@ def withdrawn(subject: str, withdrawal: Withdrawal, namespaces: Namespaces) -> T
     return {"invalidatedAtTime": withdrawal.at, "wasInvalidatedBy": activity}
 
 
-def _references(identifiers: tuple[str, ...], namespaces: Namespaces) -> list[str] | str:
-    found = [iri for one in identifiers if (iri := reference(one, namespaces)) is not None]
+def _references(identifiers: tuple[str, ...], namespaces: Namespaces, home: str) -> list[str] | str:
+    found = [iri for one in identifiers if (iri := reference(one, namespaces, home)) is not None]
     return found[0] if len(found) == 1 else found

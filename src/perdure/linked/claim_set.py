@@ -3,10 +3,10 @@
 from typing import Final
 
 from perdure.errors import InvalidInput
+from perdure.linked.agents import readers
 from perdure.linked.claims import STATED
 from perdure.linked.namespaces import Namespaces
 from perdure.linked.person import person_tree
-from perdure.linked.provenance import readers
 from perdure.linked.terms import terms
 from perdure.linked.writing import Tree, write
 from perdure.registry.persons import PersonView
@@ -37,9 +37,9 @@ def claim_set_tree(person: PersonView, namespaces: Namespaces) -> Tree:
     return tree
 
 
-def _with_provenance(claim: Tree, observation: Tree, agents: dict[str, str]) -> Tree:
+def _with_provenance(claim: Tree, observation: Tree, agents: dict[str, Tree]) -> Tree:
     """A claim, with the source that makes it, and who or what read it there."""
     said = {key: observation[key]["id"] for key in ("hadPrimarySource", "wasGeneratedBy")}
     if "retrievalAgent" in claim:
-        said["wasAttributedTo"] = agents[claim["retrievalAgent"]]
+        said["wasAttributedTo"] = agents[claim["retrievalAgent"]]["id"]
     return claim | said

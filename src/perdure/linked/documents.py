@@ -6,6 +6,7 @@ from perdure.linked.namespaces import Namespaces
 from perdure.linked.person import person_tree
 from perdure.linked.terms import terms
 from perdure.linked.writing import Tree, write
+from perdure.names import handle
 from perdure.registry.looking import View
 from perdure.registry.persons import PersonView
 
@@ -28,9 +29,10 @@ def write_identifier(
 ) -> bytes:
     """What an identifier says of itself, where it leads, and what it stands for; or how it ended."""
     subject = written_iri(iri)
-    tree = _identifier_tree(view, subject, namespaces)
+    home = _home(subject, view.name)
+    tree = _identifier_tree(view, subject, namespaces, home)
     if withdrawal is not None:
-        tree |= withdrawn(subject, withdrawal, namespaces)
+        tree |= withdrawn(subject, withdrawal, namespaces, home)
     return write(tree, format, terms(namespaces), context_url)
 
 
@@ -40,11 +42,17 @@ def write_name(name: str, state: str, iri: str, format: str, namespaces: Namespa
     return write(tree, format, terms(namespaces), context_url)
 
 
-def _identifier_tree(view: View, subject: str, namespaces: Namespaces) -> Tree:
+def _home(subject: str, name: str) -> str:
+    """Where the registry's names are found, this one among them; nowhere, if it is called otherwise."""
+    home = subject.removesuffix(handle.escape(name))
+    return "" if home == subject else home
+
+
+def _identifier_tree(view: View, subject: str, namespaces: Namespaces, home: str) -> Tree:
     tree: Tree = {"id": subject, "identifier": list(dict.fromkeys((view.name, *view.names)))}
     if view.target is not None:
         tree["url"] = written_iri(view.target)
-    tree |= authority(view, namespaces)
+    tree |= authority(view, namespaces, home)
     about = view.about
     if about is not None:
         told = {field: said for field in about.__struct_fields__ if (said := getattr(about, field)) is not None}

@@ -1,8 +1,9 @@
-"""Where what is said of a person comes from: sources, activities, agents, versions."""
+"""Where what is said of a person comes from: sources, activities, versions."""
 
 from typing import Final
 
-from perdure.linked.iris import external_iri, iri, reference
+from perdure.linked.agents import curator, readers
+from perdure.linked.iris import external_iri, iri
 from perdure.linked.namespaces import Namespaces
 from perdure.linked.writing import Tree
 from perdure.records.person import Observation, Reconstruction
@@ -37,10 +38,7 @@ def stub(name: str, seen: Observation | None, namespaces: Namespaces) -> Tree:
 
 def retrieval(version: str, view: View, seen: Observation, namespaces: Namespaces) -> Tree:
     """The activity behind an observation: whoever took claims from the source, or who registered it."""
-    agents: dict[str, Tree] = {}
-    for name, agent in readers(version, view, seen, namespaces).items():
-        # Who is named in two ways is one agent still, and PiCo wants one name of it in a language.
-        agents.setdefault(agent, {"id": agent, "type": ["Agent"], "name": name})
+    agents = {one["id"]: one for one in readers(version, view, seen, namespaces).values()}
     return {
         "id": f"{version}#activity",
         "type": ["Activity"],
@@ -49,31 +47,12 @@ def retrieval(version: str, view: View, seen: Observation, namespaces: Namespace
     }
 
 
-def readers(version: str, view: View, seen: Observation, namespaces: Namespaces) -> dict[str, str]:
-    """Whoever took claims from the source, or who registered it, each with an IRI."""
-    names = dict.fromkeys(claim.agent for claim in seen.claims if claim.agent is not None)
-    numbered = enumerate(names or (view.authority.creator,), 1)
-    return {name: reference(name, namespaces) or f"{version}#agent-{number}" for number, name in numbered}
-
-
 def curation(version: str, made: Reconstruction, namespaces: Namespaces) -> Tree:
     """The activity behind a reconstruction: a curator's, or an algorithm's."""
-    algorithm = made.algorithm_version is not None
-    curator = reference(made.curator_id, namespaces)
-    # Whoever concludes something about themselves does so under one name; as a person they may have several.
-    is_named_here = curator in (None, version.rpartition("/")[0])
-    agent: Tree = {
-        "id": f"{version}#agent" if is_named_here else curator,
-        "type": ["SoftwareAgent" if algorithm else "Person", "Agent"],
-        "identifier": made.curator_id,
-        "name": made.curator_name or made.curator_id,
-    }
-    if algorithm:
-        agent["softwareVersion"] = made.algorithm_version
     activity: Tree = {"id": f"{version}#activity", "type": ["Activity"]}
     if made.activity is not None:
         activity["label"] = made.activity
-    return activity | {"startedAtTime": made.timestamp, "wasAssociatedWith": agent}
+    return activity | {"startedAtTime": made.timestamp, "wasAssociatedWith": curator(version, made, namespaces)}
 
 
 def versions(person: PersonView, identifier: str, subject: str) -> Tree:

@@ -37,6 +37,7 @@ _KEYWORDS: Final = {"id": "@id", "type": "@type", "value": "@value", "language":
 # Properties of others, by what they are called in our documents.
 _OTHERS: Final[dict[str, tuple[str, Kind]]] = {
     "name": (SDO + "name", Kind.TEXT),
+    "alternateName": (SDO + "alternateName", Kind.TEXT),
     "gender": (SDO + "gender", Kind.NAMED),
     "birthDate": (SDO + "birthDate", Kind.STRING),
     "birthPlace": (SDO + "birthPlace", Kind.STRING),
@@ -67,6 +68,7 @@ _OTHERS: Final[dict[str, tuple[str, Kind]]] = {
     "wasInvalidatedBy": (PROV + "wasInvalidatedBy", Kind.IRI),
     "hadPrimarySource": (PROV + "hadPrimarySource", Kind.IRI),
     "specializationOf": (PROV + "specializationOf", Kind.IRI),
+    "alternateOf": (PROV + "alternateOf", Kind.IRI),
     "generatedAtTime": (PROV + "generatedAtTime", Kind.DATE_TIME),
     "invalidatedAtTime": (PROV + "invalidatedAtTime", Kind.DATE_TIME),
     "startedAtTime": (PROV + "startedAtTime", Kind.DATE_TIME),
