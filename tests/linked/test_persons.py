@@ -58,6 +58,16 @@ def test_exact_links_are_the_same_and_close_ones_only_match() -> None:
     assert said(one, PRID, "owl:differentFrom") == {BASE + OTHER_PRID}
 
 
+def test_no_version_is_the_same_as_anything_so_that_none_is_the_same_as_another() -> None:
+    for version in (DOCUMENTS["version"], DOCUMENTS["reconstruction"]):
+        lines = written(version, as_version=True)
+        assert b"owl#sameAs" not in lines
+    one, subject = DOCUMENTS["version"], f"{PRID}/v2"
+    assert said(one, subject, "sdo:sameAs") == said(DOCUMENTS["reconstruction"], PRID, "owl:sameAs")
+    assert said(one, subject, "ppidv:orcid") == {"0000-0002-1694-233X"}
+    assert said(one, subject, "skos:closeMatch") == {"http://www.wikidata.org/entity/Q42"}
+
+
 def test_one_employment_is_also_said_of_the_person() -> None:
     one = DOCUMENTS["reconstruction"]
     assert said(one, PRID, "ppidv:employedAt") == {"https://w3id.org/heritage/custodian/NL-NH-AMS-M-RM"}
@@ -215,6 +225,7 @@ def test_what_was_withdrawn_says_so_and_its_version_says_the_rest() -> None:
     assert said(gone, PRID, "ppidv:tombstoneReason") == {"two persons"}
     assert said(gone, PRID, "dcterms:isReplacedBy") == {BASE + OTHER_PRID, BASE + PRID}
     assert said(gone, PRID, "a") == {KNOWN["ppidt"] + "PersonReconstruction"}
-    for predicate in ("ppidv:claim", "ppidv:hasObservation", "prov:wasGeneratedBy", "owl:sameAs"):
+    assert said(gone, PRID, "owl:sameAs") == set()
+    for predicate in ("ppidv:claim", "ppidv:hasObservation", "prov:wasGeneratedBy", "sdo:sameAs"):
         assert said(gone, PRID, predicate) == set()
         assert said(gone, f"{PRID}/v{gone.view.version}", predicate, as_version=True)

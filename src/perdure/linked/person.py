@@ -14,6 +14,8 @@ from perdure.registry.looking import View
 from perdure.registry.persons import PersonView
 
 _RELATIONS: Final = {"exact": "sameAs", "close": "closeMatch"}
+# Versions that are the same as one third would be the same as each other: so they only say where one can see who it is.
+_RELATIONS_OF_A_VERSION: Final = _RELATIONS | {"exact": "identityPage"}
 
 
 def person_tree(person: PersonView, namespaces: Namespaces, *, as_version: bool = False) -> Tree:
@@ -80,8 +82,9 @@ def _reconstruction(made: Reconstruction, person: PersonView, subject: str, name
     base = namespaces.ppid
     chosen = [Made(base + one.observation_id, one.claim, one.said) for one in made.claims if one.said is not None]
     tree = told(chosen)
+    relations = _RELATIONS if subject == base + person.view.name else _RELATIONS_OF_A_VERSION
     for link in made.links:
-        tree.setdefault(_RELATIONS[link.relation], []).append(external_iri(link.scheme, link.value))
+        tree.setdefault(relations[link.relation], []).append(external_iri(link.scheme, link.value))
         if link.relation == "exact":
             tree.setdefault(link.scheme, []).append(link.value)
     if made.employment:
