@@ -83,10 +83,19 @@ def test_several_employments_are_not_mixed_up() -> None:
         Employment(institution="NL-ZH-LEI-A-ELO", role="Director"),
     )
     one = person(Reconstruction((POID,), "hdl:20.500.1/ann", AT, employment=jobs))
-    assert said(one, PRID, "ppidv:employedAt") == said(one, PRID, "ppidv:employmentRole") == set()
+    for predicate in ("ppidv:employmentRole", "ppidv:employmentStart", "ppidv:employmentStartEdtf"):
+        assert said(one, PRID, predicate) == set()
     assert said(one, PRID, "ppidv:employment") == {f"{BASE}{PRID}#employment-1", f"{BASE}{PRID}#employment-2"}
     assert said(one, f"{PRID}#employment-1", "ppidv:employmentRole") == {"Archivist"}
     assert said(one, f"{PRID}#employment-2", "ppidv:employmentRole") == {"Director"}
+
+
+def test_every_employer_is_said_of_the_person_and_each_once() -> None:
+    jobs = [Employment(institution=one) for one in ("NL-NH-AMS-M-RM", "NL-ZH-LEI-A-ELO", "NL-NH-AMS-M-RM")]
+    one = person(Reconstruction((POID,), "hdl:20.500.1/ann", AT, employment=tuple(jobs)))
+    custodian = "https://w3id.org/heritage/custodian/"
+    assert said(one, PRID, "ppidv:employedAt") == {f"{custodian}NL-NH-AMS-M-RM", f"{custodian}NL-ZH-LEI-A-ELO"}
+    assert len(json.decode(written(one, "json-ld"))["employedAt"]) == 2
 
 
 def test_the_document_of_a_prid_names_its_versions_and_is_none_of_them() -> None:

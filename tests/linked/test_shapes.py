@@ -49,7 +49,7 @@ WRONG = {
     "an activity without a beginning": ("reconstruction", "prov:startedAtTime", "prov:endedAtTime"),
     "a time that is no time": ("reconstruction", f'prov:generatedAtTime "{AT}"^^xsd:dateTime', f'prov:generatedAtTime "{AT}"'),
     "an ORCID that is none": ("reconstruction", 'ppidv:orcid "0000-0002', 'ppidv:orcid "000-0002'),
-    "two employers of one person": ("reconstruction", "ppidv:employedAt", "ppidv:employedAt <urn:x>,"),
+    "an employer without an employment": ("reconstruction", "ppidv:employedAt", "ppidv:employedAt <urn:x>,"),
     "a version that is the same as the person": ("version", "prov:specializationOf", f"owl:sameAs <https://ppid.org/{PRID}> ;\n prov:specializationOf"),
     "a version that is the same as somebody elsewhere": ("version", "sdo:sameAs", "owl:sameAs"),
     "a person that is the same as a version": ("reconstruction", "owl:sameAs", f"owl:sameAs <https://ppid.org/{PRID}/v1>,"),

@@ -1,5 +1,6 @@
 """The document of a person: an observation, a reconstruction, or one version of either."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from perdure.linked.authority import authority
@@ -88,12 +89,7 @@ def _reconstruction(made: Reconstruction, person: PersonView, subject: str, name
         if link.relation == "exact":
             tree.setdefault(link.scheme, []).append(link.value)
     if made.employment:
-        tree["employment"] = [
-            {"id": f"{subject}#employment-{number}", "type": ["Employment"], **_employment(one)}
-            for number, one in enumerate(made.employment, 1)
-        ]
-    if len(made.employment) == 1:  # as section 8.2 shows it; of several, nobody could tell whose role is whose
-        tree |= _employment(made.employment[0])
+        tree |= _employments(made.employment, subject)
     for key, others in (("differentFrom", made.different_from), ("replaces", made.replaces)):
         if others:
             tree[key] = [base + name for name in others]
@@ -105,6 +101,20 @@ def _reconstruction(made: Reconstruction, person: PersonView, subject: str, name
     tree["wasDerivedFrom"] = [stub(name, person.observations.get(name), namespaces) for name in made.observation_ids]
     tree["generatedAtTime"] = made.timestamp
     return tree
+
+
+def _employments(all_of_them: Sequence[Employment], subject: str) -> Tree:
+    """Each by itself; and of the person what section 8.2 shows, as far as it is clear what belongs together."""
+    told_of_each = [_employment(one) for one in all_of_them]
+    of_the_person = told_of_each[0] if len(told_of_each) == 1 else {}
+    return {
+        **of_the_person,
+        "employedAt": list(dict.fromkeys(one["employedAt"] for one in told_of_each)),
+        "employment": [
+            {"id": f"{subject}#employment-{number}", "type": ["Employment"], **one}
+            for number, one in enumerate(told_of_each, 1)
+        ],
+    }
 
 
 def _employment(one: Employment) -> Tree:
