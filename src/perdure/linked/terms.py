@@ -37,8 +37,8 @@ _KEYWORDS: Final = {"id": "@id", "type": "@type", "value": "@value", "language":
 # Properties of others, by what they are called in our documents.
 _OTHERS: Final[dict[str, tuple[str, Kind]]] = {
     "name": (SDO + "name", Kind.TEXT),
-    "identityPage": (SDO + "sameAs", Kind.IRI),
     "alternateName": (SDO + "alternateName", Kind.TEXT),
+    "identityPage": (SDO + "sameAs", Kind.IRI),
     "gender": (SDO + "gender", Kind.NAMED),
     "birthDate": (SDO + "birthDate", Kind.STRING),
     "birthPlace": (SDO + "birthPlace", Kind.STRING),
