@@ -8,6 +8,7 @@ from perdure.linked import CONTEXT, Namespaces, write_person
 from perdure.names import ppid
 from perdure.records.authority import AuthorityMetadata
 from perdure.records.checks import Limits
+from perdure.records.edtf import runs_backwards
 from perdure.records.person import (
     CLAIM_TYPES,
     ChosenClaim,
@@ -189,7 +190,7 @@ _employments = st.builds(
     role=st.none() | _texts,
     start=st.none() | _dates,
     end=st.none() | _dates,
-)
+).filter(lambda one: one.start is None or one.end is None or not runs_backwards(one.start, one.end))
 
 
 @st.composite
