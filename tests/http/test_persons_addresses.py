@@ -68,6 +68,8 @@ class People(NamedTuple):
     merged: str
     split: str
     hidden: str
+    withheld: str  # a reconstruction that is restricted
+    redacted: str
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +116,11 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Iterator[People]:
             await split(registry, admin, broken, [[four], [five]], Curation(CURATOR, LATER), "two men")
             hidden = await seen(9)
             await restrict(registry, admin, hidden, "a living person")
-            return one, two, prid, gone, broken, hidden
+            withheld = (await reconstruct(registry, admin, [two], CURATOR, WHEN)).name
+            await restrict(registry, admin, withheld, "a living person")
+            redacted = (await reconstruct(registry, admin, [three], CURATOR, LATER)).name
+            await redact(registry, admin, redacted, "a court order")
+            return one, two, prid, gone, broken, hidden, withheld, redacted
 
     names = asyncio.run(work())
     with serving(folder) as server, httpx.Client(timeout=30) as client:
@@ -161,7 +167,16 @@ def test_what_cannot_be_given_is_told_with_what_can(people: People) -> None:
 
 @pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated")  # rdflib, of itself
 @pytest.mark.parametrize(
-    "path", ["/{poid}", "/{prid}", "/{prid}/v1", "/{prid}/observations", "/{poid}/claims", "/{hidden}"]
+    "path",
+    [
+        "/{poid}",
+        "/{prid}",
+        "/{prid}/v1",
+        "/{prid}/observations",
+        "/{poid}/claims",
+        "/{hidden}",
+        "/{withheld}/observations",
+    ],
 )
 def test_the_same_graph_in_every_form(people: People, path: str) -> None:
     place = path.format(**people._asdict())
@@ -225,8 +240,22 @@ def test_what_was_said_at_another_time(people: People) -> None:
     memento = get(people, f"/{people.prid}/v1", "text/turtle")
     assert parsedate_to_datetime(memento.headers["memento-datetime"]) == made.replace(microsecond=0)
     assert 'rel="timemap"' in memento.headers["link"]
-    bad = get(people, f"/{people.prid}", "application/json", **{"accept-datetime": "yesterday"})
-    assert bad.status_code == 400
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "yesterday",
+        "Wed, 18 Nov 99999999999 00:00:00 GMT",
+        "Wed, 18 Nov 10000 00:00:00 GMT",
+        "Wed, 18 Nov 2025 99999999999999999999:00:00 GMT",
+        "Wed, 18 Nov 2025 00:00:00 +99999999999999999999",
+        "Fri, 31 Dec 9999 23:59:59 -2300",
+    ],
+)
+def test_a_time_that_no_calendar_has_is_refused(people: People, asked: str) -> None:
+    answer = get(people, f"/{people.prid}", "application/json", **{"accept-datetime": asked})
+    assert (answer.status_code, answer.json()["code"]) == (400, "malformed-request")
 
 
 def test_the_time_map_names_every_version(people: People) -> None:
@@ -276,6 +305,17 @@ def test_what_is_restricted_is_not_shown(people: People, accept: str) -> None:
         assert "a living person" in answer.text
         for secret in ("Werk", "1895", "register", "archivaris"):
             assert secret not in answer.text
+
+
+@pytest.mark.parametrize("accept", FORMS)
+@pytest.mark.parametrize("hidden", ["withheld", "redacted"])
+def test_who_is_not_shown_stands_upon_nothing_that_is(people: People, hidden: str, accept: str) -> None:
+    answer = get(people, f"/{getattr(people, hidden)}/observations", accept)
+    assert answer.status_code == 200
+    assert ("a living person" if hidden == "withheld" else "a court order") in answer.text
+    assert "POID" not in answer.text
+    held = {"if-none-match": answer.headers["etag"]}
+    assert get(people, f"/{getattr(people, hidden)}/observations", accept, **held).status_code == 304
 
 
 @pytest.mark.parametrize("accept", FORMS)

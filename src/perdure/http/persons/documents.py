@@ -18,6 +18,7 @@ from perdure.http.resolving.places import absolute, link_to, path_of
 from perdure.http.service import Service
 from perdure.linked import BY_MEDIA, write_claims, write_person, write_persons
 from perdure.names.external import ExternalId
+from perdure.registry.looking import is_hidden
 from perdure.registry.persons import PersonView, show_person
 
 _FORMATS: Final = {JSON: BY_MEDIA[JSON_LD], **BY_MEDIA}
@@ -66,14 +67,18 @@ def _written(
 
 
 async def observations(service: Service, request: Request, shown: PersonView, asked: Asked) -> Response:
-    """What a reconstruction stands upon, one after the other: as many as fit, and where the others are."""
+    """What a reconstruction stands upon, one after the other: as many as fit, and where the others are.
+
+    Of a person of whom nothing is shown, why not: that takes the place of the observations.
+    """
     tag = _tag(shown, asked)
     headers = _headers(service, request, shown, asked, tag)
     if has_already(request, tag):
         return Response(304, b"", headers)
     persons, size = await _some(service, shown, asked.after)
     last = persons[-1].view.name if persons else ""
-    following = "" if last in ("", max(shown.observations)) else f"{path_of(shown.view.name)}/observations?after={last}"
+    goes_on = bool(persons) and last != max(shown.observations)
+    following = f"{path_of(shown.view.name)}/observations?after={last}" if goes_on else ""
     if following:
         headers.append((b"link", memento.link(request.origin + following, 'rel="next"')))
     if asked.media == PAGE:
@@ -81,7 +86,8 @@ async def observations(service: Service, request: Request, shown: PersonView, as
         return await done_aside((), size, lambda: pages.page("observations.html", 200, headers, **told))
     form, namespaces = _FORMATS[asked.media], service.registry.settings.namespaces
     context = request.origin + CONTEXT_PATH
-    written = await done_aside((), size, lambda: write_persons(persons, form, namespaces, context))
+    told_of = [shown] if is_hidden(shown.view.scheme, shown.view) else persons
+    written = await done_aside((), size, lambda: write_persons(told_of, form, namespaces, context))
     return Response(200, written, [_TYPES[asked.media], *headers])
 
 

@@ -17,17 +17,17 @@ VARY = (b"vary", b"accept, accept-datetime")
 
 
 def wanted(request: Request) -> datetime | None:
-    """The time that a client asks for."""
+    """The time that a client asks for, in UTC."""
     text = request.header(b"accept-datetime")
     if text is None:
         return None
     try:
         found = parsedate_to_datetime(text)
-    except ValueError:
+        return found.astimezone(timezone.utc) if found.tzinfo else found.replace(tzinfo=timezone.utc)
+    except (ValueError, OverflowError):  # the latter for years, hours and zones that no calendar has
         raise Malformed(
             "accept-datetime must be a date as HTTP writes it, as in Thu, 09 Jan 2025 10:30:00 GMT"
         ) from None
-    return found if found.tzinfo else found.replace(tzinfo=timezone.utc)
 
 
 async def time_gate(service: Service, request: Request, name: str, at: datetime, ending: str) -> Response:
