@@ -214,6 +214,51 @@ def test_another_spelling_leads_to_the_right_one(people: People, write: str, res
         assert (answer.status_code, answer.headers["location"]) == (308, f"/{people.prid}{rest}")
 
 
+@pytest.mark.parametrize(
+    ("asked", "right"),
+    [
+        ("/ppid:{name}", "/{name}"),
+        ("/{compact}", "/{name}"),
+        ("/{name}%20", "/{name}"),
+        ("/%3C{name}%3E.", "/{name}"),
+        ("/https://ppid.org/{name}/v1", "/{name}/v1"),
+        ("/ppid:{name}/History.JSON?x=1", "/{name}/history.json?x=1"),
+        ("/{compact}.ttl", "/{name}.ttl"),
+        ("/{name}/V1", "/{name}/v1"),
+        ("/{name}/Observations", "/{name}/observations"),
+        ("/{name}.TTL?format=ttl", "/{name}.ttl?format=ttl"),
+        ("/{lower}?info", "/{name}?info"),
+        ("/{compact}?noredirect", "/{name}?noredirect"),
+    ],
+)
+@pytest.mark.parametrize("accept", ["text/html", "text/turtle"])
+def test_a_person_is_at_one_address_only(people: People, asked: str, right: str, accept: str) -> None:
+    spelt = {"name": people.prid, "compact": people.prid.replace("-", ""), "lower": people.prid.lower()}
+    answer = get(people, asked.format(**spelt), accept)
+    assert (answer.status_code, answer.headers["location"]) == (308, right.format(**spelt))
+
+
+@pytest.mark.parametrize("accept", FORMS)
+@pytest.mark.parametrize("path", ["/{prid}", "/{prid}/v1", "/{poid}.ttl", "/{poid}/claims", "/{split}"])
+def test_what_nobody_knows_of_a_query_changes_nothing(people: People, path: str, accept: str) -> None:
+    place = path.format(**people._asdict())
+    plain, tracked = get(people, place, accept), get(people, f"{place}?utm_source=x&fbclid", accept)
+    assert without_date(tracked) == without_date(plain)
+
+
+def test_what_the_resolver_is_asked_is_answered_by_it(people: People) -> None:
+    for query in ("info", "noredirect", "type=URL", "index=1", "action=showvalues", "auth=true"):
+        page = get(people, f"/{people.prid}?{query}", "text/html")
+        assert page.status_code == 200
+        assert "Values" in page.text, query
+    assert "Values" not in get(people, f"/{people.prid}/v1?info", "text/html").text, "it knows names, and no versions"
+
+
+def test_a_handle_may_hold_what_looks_like_a_person(people: People) -> None:
+    for path in (f"/20.500.999/{people.prid}", f"/20.500.999/https://ppid.org/{people.prid}"):
+        assert get(people, path, "text/html").status_code == 404
+
+
 def test_versions_and_what_links_them(people: People) -> None:
     first = get(people, f"/{people.prid}/v1", "text/turtle")
     graph = Graph().parse(data=first.text, format="turtle")

@@ -1,6 +1,6 @@
 """Persons at their own addresses (PPID, section 6): in every form, at every version, and at every time."""
 
-from perdure.http.persons.door import is_person, person
+from perdure.http.persons.door import person
 from perdure.http.persons.vocabulary import words
 
-__all__ = ["is_person", "person", "words"]
+__all__ = ["person", "words"]

@@ -31,14 +31,22 @@ _PATH: Final = re.compile(
     r"(?:/(?P<part>claims|observations|history|v(?P<version>[1-9][0-9]{0,8})))?(?:\.(?P<suffix>[a-z]{2,6}))?",
     re.IGNORECASE,
 )
-_BEGINNING: Final = re.compile(r"/p[or]id-", re.IGNORECASE)
 _PARTS: Final = {"POID": ("claims", "history"), "PRID": ("observations", "history")}
 
 
-class Asked(NamedTuple):
-    """`name` is as it was written; `media` is the form, and `suffix` the ending by which the address names it."""
+class Address(NamedTuple):
+    """What an address says by itself. `name` and `rest`, which stands behind it, are as they were written."""
 
     name: str
+    part: str
+    version: int | None
+    suffix: str
+    rest: str
+
+
+class Asked(NamedTuple):
+    """`media` is the form, and `suffix` the ending by which the address names it."""
+
     part: str
     version: int | None
     media: str
@@ -51,33 +59,32 @@ def media_named(text: str) -> str | None:
     return _FORMATS.get(text.lower().replace(" ", "+"))
 
 
-def is_person(path: str) -> bool:
-    """Whether a path can only be meant for a person."""
-    return _BEGINNING.match(path) is not None
-
-
-def asked_for(request: Request, text: str) -> Asked | None:
+def address_of(text: str) -> Address | None:
     """None, if the text is no address of a person: then it may be a name that is nearly one."""
     found = _PATH.fullmatch(text)
     if found is None:
         return None
-    kind = found["name"][:4].upper()
-    part = (found["part"] or "").lower()
-    version = None
+    name, suffix = found["name"], (found["suffix"] or "").lower()
+    rest = text[len(name) :]
     if found["version"] is not None:
-        part, version = "", int(found["version"])
-    elif part and part not in _PARTS[kind]:
+        return Address(name, "", int(found["version"]), suffix, rest)
+    return Address(name, (found["part"] or "").lower(), None, suffix, rest)
+
+
+def asked_for(request: Request, address: Address) -> Asked:
+    """The form in which the client wants what is at an address, among those that there are."""
+    part = address.part
+    if part and part not in _PARTS[address.name[:4].upper()]:
         raise NothingHere()
     offered = _HISTORY if part == "history" else OFFERED
-    suffix = (found["suffix"] or "").lower()
-    media = _named(request, suffix, offered)
+    media = _named(request, address.suffix, offered)
     if media is None:
         accept = request.header_list(b"accept")
         media = best(accept, offered) if accept else offered[0]
     if media is None:
         raise NotNegotiable(offered)
     after = one_parameter(request.parameters(), "after") if request.query and part == "observations" else None
-    return Asked(found["name"], part, version, media, suffix, after or "")
+    return Asked(part, address.version, media, address.suffix, after or "")
 
 
 def _named(request: Request, suffix: str, offered: tuple[str, ...]) -> str | None:

@@ -3,35 +3,38 @@
 from perdure.errors import InvalidInput, InvalidName, NoSuchName
 from perdure.http.message import Request, Response
 from perdure.http.persons import documents, histories, memento
-from perdure.http.persons.asked import PAGE, Asked, asked_for, is_person
+from perdure.http.persons.asked import PAGE, Asked, address_of, asked_for
+from perdure.http.persons.spelling import right_spelling
 from perdure.http.refusals import MethodNotAllowed, NothingHere
 from perdure.http.resolving import telling
+from perdure.http.resolving.asked import PARAMETERS
 from perdure.http.resolving.places import path_of, with_query
 from perdure.http.service import Service
 from perdure.names import ppid
 from perdure.registry.persons import PersonView, show_person
 
-__all__ = ["is_person", "person"]
-
 _READING = ("GET", "HEAD")
 _FOR_A_DAY = b"max-age=86400"
-_PARAMETERS = ("format", "after")
 
 
 async def person(service: Service, request: Request, text: str) -> Response | None:
     """The answer; None, where the resolver of all identifiers has it: redirects, refusals, and what is asked of it."""
-    asked = asked_for(request, text)
-    if asked is None or any(key not in _PARAMETERS for key, _ in request.parameters()):
-        return None
+    address = address_of(text)
+    if address is None:
+        meant = right_spelling(text)
+        return None if meant is None else _spelt_right(request, *meant)
     if request.method not in _READING:
         raise MethodNotAllowed(request.method, _READING)
     try:
-        name = ppid.canonical(asked.name)
+        name = ppid.canonical(address.name)
     except InvalidName:
         return None  # a wrong check digit: the resolver knows what to suggest
-    if name != asked.name or request.path[1:] != text:
-        place = path_of(name) + text[len(name) :]
-        return telling.moved(with_query(place, request.query), 308, _FOR_A_DAY)
+    rest = address.rest.lower()
+    if request.path != path_of(name) + rest:
+        return _spelt_right(request, name, rest)
+    if not rest and request.query and any(key in PARAMETERS for key, _ in request.parameters()):
+        return None
+    asked = asked_for(request, address)
     if asked.part == "history":
         return await histories.history(service, request, name, asked)
     shown = await _shown(service, name, asked)
@@ -41,6 +44,11 @@ async def person(service: Service, request: Request, text: str) -> Response | No
     if wanted is not None and name.startswith("PRID"):
         return await memento.time_gate(service, request, name, wanted, f".{asked.suffix}" if asked.suffix else "")
     return await _answer(service, request, shown, asked)
+
+
+def _spelt_right(request: Request, name: str, rest: str) -> Response:
+    """To the one address at which a person, or a part of what is said of them, is shown."""
+    return telling.moved(with_query(path_of(name) + rest, request.query), 308, _FOR_A_DAY)
 
 
 async def _shown(service: Service, name: str, asked: Asked) -> PersonView | None:

@@ -9,6 +9,10 @@ from perdure.http.message import Request, one_parameter
 from perdure.http.refusals import Malformed
 from perdure.http.wanted import ALL, Wanted, check_number, wanted
 
+# All that is looked at; what else stands in a query is passed over.
+PARAMETERS: Final = frozenset(
+    {"action", "auth", "cert", "ignore_aliases", "index", "info", "locatt", "noredirect", "type", "urlappend"}
+)
 _OFF: Final = frozenset({"false", "no", "off", "0"})
 _METADATA: Final = ("role", "metadata")
 _LONGEST_INDEX: Final = 10  # digits; an index has 32 bits

@@ -5,7 +5,7 @@ from typing import Final
 from perdure.errors import InvalidName, NoSuchName, NoSuchPrefix, PerdureError
 from perdure.http import answers, pages
 from perdure.http.message import Request, Response
-from perdure.http.persons import is_person, person, words
+from perdure.http.persons import person, words
 from perdure.http.problems import status_of
 from perdure.http.refusals import Malformed, MethodNotAllowed, Reserved
 from perdure.http.resolving import telling
@@ -38,7 +38,7 @@ async def resolve(service: Service, request: Request) -> Response:
         if request.path in FIXED:
             return FIXED[request.path]
         text = handle.unescape(request.path[1:])
-        answer = await person(service, request, text) if is_person(f"/{text}") else words(service, request)
+        answer = await person(service, request, text) or words(service, request)
         return answer or await _answer(service, request, text)
     except PerdureError as problem:
         if status_of(problem) >= 500:

@@ -13,7 +13,7 @@ from perdure.http.v1.person_told import (
     ShownPerson,
     Validation,
 )
-from perdure.names import ppid
+from perdure.names import ppid, recognise
 from perdure.registry import show
 from perdure.registry.looking import View
 from perdure.registry.persons import Person, PersonView, show_person
@@ -94,11 +94,19 @@ async def validation(asking: Asking, text: str) -> Validation:
     try:
         right = ppid.canonical(text)
     except InvalidName as problem:
-        meant = problem.suggestion  # with the check digit that these digits have
-        known = meant is not None and await asking.registry.store.lookup(meant) is not None
-        return replace(told, reason=problem.reason, suggestions=(meant,) if known else ())
+        return await _meant(asking, replace(told, reason=problem.reason), text)
     try:
         await show(asking.registry, right)
     except NoSuchName as problem:
         return replace(told, canonical=right, suggestions=problem.suggestions)
     return replace(told, canonical=right, exists=True)
+
+
+async def _meant(asking: Asking, told: Validation, text: str) -> Validation:
+    """With what is right: the spelling to which the resolver leads, or the only name that these digits can be."""
+    found = recognise(text)
+    if found.scheme != "ppid":
+        return told
+    meant = found.canonical or str(found.details.get("suggestion", ""))
+    known = meant and await asking.registry.store.lookup(meant) is not None
+    return replace(told, canonical=found.canonical, suggestions=(meant,) if known else ())

@@ -111,7 +111,10 @@ class Validation(msgspec.Struct, frozen=True, kw_only=True):
     valid: bool
     message: Annotated[str, Meta(description="PPID, section 11.1: Valid, Invalid syntax or Invalid checksum.")]
     exists: bool
-    canonical: Annotated[str, Meta(description="The right spelling of what is valid.")] | None = None
+    canonical: (
+        Annotated[str, Meta(description="The right spelling: of what is valid, or but for its spelling would be.")]
+        | None
+    ) = None
     reason: Annotated[str, Meta(description="What is wrong with it, and where.")] | None = None
     suggestions: Annotated[tuple[str, ...], Meta(description="Registered, and one slip away from this.")] = ()
 
