@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import httpx
 import pytest
-from rdflib import DCTERMS, OWL, PROV, Graph, URIRef
+from rdflib import DCTERMS, OWL, PROV, XSD, Graph, Literal, URIRef
 from rdflib.compare import isomorphic
 from tests.http.furnished import make_registry, writing
 from tests.http.live import LiveServer, serving
@@ -29,6 +29,8 @@ from perdure.records.record import About
 from perdure.registry import (
     Curation,
     Statement,
+    add_agent,
+    grant,
     lift_restriction,
     merge,
     observe,
@@ -37,6 +39,7 @@ from perdure.registry import (
     revise_reconstruction,
     split,
     update,
+    withdraw,
 )
 from perdure.registry.persons import Person, observe_many, redact
 
@@ -70,6 +73,7 @@ class People(NamedTuple):
     hidden: str
     withheld: str  # a reconstruction that is restricted
     redacted: str
+    withdrawn: str
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +124,9 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Iterator[People]:
             await restrict(registry, admin, withheld, "a living person")
             redacted = (await reconstruct(registry, admin, [three], CURATOR, LATER)).name
             await redact(registry, admin, redacted, "a court order")
-            return one, two, prid, gone, broken, hidden, withheld, redacted
+            withdrawn = await seen(10)
+            await withdraw(registry, admin, withdrawn, "read wrongly", replaced_by=one)
+            return one, two, prid, gone, broken, hidden, withheld, redacted, withdrawn
 
     names = asyncio.run(work())
     with serving(folder) as server, httpx.Client(timeout=30) as client:
@@ -135,6 +141,15 @@ def get(people: People, path: str, accept: str | None = None, **headers: str) ->
     if accept is None:
         request.headers.pop("accept", None)
     return people.client.send(request)
+
+
+def graph_of(people: People, answer: httpx.Response) -> Graph:
+    body, form = answer.content, RDF[answer.headers["content-type"].partition(";")[0]]
+    if form == "json-ld":
+        document = json.loads(body)
+        context = people.client.get(document["@context"]).json()
+        body = json.dumps({**document, **context}).encode()
+    return Graph().parse(data=body, format=form)
 
 
 @pytest.mark.parametrize("accept", FORMS)
@@ -180,14 +195,7 @@ def test_what_cannot_be_given_is_told_with_what_can(people: People) -> None:
 )
 def test_the_same_graph_in_every_form(people: People, path: str) -> None:
     place = path.format(**people._asdict())
-    graphs = []
-    for accept, name in RDF.items():
-        body = get(people, place, accept).content
-        if accept == "application/ld+json":
-            document = json.loads(body)
-            context = people.client.get(document["@context"]).json()
-            body = json.dumps({**document, **context}).encode()
-        graphs.append(Graph().parse(data=body, format=name))
+    graphs = [graph_of(people, get(people, place, accept)) for accept in RDF]
     assert len(graphs[0]) > 3
     for graph in graphs[1:]:
         assert isomorphic(graphs[0], graph)
@@ -340,6 +348,69 @@ def test_who_was_split_says_into_whom(people: People) -> None:
     assert graph.text.count("isReplacedBy") >= 1
     held = get(people, f"/{people.split}", "text/turtle", **{"if-none-match": graph.headers["etag"]})
     assert held.status_code == 410, "no condition makes an error anything else (RFC 9110, section 13.2.1)"
+
+
+@pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated")  # rdflib, of itself
+@pytest.mark.parametrize("path", ["/{split}", "/{withdrawn}", "/{withdrawn}/claims"])
+def test_a_tombstone_says_who_when_why_and_what_instead(people: People, path: str) -> None:
+    place = path.format(**people._asdict())
+    name = place.split("/")[1]
+    acts = get(people, f"/api/v1/{name}/history").json()["revisions"]
+    at = f"{acts[-1]['at'][:19]}Z"
+    why, instead = ("two men", None) if name == people.split else ("read wrongly", people.poid)
+    page = get(people, place, "text/html")
+    assert page.status_code == 410
+    for said in (why, "Tests", "local-", at, instead or "PRID-"):
+        assert said in page.text
+    graphs = [graph_of(people, get(people, place, accept)) for accept in RDF]
+    assert all(isomorphic(graphs[0], other) for other in graphs[1:])
+    subject, graph = URIRef(f"https://ppid.org/{name}"), graphs[0]
+    act = graph.value(subject, PROV.wasInvalidatedBy)
+    when = Literal(at, datatype=XSD.dateTime)
+    assert graph.value(subject, PROV.invalidatedAtTime) == graph.value(act, PROV.startedAtTime) == when
+    agent = graph.value(act, PROV.wasAssociatedWith)
+    assert str(graph.value(agent, URIRef("https://schema.org/name"))) == "Tests"
+    assert graph.value(subject, URIRef("https://ppid.org/vocab#tombstoneReason")) == Literal(why)
+    assert len(set(graph.objects(subject, DCTERMS.isReplacedBy))) == (1 if instead else 2)
+
+
+@pytest.mark.parametrize("query", ["", "?info"])
+@pytest.mark.parametrize("accept", FORMS)
+def test_a_tombstone_of_who_is_not_shown_says_no_reason(people: People, accept: str, query: str) -> None:
+    async def work() -> list[str]:
+        async with writing(people.server.folder) as (registry, admin):
+            names = []
+            for way in (restrict, redact):
+                url = f"https://example.org/buried/{accept}{query}/{way.__name__}"
+                name = (await observe(registry, admin, url, WHEN, "0" * 64)).name
+                await withdraw(registry, admin, name, "he is Piet Geheim")
+                await way(registry, admin, name, "a court's order")  # type: ignore[operator]
+                names.append(name)
+            return names
+
+    for name in asyncio.run(work()):
+        answer = get(people, f"/{name}{query}", accept)
+        assert answer.status_code == 410
+        assert "Geheim" not in answer.text
+        assert "Tests" in answer.text, "who did it is no secret"
+
+
+def test_who_took_themselves_back_is_not_named(people: People) -> None:
+    async def work() -> str:
+        async with writing(people.server.folder) as (registry, admin):
+            name = (await observe(registry, admin, "https://example.org/self", WHEN, "0" * 64)).name
+            agent = await add_agent(registry, admin, "self", "Piet Geheim", identifier=name)
+            await grant(registry, admin, agent.id, "POID", ["edit", "withdraw"])
+            await withdraw(registry, agent, name, "that is me")
+            await restrict(registry, admin, name, "a living person")
+            return name
+
+    name = asyncio.run(work())
+    for accept in FORMS:
+        for path in (f"/{name}", f"/{name}?info"):
+            answer = get(people, path, accept)
+            assert answer.status_code == 410
+            assert "Geheim" not in answer.text
 
 
 @pytest.mark.parametrize("accept", FORMS)

@@ -4,6 +4,7 @@ from typing import Final
 
 from perdure.errors import InvalidInput
 from perdure.linked.agents import readers
+from perdure.linked.authority import Withdrawal
 from perdure.linked.claims import STATED
 from perdure.linked.namespaces import Namespaces
 from perdure.linked.person import person_tree
@@ -17,17 +18,24 @@ _ELSEWHERE: Final = frozenset({"claim", "hasName", "uuidRaw", "version", "hasVer
 )
 
 
-def write_claims(person: PersonView, format: str, namespaces: Namespaces, context_url: str) -> bytes:
+def write_claims(
+    person: PersonView,
+    format: str,
+    namespaces: Namespaces,
+    context_url: str,
+    *,
+    withdrawal: Withdrawal | None = None,
+) -> bytes:
     """The document of an observation's claims."""
-    return write(claim_set_tree(person, namespaces), format, terms(namespaces), context_url)
+    return write(claim_set_tree(person, namespaces, withdrawal), format, terms(namespaces), context_url)
 
 
-def claim_set_tree(person: PersonView, namespaces: Namespaces) -> Tree:
+def claim_set_tree(person: PersonView, namespaces: Namespaces, withdrawal: Withdrawal | None = None) -> Tree:
     """Made from the document of the observation, so that neither tells what the other withholds."""
     view = person.view
     if not view.name.startswith("POID"):
         raise InvalidInput("linked", "claims", f"{view.name} is no observation (POID): only those make claims")
-    whole = person_tree(person, namespaces)
+    whole = person_tree(person, namespaces, withdrawal=withdrawal)
     identifier = namespaces.ppid + view.name
     observation = {key: said for key, said in whole.items() if key not in _ELSEWHERE}
     tree: Tree = {"id": f"{identifier}/claims", "type": ["ClaimSet"], "about": observation}

@@ -12,10 +12,16 @@ from perdure.registry.persons import PersonView
 
 
 def write_person(
-    person: PersonView, format: str, namespaces: Namespaces, context_url: str, *, as_version: bool = False
+    person: PersonView,
+    format: str,
+    namespaces: Namespaces,
+    context_url: str,
+    *,
+    as_version: bool = False,
+    withdrawal: Withdrawal | None = None,
 ) -> bytes:
     """The document of an observation or a reconstruction; `as_version`: of its newest version, as a version."""
-    tree = person_tree(person, namespaces, as_version=as_version)
+    tree = person_tree(person, namespaces, as_version=as_version, withdrawal=withdrawal)
     return write(tree, format, terms(namespaces), context_url)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from perdure.linked.authority import authority
+from perdure.linked.authority import Withdrawal, authority, withdrawn
 from perdure.linked.claims import Made, claim_node, told
 from perdure.linked.iris import external_iri
 from perdure.linked.namespaces import Namespaces
@@ -19,7 +19,9 @@ _RELATIONS: Final = {"exact": "sameAs", "close": "closeMatch"}
 _RELATIONS_OF_A_VERSION: Final = _RELATIONS | {"exact": "identityPage"}
 
 
-def person_tree(person: PersonView, namespaces: Namespaces, *, as_version: bool = False) -> Tree:
+def person_tree(
+    person: PersonView, namespaces: Namespaces, *, as_version: bool = False, withdrawal: Withdrawal | None = None
+) -> Tree:
     """What is said of the person; of a version, if it is not the newest, or if that is asked for."""
     view = person.view
     identifier = namespaces.ppid + view.name
@@ -49,6 +51,8 @@ def person_tree(person: PersonView, namespaces: Namespaces, *, as_version: bool 
         tree |= versions(person, identifier, subject)
         if view.uuid_raw is not None:
             tree["uuidRaw"] = view.uuid_raw
+    if is_gone and withdrawal is not None:
+        tree |= withdrawn(identifier, withdrawal, namespaces)
     return tree | _withheld(view, namespaces) | authority(view, namespaces)
 
 

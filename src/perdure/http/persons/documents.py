@@ -13,10 +13,12 @@ from perdure.http.persons import memento
 from perdure.http.persons.asked import JSON, JSON_LD, N_TRIPLES, PAGE, RDF_XML, TURTLE, Asked
 from perdure.http.persons.vocabulary import CONTEXT_PATH
 from perdure.http.resolving.aside import done_aside
+from perdure.http.resolving.finding import withdrawal as find_withdrawal
 from perdure.http.resolving.forms import has_already
 from perdure.http.resolving.places import absolute, link_to, path_of
+from perdure.http.resolving.telling import told_withdrawal
 from perdure.http.service import Service
-from perdure.linked import BY_MEDIA, write_claims, write_person, write_persons
+from perdure.linked import BY_MEDIA, Withdrawal, write_claims, write_person, write_persons
 from perdure.names.external import ExternalId
 from perdure.registry.looking import is_hidden
 from perdure.registry.persons import PersonView, show_person
@@ -44,25 +46,41 @@ async def document(service: Service, request: Request, shown: PersonView, asked:
     status = 410 if view.tombstone is not None and asked.version is None else 200
     if status == 200 and has_already(request, tag):  # of what failed, no condition counts (RFC 9110)
         return Response(304, b"", headers)
-    answer = await done_aside((), size_of(shown), lambda: _written(service, request, shown, asked, status, headers))
+    withdrawal = None if status == 200 else await _withdrawal(service, view.name)
+    answer = await done_aside(
+        (), size_of(shown), lambda: _written(service, request, shown, asked, status, headers, withdrawal)
+    )
     if status == 200:
         service.documents.keep(request, shown, answer)
     return answer
 
 
+async def _withdrawal(service: Service, name: str) -> Withdrawal | None:
+    """Who took a person's identifier back, and when. Why is said by its tombstone, to whom it may be."""
+    found = await service.registry.store.read(lambda reader: find_withdrawal(reader, name))
+    return None if found is None else told_withdrawal(name, *found)
+
+
 def _written(
-    service: Service, request: Request, shown: PersonView, asked: Asked, status: int, headers: Headers
+    service: Service,
+    request: Request,
+    shown: PersonView,
+    asked: Asked,
+    status: int,
+    headers: Headers,
+    withdrawal: Withdrawal | None,
 ) -> Response:
     is_claims = asked.part == "claims"
     if asked.media == PAGE:
         template = "claims.html" if is_claims else "person.html"
-        return pages.page(template, status, headers, **_told(service, shown, asked))
+        return pages.page(template, status, headers, **_told(service, shown, asked), withdrawal=withdrawal)
     form, namespaces = _FORMATS[asked.media], service.registry.settings.namespaces
     context = request.origin + CONTEXT_PATH
     if is_claims:
-        body = write_claims(shown, form, namespaces, context)
+        body = write_claims(shown, form, namespaces, context, withdrawal=withdrawal)
     else:
-        body = write_person(shown, form, namespaces, context, as_version=asked.version is not None)
+        is_version = asked.version is not None
+        body = write_person(shown, form, namespaces, context, as_version=is_version, withdrawal=withdrawal)
     return Response(status, body, [_TYPES[asked.media], *headers])
 
 

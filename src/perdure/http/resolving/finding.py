@@ -21,7 +21,7 @@ _ALIAS: Final = "HS_ALIAS"
 _MOST_ALIASES: Final = 10
 _MOST_CUTS: Final = 256
 _SEPARATORS: Final = frozenset("/?#.-_:;,=&@+~ ")
-_WITHDRAWING: Final = ("withdraw", "merge")
+_WITHDRAWING: Final = ("withdraw", "merge", "split", "undo split")
 
 
 class Finding(NamedTuple):
@@ -78,7 +78,7 @@ def find(reader: Reader, text: str) -> Finding:
         rest,
         is_slip,
         _alias(record),
-        None if record.tombstone is None else _withdrawal(reader, found),
+        None if record.tombstone is None else withdrawal(reader, found.subject),
     )
 
 
@@ -113,9 +113,9 @@ def _alias(record: Record) -> str | None:
     return next((value.text for value in record.values if value.kind == _ALIAS and value.is_public), None)
 
 
-def _withdrawal(reader: Reader, found: Identifier) -> tuple[Act, Agent | None] | None:
-    """When it was withdrawn, and by whom; where it came withdrawn from elsewhere, when it came."""
-    last = reader.newest_act(found.subject, _WITHDRAWING) or reader.newest_act(found.subject)
+def withdrawal(reader: Reader, subject: str) -> tuple[Act, Agent | None] | None:
+    """When what has a tombstone was withdrawn, and by whom; where it came withdrawn from elsewhere, when it came."""
+    last = reader.newest_act(subject, _WITHDRAWING) or reader.newest_act(subject)
     return None if last is None else (last, reader.agent(last.agent))
 
 

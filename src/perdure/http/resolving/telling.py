@@ -19,8 +19,10 @@ from perdure.http.resolving.signposts import signposts
 from perdure.http.service import Service
 from perdure.http.v1.showing import shown_identifier, shown_value
 from perdure.linked import Withdrawal
+from perdure.names.ppid import validate_ppid
 from perdure.records.authority import to_seconds
 from perdure.registry import show
+from perdure.registry.entities import Act, Agent
 from perdure.registry.looking import View
 
 VARY: Final = (b"vary", b"accept")
@@ -156,10 +158,14 @@ def _record_document(request: Request, view: View, posts: Headers) -> Response:
 
 def withdrawal_of(finding: Finding) -> Withdrawal:
     """By whom and when. Who is no agent here, as the holder of a handle's key, is told as the history has it."""
-    if finding.withdrawal is None:
-        return Withdrawal("", "")
-    act, agent = finding.withdrawal
-    by, identifier = (act.agent, "") if agent is None else (agent.name, agent.identifier)
+    return Withdrawal("", "") if finding.withdrawal is None else told_withdrawal(finding.name, *finding.withdrawal)
+
+
+def told_withdrawal(name: str, act: Act, agent: Agent | None) -> Withdrawal:
+    """The same, of an act and whoever did it."""
+    # Of somebody who took back what is said of themselves, the name may be just what is not to be shown.
+    is_themselves = agent is not None and validate_ppid(name) and name.lower() in agent.identifier.lower()
+    by, identifier = (act.agent, "") if agent is None or is_themselves else (agent.name, agent.identifier)
     return Withdrawal(to_seconds(act.at), by, identifier)
 
 
