@@ -1,6 +1,10 @@
 """The feed of changes: a harvester that asks what `next` says misses nothing."""
 
+from typing import Any
+
+import httpx
 from tests.http.live import LiveServer
+from tests.http.person_client import ANY, observed, reconstructed
 
 API = "/api/v1"
 SEEN = {
@@ -30,6 +34,47 @@ def test_a_harvester_misses_nothing(server: LiveServer) -> None:
         assert "alive" not in str(page)
         again = harvester.get(page["next"]).json()
         assert (again["orderedItems"], again["next"]) == ([], page["next"])
+
+
+def test_only_what_is_gone_is_deleted(server: LiveServer) -> None:
+    with server.client() as desk, server.client("") as harvester:
+        one, two = observed(desk), observed(desk)
+        prid = reconstructed(desk, one, two)
+        last = to_the_end(harvester, f"{API}/changes?limit=1000")["next"]
+        desk.post(f"{API}/{one}/redact", json={"reason": "an order"}, headers=ANY)
+        desk.post(f"{API}/{prid}/redact", json={"reason": "an order"}, headers=ANY)
+        items = harvester.get(last).json()["orderedItems"]
+        assert [(told["type"], told["object"]["name"], told["summary"]) for told in items] == [
+            ("Delete", one, "redact"),
+            ("Delete", prid, "redact"),  # as all of it is gone today
+            ("Delete", prid, "redact"),
+        ]
+        three, four = observed(desk), observed(desk)
+        prid = reconstructed(desk, three, four)
+        last = to_the_end(harvester, last)["next"]
+        desk.post(f"{API}/{three}/redact", json={"reason": "an order"}, headers=ANY)
+        items = harvester.get(last).json()["orderedItems"]
+        assert [(told["type"], told["object"]["name"]) for told in items] == [("Delete", three), ("Update", prid)]
+
+
+def test_a_page_that_is_its_own_next_is_the_end(server: LiveServer) -> None:
+    with server.client() as desk, server.client("") as harvester:
+        last = to_the_end(harvester, f"{API}/changes?limit=2&scheme=ppid")
+        assert (last["orderedItems"], last["id"]) == ([], last["next"])
+        seen = [observed(desk) for _ in range(3)]
+        desk.post(f"{API}/{seen[0]}/restrict", json={"reason": "alive"}, headers=ANY)
+        first = harvester.get(last["next"]).json()
+        assert [one["object"]["name"] for one in first["orderedItems"]] == seen[:2]
+        assert first["id"] == last["next"] != first["next"]
+        second = harvester.get(first["next"]).json()
+        assert [one["object"]["name"] for one in second["orderedItems"]] == [seen[2], seen[0]]
+
+
+def to_the_end(harvester: httpx.Client, address: str) -> dict[str, Any]:
+    page: dict[str, Any] = harvester.get(address).json()
+    while page["next"] != page["id"]:
+        page = harvester.get(page["next"]).json()
+    return page
 
 
 def test_what_cannot_be_asked(server: LiveServer) -> None:

@@ -4,8 +4,9 @@ import pytest
 from tests.registry_fixture import Office, set_target
 
 from perdure.errors import InvalidInput
-from perdure.registry import Statement, mint, observe, withdraw
+from perdure.registry import Statement, following, mint, observe, reconstruct, withdraw
 from perdure.registry.following import changes_since
+from perdure.registry.persons import redact
 from perdure.store.postgres import reading as postgres
 
 WHEN = "2025-01-09T10:30:00Z"
@@ -57,6 +58,48 @@ def test_many_of_one_transaction_are_all_told(office: Office) -> None:
         told += [name for name, _, _ in some[0]]
         since = some[1]
     assert sorted(told) == sorted(names)
+
+
+def test_a_page_of_one_scheme_is_filled_from_behind_the_others(office: Office) -> None:
+    _, since = follow(office, limit=1000)
+    office.do(mint, office.registry.home, 5)
+    names = [office.do(observe, f"https://example.org/{n}", WHEN, "0" * 64).name for n in range(3)]
+    office.do(mint, office.registry.home, 5)
+    first, page = follow(office, since, limit=2, scheme="ppid")
+    assert [name for name, _, _ in first] == names[:2]
+    second, page = follow(office, page, limit=2, scheme="ppid")
+    assert [name for name, _, _ in second] == names[2:]
+    assert follow(office, page, limit=2, scheme="ppid") == ([], page), "whoever is told that has come to the end"
+    assert office.ask(changes_since, page).since == page
+
+
+def test_no_page_looks_through_everything(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(following, "MOST_LOOKED_AT", 4)
+    monkeypatch.setattr(following, "MOST", 4)
+    _, since = follow(office, limit=4)
+    while (some := follow(office, since, limit=4))[1] != since:
+        since = some[1]
+    for _ in range(12):
+        office.do(mint, office.registry.home)
+    jan = office.do(observe, "https://example.org/jan", WHEN, "0" * 64).name
+    pages = []
+    while (some := follow(office, since, limit=2, scheme="ppid"))[1] != since:
+        pages.append(some[0])
+        since = some[1]
+    assert pages[0] == [], "it was stopped, and says where to go on"
+    assert [one for page in pages for one in page] == [(jan, 1, "mint")]
+
+
+def test_who_lost_a_part_is_told_from_who_lost_all(office: Office) -> None:
+    one, two = (office.do(observe, f"https://example.org/{n}", WHEN, "0" * 64).name for n in "ab")
+    prid = office.do(reconstruct, [one, two], "https://orcid.org/0000-0002-1825-0097", WHEN).name
+    _, since = follow(office, limit=1000)
+    office.do(redact, one, "a court order")
+    told = office.ask(changes_since, since)
+    assert [(change.name, change.action) for change in told.changes] == [(one, "redact"), (prid, "redact")]
+    assert told.redacted == {one}
+    office.do(redact, prid, "a court order")
+    assert office.ask(changes_since, told.next).redacted == {prid}
 
 
 @pytest.mark.parametrize("since", ["yesterday", "2025-01-09", "1969-12-31T23:59:59Z"])

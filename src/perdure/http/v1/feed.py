@@ -12,10 +12,10 @@ from msgspec import Meta
 from perdure.http.resolving.places import path_of
 from perdure.http.v1.asking import KEY_OR_NOBODY, ROOT, FromDoor, Limit, problems
 from perdure.registry.entities import Changed
-from perdure.registry.following import changes_since
+from perdure.registry.following import Followed, changes_since
 
 _STREAMS: Final = "https://www.w3.org/ns/activitystreams"
-_GONE: Final = frozenset({"withdraw", "split", "redact"})
+_GONE: Final = frozenset({"withdraw", "split"})
 Activity = Literal["Create", "Update", "Delete"]
 
 
@@ -32,7 +32,13 @@ class ChangedThing(msgspec.Struct, frozen=True, kw_only=True):
 class ShownChange(msgspec.Struct, frozen=True, kw_only=True):
     """One revision."""
 
-    type: Activity
+    type: Annotated[
+        Activity,
+        Meta(
+            description="`Delete`: it was withdrawn, or all that it said was redacted. What has lost a part only, as a "
+            "reconstruction of which one observation was redacted, is an `Update`."
+        ),
+    ]
     actor: Annotated[str, Meta(description="The short name of who did it.")]
     summary: Annotated[str, Meta(description="By what act.")]
     published: Annotated[str, Meta(description="When it was done.")]
@@ -40,7 +46,10 @@ class ShownChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChangesPage(msgspec.Struct, frozen=True, kw_only=True):
-    """Changes in the order in which they came; ask `next` for those behind them, now or later."""
+    """Changes in the order in which they came; ask `next` for those behind them, now or later.
+
+    That was all for now when `next` is the page's own `id`.
+    """
 
     context: Literal["https://www.w3.org/ns/activitystreams"] = msgspec.field(default=_STREAMS, name="@context")
     type: Literal["OrderedCollectionPage"] = "OrderedCollectionPage"
@@ -73,15 +82,20 @@ async def changes(
         Literal["", "handle", "ibi", "ppid"], QueryParameter(description="Only names of this scheme.")
     ] = "",
 ) -> Response[ChangesPage]:
-    """Follow this registry: every revision since an instant, in the order in which they came here."""
+    """Follow this registry: every revision since an instant, in the order in which they came here.
+
+    `next` is always there. When it is the `id` of the page itself, nothing has come since: that is the end for now, and
+    the place to go on from later. A page may hold fewer items than `limit` before that, also none: of names of one
+    scheme, a page is given when 10,000 changes have been looked at, full or not.
+    """
     origin = asking.request.origin
     bounded = asking.bounded(limit)
     told = await changes_since(asking.registry, since or None, limit=bounded, scheme=scheme or None)
     return Response(
         ChangesPage(
-            id=_page(origin, since, bounded, scheme),
+            id=_page(origin, told.since, bounded, scheme),
             next=_page(origin, told.next, bounded, scheme),
-            items=tuple(_shown(origin, one) for one in told.changes),
+            items=tuple(_shown(origin, told, one) for one in told.changes),
         )
     )
 
@@ -91,8 +105,9 @@ def _page(origin: str, since: str, limit: int, scheme: str) -> str:
     return f"{origin}{ROOT}/changes?{asked}"
 
 
-def _shown(origin: str, one: Changed) -> ShownChange:
-    kind: Activity = "Create" if one.version == 1 else "Delete" if one.action in _GONE else "Update"
+def _shown(origin: str, told: Followed, one: Changed) -> ShownChange:
+    is_gone = one.action in _GONE or (one.action == "redact" and one.name in told.redacted)
+    kind: Activity = "Create" if one.version == 1 else "Delete" if is_gone else "Update"
     return ShownChange(
         type=kind,
         actor=one.agent,
