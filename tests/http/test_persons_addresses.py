@@ -339,6 +339,32 @@ def test_who_was_taken_up_leads_to_who_took_them_up(people: People) -> None:
     assert get(people, f"/{people.merged}/v1", "text/turtle").status_code == 200
 
 
+def test_every_answer_that_a_time_could_change_says_so(people: People) -> None:
+    async def work() -> str:
+        async with writing(people.server.folder) as (registry, admin):
+            name = (await reconstruct(registry, admin, [people.poid], CURATOR, "2025-03-01T09:00:00Z")).name
+            await update(registry, admin, name, Statement(target="https://example.org/her-own-page"))
+            return name
+
+    leading = asyncio.run(work())
+    for path, status in ((people.merged, 301), (leading, 302), (people.split, 410), (people.prid, 200)):
+        answer = get(people, f"/{path}", "text/html")
+        assert answer.status_code == status
+        assert "accept-datetime" in answer.headers["vary"], path
+        gate = get(people, f"/{path}", "text/html", **{"accept-datetime": "Thu, 09 Jan 2020 10:30:00 GMT"})
+        assert (gate.status_code, gate.headers["location"]) == (302, f"/{path}/v1")
+
+
+def test_a_page_of_another_origin_may_travel_in_time(people: People) -> None:
+    asking = {"origin": "https://example.org", "access-control-request-method": "GET"}
+    for path in (f"/{people.prid}", f"/api/v1/{people.prid}"):
+        before = people.client.options(f"{people.server.url}{path}", headers=asking)
+        assert before.status_code == 204
+        assert "accept-datetime" in before.headers["access-control-allow-headers"].split(", ")
+    memento = get(people, f"/{people.prid}/v1", "text/turtle")
+    assert {"memento-datetime", "link", "location"} <= set(memento.headers["access-control-expose-headers"].split(", "))
+
+
 def test_who_was_split_says_into_whom(people: People) -> None:
     page = get(people, f"/{people.split}", "text/html")
     assert page.status_code == 410

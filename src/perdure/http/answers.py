@@ -20,7 +20,13 @@ from perdure.records.value import DEFAULT_TTL, ShownValue, Value, shown_value
 SUCCESS: Final = 1
 READABLE_ANYWHERE: Final[Headers] = [
     (b"access-control-allow-origin", b"*"),
-    (b"access-control-expose-headers", b"content-length, etag, link, location"),
+    (b"access-control-expose-headers", b"content-length, etag, link, location, memento-datetime"),
+]
+# What a page of another origin is told before it asks: it may read, with the headers that reading needs.
+PREFLIGHT: Final[Headers] = [
+    (b"access-control-allow-methods", b"GET, HEAD, OPTIONS"),
+    (b"access-control-allow-headers", b"accept, accept-datetime, accept-language, if-none-match"),
+    (b"access-control-max-age", b"86400"),
 ]
 EVERYWHERE: Final[Headers] = [(b"x-content-type-options", b"nosniff")]
 HANDLE_JSON: Final = b"application/json;charset=utf-8"

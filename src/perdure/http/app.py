@@ -14,6 +14,7 @@ from perdure.errors import PerdureError
 from perdure.folder import open_registry
 from perdure.http import handle_api, monitoring, resolving
 from perdure.http.access_log import AccessLog
+from perdure.http.answers import PREFLIGHT
 from perdure.http.lane import Lane
 from perdure.http.message import CYCLE, READING, Receive, Request, Response, Scope, Send
 from perdure.http.outgoing import Outgoing
@@ -147,15 +148,7 @@ def is_under(path: str, root: str) -> bool:
 
 def _preflight() -> Response:
     """A page of another origin may read, with the headers that reading needs, and nothing else."""
-    return Response(
-        204,
-        b"",
-        [
-            (b"access-control-allow-methods", b"GET, HEAD, OPTIONS"),
-            (b"access-control-allow-headers", b"accept, accept-language, if-none-match"),
-            (b"access-control-max-age", b"86400"),
-        ],
-    )
+    return Response(204, b"", PREFLIGHT)
 
 
 def _internal() -> Response:

@@ -68,7 +68,7 @@ async def _answer(service: Service, request: Request, shown: PersonView, asked: 
     if asked.version is None and not asked.part and view.state == "merged" and stone and stone.replaced_by:
         ending = f".{asked.suffix}" if asked.suffix else ""
         place = with_query(path_of(stone.replaced_by) + ending, request.query)
-        return telling.moved(place, 301, b"no-cache")  # which can be undone
+        return memento.varying(telling.moved(place, 301, b"no-cache"))  # which can be undone
     if view.target is not None and asked.media == PAGE and not asked.part and asked.version is None:
         return None  # on to there
     if asked.part == "observations":

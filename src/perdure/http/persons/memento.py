@@ -36,10 +36,13 @@ async def time_gate(service: Service, request: Request, name: str, at: datetime,
     then = [act for act in acts if instant_of(act.at) <= at]
     chosen = then[-1] if then else acts[0]
     place = with_query(f"{path_of(name)}/v{chosen.version}{ending}", request.query)
-    answer = moved(place, 302, b"no-cache")
-    headers = [header for header in answer.headers if header[0] != b"vary"]
     links = [*relations(request.origin, name), *neighbours(request.origin, name, acts, chosen)]
-    return answer._replace(headers=[*headers, VARY, (b"link", b", ".join(links))])
+    return varying(moved(place, 302, b"no-cache")).with_headers([(b"link", b", ".join(links))])
+
+
+def varying(answer: Response) -> Response:
+    """An answer of a TimeGate: who asks for another time is answered otherwise, and caches have to know."""
+    return answer._replace(headers=[*(one for one in answer.headers if one[0] != b"vary"), VARY])
 
 
 def relations(origin: str, name: str) -> list[bytes]:

@@ -5,7 +5,7 @@ from typing import Final
 from perdure.errors import InvalidName, NoSuchName, NoSuchPrefix, PerdureError
 from perdure.http import answers, pages
 from perdure.http.message import Request, Response
-from perdure.http.persons import person, words
+from perdure.http.persons import person, varying, words
 from perdure.http.problems import status_of
 from perdure.http.refusals import Malformed, MethodNotAllowed, Reserved
 from perdure.http.resolving import telling
@@ -26,6 +26,7 @@ from perdure.registry.protocol import Reader
 _OWN_TTL: Final = b'"ttl":'  # how a record is written that holds a lifetime of its own
 _READING: Final = ("GET", "HEAD")
 _A_DAY: Final = b"max-age=86400"
+_IN_TIME: Final = "PRID-"  # what is said of these may be asked for at any time
 
 
 async def resolve(service: Service, request: Request) -> Response:
@@ -39,7 +40,10 @@ async def resolve(service: Service, request: Request) -> Response:
             return FIXED[request.path]
         text = handle.unescape(request.path[1:])
         answer = await person(service, request, text) or words(service, request)
-        return answer or await _answer(service, request, text)
+        if answer is not None:
+            return answer
+        answer = await _answer(service, request, text)
+        return varying(answer) if text.startswith(_IN_TIME) else answer
     except PerdureError as problem:
         if status_of(problem) >= 500:
             raise  # it is counted and logged where all such are

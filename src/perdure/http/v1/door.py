@@ -11,7 +11,7 @@ import msgspec
 from litestar.exceptions import LitestarException
 
 from perdure.errors import InvalidInput, PerdureError
-from perdure.http.answers import location
+from perdure.http.answers import PREFLIGHT, location
 from perdure.http.message import READING, Request, Response, Send
 from perdure.http.outgoing import Outgoing
 from perdure.http.pulse import Limit
@@ -220,16 +220,7 @@ def _methods(allowed: tuple[str, ...]) -> tuple[str, ...]:
 
 def _options(allowed: tuple[str, ...]) -> Response:
     """What can be done here, also for pages of other origins, which may read and nothing else."""
-    return Response(
-        204,
-        b"",
-        [
-            (b"allow", ", ".join(_methods(allowed)).encode()),
-            (b"access-control-allow-methods", b"GET, HEAD, OPTIONS"),
-            (b"access-control-allow-headers", b"accept, accept-language, if-none-match"),
-            (b"access-control-max-age", b"86400"),
-        ],
-    )
+    return Response(204, b"", [(b"allow", ", ".join(_methods(allowed)).encode()), *PREFLIGHT])
 
 
 async def _read_already() -> Any:
