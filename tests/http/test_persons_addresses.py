@@ -525,8 +525,31 @@ def test_the_vocabulary_is_at_its_own_address(people: People) -> None:
         assert page.headers["content-type"].startswith("text/html")
         assert 'id="hasObservation"' in page.text
     assert get(people, "/vocab", "image/png").status_code == 406
+    assert get(people, "/vocab.exe").status_code == 404
+    assert get(people, "/vocab.", "application/json").status_code == 400
     assert len(Graph().parse(data=get(people, "/shapes.ttl").text, format="turtle")) > 10
     assert "@context" in get(people, "/context.jsonld").json()
+
+
+@pytest.mark.parametrize("accept", FORMS)
+@pytest.mark.parametrize("path", ["/vocab", "/type"])
+def test_the_vocabulary_has_every_form_that_persons_have(people: People, path: str, accept: str) -> None:
+    by_header = get(people, path, accept)
+    assert (by_header.status_code, by_header.headers["content-type"].partition(";")[0]) == (200, accept)
+    assert by_header.headers["vary"] == "accept"
+    for place in (f"{path}.{FORMS[accept]}", f"{path}?format={FORMS[accept]}"):
+        assert without_date(get(people, place, "image/png")) == without_date(by_header)
+    if accept == "application/json":
+        assert by_header.content == get(people, path, "application/ld+json").content
+
+
+@pytest.mark.parametrize("path", ["/vocab", "/vocab.html", "/type.jsonld", "/context.jsonld", "/shapes.ttl"])
+def test_the_words_are_not_sent_twice(people: People, path: str) -> None:
+    first = get(people, path)
+    assert first.status_code == 200
+    held = get(people, path, **{"if-none-match": first.headers["etag"]})
+    assert (held.status_code, held.content, held.headers["etag"]) == (304, b"", first.headers["etag"])
+    assert get(people, path, **{"if-none-match": '"another"'}).status_code == 200
 
 
 def test_what_was_given_before_is_given_only_while_it_is_right(people: People) -> None:

@@ -76,15 +76,20 @@ def asked_for(request: Request, address: Address) -> Asked:
     part = address.part
     if part and part not in _PARTS[address.name[:4].upper()]:
         raise NothingHere()
-    offered = _HISTORY if part == "history" else OFFERED
-    media = _named(request, address.suffix, offered)
+    media = form_of(request, address.suffix, _HISTORY if part == "history" else OFFERED)
+    after = one_parameter(request.parameters(), "after") if request.query and part == "observations" else None
+    return Asked(part, address.version, media, address.suffix, after or "")
+
+
+def form_of(request: Request, suffix: str, offered: tuple[str, ...]) -> str:
+    """Of these forms the one that the address names, or that the client likes best; the first, if it says nothing."""
+    media = _named(request, suffix, offered)
     if media is None:
         accept = request.header_list(b"accept")
         media = best(accept, offered) if accept else offered[0]
     if media is None:
         raise NotNegotiable(offered)
-    after = one_parameter(request.parameters(), "after") if request.query and part == "observations" else None
-    return Asked(part, address.version, media, address.suffix, after or "")
+    return media
 
 
 def _named(request: Request, suffix: str, offered: tuple[str, ...]) -> str | None:
