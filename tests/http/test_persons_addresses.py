@@ -325,6 +325,51 @@ def test_the_time_map_names_every_version(people: People) -> None:
     assert found[2][0] == f"{people.server.url}/{people.prid}/v1"
 
 
+def test_the_history_says_who_did_what_and_why(people: People) -> None:
+    told = get(people, f"/{people.prid}/history", "application/json").json()["versions"]
+    assert [(one["action"], one["agent"], one["curator_id"], one["curator_name"]) for one in told] == [
+        (action, "admin", CURATOR, "Josiah Carberry") for action in ("mint", "revise", "merge")
+    ]
+    assert told[2]["note"] == f"took up {people.merged}: the same man"
+    page = get(people, f"/{people.prid}/history", "text/html").text
+    for said in ("Tests (", "Josiah Carberry", CURATOR, f"took up {people.merged}: the same man"):
+        assert said in page
+    seen = get(people, f"/{people.poid}/history", "application/json").json()["versions"]
+    assert "curator_id" not in seen[0], "nobody has concluded anything"
+
+
+@pytest.mark.parametrize("hidden", ["withheld", "redacted", "buried"])
+def test_the_history_of_who_is_not_shown_says_only_what_was_done(people: People, hidden: str) -> None:
+    async def work() -> str:
+        async with writing(people.server.folder) as (registry, admin):
+            name = (await reconstruct(registry, admin, [people.other], CURATOR, "2025-04-01T09:00:00Z")).name
+            await withdraw(registry, admin, name, "he is Piet Geheim")
+            await restrict(registry, admin, name, "a living person")
+            return name
+
+    name = asyncio.run(work()) if hidden == "buried" else getattr(people, hidden)
+    for accept in ("text/html", "application/json", "application/link-format"):
+        answer = get(people, f"/{name}/history", accept)
+        assert answer.status_code == 200
+        for secret in (CURATOR, "Geheim", "living", "court", "Tests"):
+            assert secret not in answer.text, secret
+    told = get(people, f"/{name}/history", "application/json").json()["versions"]
+    assert all(one["agent"] == "admin" and "note" not in one for one in told)
+
+
+@pytest.mark.parametrize("way", ["accept", "?format=ttl", ".ttl", ".jsonld"])
+def test_a_history_that_is_no_graph_says_what_it_is(people: People, way: str) -> None:
+    place = f"/{people.prid}/history"
+    answer = get(people, place, "text/turtle") if way == "accept" else get(people, f"{place}{way}", "text/html")
+    assert answer.status_code == 406
+    assert "application/link-format, text/html, application/json" in answer.text
+    offered = re.findall(r'<([^>]+)>; rel="alternate"; type="([^"]+)"', answer.headers["link"])
+    assert len(offered) == 3
+    for address, media in offered:
+        assert f'href="{address}"' in answer.text
+        assert get(people, address, "image/png").headers["content-type"].partition(";")[0] == media
+
+
 def test_signposts_for_programs(people: People) -> None:
     links = get(people, f"/{people.poid}", "text/html").headers["link"]
     assert f'<{people.server.url}/{people.poid}>; rel="cite-as"' in links

@@ -7,6 +7,7 @@ import msgspec
 
 from perdure import errors
 from perdure.http import refusals
+from perdure.http.answers import location
 from perdure.http.message import Headers, Response
 
 PROBLEM: Final = b"application/problem+json"
@@ -86,6 +87,10 @@ def headers_of(problem: errors.PerdureError) -> Headers:
         return [(b"retry-after", str(max(1, ceil(problem.wait))).encode())]
     if isinstance(problem, refusals.MethodNotAllowed):
         return [(b"allow", ", ".join(problem.allowed).encode())]
+    if isinstance(problem, refusals.NotNegotiable) and problem.places:
+        forms = zip(problem.places, problem.available, strict=True)
+        links = [b'<%b>; rel="alternate"; type="%b"' % (location(place), kind.encode()) for place, kind in forms]
+        return [(b"link", b", ".join(links))]
     if status_of(problem) == 503:
         return [(b"retry-after", b"1")]
     return []

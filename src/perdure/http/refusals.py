@@ -109,9 +109,10 @@ class NotNegotiable(PerdureError):
 
     code = "not-acceptable"
 
-    def __init__(self, available: tuple[str, ...]) -> None:
-        super().__init__(available)
+    def __init__(self, available: tuple[str, ...], places: tuple[str, ...] = ()) -> None:
+        super().__init__(available, places)
         self.available = available
+        self.places = places  # where each of them is, if every form has an address of its own
 
     def __str__(self) -> str:
         return f"only these can be given: {', '.join(self.available)}"

@@ -88,8 +88,15 @@ def form_of(request: Request, suffix: str, offered: tuple[str, ...]) -> str:
         accept = request.header_list(b"accept")
         media = best(accept, offered) if accept else offered[0]
     if media is None:
-        raise NotNegotiable(offered)
+        raise _not_offered(request, suffix, offered)
     return media
+
+
+def _not_offered(request: Request, suffix: str, offered: tuple[str, ...]) -> NotNegotiable:
+    """With the address at which each of the forms is given, whatever else a client says."""
+    plain = request.path.removesuffix(f".{suffix}") if suffix else request.path
+    endings = {media: f".{ending}" for ending, media in _SUFFIXES.items()} | {LINKS: "?format=link"}
+    return NotNegotiable(offered, tuple(plain + endings[media] for media in offered))
 
 
 def _named(request: Request, suffix: str, offered: tuple[str, ...]) -> str | None:
@@ -105,5 +112,5 @@ def _named(request: Request, suffix: str, offered: tuple[str, ...]) -> str | Non
     if media is None:
         raise Malformed(f"the format {shown(wanted)} is none of {', '.join(_FORMATS)}")
     if media not in offered:
-        raise NotNegotiable(offered)
+        raise _not_offered(request, suffix, offered)
     return media

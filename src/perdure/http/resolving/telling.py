@@ -9,6 +9,7 @@ from perdure.http import pages
 from perdure.http.answers import location, redirect_note
 from perdure.http.message import Headers, Request, Response
 from perdure.http.problems import PROBLEM, document, headers_of, problem_response, status_of
+from perdure.http.refusals import NotNegotiable
 from perdure.http.resolving.aside import done_aside
 from perdure.http.resolving.asked import Asked
 from perdure.http.resolving.finding import Finding, KeptPrefix
@@ -130,6 +131,7 @@ def refusal(service: Service, request: Request, problem: PerdureError) -> Respon
         title=_title(problem),
         detail=_detail(problem),
         guesses=[(guess, path_of(guess)) for guess in guesses],
+        forms=zip(problem.available, problem.places, strict=False) if isinstance(problem, NotNegotiable) else (),
     )
 
 
