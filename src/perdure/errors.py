@@ -71,9 +71,10 @@ class InvalidName(PerdureError, ValueError):
 
 
 class InvalidInput(PerdureError, ValueError):
-    """This value cannot be taken: `part` names the field, `reason` says why.
+    """This value cannot be taken.
 
-    `rule` is the rule of a specification that it breaks, in the specification's words, where there is one.
+    `part` names the field. `rule` is the rule of a specification that it breaks, in the specification's words, where
+    there is one.
     """
 
     code = "invalid-input"
@@ -123,7 +124,10 @@ class ValueExists(NameTaken):
 
 
 class NoSuchName(PerdureError):
-    """Nothing is registered under this name; `suggestions` are names like it that exist."""
+    """Nothing is registered under this name.
+
+    `suggestions` are names like it that exist.
+    """
 
     code = "no-such-name"
 
@@ -291,7 +295,10 @@ class ClockJumped(ClockBehind):
 
 
 class StoreUnavailable(PerdureError):
-    """The store could not do it, and nothing was written. `safe_to_retry`: the same call may succeed later."""
+    """The store could not do it, and nothing was written.
+
+    `safe_to_retry`: the same call may succeed later.
+    """
 
     code = "store-unavailable"
 

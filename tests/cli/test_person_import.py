@@ -77,7 +77,10 @@ def test_bad_lines_are_named_and_the_rest_is_imported(desk: Desk) -> None:
 def test_all_problems_go_into_a_file(desk: Desk) -> None:
     assert counts(desk, "bad.csv", *COLUMNS, "--problems", "refused.ndjson", code=1) == (2, 0, 2)
     problems = [json.loads(one) for one in (desk.folder / "refused.ndjson").read_text().splitlines()]
-    assert [one["line"] for one in problems] == [4, 5]
+    assert [(one["line"], one["part"], one["rule"]) for one in problems] == [
+        (4, "claims[2].value", None),
+        (5, "source_url", "POID must have source"),
+    ]
     assert "overwritten" in desk.refuses("person", "import", "bad.csv", *COLUMNS, "--problems", "bad.csv")
 
 
@@ -86,7 +89,10 @@ def test_a_bad_timestamp_is_told_once_by_the_name_of_its_field(desk: Desk) -> No
     done = desk.run("person", "import", "seen.ndjson")
     assert done.stderr.startswith("perdure: line 1: retrieval_timestamp '2025-01-09' is only a date")
     assert counts(desk, "seen.ndjson", "--problems", "refused.ndjson", code=1) == (0, 0, 1)
-    assert json.loads((desk.folder / "refused.ndjson").read_text())["part"] == "retrieval_timestamp"
+    assert (
+        json.loads((desk.folder / "refused.ndjson").read_text()).items()
+        >= {"part": "retrieval_timestamp", "rule": "Valid timestamps"}.items()
+    )
 
 
 def test_a_dry_run_tells_and_writes_nothing(desk: Desk) -> None:

@@ -81,7 +81,7 @@ def test_blank_lines_are_passed_over_and_counted() -> None:
         (JAN | {"claim": []}, "no field claim: there are source_url"),
         (JAN | {"claims": {"type": "name"}}, "claims must be a list"),
         (JAN | {"claims": ["Jan"]}, "claims[1] is no JSON object"),
-        (JAN | {"claims": [{"type": "name", "value": "x"}, {"type": "name"}]}, "claims[2]: object missing"),
+        (JAN | {"claims": [{"type": "name", "value": "x"}, {"type": "name"}]}, "the claims[2].value is missing"),
         (JAN | {"claims": [{"type": "name", "value": "x", "confidence": "high"}]}, "claims[1].confidence: expected"),
         (JAN | {"claims": [{"type": "name", "value": "x", "sure": 1}]}, "no field claims[1].sure"),
         (JAN | {"claims": [{"type": "name", "value": {"surname": "x"}}]}, "no field claims[1].value.surname"),
@@ -92,6 +92,17 @@ def test_blank_lines_are_passed_over_and_counted() -> None:
 def test_a_line_that_is_refused_names_the_part(line: str | dict[str, Any], told: str) -> None:
     [entry] = lines(line)
     assert told in refused(entry)
+
+
+@pytest.mark.parametrize(
+    ("field", "rule"),
+    [("source_url", "POID must have source"), ("retrieval_timestamp", "Valid timestamps"), ("content_hash", None)],
+)
+def test_what_is_missing_is_named_with_the_rule_that_wants_it(field: str, rule: str | None) -> None:
+    for said in ({key: told for key, told in JAN.items() if key != field}, JAN | {field: 5}):
+        [entry] = lines(said)
+        assert isinstance(entry, Refused)
+        assert (entry.part, entry.rule) == (field, rule)
 
 
 def test_claims_stand_in_a_list_or_in_the_field_of_that_name() -> None:

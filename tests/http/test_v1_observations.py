@@ -12,7 +12,7 @@ from tests.http.live import LiveServer, serving
 from tests.http.person_client import API, WHEN, named, observed, problem, source
 
 from perdure.exchange.entry import Refused
-from perdure.exchange.observations import Seen
+from perdure.exchange.observations import RULES, Seen
 from perdure.folder import open_registry
 from perdure.http.v1.intake import bounded_lines
 from perdure.http.v1.observing_many import read_observations
@@ -109,6 +109,34 @@ def test_a_bad_timestamp_is_told_by_the_field_that_was_sent(client: httpx.Client
     lines, _ = told(send(client, line(retrieval_timestamp="yesterday") + line(retrieval_timestamp=2025)))
     rows, _ = told(send(client, b"source_url,retrieval_timestamp,name\nhttps://e.org/3,2025-01-09,Jan\n", TABLE))
     assert [one["error"]["part"] for one in (*lines, *rows)] == ["retrieval_timestamp"] * 3
+
+
+def test_what_is_missing_is_told_by_its_name_and_its_rule(client: httpx.Client) -> None:
+    whole = json.loads(line())
+    missing = [{key: said for key, said in whole.items() if key != field} for field in whole]
+    nested = {**whole, "claims": [{"type": "name"}]}
+    lines, _ = told(send(client, b"".join(json.dumps(one).encode() + b"\n" for one in (*missing, nested))))
+    assert [(one["error"]["part"], one["error"].get("rule")) for one in lines] == [
+        *((field, RULES.get(field)) for field in whole),
+        ("claims[1].value", None),
+    ]
+    table = f"source_url,retrieval_timestamp,name\n,{WHEN},Jan\nhttps://e.org/4,,Jan\nhttps://e.org/5,today,Jan\n"
+    rows, _ = told(send(client, table.encode(), TABLE))
+    assert [(one["error"]["part"], one["error"]["rule"]) for one in rows] == [
+        ("source_url", "POID must have source"),
+        ("retrieval_timestamp", "Valid timestamps"),
+        ("retrieval_timestamp", "Valid timestamps"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "parameters", [{"map": "source_url=Lenk"}, {"map": "source_url=Link"}, {"set": f"retrieval_timestamp={WHEN}"}]
+)
+def test_no_option_of_the_command_is_suggested(client: httpx.Client, parameters: dict[str, str]) -> None:
+    answer = send(client, b"Link,Naam\n", TABLE, **parameters)
+    assert problem(answer) == (422, "invalid-input")
+    assert "--" not in answer.text
+    assert "map=" in answer.text or "commas" in answer.text
 
 
 @pytest.mark.parametrize(

@@ -145,13 +145,15 @@ def test_fifty_clients_with_one_observation_make_one_identifier(server: LiveServ
     ({"retrieval_timestamp": "2025-01-09"}, "retrieval_timestamp", "Valid timestamps"),
     ({"retrieval_timestamp": 2025}, "retrieval_timestamp", "Valid timestamps"),
     ({"content_hash": "0"}, "content_hash", None),
-    ({"retrieved": WHEN}, "body", None),
+    ({"retrieved": WHEN}, "retrieved", None),
     ({"holding_archive": "somewhere"}, "holding_archive", None),
     ({"claims": [{"type": "name", "value": 1}]}, "claims[1].value", None),
     ({"claims": [{"type": "birth_date", "value": "tomorrow"}]}, "claims[1].value", None),
     ({"claims": [{"type": "name", "value": "Jan", "status": "inferred"}]}, "claims[1].reasoning", None),
     ({"claims": [{"type": "name", "value": "Jan", "confidence": 2}]}, "claims[1].confidence", None),
-    ({"claims": [{"type": "name", "value": {"forename": "Jan"}}]}, "claims[1].value", None),
+    ({"claims": [{"type": "name", "value": {"forename": "Jan"}}]}, "claims[1].value.forename", None),
+    ({"claims": [{"type": "name"}]}, "claims[1].value", None),
+    ({"no name at all": 1}, "body", None),
 ])  # fmt: skip
 def test_a_bad_observation_is_told_by_field_and_rule(
     client: httpx.Client, change: dict[str, Any], part: str, rule: str | None
@@ -169,7 +171,18 @@ def test_an_input_that_is_missing_breaks_its_rule(client: httpx.Client, field: s
     del seen[field]
     answer = client.post(f"{API}/poid", json=seen)
     assert problem(answer) == (422, "invalid-input")
-    assert (answer.json().get("rule"), field in answer.json()["detail"]) == (rule, True)
+    assert (answer.json()["part"], answer.json().get("rule")) == (field, rule)
+
+
+@pytest.mark.parametrize(("field", "rule"), [
+    ("observation_ids", "PRID must have observations"), ("timestamp", "Valid timestamps"), ("curator_id", None),
+])  # fmt: skip
+def test_what_a_conclusion_needs_is_missed_by_its_name(client: httpx.Client, field: str, rule: str | None) -> None:
+    made = conclusion(POID)
+    del made[field]
+    answer = client.post(f"{API}/prid", json=made)
+    assert problem(answer) == (422, "invalid-input")
+    assert (answer.json()["part"], answer.json().get("rule")) == (field, rule)
 
 
 @pytest.mark.parametrize(("change", "part", "rule"), [

@@ -7,6 +7,8 @@ import httpx
 import pytest
 from tests.http.live import LiveServer
 
+from perdure.errors import PerdureError
+from perdure.http import problems
 from perdure.http.v1.bodies import BODIES, read_body
 from perdure.http.v1.document import draw_up, operations
 from perdure.http.v1.examples import EXAMPLES
@@ -42,8 +44,8 @@ def problem(answer: httpx.Response) -> tuple[int, str, str | None]:
 
 
 @pytest.mark.parametrize(("body", "part"), [
-    ({}, "body"),
-    ({"prefix": "12345", "targett": "x"}, "body"),
+    ({}, "prefix"),
+    ({"prefix": "12345", "targett": "x"}, "targett"),
     ({"prefix": "12345", "count": "1"}, "count"),
     ({"prefix": "12345", "count": 1001}, "count"),
     ({"prefix": "12345", "target": "nowhere"}, "target"),
@@ -170,6 +172,17 @@ def test_what_was_not_granted_is_refused(client: httpx.Client, server: LiveServe
 def test_an_if_match_that_is_no_tag_is_refused(client: httpx.Client, tag: str) -> None:
     answer = client.patch(f"{API}/identifiers/12345%2Fa", json={"target": "https://e.org/"}, headers={"If-Match": tag})
     assert problem(answer)[:2] == (400, "malformed-request")
+
+
+def test_what_a_problem_says_of_its_fields_is_so() -> None:
+    """Titles are the first lines of what errors say of themselves, where they may speak of what only Python sees."""
+    kinds = {PerdureError}
+    while below := {one for kind in kinds for one in kind.__subclasses__()} - kinds:
+        kinds |= below
+    for kind in kinds:
+        title, _, rest = (kind.__doc__ or "").partition("\n")
+        assert "`" not in title, kind
+        assert set(re.findall(r"`(\w+)`", rest)) <= {*problems._DETAILS, *problems._OFFERED}, kind
 
 
 def test_every_code_that_is_told_has_a_meaning(client: httpx.Client) -> None:

@@ -196,7 +196,7 @@ def test_a_large_file_takes_no_memory(tmp_path: Path) -> None:
         ([observation(seen()), part("content", PAGE), part("content", PAGE)], (422, "invalid-input"), "content"),
         ([observation(seen()), part("Content", PAGE)], (422, "invalid-input"), "Content"),
         ([observation(seen(content="SmFu")), part("content", PAGE)], (422, "invalid-input"), "content"),
-        ([observation(seen(shoe=44)), part("content", PAGE)], (422, "invalid-input"), "body"),
+        ([observation(seen(shoe=44)), part("content", PAGE)], (422, "invalid-input"), "shoe"),
         ([observation(seen(source_url="nowhere")), part("content", PAGE)], (422, "invalid-input"), "source_url"),
         (
             [observation(seen()), part("content", b"SmFu", "Content-Transfer-Encoding: base64")],

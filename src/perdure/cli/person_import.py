@@ -132,7 +132,8 @@ class _Import:
         refused = [one for one in chunk if isinstance(one, Refused)]
         for one, outcome in zip(seen, outcomes, strict=True):
             if isinstance(outcome, PerdureError):
-                refused.append(Refused(one.line, _why(outcome, one), part=getattr(outcome, "part", None)))
+                part, rule = getattr(outcome, "part", None), getattr(outcome, "rule", None)
+                refused.append(Refused(one.line, _why(outcome, one), part=part, rule=rule))
             elif not trial:
                 self.tally["created" if outcome.created else "unchanged"] += 1
         return sorted(refused, key=lambda problem: problem.line)

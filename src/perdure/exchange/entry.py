@@ -63,12 +63,16 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Refused(Plain, frozen=True):
-    """A line that cannot be taken, and why; `part` is the field that is wrong, where it is one."""
+    """A line that cannot be taken, and why.
+
+    `part` is the field that is wrong, where it is one, and `rule` what it breaks, in a specification's words.
+    """
 
     line: int
     reason: str
     name: str | None = None
     part: str | None = None
+    rule: str | None = None
 
 
 class Notice(Plain, frozen=True):

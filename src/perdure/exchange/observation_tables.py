@@ -8,19 +8,30 @@ import csv
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
-from typing import Final
+from typing import Final, NamedTuple
 
 from perdure.errors import InvalidInput, shown
 from perdure.exchange.claim_fields import ABOUT_CLAIMS, NAME_PARTS, Said, claims_of, is_claim_field
 from perdure.exchange.entry import Refused
-from perdure.exchange.observations import Seen
+from perdure.exchange.observations import RULES, Seen
 from perdure.records.person import CLAIM_TYPES, Observation
 
 OBSERVATION_FIELDS: Final = tuple(field for field in Observation.__struct_fields__ if field != "claims")
 SEPARATORS: Final = ",;\t"
-_NEEDED: Final = ("source_url", "retrieval_timestamp")
+_NEEDED: Final = tuple(RULES)
 _ONCE: Final = (*OBSERVATION_FIELDS, *ABOUT_CLAIMS, *NAME_PARTS)
 _LONGEST_FIELD: Final = 1 << 17
+
+
+class Hints(NamedTuple):
+    """How somebody says what the columns are, at the door through which the table came; for who has said it wrongly."""
+
+    map: str
+    set: str
+    separator: str
+
+
+BY_COMMAND: Final = Hints("--map ", "--set ", "is --delimiter right?")
 
 # The number of the line that a row ends on, and its cells, or what keeps it from being read.
 Row = tuple[int, list[str] | str]
@@ -64,8 +75,15 @@ def check_field(field: str) -> str:
 class Table:
     """How a table is read: which field each column brings, and what is said of every row."""
 
-    def __init__(self, header: Sequence[str], mapped: Sequence[Said] = (), fixed: Sequence[Said] = ()) -> None:
+    def __init__(
+        self,
+        header: Sequence[str],
+        mapped: Sequence[Said] = (),
+        fixed: Sequence[Said] = (),
+        hints: Hints = BY_COMMAND,
+    ) -> None:
         """`mapped` are fields and headings. Without any, a heading that is itself a field brings that field."""
+        self._hints = hints
         self._headings = [heading or f"#{number}" for number, heading in enumerate(header, 1)]
         for heading in self._headings:
             if self._headings.count(heading) > 1:
@@ -92,7 +110,7 @@ class Table:
         once = {field: text for field, text in said if field in OBSERVATION_FIELDS or field in ABOUT_CLAIMS}
         for field in _NEEDED:
             if field not in once:
-                raise InvalidInput("person", field, f"the {field} is missing")
+                raise InvalidInput("person", field, f"the {field} is missing", RULES[field])
         return Observation(
             once["source_url"],
             once["retrieval_timestamp"],
@@ -115,7 +133,8 @@ class Table:
         if folded.count(wanted.casefold()) == 1:
             return folded.index(wanted.casefold())
         there = ", ".join(self._headings)
-        reason = f"there is no column {shown(heading)} for {field}; the first line has: {there} (is --delimiter right?)"
+        doubt = self._hints.separator
+        reason = f"there is no column {shown(heading)} for {field}; the first line has: {there} ({doubt})"
         raise InvalidInput("import", "columns", reason)
 
     def _check(self) -> None:
@@ -126,24 +145,25 @@ class Table:
                     raise InvalidInput("import", "map", f"{field} is given twice")
         fields = [field for field, _ in (*self._columns, *self._fixed)]
         there = f"the columns are: {', '.join(self._headings)}"
+        by_map, by_set = self._hints.map, self._hints.set
         for field in _NEEDED:
             if field not in fields:
-                reason = f"nothing gives the {field}: say --map {field}=COLUMN, or --set {field}=… for all; {there}"
+                reason = f"nothing gives the {field}: say {by_map}{field}=COLUMN, or {by_set}{field}=… for all; {there}"
                 raise InvalidInput("import", "columns", reason)
         if not any(is_claim_field(field) for field in fields):
-            reason = f"no column makes a claim: say which, as in --map name=COLUMN --map birth_date=COLUMN; {there}"
+            reason = f"no column makes a claim: say which, as in {by_map}name=COLUMN; {there}"
             raise InvalidInput("import", "columns", reason)
 
 
 def read(
-    table: Iterable[Row], mapped: Sequence[Said] = (), fixed: Sequence[Said] = ()
+    table: Iterable[Row], mapped: Sequence[Said] = (), fixed: Sequence[Said] = (), hints: Hints = BY_COMMAND
 ) -> tuple[Table, Iterator[Seen | Refused]]:
     """How the table is read, after its first line; and its observations, as they come."""
     body = iter(table)
     _, header = next(body, (0, "the file is empty"))
     if isinstance(header, str):
         raise InvalidInput("import", "file", header)
-    known = Table(header, mapped, fixed)
+    known = Table(header, mapped, fixed, hints)
     return known, _observations(known, body)
 
 
@@ -155,7 +175,7 @@ def _observations(table: Table, body: Iterator[Row]) -> Iterator[Seen | Refused]
         try:
             yield Seen(line, table.observation(cells))
         except InvalidInput as problem:
-            yield Refused(line, problem.reason, part=problem.part)
+            yield Refused(line, problem.reason, part=problem.part, rule=problem.rule)
 
 
 def _is_field(text: str) -> bool:

@@ -11,6 +11,7 @@ import msgspec
 
 from perdure.errors import InvalidInput, shown
 from perdure.exchange.entry import Refused
+from perdure.names.ppid_inputs import SOURCE_RULE, TIMESTAMP_RULE
 from perdure.records.person import Claim, InSource, Observation, PersonName
 from perdure.records.plain import Plain
 
@@ -18,6 +19,9 @@ T = TypeVar("T")
 
 _PLACE: Final = re.compile(r" - at `\$\.?([^`]*)`")
 _INDEX: Final = re.compile(r"\[([0-9]+)\]")
+_MISSING: Final = re.compile(r"Object missing required field `(\w+)`")
+# The rules of section 11.2 that an observation breaks when one of these is missing, or of another kind.
+RULES: Final = {"source_url": SOURCE_RULE, "retrieval_timestamp": TIMESTAMP_RULE}
 _DEEP: Final = "it is nested too deeply"
 
 
@@ -36,7 +40,7 @@ def read(lines: Iterable[tuple[int, bytes]]) -> Iterator[Seen | Refused]:
         try:
             yield Seen(number, _observation(_parsed(line)))
         except InvalidInput as problem:
-            yield Refused(number, problem.reason, part=problem.part)
+            yield Refused(number, problem.reason, part=problem.part, rule=problem.rule)
 
 
 def read_claims(data: bytes) -> tuple[Claim, ...]:
@@ -90,14 +94,19 @@ def _converted(said: Any, type: type[T]) -> T:
         return msgspec.convert(said, type)
     except msgspec.ValidationError as problem:
         where, what = _blamed(str(problem))
-        raise InvalidInput("person", where or "observation", f"{where}: {what}" if where else what) from None
+        raise InvalidInput("person", where or "observation", what, RULES.get(where)) from None
 
 
 def _blamed(problem: str) -> tuple[str, str]:
-    """Which part is wrong, with claims counted from 1 as everywhere else, and how."""
+    """Which field is wrong or missing, with claims counted from 1 as everywhere else; and how."""
     place = _PLACE.search(problem)
     where = _INDEX.sub(lambda found: f"[{int(found[1]) + 1}]", place[1]) if place else ""
     if where.startswith("["):
         where = f"claims{where}"
     what = _PLACE.sub("", problem)
-    return where, what[:1].lower() + what[1:]
+    missing = _MISSING.fullmatch(what)
+    if missing is not None:
+        where = ".".join(filter(None, (where, missing[1])))
+        return where, f"the {where} is missing"
+    what = what[:1].lower() + what[1:]
+    return where, f"{where}: {what}" if where else what

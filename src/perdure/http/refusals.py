@@ -152,13 +152,13 @@ class CredentialsNeeded(BadKey):
 
 
 class TooManyAttempts(PerdureError):
-    """Credentials were wrong too often; `wait` is in seconds."""
+    """Credentials were wrong too often."""
 
     code = "too-many-attempts"
 
     def __init__(self, wait: float) -> None:
         super().__init__(wait)
-        self.wait = wait
+        self.wait = wait  # seconds
 
     def __str__(self) -> str:
         return f"credentials were wrong too often: try again in {self.wait:.0f} s"

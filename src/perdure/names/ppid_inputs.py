@@ -23,8 +23,8 @@ _CANONICAL_TIMESTAMP: Final = re.compile(
     r"T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{0,5}[1-9])?Z"
 )
 # The rules of section 11.2, in its words.
-_SOURCE: Final = "POID must have source"
-_TIMESTAMPS: Final = "Valid timestamps"
+SOURCE_RULE: Final = "POID must have source"
+TIMESTAMP_RULE: Final = "Valid timestamps"
 _MICROSECONDS: Final = 1_000_000
 
 
@@ -33,7 +33,7 @@ def checked_url(url: str) -> str:
     if isinstance(url, str) and _URL.fullmatch(url):
         return url
     raise InvalidInput(
-        "ppid", "source_url", f"the source must be an absolute URL without spaces, not {shown(url)}", _SOURCE
+        "ppid", "source_url", f"the source must be an absolute URL without spaces, not {shown(url)}", SOURCE_RULE
     )
 
 
@@ -72,11 +72,11 @@ def checked_timestamp(timestamp: str, part: str = "timestamp") -> str:
     try:
         value = instant.from_iso(timestamp, "ppid", part)
     except InvalidInput as problem:
-        raise type(problem)(problem.scheme, problem.part, problem.reason, _TIMESTAMPS) from None
+        raise type(problem)(problem.scheme, problem.part, problem.reason, TIMESTAMP_RULE) from None
     if _MICROSECONDS % value.denominator:
-        raise InvalidInput("ppid", part, f"{part} {shown(timestamp)} is finer than microseconds", _TIMESTAMPS)
+        raise InvalidInput("ppid", part, f"{part} {shown(timestamp)} is finer than microseconds", TIMESTAMP_RULE)
     text = instant.to_iso(value)
     if not re.match(r"(?!0000)[0-9]{4}-", text):
         reason = f"{part} {shown(timestamp)} is outside the years 1 to 9999 in UTC"
-        raise OutOfRange("ppid", part, reason, _TIMESTAMPS)
+        raise OutOfRange("ppid", part, reason, TIMESTAMP_RULE)
     return text

@@ -16,7 +16,8 @@ from perdure.registry.repeating import MOST_AT_ONCE
 
 _MOST_OWNERS: Final = 100
 _PLACE: Final = re.compile(r"\[([0-9]+)\]")
-_MISSING: Final = re.compile(r"Object missing required field `(\w+)`")
+# What is missing, or what nobody knows; a name that is no name at all is not repeated.
+_FIELD: Final = re.compile(r"Object (?:missing required|contains unknown) field `(\w{1,64})`")
 _MOST_VALUES: Final = 2_048
 MOST_TRANSFERRED: Final = 500
 
@@ -196,18 +197,19 @@ def read_body(kind: type[Sent], body: bytes) -> Any:
     try:
         return _decoders[kind].decode(body)
     except msgspec.ValidationError as problem:
-        reason, _, where = str(problem).rpartition(" - at `")
-        place = where.rstrip("`").removeprefix("$").removeprefix(".") if reason else ""
-        place = _PLACE.sub(lambda number: f"[{int(number[1]) + kind.counted_from}]", place)
-        rule = _broken(kind, place or str(problem))
-        raise InvalidInput("request", place or "body", reason or str(problem), rule) from None
+        part, reason = _blamed(kind, str(problem))
+        raise InvalidInput("request", part, reason, kind.rules.get(part)) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as problem:
         raise Malformed(f"the body is not JSON: {problem}") from None
     except RecursionError:
         raise Malformed("the body is nested too deeply") from None
 
 
-def _broken(kind: type[Sent], told: str) -> str | None:
-    """The rule of a specification that says that the field must be there, and be of its kind."""
-    missing = _MISSING.fullmatch(told)
-    return kind.rules.get(missing[1] if missing else told)
+def _blamed(kind: type[Sent], told: str) -> tuple[str, str]:
+    """Which field is wrong, missing or unknown, as it is counted from outside; and how."""
+    reason, _, where = told.rpartition(" - at `")
+    place = where.rstrip("`").removeprefix("$").removeprefix(".") if reason else ""
+    place = _PLACE.sub(lambda number: f"[{int(number[1]) + kind.counted_from}]", place)
+    field = _FIELD.fullmatch(reason or told)
+    named = ".".join(filter(None, (place, field[1] if field else "")))
+    return named or "body", reason or told

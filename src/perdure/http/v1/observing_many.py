@@ -12,6 +12,7 @@ from perdure.errors import InvalidInput, PerdureError, shown
 from perdure.exchange import observation_tables, observations
 from perdure.exchange.claim_fields import Said, taken_apart
 from perdure.exchange.entry import Refused
+from perdure.exchange.observation_tables import Hints
 from perdure.exchange.observations import Seen
 from perdure.http.problems import document
 from perdure.http.v1.answer_lines import AnswerLines
@@ -27,6 +28,7 @@ _MOST_TOLD: Final = 1_000_000  # lines of one answer, which may have to be kept 
 _MOST_COLUMNS: Final = 200
 _MARK: Final = "\N{ZERO WIDTH NO-BREAK SPACE}"  # some editors put it first
 _NOTE: Final = "imported from a request"
+_HINTS: Final = Hints("map=", "set=", "columns are separated by commas, semicolons or tabs, whichever this line has")
 
 Entries = Iterator[Seen | Refused]
 
@@ -117,7 +119,7 @@ def _line(number: int, outcome: Person | PerdureError) -> ObservedLine:
 
 
 def _problem(line: Refused) -> InvalidInput:
-    return InvalidInput("person", line.part or "line", line.reason)
+    return InvalidInput("person", line.part or "line", line.reason, line.rule)
 
 
 def read_observations(lines: Iterable[bytes | None], longest: int) -> Entries:
@@ -131,7 +133,7 @@ def read_observations(lines: Iterable[bytes | None], longest: int) -> Entries:
 
 def _rows(lines: Iterable[bytes | None], longest: int, columns: tuple[list[Said], list[Said]]) -> Entries:
     mapped, fixed = columns
-    _, entries = observation_tables.read(observation_tables.rows(_text(lines, longest)), mapped, fixed)
+    _, entries = observation_tables.read(observation_tables.rows(_text(lines, longest)), mapped, fixed, _HINTS)
     return entries
 
 

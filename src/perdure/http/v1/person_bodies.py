@@ -24,21 +24,20 @@ from perdure.http.v1.person_parts import (
     Timestamp,
 )
 from perdure.http.v1.sent_values import Sent
+from perdure.names.ppid_inputs import SOURCE_RULE, TIMESTAMP_RULE
 from perdure.records.person import Reconstruction
 from perdure.records.person_checks import MOST_CLAIMS, MOST_OBSERVATIONS
 from perdure.registry.persons import Curation
 
 _MOST_PARTS: Final = 100
-# The rules of section 11.2 that a body can break before anything of it is looked at.
-_SOURCE: Final = "POID must have source"
+# A rule of section 11.2 that a body can break before anything of it is looked at.
 _OBSERVATIONS: Final = "PRID must have observations"
-_TIMESTAMPS: Final = "Valid timestamps"
 
 
 class NewObservation(SentOfPerson, frozen=True, kw_only=True):
     """What a source shows of a person. The first three are what the POID is made from."""
 
-    rules: ClassVar[dict[str, str]] = {"source_url": _SOURCE, "retrieval_timestamp": _TIMESTAMPS}
+    rules: ClassVar[dict[str, str]] = {"source_url": SOURCE_RULE, "retrieval_timestamp": TIMESTAMP_RULE}
 
     source_url: Annotated[str, Meta(min_length=1, examples=["https://example.org/staff/jan"])]
     retrieval_timestamp: Timestamp
@@ -86,7 +85,7 @@ class NewObservation(SentOfPerson, frozen=True, kw_only=True):
 class Curated(SentOfPerson, frozen=True, kw_only=True):
     """Who concluded something, and when."""
 
-    rules: ClassVar[dict[str, str]] = {"observation_ids": _OBSERVATIONS, "timestamp": _TIMESTAMPS}
+    rules: ClassVar[dict[str, str]] = {"observation_ids": _OBSERVATIONS, "timestamp": TIMESTAMP_RULE}
 
     curator_id: CuratorId
     timestamp: Timestamp
@@ -158,7 +157,7 @@ class Undoing(SentOfPerson, frozen=True, kw_only=True):
     of a split, if its parts have learnt something since, which goes to the one that stands again.
     """
 
-    rules: ClassVar[dict[str, str]] = {"timestamp": _TIMESTAMPS}
+    rules: ClassVar[dict[str, str]] = {"timestamp": TIMESTAMP_RULE}
 
     reason: Reason
     curator_id: CuratorId | None = None
