@@ -3,6 +3,7 @@
 import asyncio
 import json
 import shutil
+from datetime import datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
 
@@ -64,6 +65,8 @@ def two_persons(desk: Desk) -> tuple[str, str, str]:
     ("arguments", "told"),
     [
         (("observe", JAN[0], "--at", WHEN), ["--content", "--hash"]),
+        (("observe", *JAN, "--content", "page.html"), ["--content and --hash", "only one of them may be given"]),
+        (("observe", *JAN, "--fetch"), ["--hash and --fetch", "only one of them may be given"]),
         (("observe", "nowhere", *JAN[1:]), ["source_url", "absolute URL"]),
         (("observe", *PIET, "--claim", "Jan"), ["FIELD=VALUE"]),
         (("observe", *PIET, "--claim", "shoe=44"), ["shoe", "birth_date"]),
@@ -244,6 +247,40 @@ def test_a_split_and_its_undoing(desk: Desk) -> None:
     assert desk.ok("person", "undo", jan, "--reason", "one person") == f"{jan} stands again, at version 4\n"
     assert desk.json("person", "show", successors[0])["tombstone"]["replaced_by"] == jan
     assert jan in desk.refuses("person", "undo", successors[0], *LATER, "--reason", "two after all")
+
+
+def test_what_is_concluded_is_concluded_now_unless_it_says_when(desk: Desk) -> None:
+    jan, piet, other = two_persons(desk)
+    desk.ok("person", "merge", piet, "--into", jan, *LATER[:2], "--reason", "one baptism")
+    made = [desk.json("person", "show", jan)]
+    desk.ok("person", "undo", piet, *LATER[:2], "--reason", "two baptisms")
+    made.append(desk.json("person", "show", jan))
+    desk.ok("person", "revise", jan, "--observation", POID, "--observation", other)
+    parts = ("--part", POID, "--part", other)
+    lines = desk.ok("person", "split", jan, *parts, *LATER[:2], "--reason", "father and son").splitlines()
+    made += [desk.json("person", "show", line.split("\t")[0]) for line in lines]
+    for one in made:
+        concluded, kept = (datetime.fromisoformat(told) for told in (one["reconstruction"]["timestamp"], one["at"]))
+        assert timedelta() <= kept - concluded < timedelta(seconds=30)
+
+
+def test_programs_are_told_the_identifier_as_the_api_does(desk: Desk) -> None:
+    jan, piet, other = two_persons(desk)
+    why = ("--reason", "x")
+    told = {
+        "observe": (POID, desk.json("person", "observe", *JAN)),
+        "show": (jan, desk.json("person", "show", jan.lower())),
+        "find": (piet, desk.json("person", "find", "piet", "--limit", "1")),
+        "revise": (jan, desk.json("person", "revise", jan, "--notes", "x")),
+        "merge": (jan, desk.json("person", "merge", piet, "--into", jan.lower(), *LATER, *why)),
+        "undo": (piet, desk.json("person", "undo", piet, *LATER, *why)),
+        "restrict": (jan, desk.json("person", "restrict", jan.lower(), *why)),
+        "lift": (jan, desk.json("person", "lift", jan, *why)),
+        "redact": (other, desk.json("person", "redact", other, *why, "--for-good")),
+    }
+    for act, (name, said) in told.items():
+        assert said["ppid"] == name, act
+        assert said["name"].lower() == name.lower(), act
 
 
 def test_what_is_restricted_is_hidden_from_who_has_no_key(desk: Desk) -> None:

@@ -1,5 +1,6 @@
 """`perdure person observe --fetch`: what is at the address is hashed whole, or nothing is written."""
 
+import json
 import threading
 import time
 from collections.abc import Iterator
@@ -158,7 +159,7 @@ def test_what_is_fetched_is_hashed_and_dated(desk: Desk, web: str) -> None:
     done = desk.run("person", "observe", f"{web}/page", "--fetch", "--claim", "name=Jan", "--json")
     after = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     assert done.returncode == 0, done.stderr
-    [name] = [word for word in done.stdout.replace('"', " ").split() if word.startswith("POID-")]
+    name = json.loads(done.stdout)["ppid"]
     seen = desk.json("person", "show", name)["observation"]
     assert (seen["source_url"], seen["content_hash"]) == (f"{web}/page", sha256(PAGE).hexdigest())
     assert before <= seen["retrieval_timestamp"] <= after

@@ -5,7 +5,18 @@ from typing import Annotated
 import typer
 
 from perdure import registry as use
-from perdure.cli.person_said import Activity, AlgorithmVersion, At, Curator, CuratorName, Ppid, Prid, Why
+from perdure.cli.person_said import (
+    Activity,
+    AlgorithmVersion,
+    AtOrNow,
+    Curator,
+    CuratorName,
+    Ppid,
+    Prid,
+    Why,
+    as_person,
+    concluded,
+)
 from perdure.cli.screen import as_json, printable
 from perdure.cli.session import Folder, Json, act, read
 from perdure.cli.statements import Version
@@ -15,7 +26,7 @@ from perdure.registry.entities import Agent
 from perdure.registry.persons import leaves_traces, show_person
 from perdure.registry.registry import Registry
 
-_BY = "--curator https://orcid.org/0000-0002-1825-0097 --at 2025-02-01T09:00:00Z"
+_BY = "--curator https://orcid.org/0000-0002-1825-0097"
 MERGE_EXAMPLES = f"""
 **Example**
 
@@ -54,8 +65,8 @@ def merge(
     name: Prid,
     into: Annotated[str, typer.Option(metavar="PRID", help="The one that stays, and takes up what the other says.")],
     curator: Curator,
-    at: At,
     reason: Why,
+    at: AtOrNow = None,
     curator_name: CuratorName = None,
     algorithm_version: AlgorithmVersion = None,
     activity: Activity = None,
@@ -64,13 +75,14 @@ def merge(
     json: Json = False,
 ) -> None:
     """Two were one person: the first PRID leads to the other from now on. Can be undone."""
-    curation = Curation(curator, at, curator_name, algorithm_version, activity)
-    version = act(
-        folder,
-        lambda registry, by: use.merge(registry, by, name, into, curation, reason, expected_version=if_version),
-    )
+
+    async def work(registry: Registry, by: Agent) -> int:
+        curation = Curation(curator, concluded(at, registry), curator_name, algorithm_version, activity)
+        return await use.merge(registry, by, name, into, curation, reason, expected_version=if_version)
+
+    version = act(folder, work)
     said = f"{name} leads to {into} now, which is at version {version}"
-    typer.echo(as_json({"name": into, "version": version, "merged": name}) if json else printable(said))
+    typer.echo(as_json(as_person(into, version=version, merged=name)) if json else printable(said))
 
 
 def split(
@@ -80,8 +92,8 @@ def split(
         typer.Option(metavar="POID,POID", help="The observations of one of the persons; once for each person."),
     ],
     curator: Curator,
-    at: At,
     reason: Why,
+    at: AtOrNow = None,
     curator_name: CuratorName = None,
     algorithm_version: AlgorithmVersion = None,
     activity: Activity = None,
@@ -94,14 +106,14 @@ def split(
     Each observation goes to one part. Links, employment and namesakes are nobody's until a curator says whose.
     """
     parts = [[poid for one in text.split(",") if (poid := one.strip())] for text in part]
-    curation = Curation(curator, at, curator_name, algorithm_version, activity)
 
     async def work(registry: Registry, by: Agent) -> list[Person]:
+        curation = Curation(curator, concluded(at, registry), curator_name, algorithm_version, activity)
         return await use.split(registry, by, name, parts, curation, reason, expected_version=if_version)
 
     made = act(folder, work)
     if json:
-        typer.echo(as_json({"name": name, "successors": [one.name for one in made]}))
+        typer.echo(as_json(as_person(name, successors=[one.name for one in made])))
         return
     for one, poids in zip(made, parts, strict=True):
         typer.echo(f"{one.name}\t{printable(', '.join(poids))}")
@@ -113,7 +125,7 @@ def undo(
     curator: Annotated[
         str | None, typer.Option(help="Who concludes that: of a merge, or of a split whose parts have learnt more.")
     ] = None,
-    at: Annotated[str | None, typer.Option(help="And when, ISO 8601 with a zone.")] = None,
+    at: Annotated[str | None, typer.Option(help="And when, ISO 8601 with a zone. Default: now.")] = None,
     curator_name: CuratorName = None,
     algorithm_version: AlgorithmVersion = None,
     activity: Activity = None,
@@ -126,8 +138,8 @@ def undo(
         view = (await show_person(registry, name, by=by)).view
         stone = view.tombstone
         curation = None
-        if curator is not None and at is not None:
-            curation = Curation(curator, at, curator_name, algorithm_version, activity)
+        if curator is not None:
+            curation = Curation(curator, concluded(at, registry), curator_name, algorithm_version, activity)
         if stone is not None and stone.successors:
             return view.name, await use.undo_split(registry, by, name, reason, curation)
         if stone is not None and stone.replaced_by is not None and stone.merged_at is None:
@@ -136,7 +148,7 @@ def undo(
         if stone is None or stone.merged_at is None:
             raise WrongState(view.name, view.state, "merged or split")
         if curation is None:
-            reason_against = f"{view.name} was merged: say who concludes that it was wrong, and when (--curator, --at)"
+            reason_against = f"{view.name} was merged: say who concludes that it was wrong (--curator)"
             raise InvalidInput("person", "curator", reason_against)
         risen, _ = await use.undo_merge(registry, by, name, curation, reason)
         return view.name, risen
@@ -179,7 +191,7 @@ def redact(
         folder, lambda registry, by: use.redact(registry, by, name, reason, expected_version=if_version)
     )
     if json:
-        typer.echo(as_json({"name": name, "version": version, "redacted_too": others}))
+        typer.echo(as_json(as_person(name, version=version, redacted_too=others)))
         return
     _say(name, version, json, "is redacted")
     for other in others:
@@ -190,4 +202,4 @@ def redact(
 
 def _say(name: str, version: int, json: bool, what: str) -> None:
     said = printable(f"{name} {what}, at version {version}")
-    typer.echo(as_json({"name": name, "version": version}) if json else said)
+    typer.echo(as_json(as_person(name, version=version)) if json else said)

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from perdure.cli.person_said import as_person
 from perdure.cli.screen import as_json, printable
 from perdure.cli.session import Folder, Json, read
 from perdure.errors import InvalidInput
@@ -50,7 +51,8 @@ async def _list(registry: Registry, words: list[str], link: str | None, limit: i
         if count == limit:
             typer.echo(f"There are more than {limit:,}: say how many to list with --limit", err=True)
             break
-        typer.echo(as_json(one._asdict()) if json else "\t".join(map(printable, (one.name, one.state, *one.names))))
+        fields = as_person(one.name, state=one.state, names=one.names)
+        typer.echo(as_json(fields) if json else "\t".join(map(printable, (one.name, one.state, *one.names))))
         count += 1
     return count
 

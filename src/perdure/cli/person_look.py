@@ -8,7 +8,7 @@ import typer
 from rich.text import Text
 
 from perdure import registry as use
-from perdure.cli.person_said import Ppid, Prid
+from perdure.cli.person_said import Ppid, Prid, as_person
 from perdure.cli.screen import as_json, console, printable, show_table
 from perdure.cli.session import Folder, Json, look
 from perdure.names import external
@@ -82,7 +82,7 @@ def _fields(found: PersonView) -> dict[str, Any]:
     view: dict[str, Any] = msgspec.to_builtins(found.view)
     for field in ("values", "handle_record", "names", "target", "about"):
         view.pop(field, None)
-    view |= {"at": found.at, "newest_version": found.newest}
+    view = as_person(found.view.name) | view | {"at": found.at, "newest_version": found.newest}
     if found.observations:
         view["observations"] = msgspec.to_builtins(found.observations)
     return view

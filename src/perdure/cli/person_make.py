@@ -22,6 +22,7 @@ from perdure.cli.person_said import (
     Namesakes,
     Notes,
     Work,
+    as_person,
     naming_the_part,
     pairs,
     read_chosen,
@@ -96,8 +97,13 @@ def observe(
 
     The same source, time and content lead to the same POID and create nothing.
     """
-    if (hash is not None) + (content is not None) + fetch != 1:
+    ways = {"--content": content is not None, "--hash": hash is not None, "--fetch": fetch}
+    given = [way for way, is_given in ways.items() if is_given]
+    if not given:
         reason = "say what was found: --content FILE, which is hashed, or its SHA-256 with --hash, or --fetch it now"
+        raise InvalidInput("person", "content_hash", reason)
+    if len(given) > 1:
+        reason = f"{' and '.join(given)} each say what was found: only one of them may be given"
         raise InvalidInput("person", "content_hash", reason)
     if at is None and not fetch:
         raise InvalidInput("person", "retrieval_timestamp", "say when it was retrieved: --at 2025-01-09T10:30:00Z")
@@ -168,7 +174,7 @@ def _say_fetched(found: fetching.Fetched) -> None:
 
 
 def _say_person(person: Person, json: bool, more: Mapping[str, str] = MappingProxyType({})) -> None:
-    fields = {"name": person.name, "uuid_raw": str(person.uuid_raw), "created": person.created, **more}
+    fields = as_person(person.name, uuid_raw=str(person.uuid_raw), created=person.created, **more)
     typer.echo(as_json(fields) if json else person.name)
     if not person.created:
         with suppress(OSError):

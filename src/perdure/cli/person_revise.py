@@ -10,6 +10,7 @@ from perdure import registry as use
 from perdure.cli.person_said import (
     Activity,
     AlgorithmVersion,
+    AtOrNow,
     Chosen,
     CuratorName,
     Links,
@@ -17,6 +18,8 @@ from perdure.cli.person_said import (
     Notes,
     Prid,
     Work,
+    as_person,
+    concluded,
     read_chosen,
     read_employment,
     read_links,
@@ -26,7 +29,6 @@ from perdure.cli.session import Folder, Json, act
 from perdure.cli.statements import Version
 from perdure.errors import InvalidInput, WrongState
 from perdure.names import ppid
-from perdure.records.authority import to_seconds
 from perdure.records.person import Reconstruction
 from perdure.registry.entities import Agent
 from perdure.registry.persons import show_person
@@ -56,7 +58,7 @@ def revise(
         list[str] | None, typer.Option(metavar="POID", help="What it stands upon now: all of them.")
     ] = None,
     curator: Annotated[str | None, typer.Option(help="Who revises it. Default: who concluded it before.")] = None,
-    at: Annotated[str | None, typer.Option(help="When: ISO 8601 with a zone. Default: now.")] = None,
+    at: AtOrNow = None,
     curator_name: CuratorName = None,
     algorithm_version: AlgorithmVersion = None,
     activity: Activity = None,
@@ -106,7 +108,7 @@ def revise(
         if present is None:
             hidden = "restricted" if before.view.redaction is None else "redacted"
             raise WrongState(before.view.name, hidden, "shown to you")
-        made = _revised(present, given | {"timestamp": at or to_seconds(registry.now())}, claims_given=bool(claim))
+        made = _revised(present, given | {"timestamp": concluded(at, registry)}, claims_given=bool(claim))
         version = await use.revise_reconstruction(
             registry,
             by,
@@ -121,7 +123,7 @@ def revise(
         return before.view.name, version, before.newest
 
     right, version, before = act(folder, work)
-    fields = {"name": right, "version": version}
+    fields = as_person(right, version=version)
     unchanged = " (it says this already; nothing was changed)" if version == before else ""
     typer.echo(as_json(fields) if json else f"{printable(right)} is at version {version}{unchanged}")
 

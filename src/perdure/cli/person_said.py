@@ -2,14 +2,16 @@
 
 import re
 from collections.abc import Sequence
-from typing import Annotated, Final, cast, get_args
+from typing import Annotated, Any, Final, cast, get_args
 
 import typer
 
 from perdure.errors import InvalidInput, InvalidName, shown
 from perdure.exchange.claim_fields import Said, taken_apart
-from perdure.names import ppid
+from perdure.names import ppid, recognise
+from perdure.records.authority import to_seconds
 from perdure.records.person import ChosenClaim, Claim, Employment, Link, Relation
+from perdure.registry.registry import Registry
 
 _NUMBERS: Final = re.compile(r"[0-9]{1,6}(?:,[0-9]{1,6})*")
 _NUMBERED: Final = re.compile(r"claims\[([0-9]+)\]")
@@ -22,6 +24,7 @@ Curator = Annotated[
     str, typer.Option(help="Who concludes it: an ORCID, a web address, a handle or a PRID; or the name of a program.")
 ]
 At = Annotated[str, typer.Option(help="When it was concluded: ISO 8601 with a zone, as in 2025-01-09T10:30:00Z.")]
+AtOrNow = Annotated[str | None, typer.Option(help="When it is concluded: ISO 8601 with a zone. Default: now.")]
 CuratorName = Annotated[str | None, typer.Option(help="The curator's name, for people to read.")]
 AlgorithmVersion = Annotated[
     str | None, typer.Option(help="The version of the program, where the curator is one; then it needs no web address.")
@@ -54,6 +57,16 @@ Namesakes = Annotated[
 ]
 Notes = Annotated[str | None, typer.Option(help="What the next curator should know.")]
 Why = Annotated[str, typer.Option(help="Why; everybody can read it.")]
+
+
+def as_person(name: str, **said: Any) -> dict[str, Any]:
+    """For programs: the identifier as the API calls it, in its right spelling; and by the word of other commands."""
+    return {"ppid": recognise(name).canonical or name, "name": name, **said}
+
+
+def concluded(at: str | None, registry: Registry) -> str:
+    """When something is concluded: now, if nobody says when."""
+    return at or to_seconds(registry.now())
 
 
 def naming_the_part(problem: InvalidInput, claims: Sequence[Claim]) -> InvalidInput:
