@@ -440,7 +440,7 @@ def test_a_tombstone_says_who_when_why_and_what_instead(people: People, path: st
     when = Literal(at, datatype=XSD.dateTime)
     assert graph.value(subject, PROV.invalidatedAtTime) == graph.value(act, PROV.startedAtTime) == when
     agent = graph.value(act, PROV.wasAssociatedWith)
-    assert str(graph.value(agent, URIRef("https://schema.org/name"))) == "Tests"
+    assert str(graph.value(agent, URIRef("https://schema.org/alternateName"))) == "Tests"
     assert graph.value(subject, URIRef("https://ppid.org/vocab#tombstoneReason")) == Literal(why)
     assert len(set(graph.objects(subject, DCTERMS.isReplacedBy))) == (1 if instead else 2)
 

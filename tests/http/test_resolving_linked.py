@@ -104,7 +104,8 @@ def test_a_tombstone_is_told_with_who_when_why_and_what_instead(client: httpx.Cl
     assert graph.value(subject, PROV.invalidatedAtTime) == at
     assert graph.value(graph.value(subject, PROV.wasInvalidatedBy), PROV.startedAtTime) == at
     assert graph.value(subject, DCTERMS.isReplacedBy) == URIRef("https://hdl.handle.net/12345/plain")
-    assert "The Library of Tests" in {str(one) for one in graph.objects(None, URIRef("https://schema.org/name"))}
+    called = graph.objects(None, URIRef("https://schema.org/alternateName"))
+    assert "The Library of Tests" in {str(one) for one in called}
     assert not list(graph.objects(subject, URIRef("https://schema.org/url"))), "it leads nowhere any more"
 
 

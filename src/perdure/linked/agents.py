@@ -46,6 +46,12 @@ def curator(version: str, made: Reconstruction, namespaces: Namespaces) -> Tree:
     return node | {"identifier": made.curator_id}
 
 
+def registered(known: str | None, here: str, called: str, namespaces: Namespaces) -> Tree:
+    """An agent of the registry, who did something to an identifier, by what they are called there."""
+    node = _agent(known, here, called, _AGENT, namespaces)
+    return node if node["name"] == called else node | {"alternateName": called}
+
+
 def _agent(known: str | None, here: str, called: str, types: Sequence[str], namespaces: Namespaces) -> Tree:
     """Under their own IRI, unless that is a person's of this registry: a person may have many names."""
     if known is None or known.removeprefix(namespaces.ppid).startswith(_PERSONS):

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from perdure.linked.agents import registered
 from perdure.linked.iris import reference
 from perdure.linked.namespaces import Namespaces
 from perdure.linked.writing import Tree
@@ -36,13 +37,10 @@ def authority(view: View, namespaces: Namespaces, home: str = "") -> Tree:
     return tree
 
 
-def withdrawn(subject: str, withdrawal: Withdrawal, namespaces: Namespaces, home: str) -> Tree:
+def withdrawn(subject: str, withdrawal: Withdrawal, namespaces: Namespaces, home: str = "") -> Tree:
     """The act that ended an identifier; why is said by its tombstone."""
-    agent: Tree = {
-        "id": reference(withdrawal.by_identifier, namespaces, home) or f"{subject}#withdrawn-by",
-        "type": ["Agent"],
-        "name": withdrawal.by,
-    }
+    known = reference(withdrawal.by_identifier, namespaces, home)
+    agent = registered(known, f"{subject}#withdrawn-by", withdrawal.by, namespaces)
     activity: Tree = {
         "id": f"{subject}#withdrawal",
         "type": ["Activity"],
