@@ -445,6 +445,18 @@ def test_a_tombstone_says_who_when_why_and_what_instead(people: People, path: st
     assert len(set(graph.objects(subject, DCTERMS.isReplacedBy))) == (1 if instead else 2)
 
 
+def test_a_program_that_takes_problems_is_told_why_there_is_nobody(people: People) -> None:
+    problem = "application/problem+json"
+    for name, status in ((people.withdrawn, 410), (people.split, 410), ("POID-93b0-4476-560e-5ac1", 404)):
+        answer = get(people, f"/{name}", problem)
+        assert (answer.status_code, answer.headers["content-type"]) == (status, problem)
+        assert answer.json()["status"] == status
+    told = get(people, f"/{people.withdrawn}", problem).json()
+    assert "read wrongly" in str(told)
+    assert "Tests" in str(told)
+    assert get(people, f"/{people.poid}", problem).status_code == 406
+
+
 @pytest.mark.parametrize("query", ["", "?info"])
 @pytest.mark.parametrize("accept", FORMS)
 def test_a_tombstone_of_who_is_not_shown_says_no_reason(people: People, accept: str, query: str) -> None:

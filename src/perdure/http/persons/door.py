@@ -2,10 +2,12 @@
 
 from perdure.errors import InvalidInput, InvalidName, NoSuchName
 from perdure.http.message import Request, Response
+from perdure.http.negotiation import best
 from perdure.http.persons import documents, histories, memento
 from perdure.http.persons.asked import PAGE, Asked, address_of, asked_for
 from perdure.http.persons.spelling import right_spelling
-from perdure.http.refusals import MethodNotAllowed, NothingHere
+from perdure.http.problems import PROBLEM
+from perdure.http.refusals import MethodNotAllowed, NothingHere, NotNegotiable
 from perdure.http.resolving import telling
 from perdure.http.resolving.asked import PARAMETERS
 from perdure.http.resolving.places import path_of, with_query
@@ -15,6 +17,7 @@ from perdure.registry.persons import PersonView, show_person
 
 _READING = ("GET", "HEAD")
 _FOR_A_DAY = b"max-age=86400"
+_PROBLEM = PROBLEM.decode()
 
 
 async def person(service: Service, request: Request, text: str) -> Response | None:
@@ -34,7 +37,12 @@ async def person(service: Service, request: Request, text: str) -> Response | No
         return _spelt_right(request, name, rest)
     if not rest and request.query and any(key in PARAMETERS for key, _ in request.parameters()):
         return None
-    asked = asked_for(request, address)
+    try:
+        asked = asked_for(request, address)
+    except NotNegotiable:
+        if rest or not await _is_problem(service, request, name):
+            raise
+        return None  # the resolver tells problems
     if asked.part == "history":
         return await histories.history(service, request, name, asked)
     shown = await _shown(service, name, asked)
@@ -44,6 +52,16 @@ async def person(service: Service, request: Request, text: str) -> Response | No
     if wanted is not None and name.startswith("PRID"):
         return await memento.time_gate(service, request, name, wanted, f".{asked.suffix}" if asked.suffix else "")
     return await _answer(service, request, shown, asked)
+
+
+async def _is_problem(service: Service, request: Request, name: str) -> bool:
+    """Whether the client takes problem documents, and there is one to be told: nobody is there, or no longer."""
+    if best(request.header_list(b"accept"), (_PROBLEM,)) is None:
+        return False
+    try:
+        return (await show_person(service.registry, name)).view.state == "withdrawn"
+    except NoSuchName:
+        return True
 
 
 def _spelt_right(request: Request, name: str, rest: str) -> Response:
