@@ -3,8 +3,9 @@
 import asyncio
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
+from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,6 +19,7 @@ from tests.system_packages import need
 
 from perdure.errors import InvalidInput, StoreUnavailable
 from perdure.registry.entities import Change
+from perdure.registry.protocol import Transaction
 from perdure.store.postgres.address import parse
 from perdure.store.postgres.connection import BY_KEY, connect
 from perdure.store.postgres.options import PostgresOptions
@@ -312,3 +314,40 @@ def test_what_the_database_refuses_of_one_is_no_harm_to_the_others_in_its_group(
     assert isinstance(refused, StoreUnavailable)
     assert not refused.safe_to_retry, "it would be refused for ever"
     assert desk.names() == ["1/good"]
+
+
+# What others do meanwhile
+
+
+def test_who_is_observed_by_others_meanwhile_has_the_name_that_they_got(
+    unreliable: Unreliable, runner: asyncio.Runner
+) -> None:
+    """Others come between the questions for the inputs and for the name: the name is taken, by the same person."""
+    desk, other = Desk(runner, unreliable.open(direct=True)), unreliable.open(direct=True)
+    tries = count(1)
+
+    def make(name: str) -> Callable[[Transaction], None]:
+        def work(tx: Transaction) -> None:
+            tx.insert([change(name, scheme="ppid")])
+            tx.put_persons({f"of {name}": name})
+
+        return work
+
+    def observe(tx: Transaction) -> str:
+        number = next(tries)
+        if number <= 2:  # others are first twice, so that the third try is made with all the care there is
+            make(f"POID-{number}")(tx)
+            asyncio.run(other.write(make(f"POID-{number}")))
+        known = tx.person("of POID-a")
+        if known is not None:
+            return known
+        if number == 3:
+            asyncio.run(other.write(make("POID-a")))
+        name = "POID-a" if tx.find("POID-a") is None else "POID-successor"
+        tx.insert([change(name, scheme="ppid")])
+        tx.put_persons({"of POID-a": name})
+        return name
+
+    assert desk.write(observe) == "POID-a"
+    assert desk.names() == ["POID-1", "POID-2", "POID-a"]
+    assert next(tries) == 5

@@ -27,7 +27,7 @@ from perdure.store.postgres.sending import Sending
 _REDACT: Final = (
     "UPDATE revisions SET record = %s, note = CASE action WHEN 'redact' THEN note END WHERE key = %s AND version = %s"
 )
-_TAKEN_BY_OTHERS: Final = (tables.IDENTIFIERS.name, tables.ANSWERS.name)
+_TAKEN_BY_OTHERS: Final = (tables.IDENTIFIERS.name, tables.PERSON_INPUTS.name, tables.ANSWERS.name)
 
 
 class PostgresTransaction(TransactionQuestions):
