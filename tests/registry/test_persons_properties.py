@@ -3,6 +3,7 @@
 import asyncio
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import msgspec
@@ -10,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.registry.archive import CURATOR, HIM, WHEN, Archive, archive
-from tests.registry.narrow_observer import narrow, observe_all
-from tests.registry_fixture import SqlitePlaces, open_office
+from tests.registry.narrow_observer import READY, conclude_all, narrow, observe_all
+from tests.registry_fixture import Places, PostgresPlaces, SqlitePlaces, open_office
 
 from perdure.names import ppid
 from perdure.records.person import Claim, InSource, Link, PersonName, Reconstruction
@@ -20,7 +21,8 @@ from perdure.registry import merge, observe, reconstruct, show, undo_merge, uuid
 __all__ = ["archive"]
 
 MANY = 3000
-EACH = 150
+PROCESSES = 4
+PATIENCE = 300
 
 texts = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=20)
 claims = st.one_of(
@@ -96,13 +98,13 @@ def test_thousands_of_observations_in_a_hash_of_eight_bits_get_a_name_each(
     narrow(monkeypatch)
     places = SqlitePlaces(tmp_path)
     office = open_office(runner, places.open())
-    persons = office.run(observe_all(office.registry, office.admin, list(range(MANY))))
+    persons = office.run(observe_all(office.registry, office.admin, range(MANY), MANY))
     names = {person.name for person in persons.values()}
     assert len(names) == len({person.uuid_raw for person in persons.values()}) == MANY
     assert all(person.created for person in persons.values())
     assert len({ppid.uuid_to_ppid(person.uuid_raw, "POID") for person in persons.values()}) <= 256
     again = office.reopened(places.open())
-    reached = again.run(observe_all(again.registry, again.admin, list(reversed(range(MANY)))))
+    reached = again.run(observe_all(again.registry, again.admin, range(MANY)[::-1], MANY))
     assert reached == {number: person._replace(created=False) for number, person in persons.items()}
     for person in list(persons.values())[:: MANY // 50]:
         assert again.ask(uuid_of, person.name) == person.uuid_raw
@@ -110,21 +112,71 @@ def test_thousands_of_observations_in_a_hash_of_eight_bits_get_a_name_each(
     places.close()
 
 
+@pytest.mark.parametrize(
+    ("places", "observations", "reconstructions", "at_once"),
+    [
+        ("sqlite", 2400, 600, 25),
+        ("postgres", 320, 280, 4),
+        pytest.param("postgres", 2400, 600, 25, marks=pytest.mark.slow),
+    ],
+    indirect=["places"],
+)
 def test_several_processes_with_a_narrow_hash_agree_on_every_name(
-    tmp_path: Path, runner: asyncio.Runner, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    runner: asyncio.Runner,
+    places: Places,
+    monkeypatch: pytest.MonkeyPatch,
+    observations: int,
+    reconstructions: int,
+    at_once: int,
 ) -> None:
-    places = SqlitePlaces(tmp_path)
+    """Whoever comes first has a name, whoever comes later a successor's; which is which, all of them know for ever."""
     office = open_office(runner, places.open())
-    command = [sys.executable, "-m", "tests.registry.narrow_observer", str(tmp_path / "registry" / "perdure.db")]
-    running = [
-        subprocess.Popen([*command, str(seed), str(EACH)], stdout=subprocess.PIPE, text=True) for seed in range(3)
-    ]
-    told = [one.communicate(timeout=60)[0].split() for one in running]
-    assert [one.returncode for one in running] == [0, 0, 0]
-    names = [words[::2] for words in told]
-    assert names[0] == names[1] == names[2]
-    assert len(set(names[0])) == EACH
-    assert sum(int(made) for words in told for made in words[1::2]) == EACH
+    counts = [str(number) for number in (observations, reconstructions, at_once)]
+    command = [sys.executable, "-m", "tests.registry.narrow_observer", address_for_others(places, tmp_path)]
+    told = at_the_same_time([[*command, str(seed), *counts] for seed in range(PROCESSES)])
+    names = told[0][::2]
+    assert all(words[::2] == names for words in told)
+    assert len(set(names)) == len(names) == observations + reconstructions
+    assert sum(int(made) for words in told for made in words[1::2]) == len(names)
+    assert sum("1" in words[1::2] for words in told) > 1, "nobody had to compete"
+
     narrow(monkeypatch)
-    assert office.ask(verify) == []
-    places.close()
+    again = office.reopened(places.open())
+    seen = again.run(observe_all(again.registry, again.admin, range(observations), MANY))
+    made = again.run(conclude_all(again.registry, again.admin, seen, range(reconstructions), MANY))
+    persons = [*seen.values(), *made.values()]
+    assert [person.name for person in persons] == names
+    assert not any(person.created for person in persons)
+    for found in (seen, made):
+        own = {ppid.uuid_to_ppid(person.uuid_raw, person.name[:4]) for person in found.values()}
+        assert len(own) <= 256 < len({person.uuid_raw for person in found.values()}) == len(found)
+    raw = again.read(lambda reader: [reader.input_of(name) for name in names])
+    assert raw == [str(person.uuid_raw) for person in persons]
+    assert again.ask(verify) == []
+
+
+def at_the_same_time(commands: list[list[str]]) -> list[list[str]]:
+    """The words that each of them says, when all were ready before the first began."""
+    with ExitStack() as stack:
+        running = []
+        for command in commands:
+            one = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+            running.append(stack.enter_context(one))
+            stack.callback(one.kill)
+        for one in running:
+            assert one.stdout is not None
+            assert one.stdout.readline() == READY
+        for one in running:
+            assert one.stdin is not None
+            one.stdin.write("go\n")
+        told = [one.communicate(timeout=PATIENCE)[0].split() for one in running]
+        assert [one.returncode for one in running] == [0] * len(commands)
+    return told
+
+
+def address_for_others(places: Places, folder: Path) -> str:
+    """Of the registry, for processes of their own."""
+    if isinstance(places, PostgresPlaces):
+        return f"{folder / 'registry'}={places.address()}"
+    return str(folder / "registry" / "perdure.db")
