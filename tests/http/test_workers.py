@@ -1,10 +1,13 @@
 """Several worker processes on one store: what one has acknowledged, all know at once; and one that dies is replaced."""
 
 import asyncio
+import json
 import os
+import secrets
 import signal
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,11 +16,17 @@ import httpx
 import pytest
 from tests.http.furnished import PREFIX, furnish, writing
 from tests.http.live import LiveServer, serving
-from tests.http.raw_client import THROUGH_APPLICATION, Connection, connection
+from tests.http.raw_client import THROUGH_APPLICATION, Connection, connection, request
+from tests.postgres.shared import database
+from tests.registry_fixture import ENGINES, need_engine
 
-from perdure.registry import Statement, mint, update
+from perdure.folder import open_registry
+from perdure.registry import Statement, mint, update, verify
+from perdure.settings_file import DEFAULT_STORE
 
 PATIENCE = 30.0
+CLIENTS = 50
+SEEN = {"retrieval_timestamp": "2025-01-09T10:30:00Z", "content_hash": "0" * 64}
 MEGABYTE = 1 << 20
 LARGEST_LOG = 64 * MEGABYTE  # past this the writer waits for the readers
 BEYOND = 32 * MEGABYTE  # what is written while it waits, and until it tries again
@@ -127,6 +136,52 @@ def test_a_prefix_that_is_new_is_known_to_every_worker_at_once(two: LiveServer) 
         for reader in readers:
             assert reader.ask("/20.500.778/first").header("location") == "https://example.org/first"
             assert reader.ask("/api/handles/20.500.778/first").status == 200
+
+
+# Everybody with the same
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def crowded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
+    """Two workers, on each engine."""
+    need_engine(request.param)
+    folder, schema = tmp_path_factory.mktemp("crowded") / "registry", f"t_{secrets.token_hex(6)}"
+    furnish(folder, {}, store=database().address(schema) if request.param == "postgres" else DEFAULT_STORE)
+    with serving(folder, "--workers", "2", "--no-access-log") as server:
+        workers(server, 2)
+        yield server
+    if request.param == "postgres":
+        database().drop(schema)
+
+
+def test_fifty_clients_of_two_workers_with_one_observation_make_one_identifier(crowded: LiveServer) -> None:
+    async def kept() -> tuple[set[str], int]:
+        async with open_registry(crowded.folder) as registry:
+            rows, persons = await registry.store.read(
+                lambda reader: (reader.after("", 1000, "POID-"), reader.number_of_persons())
+            )
+            assert await verify(registry) == []
+            return {row.name for row in rows}, persons
+
+    rounds, made = 10, set()
+    with ExitStack() as stack:
+        clients = to_both(crowded, stack)
+        clients += [stack.enter_context(connection(crowded)) for _ in range(CLIENTS - len(clients))]
+        for number in range(rounds):
+            said = {"claims": [{"type": "name", "value": "Jan"}], "source_url": f"https://example.org/{number}"}
+            body = json.dumps(SEEN | said).encode()
+            key = f"authorization: Bearer {crowded.key}"
+            posted = request("/api/v1/poid", key, "content-type: application/json", method="POST", body=body)
+            for client in clients:
+                client.send(posted)
+            answers = [client.read("POST") for client in clients]
+            assert Counter(answer and answer.status for answer in answers) == {201: 1, 200: len(clients) - 1}
+            told = {answer.body for answer in answers if answer is not None}
+            assert len(told) == 1
+            made.add(json.loads(told.pop())["ppid"])
+    assert len(clients) >= CLIENTS
+    assert asyncio.run(kept()) == (made, rounds)
+    assert len(made) == rounds
 
 
 def _values(target: str) -> dict[str, object]:
