@@ -663,6 +663,21 @@ def test_an_ending_is_kept_on_the_way(people: People) -> None:
     assert gate.headers["location"] == f"/{people.prid}/v1.ttl"
 
 
+def test_a_page_that_is_named_by_its_ending_is_shown_though_the_person_leads_elsewhere(people: People) -> None:
+    async def work() -> str:
+        async with writing(people.server.folder) as (registry, admin):
+            name = (await reconstruct(registry, admin, [people.poid], CURATOR, "2025-05-05T12:00:00Z")).name
+            await update(registry, admin, name, Statement(target="https://example.org/elsewhere"))
+            return name
+
+    name = asyncio.run(work())
+    led = get(people, f"/{name}", "text/html")
+    assert (led.status_code, led.headers["location"]) == (302, "https://example.org/elsewhere")
+    page = get(people, f"/{name}.html")
+    assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert name in page.text
+
+
 def test_who_accepts_nothing_in_particular_or_writes_strangely_is_served(people: People) -> None:
     assert get(people, f"/{people.poid}", "").headers["content-type"] == "application/ld+json"
     strange = get(people, f"/%50{people.poid[1:]}", "text/turtle")

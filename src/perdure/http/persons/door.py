@@ -87,8 +87,8 @@ async def _answer(service: Service, request: Request, shown: PersonView, asked: 
         ending = f".{asked.suffix}" if asked.suffix else ""
         place = with_query(path_of(stone.replaced_by) + ending, request.query)
         return memento.varying(telling.moved(place, 301, b"no-cache"))  # which can be undone
-    if view.target is not None and asked.media == PAGE and not asked.part and asked.version is None:
-        return None  # on to there
+    if view.target is not None and asked.media == PAGE and not (asked.part or asked.version or asked.suffix):
+        return None  # on to there; who writes .html means the page itself
     if asked.part == "observations":
         return await documents.observations(service, request, shown, asked)
     return await documents.document(service, request, shown, asked)
