@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -119,6 +121,47 @@ def test_chunks_do_not_show(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None
     (desk.folder / "seen.ndjson").write_text(text)
     assert counts(desk, "seen.ndjson", code=1) == (9, 2, 1)
     assert counts(desk, "seen.ndjson", code=1) == (0, 11, 1)
+
+
+# The command, with a database that keeps few of its pages in memory: else these, up to their bound, would be measured.
+MEASURED = """
+import sys
+from perdure.cli import main
+from perdure.store.sqlite import connection
+connection._CACHE_KIBIBYTES = 2048
+try:
+    main()
+finally:
+    with open("/proc/self/status") as status:
+        print(next(line.split()[1] for line in status if line.startswith("VmHWM")), file=sys.stderr)
+"""
+SLACK = 8192  # kibibytes
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read from /proc, which is Linux's")
+def test_a_long_table_takes_no_more_memory_than_a_short_one_the_first_time_and_again(tmp_path: Path) -> None:
+    def imported(count: int) -> tuple[dict[str, int], int]:
+        """What came of it, and the most memory that it needed, in kibibytes."""
+        where = ("--registry", str(tmp_path / f"registry-{count}"))
+        command = [sys.executable, "-c", MEASURED, "person", "import", f"{count}.csv", "--json", *where]
+        done = subprocess.run(command, capture_output=True, cwd=tmp_path, timeout=300, check=False)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout), int(done.stderr.split()[-1])
+
+    peaks: dict[int, list[int]] = {5_000: [], 60_000: []}
+    for count, needed in peaks.items():
+        asyncio.run(make_registry(tmp_path / f"registry-{count}", name="The Archive"))
+        with (tmp_path / f"{count}.csv").open("w") as table:
+            table.write("source_url,retrieval_timestamp,name,birth_date,residence\n")
+            for number in range(count):
+                table.write(f"https://example.org/{number},{WHEN},Jan Jansz {number},1895-03~,Straat {number % 977}\n")
+        for created, unchanged in ((count, 0), (0, count)):
+            told, peak = imported(count)
+            assert told == {"created": created, "unchanged": unchanged, "refused": 0, "dry_run": False}
+            needed.append(peak)
+    for short, long in zip(*peaks.values(), strict=True):
+        assert long < short * 1.1 + SLACK, peaks
 
 
 def test_an_observation_that_says_something_else_is_refused(desk: Desk) -> None:
