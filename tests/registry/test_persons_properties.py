@@ -115,9 +115,9 @@ def test_thousands_of_observations_in_a_hash_of_eight_bits_get_a_name_each(
 @pytest.mark.parametrize(
     ("places", "observations", "reconstructions", "at_once"),
     [
-        ("sqlite", 2400, 600, 25),
+        ("sqlite", 2000, 300, 25),
         ("postgres", 320, 280, 4),
-        pytest.param("postgres", 2400, 600, 25, marks=pytest.mark.slow),
+        pytest.param("postgres", 2000, 300, 25, marks=pytest.mark.slow),
     ],
     indirect=["places"],
 )
