@@ -8,9 +8,11 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 
-from perdure.cli.app import main
+from perdure.cli.app import app, main
 
+COMMAND = get_command(app)  # typer builds all of it anew each time, which takes longer than most commands
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -55,6 +57,7 @@ def quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
             file.write(stdin.encode() if isinstance(stdin, str) else stdin)
             file.seek(0)
             now.setattr(f"{main.__module__}.open", lambda *_: nowhere, raising=False)  # or it would stay open
+            now.setattr(f"{main.__module__}.app", COMMAND)
             now.chdir(tmp_path)
             now.setattr(sys, "argv", ["perdure", *arguments])
             now.setattr(sys, "stdin", given)
