@@ -1,0 +1,71 @@
+"""The Handle API: every write of every endpoint, by everybody who might try, by keys of ours and of handles."""
+
+import pytest
+from tests.authorization.actors import KEY, NAME_AND_KEY, by_administrator, by_grant
+from tests.authorization.ground import Ground
+from tests.authorization.handle_writes import HANDLE_WRITES, HANDLES, PREFIXES, RECORDS_OF_PREFIXES
+from tests.authorization.stages import URL, active
+from tests.authorization.trying import try_over_http
+
+from perdure.http import handle_api
+
+WRITES = {**HANDLE_WRITES, **{f"records of prefixes: {name}": write for name, write in RECORDS_OF_PREFIXES.items()}}
+ENDPOINTS = {
+    "handles": HANDLES,
+    "prefixes": PREFIXES,
+    "site": "/api/site",
+    "sessions": "/api/sessions",
+    "verifications": "/api/verifications",
+    "reverse": "/hrls/handles",
+    "unknown": "/api/whatever",
+}
+READING = {"GET", "HEAD", "OPTIONS"}
+# Methods that may write elsewhere and do not here: they ask, or are about a session, which is no part of the registry.
+NO_WRITES = {
+    *(f"POST {path}" for path in (HANDLES, "/api/site", "/api/verifications")),
+    *(f"{method} /api/sessions" for method in ("POST", "PUT", "DELETE")),
+    *(f"{method} /api/whatever" for method in ("POST", "PUT", "DELETE")),
+}
+OTHER_DOORS = ["/", "/healthz", "/readyz", "/metrics", "/api/v1/openapi.json", "/api/v1/docs"]
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_exactly_who_may_succeeds(ground: Ground, write: str) -> None:
+    row = WRITES[write]
+    expected = {**by_grant(row.needs, ways=(KEY, NAME_AND_KEY)), **by_administrator(row.stated)}
+    try_over_http(ground, row.prepare, expected, row.sent)
+
+
+def test_every_endpoint_is_known_here() -> None:
+    assert set(ENDPOINTS) == set(handle_api.__all__)
+
+
+def test_every_method_that_writes_is_tried(ground: Ground) -> None:
+    taken = {
+        f"{method} {path}"
+        for path in ENDPOINTS.values()
+        for method in ground.client.options(path).headers["allow"].split(", ")
+        if method not in READING
+    }
+    assert {write.operation for write in WRITES.values()} | NO_WRITES == taken
+
+
+@pytest.mark.parametrize("operation", sorted(NO_WRITES))
+def test_what_only_asks_writes_nothing(ground: Ground, operation: str) -> None:
+    method, path = operation.split(" ")
+    name = active(ground).name
+    places = {HANDLES: f"/{name}", "/api/verifications": f"/300:{name}", "/api/sessions": "/this"}
+    before = ground.watch.state()
+    ground.chief.request(method, path + places.get(path, ""), json=[], params={"index": 1})
+    assert ground.watch.state() == before
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
+def test_other_doors_take_no_writes(ground: Ground, method: str) -> None:
+    """Not even from the administrator of everything; what is asked by a form is answered."""
+    name = active(ground).name
+    before = ground.watch.state()
+    for path in (*OTHER_DOORS, f"/{name}", f"/hrls/handles/{name}"):
+        ground.chief.request(method, path, json=[])
+        ground.chief.request(method, path, data={"url": URL})
+    assert ground.watch.state() == before
