@@ -1,0 +1,82 @@
+"""The command: every one that writes, with the keys of everybody who might try."""
+
+import subprocess
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.authorization.actors import CHIEF, DONE, HELD, NOBODY, REFUSED, SHORT, UNKNOWN, Trier, by_grant
+from tests.authorization.command_writes import (
+    IDENTIFIERS,
+    NEED_NO_REGISTRY,
+    OF_FILES,
+    PEOPLE,
+    PERSONS,
+    READS,
+    Command,
+)
+from tests.authorization.ground import Ground
+from tests.authorization.stages import Stage, nothing, restricted
+from tests.authorization.trying import NO_GRANT, try_all
+from tests.cli.conftest import COMMAND, Run
+
+COMMANDS: dict[str, Command] = {**IDENTIFIERS, **PEOPLE, **{f"person: {name}": row for name, row in PERSONS.items()}}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_exactly_who_may_succeeds(ground: Ground, command: str, quick: Run) -> None:
+    """The key is that from the environment."""
+    row = COMMANDS[command]
+
+    def attempt(trier: Trier, stage: Stage) -> str:
+        given = [*row.command.split(), *row.arguments(stage)]
+        return came_of(run(quick, ground, trier.actor, given, row.stdin(stage)))
+
+    try_all(ground, row.prepare, by_grant(row.needs), attempt)
+
+
+def test_everybody_makes_keys_of_their_own(ground: Ground, quick: Run) -> None:
+    def attempt(trier: Trier, _: Stage) -> str:
+        return came_of(run(quick, ground, trier.actor, ["agent", "key", SHORT.get(trier.actor, "ours")]))
+
+    try_all(ground, nothing, by_grant(None, also=frozenset(HELD)), attempt)
+
+
+@pytest.mark.parametrize("command", READS)
+def test_what_shows_something_changes_nothing(ground: Ground, command: str, quick: Run) -> None:
+    """Not even with the key of who may change everything."""
+    given = [*command.split(), *READS[command](restricted(ground))]
+    before = ground.watch.state()
+    done = run(quick, ground, CHIEF, given)
+    assert done.returncode == 0, done.stderr
+    assert ground.watch.state() == before
+
+
+def test_every_command_that_writes_is_tried() -> None:
+    """A new command needs a row in one of the tables, unless it writes nothing, or the files themselves."""
+    tried, others = {row.command for row in COMMANDS.values()}, READS.keys() | NEED_NO_REGISTRY | OF_FILES
+    assert tried & others == set()
+    assert tried | others == set(commands(COMMAND))
+
+
+def commands(tree: Any, *path: str) -> Iterator[str]:
+    if not hasattr(tree, "commands"):
+        yield " ".join(path)
+        return
+    for name, below in tree.commands.items():
+        yield from commands(below, *path, name)
+
+
+def run(
+    quick: Run, ground: Ground, actor: str, given: list[str], stdin: str = ""
+) -> "subprocess.CompletedProcess[str]":
+    shown = {"PERDURE_KEY": "" if actor == NOBODY else ground.keys[actor]}
+    return quick(*given, "--registry", str(ground.server.folder), stdin=stdin, env=shown)
+
+
+def came_of(done: "subprocess.CompletedProcess[str]") -> str:
+    if done.returncode == 0:
+        return DONE
+    if done.returncode in (1, 2) and NO_GRANT in done.stderr:
+        return REFUSED
+    return UNKNOWN if "the key was not accepted" in done.stderr else f"exit {done.returncode}: {done.stderr}"
