@@ -24,6 +24,7 @@ from perdure.registry import (
     mint,
     observe,
     reconstruct,
+    update,
     withdraw,
 )
 from perdure.registry.existing import existing
@@ -76,6 +77,9 @@ RECORDS: dict[str, tuple[Value, ...]] = {
     ),
     "alias": (text(1, "HS_ALIAS", "12345/several"), url("https://example.org/own", 2)),
     "abroad": (text(1, "HS_ALIAS", "99999/elsewhere"),),
+    "fleeting": (text(1, "HS_ALIAS", "12345/plain", ttl=0),),
+    "lasting": (text(1, "HS_ALIAS", "12345/plain", ttl=864_000),),
+    "back": (text(1, "HS_ALIAS", "12345/returned"),),
     "one": (text(1, "HS_ALIAS", "12345/other"),),
     "other": (text(1, "HS_ALIAS", "12345/one"),),
     "self": (text(1, "HS_ALIAS", "12345/self"),),
@@ -95,6 +99,7 @@ RECORDS: dict[str, tuple[Value, ...]] = {
     "gone": (url("https://example.org/gone"),),
     "gone-alone": (url("https://example.org/gone"),),
     "united": (url("https://example.org/united"),),
+    "returned": (url("https://example.org/returned"),),
 }
 
 
@@ -102,6 +107,7 @@ class Names(msgspec.Struct, frozen=True):
     """What got its name only when it was minted."""
 
     pilin: str
+    slip: str
     label: str
     opaque: str
     observation: str
@@ -143,13 +149,19 @@ async def _stocked(folder: Path, store: dict[str, object]) -> Names:
         await withdraw(registry, admin, "12345/gone-alone", "asked for by its author")
         await merge(registry, admin, "12345/united", "hdl:12345/plain")
         await merge(registry, admin, "12348/joined", "hdl:12348/base")
+        await merge(registry, admin, "12345/returned", "hdl:12345/back")
+        growing = Statement(values=(text(1, "HS_ALIAS", "12348/growing/on"),))
+        await mint(registry, admin, "12348", said=growing, suffixes=["growing"])
         subsystem = await add_subsystem(registry, admin, "archive.example.org", "150.163.34.243")
         (pilin,) = await mint(registry, admin, "12346", said=Statement("https://example.org/pilin"))
+        (slip,) = await mint(registry, admin, "12346", said=Statement("https://example.org/"))
+        own_slip = Statement(values=(text(2, "HS_ALIAS", slip.name.lower()),))
+        await update(registry, admin, slip.name, own_slip)
         (pair,) = await mint(registry, admin, subsystem.name, said=Statement("https://example.org/ibi"))
         seen = await observe(registry, admin, "https://example.org/staff", "2025-01-09T10:30:00Z", "a" * 64)
         person = await reconstruct(registry, admin, [seen.name], admin.identifier, "2025-01-09T10:30:00Z")
         assert pair.alias is not None
-        return Names(pilin.name, pair.name, pair.alias, seen.name, person.name)
+        return Names(pilin.name, slip.name, pair.name, pair.alias, seen.name, person.name)
 
 
 async def merge(registry: Registry, admin: Agent, name: str, survivor: str) -> None:

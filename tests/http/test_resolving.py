@@ -162,10 +162,23 @@ def test_an_alias_leads_to_the_name_that_it_stands_for(client: httpx.Client) -> 
     assert client.get("/12345/alias?info").status_code == 200
 
 
-def test_aliases_that_do_not_end_are_not_followed(client: httpx.Client) -> None:
-    for path in ("/12345/one", "/12345/self", "/12345/chain11"):
+@pytest.mark.parametrize(("suffix", "seconds"), [("alias", 86_400), ("fleeting", 0), ("lasting", 86_400)])
+def test_an_alias_may_be_kept_as_long_as_its_value_says_and_at_most_a_day(
+    client: httpx.Client, suffix: str, seconds: int
+) -> None:
+    response = client.get(f"/12345/{suffix}")
+    assert (response.status_code, response.headers["cache-control"]) == (301, f"max-age={seconds}")
+
+
+def test_aliases_that_do_not_end_are_not_followed(client: httpx.Client, stocked: tuple[LiveServer, Names]) -> None:
+    circles = ("/12345/one", "/12345/self", "/12345/chain11")
+    slips = (f"/{stocked[1].slip}", f"/{stocked[1].slip.lower()}")  # an alias to its own name, in lower case
+    growing = ("/12348/growing", "/12348/growing/on/on")  # where longer names pass through
+    merged = ("/12345/back", "/12345/returned", "/12345/returned?ignore_aliases")
+    for path in (*circles, *slips, *growing, *merged[:2]):
         response = client.get(path)
         assert (response.status_code, "lias chain too long" in response.text) == (404, True), path
+    assert led(client.get(merged[2])) == (301, "/12345/back?ignore_aliases")
     assert led(client.get("/12345/chain10")) == (301, "/12345/chain9")
     assert client.get("/12345/one?ignore_aliases").status_code == 200
 

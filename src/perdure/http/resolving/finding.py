@@ -6,6 +6,7 @@ import msgspec
 
 from perdure.errors import InvalidInput, InvalidName, NoSuchName
 from perdure.http.refusals import AliasChainTooLong
+from perdure.http.resolving.places import bare, is_elsewhere
 from perdure.records import record as records
 from perdure.records.record import Record
 from perdure.records.value import Value
@@ -33,7 +34,7 @@ class Finding(NamedTuple):
     asked: str
     rest: str = ""
     is_slip: bool = False
-    alias: str | None = None
+    alias: Value | None = None
     withdrawal: tuple[Act, Agent | None] | None = None
 
     @property
@@ -59,7 +60,7 @@ def find_prefix(registry: Registry, reader: Reader, text: str) -> KeptPrefix | N
 
 
 def find(reader: Reader, text: str) -> Finding:
-    """NoSuchPrefix, InvalidName, NoSuchName with its suggestions, AliasChainTooLong."""
+    """NoSuchPrefix, InvalidName, NoSuchName with its suggestions."""
     located = locate(reader, text)
     found, rest, is_slip = reader.find(located.key), "", False
     if found is None and (right := forgiven(located)) is not None:
@@ -90,27 +91,43 @@ def shown_to_everybody(record: Record) -> Record:
     return msgspec.structs.replace(record, values=(), about=None, tombstone=stone)
 
 
-def check_chain(reader: Reader, finding: Finding) -> None:
-    """Follow the aliases as far as they are kept here: they must come to an end."""
-    alias = finding.alias
+def check_chain(reader: Reader, finding: Finding, *, follows_aliases: bool) -> None:
+    """Walk as a reader is going to be sent, as far as names are kept here: that must come to an end.
+
+    Every step is found as its address will be, slips put right and longer names passed through; a name that grows with
+    each step never comes back to where it was, so steps are counted.
+    """
+    step = finding
     for _ in range(_MOST_ALIASES + 1):  # the last look is at where they arrive
-        if alias is None:
-            return
         try:
-            located = locate(reader, alias)
+            onward = _onward(reader, step, follows_aliases)
+            if onward is None:
+                return
+            step = find(reader, onward)
         except (InvalidName, InvalidInput, NoSuchName):
             return  # it is kept elsewhere, or is no name; whoever is asked next says so
-        found = reader.find(located.key)
-        if found is None:
-            return
-        alias = _alias(records.decode(found.record))
     raise AliasChainTooLong(finding.name)
 
 
-def _alias(record: Record) -> str | None:
+def aliased(finding: Finding) -> str | None:
+    """The name that an alias stands for, with what the name that was asked for has behind it."""
+    return None if finding.alias is None else bare(finding.alias.text or "") + finding.rest
+
+
+def _onward(reader: Reader, finding: Finding, follows_aliases: bool) -> str | None:
+    """The name to which a reader is sent on from here; None, where this is the end or the way leads out."""
+    stone = finding.record.tombstone
+    if finding.record.state != "merged" or stone is None or stone.replaced_by is None:
+        return aliased(finding) if follows_aliases else None
+    if is_elsewhere(stone.replaced_by):
+        return None
+    return locate(reader, stone.replaced_by).name + finding.rest
+
+
+def _alias(record: Record) -> Value | None:
     if record.state != "active":
         return None
-    return next((value.text for value in record.values if value.kind == _ALIAS and value.is_public), None)
+    return next((value for value in record.values if value.kind == _ALIAS and value.is_public and value.text), None)
 
 
 def withdrawal(reader: Reader, subject: str) -> tuple[Act, Agent | None] | None:

@@ -26,11 +26,24 @@ def record_path(name: str) -> str:
     return f"/api/v1/identifiers/{handle.escape(name)}"
 
 
+def bare(text: str) -> str:
+    """A name without what introduces it."""
+    try:
+        return str(handle.parse(text))
+    except InvalidName:
+        return text
+
+
+def is_elsewhere(identifier: str) -> bool:
+    """Whether it is an address of the web, and not of a resolver for handles."""
+    return _WEB.match(identifier) is not None and not handle.is_proxy_address(identifier)
+
+
 def link_to(service: Service, identifier: str) -> str | None:
     """Where an identifier leads: a path if it is kept here, an address elsewhere, None if it is nothing to follow."""
     limits = service.registry.settings.limits
     try:
-        if _WEB.match(identifier) and not handle.is_proxy_address(identifier):
+        if is_elsewhere(identifier):
             return check_target(identifier, limits)
         return path_of(locate(service.prefixes, identifier).name)
     except NoSuchPrefix:

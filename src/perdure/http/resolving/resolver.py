@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from perdure.errors import InvalidName, NoSuchName, NoSuchPrefix, PerdureError
+from perdure.errors import NoSuchName, NoSuchPrefix, PerdureError
 from perdure.http import answers, pages
 from perdure.http.message import Request, Response
 from perdure.http.persons import person, varying, words
@@ -12,11 +12,11 @@ from perdure.http.resolving import telling
 from perdure.http.resolving.aside import done_aside
 from perdure.http.resolving.asked import Asked, asked_for
 from perdure.http.resolving.choosing import choose, listed
-from perdure.http.resolving.finding import Finding, KeptPrefix, check_chain, find, find_prefix
+from perdure.http.resolving.finding import Finding, KeptPrefix, aliased, check_chain, find, find_prefix
 from perdure.http.resolving.forms import wants_record
 from perdure.http.resolving.home import FIXED, home
 from perdure.http.resolving.linked import Form, described, is_left_to_the_record, reserved, told_of_prefix, wanted_form
-from perdure.http.resolving.places import appended, link_to, path_of, with_query
+from perdure.http.resolving.places import appended, bare, link_to, path_of, with_query
 from perdure.http.service import Service
 from perdure.names import handle
 from perdure.records.checks import Limits
@@ -25,7 +25,7 @@ from perdure.registry.protocol import Reader
 
 _OWN_TTL: Final = b'"ttl":'  # how a record is written that holds a lifetime of its own
 _READING: Final = ("GET", "HEAD")
-_A_DAY: Final = b"max-age=86400"
+_A_DAY: Final = 86_400  # seconds
 _IN_TIME: Final = "PRID-"  # what is said of these may be asked for at any time
 
 
@@ -67,8 +67,8 @@ async def _answer(service: Service, request: Request, text: str) -> Response:
             if kept is None:
                 raise
             return kept
-        if follows:
-            check_chain(reader, finding)
+        if not asked.info:
+            check_chain(reader, finding, follows_aliases=follows)
         return finding
 
     try:
@@ -85,12 +85,13 @@ async def _answer(service: Service, request: Request, text: str) -> Response:
     if service.prefixes.prefix(finding.prefix.key) is None:  # another process has added it
         await service.prefixes.refresh()
     if finding.is_slip:
-        return telling.moved(with_query(path_of(finding.name), request.query), 301, _A_DAY)
+        return telling.moved(with_query(path_of(finding.name), request.query), 301, b"max-age=%d" % _A_DAY)
     if finding.record.state != "active":
         return await _inactive(service, request, finding, asked, form)
-    if follows and finding.alias is not None:
-        to = path_of(_bare(finding.alias) + finding.rest)
-        return telling.moved(with_query(to, request.query), 301, _A_DAY)
+    onward = aliased(finding) if follows else None
+    if onward is not None and finding.alias is not None:
+        seconds = min(answers.lifetime(finding.alias.ttl), _A_DAY)
+        return telling.moved(with_query(path_of(onward), request.query), 301, b"max-age=%d" % seconds)
     if form is not None and not await is_left_to_the_record(service, finding, asked, form):
         return await described(service, request, finding, form)
     return await _active(service, request, finding, asked, is_record)
@@ -161,12 +162,4 @@ def _upstream(service: Service, request: Request, text: str) -> Response | None:
     upstream = service.options.upstream
     if not upstream or request.origin == upstream.rstrip("/"):
         return None
-    return telling.moved(with_query(upstream.rstrip("/") + path_of(_bare(text)), request.query), 302, b"no-cache")
-
-
-def _bare(text: str) -> str:
-    """A name without what introduces it."""
-    try:
-        return str(handle.parse(text))
-    except InvalidName:
-        return text
+    return telling.moved(with_query(upstream.rstrip("/") + path_of(bare(text)), request.query), 302, b"no-cache")
