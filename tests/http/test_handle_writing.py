@@ -196,6 +196,68 @@ def test_what_is_not_there_cannot_be_deleted(office: HandleOffice) -> None:
     assert code(office.admin.delete("/api/handles/")) == (400, 102)
 
 
+# Conditions.
+
+
+def test_a_write_whose_condition_does_not_hold_is_not_done(office: HandleOffice) -> None:
+    name = office.make(URL)
+    tag = office.get(name).headers["etag"]
+    new = [administrator(), text(1, "URL", "https://example.com/")]
+    for condition in ({"If-Match": '"99-record"'}, {"If-Match": '"1"'}, {"If-None-Match": "*"}, {"If-None-Match": tag}):
+        for method, body, parameters in (
+            ("PUT", new, {}),
+            ("PUT", [administrator(), URL], {}),  # which would change nothing
+            ("PUT", [text(2, "DESC", "x")], {"index": 2}),
+            ("DELETE", None, {}),
+            ("DELETE", None, {"index": 1}),
+        ):
+            answer = office.admin.request(method, place(name), json=body, params=parameters, headers=condition)
+            assert code(answer) == (412, 4), (condition, method)
+            assert answer.json()["handle"] == name
+    assert office.get(name).headers["etag"] == tag
+
+
+def test_a_write_whose_condition_holds_is_done(office: HandleOffice) -> None:
+    name = office.name()
+    body = [administrator(), URL]
+
+    def put(path: str, **headers: str) -> tuple[int, int]:
+        written = {key.replace("_", "-"): value for key, value in headers.items()}
+        return code(office.admin.put(path, json=body, headers=written))
+
+    assert put(place(name), If_Match="*") == (412, 4), "nothing is there yet"
+    assert put(place(name), If_Match='"1-record"') == (412, 4)
+    assert put(place(name), If_None_Match="*") == (201, 1)
+    body = [*body, text(2, "DESC", "x")]
+    assert put(place(name), If_Match='"7-record", W/"1-record"') == (200, 1)
+    assert put(place(name), If_Match="*", If_None_Match='"1-record"') == (200, 1)
+    assert put(place(name), If_Match="nonsense") == (400, 4)
+    assert code(office.admin.delete(place(name), headers={"If-Match": '"2-record"'})) == (200, 1)
+    assert put(place(name), If_Match='"3-record"') == (412, 4), "to Handle clients it is gone"
+    assert put(place(name), If_None_Match="*") == (201, 1)
+    assert put(f"/api/handles/{PREFIX}/?mintNewSuffix=true", If_None_Match="*") == (201, 1)
+    assert put(f"/api/handles/{PREFIX}/?mintNewSuffix=true", If_Match="*") == (412, 4)
+
+
+def test_a_condition_comes_after_the_question_who_may(office: HandleOffice) -> None:
+    name = office.make(URL)
+    answer = office.nobody.put(place(name), json=[URL], headers={"If-Match": '"99-record"'})
+    assert code(answer) == (401, 402)
+    missing = office.admin.delete(place(office.name()), headers={"If-Match": "*"})
+    assert code(missing) == (404, 100)
+
+
+def test_the_record_of_a_prefix_is_always_there(office: HandleOffice) -> None:
+    body = [administrator(101, permissions=EVERYTHING)]
+    for condition, expected in (
+        ({"If-Match": "*"}, 200),
+        ({"If-None-Match": "*"}, 412),
+        ({"If-Match": '"1-record"'}, 412),
+    ):
+        answer = office.key.put(place(f"0.NA/{PREFIX}"), json=body, params={"index": 101}, headers=condition)
+        assert answer.status_code == expected, condition
+
+
 # Who may.
 
 

@@ -217,7 +217,7 @@ def test_a_repeated_request_mints_nothing_new(client: httpx.Client) -> None:
 
 
 def test_prefixes_are_kept_changed_and_derived(client: httpx.Client) -> None:
-    changed = client.patch(f"{API}/prefixes/12345", json={"policy": "For ever.", "pass_through": True})
+    changed = client.patch(f"{API}/prefixes/12345", json={"policy": "For ever.", "pass_through": True}, headers=ANY)
     assert (changed.json()["policy"], changed.json()["pass_through"]) == ("For ever.", True)
     made = client.post(f"{API}/derived-prefixes", json={"prefix": "12345.7", "minter": "uuid"})
     assert made.status_code == 201
@@ -226,6 +226,39 @@ def test_prefixes_are_kept_changed_and_derived(client: httpx.Client) -> None:
     assert (subsystem["host"], subsystem["granularity"]) == ("mtc-m18.sid.inpe.br", "0.01")
     assert {"12345", "12345.7", "POID"} <= {one["prefix"] for one in client.get(f"{API}/prefixes").json()["prefixes"]}
     assert client.post(f"{API}/prefixes", json={"prefix": "12345"}).json()["code"] == "name-taken"
+
+
+def test_two_who_change_a_prefix_cannot_overwrite_each_other(client: httpx.Client) -> None:
+    made = client.post(f"{API}/prefixes", json={"prefix": "54321", "minter": "uuid"})
+    at, seen = made.headers["location"], made.headers["etag"]
+    assert client.get(at).headers["etag"] == seen
+    assert client.get(at, headers={"If-None-Match": seen}).status_code == 304
+    first = client.patch(at, json={"policy": "One."}, headers={"If-Match": seen})
+    second = client.patch(at, json={"minter": "chosen"}, headers={"If-Match": seen})
+    assert (first.status_code, second.status_code, second.json()["code"]) == (200, 412, "conflict")
+    assert client.patch(at, json={"policy": "Two."}).json()["code"] == "precondition-needed"
+    now = client.get(at)
+    assert (now.json()["policy"], now.json()["minter"]) == ("One.", "uuid")
+    assert now.headers["etag"] == first.headers["etag"] != seen
+    for change in ({"minter": "sequential"}, {"pattern": "n#"}, {"pass_through": True}, {"policy": ""}):
+        tag = now.headers["etag"]
+        now = client.patch(at, json=change, headers={"If-Match": tag})
+        assert (now.status_code, now.headers["etag"] != tag) == (200, True), change
+    coarser = client.patch(f"{API}/prefixes/sid.inpe.br/mtc-m18", json={"granularity": "0.1"}, headers=ANY)
+    finer = client.patch(f"{API}/prefixes/sid.inpe.br/mtc-m18", json={"granularity": "0.01"}, headers=ANY)
+    assert coarser.headers["etag"] != finer.headers["etag"]
+
+
+def test_a_condition_on_what_has_no_etag_is_not_passed_over(client: httpx.Client) -> None:
+    for path, body in (
+        ("/identifiers", {"prefix": "uuid"}),
+        ("/prefixes", {"prefix": "65432"}),
+        ("/transfers", {"to": "admin", "names": []}),
+    ):
+        answer = client.post(f"{API}{path}", json=body, headers={"If-Match": '"1"'})
+        assert (answer.status_code, answer.json()["code"]) == (412, "conflict"), path
+    assert client.get(f"{API}/prefixes/65432").status_code == 404
+    assert client.post(f"{API}/identifiers", json={"prefix": "uuid"}, headers=ANY).status_code == 201
 
 
 def test_one_learns_who_one_is(client: httpx.Client) -> None:

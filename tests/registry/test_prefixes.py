@@ -1,5 +1,7 @@
 """Prefixes: kept once, fixed where they must be, changeable where they may."""
 
+import asyncio
+
 import pytest
 from tests.registry_fixture import Office
 
@@ -16,6 +18,7 @@ from perdure.registry import (
     show,
 )
 from perdure.registry.entities import ACTIONS, EVERYWHERE
+from perdure.registry.prefix_digest import settings_digest
 
 
 def test_a_prefix_is_kept_as_it_was_said(office: Office) -> None:
@@ -134,6 +137,20 @@ def test_deriving_gives_every_grant_on_the_new_prefix(office: Office) -> None:
     office.by(jan, derive_prefix, "12345.1")
     grants = office.read(lambda reader: reader.grants("jan"))
     assert {one.action for one in grants if one.scope == "12345.1"} == set(ACTIONS)
+
+
+def test_of_two_who_have_read_the_same_settings_one_changes_them(office: Office) -> None:
+    seen = settings_digest(office.do(add_prefix, "12345", minter="uuid"))
+
+    async def both() -> list[object]:
+        acts = [change_prefix(office.registry, office.admin, "12345", policy=said, expected=seen) for said in "ab"]
+        return await asyncio.gather(*acts, return_exceptions=True)
+
+    told = office.run(both())
+    assert sorted(type(one).__name__ for one in told) == ["Conflict", "Prefix"]
+    kept = office.read(lambda reader: reader.prefix("12345"))
+    assert kept in told
+    office.do(change_prefix, "12345", policy="c")
 
 
 def test_policy_and_minter_may_change(office: Office) -> None:

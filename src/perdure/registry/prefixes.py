@@ -25,6 +25,7 @@ from perdure.registry.entities import (
     counter,
 )
 from perdure.registry.naming import check_length, known_prefix
+from perdure.registry.prefix_digest import check_digest
 from perdure.registry.prefix_records import let_administer
 from perdure.registry.protocol import Reader, Transaction
 from perdure.registry.registry import Registry
@@ -140,8 +141,12 @@ async def change_prefix(
     minter: Minter | None = None,
     pattern: str | None = None,
     pass_through: bool | None = None,
+    expected: str | None = None,
 ) -> Prefix:
-    """Change what may be changed: the policy text, the granularity of a subsystem, how a Handle prefix mints."""
+    """Change what may be changed: the policy text, the granularity of a subsystem, how a Handle prefix mints.
+
+    With `expected`, the digest of the settings that the caller has read, a Conflict if somebody has changed them since.
+    """
     if all(one is None for one in (policy, granularity, minter, pattern, pass_through)):
         reason = "say what to change: the policy, the granularity, the minter, the pattern or the pass-through"
         raise InvalidInput("prefix", "prefix", reason)
@@ -152,6 +157,7 @@ async def change_prefix(
         at = registry.now()
         prefix = known_prefix(tx, name)
         require(tx, by, "admin", prefix.key, at)
+        check_digest(prefix, expected)
         if policy is not None:
             prefix = msgspec.structs.replace(prefix, policy=checked_policy(policy))
         if granularity is not None:

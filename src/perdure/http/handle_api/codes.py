@@ -57,6 +57,7 @@ _CODES: Final[tuple[tuple[type[errors.PerdureError], int], ...]] = (
     (refusals.UnsupportedBody, PROTOCOL_ERROR),
     (refusals.MethodNotAllowed, PROTOCOL_ERROR),
     (refusals.NothingHere, PROTOCOL_ERROR),
+    (refusals.Outdated, PROTOCOL_ERROR),
     (errors.InvalidName, INVALID_HANDLE),
     (errors.InvalidInput, INVALID_VALUE),
     (errors.ValueExists, VALUE_EXISTS),
@@ -95,6 +96,7 @@ _STATUSES: Final[tuple[tuple[type[errors.PerdureError], int], ...]] = (
     (refusals.BodyTooLarge, 413),
     (refusals.BodyTooSlow, 408),
     (refusals.MethodNotAllowed, 405),
+    (refusals.Outdated, 412),
     (refusals.NothingHere, 404),
     (errors.BadKey, 401),
 )

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from perdure.http.handle_api.conditions import expecting
 from perdure.http.handle_api.exchange import Exchange
 from perdure.http.handle_api.incoming import Put, read_put
 from perdure.http.handle_api.parameters import read_number
@@ -25,19 +26,21 @@ async def put(exchange: Exchange, name: str) -> Response:
     if is_minting:
         return await _mint(exchange, by, name, said)
     indexes = parameters.all("index")
-    if indexes:
-        if _VARIOUS not in indexes:
-            _check_indexes(indexes, said)
-        written = await put_values(exchange.registry, by, name, said.values, overwrite=overwrite is not False)
-    else:
-        written = await put_handle(exchange.registry, by, name, said.values, overwrite=overwrite is not False)
+    if indexes and _VARIOUS not in indexes:
+        _check_indexes(indexes, said)
+    write = put_values if indexes else put_handle
+    with expecting(exchange.request) as expected:
+        written = await write(
+            exchange.registry, by, name, said.values, overwrite=overwrite is not False, expected=expected
+        )
     return exchange.success(201 if written.created else 200)
 
 
 async def _mint(exchange: Exchange, by: Agent, beginning: str, said: Put) -> Response:
     if exchange.parameters.all("index"):
         raise Malformed("a new handle is made whole: index and mintNewSuffix do not go together")
-    written = await mint_handle(exchange.registry, by, beginning, said.values)
+    with expecting(exchange.request) as expected:
+        written = await mint_handle(exchange.registry, by, beginning, said.values, expected=expected)
     exchange.handle = written.name
     return exchange.success(201)
 
@@ -50,8 +53,9 @@ def _check_indexes(indexes: list[str], said: Put) -> None:
 async def delete(exchange: Exchange, name: str) -> Response:
     by = await exchange.administrator()
     indexes = [read_number(text, "index") for text in exchange.parameters.all("index")]
-    if indexes:
-        await delete_values(exchange.registry, by, name, indexes)
-    else:
-        await delete_handle(exchange.registry, by, name)
+    with expecting(exchange.request) as expected:
+        if indexes:
+            await delete_values(exchange.registry, by, name, indexes, expected=expected)
+        else:
+            await delete_handle(exchange.registry, by, name, expected=expected)
     return exchange.success()

@@ -53,7 +53,7 @@ Limit = Annotated[int, QueryParameter(ge=1, le=1000, description="How many, at m
 KEY: Final[list[dict[str, list[str]]]] = [{"bearer": []}, {"basic": []}]
 KEY_OR_NOBODY: Final[list[dict[str, list[str]]]] = [{}, *KEY]
 
-_MEANINGS: Final = {
+MEANINGS: Final = {
     304: "It is what you have already.",
     308: "The identifier is spelt differently; `Location` has it right.",
     400: "The request, or a name in it, cannot be understood.",
@@ -106,8 +106,8 @@ def read_name(escaped: str) -> str:
     return handle.unescape(escaped)
 
 
-def _expected(if_match: str | None) -> int | None:
-    """None says that any version will do."""
+def _tag(if_match: str | None) -> str | None:
+    """None says that whatever is there will do."""
     if if_match is None:
         raise PreconditionNeeded()
     if if_match.strip() == "*":
@@ -115,22 +115,33 @@ def _expected(if_match: str | None) -> int | None:
     tag = _ETAG.fullmatch(if_match.strip())
     if tag is None:
         raise Malformed('If-Match must be one ETag, as in "3", or *')
-    return int(tag[1]) if tag[1].isascii() and tag[1].isdigit() and len(tag[1]) < 10 else _NO_VERSION
+    return tag[1]
 
 
 @contextmanager
-def expecting(if_match: str | None) -> Iterator[int | None]:
-    """The version that is to be changed, for what is done inside; Outdated, if it is another one by now."""
-    version = _expected(if_match)
+def expecting_tag(if_match: str | None) -> Iterator[str | None]:
+    """The tag of what is to be changed, for what is done inside; Outdated, if it is another one by now."""
+    tag = _tag(if_match)
     try:
-        yield version
+        yield tag
     except Conflict as problem:
-        if version is None or type(problem) is not Conflict:
+        if tag is None or type(problem) is not Conflict:
             raise
         raise Outdated(problem.name, problem.expected, problem.found) from None
 
 
-def etag(version: int) -> str:
+@contextmanager
+def expecting(if_match: str | None) -> Iterator[int | None]:
+    """The same, of what has its version for a tag."""
+    with expecting_tag(if_match) as tag:
+        yield None if tag is None else _version(tag)
+
+
+def _version(tag: str) -> int:
+    return int(tag) if tag.isascii() and tag.isdigit() and len(tag) < 10 else _NO_VERSION
+
+
+def etag(version: int | str) -> str:
     return f'"{version}"'
 
 
@@ -158,7 +169,7 @@ def problems(*statuses: int) -> dict[int, ResponseSpec]:
         status: ResponseSpec(
             None if status < 400 else Problem,
             generate_examples=False,
-            description=_MEANINGS[status],
+            description=MEANINGS[status],
             media_type=PROBLEM.decode(),
         )
         for status in sorted({*_ALWAYS, *statuses})

@@ -5,6 +5,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from litestar import Litestar
 
+from perdure.http.v1.asking import MEANINGS
 from perdure.http.v1.bodies import BODIES
 from perdure.http.v1.examples import EXAMPLES, IMPORTED, NAMES
 from perdure.http.v1.feed import ChangesPage
@@ -17,6 +18,7 @@ from perdure.http.v1.streaming import CSV, NDJSON
 from perdure.http.v1.told import TOLD
 
 _REFERENCE: Final = "#/components/schemas/{name}"
+_PRECONDITION: Final = "If-Match"
 _CREDENTIALS: Final = "401"
 _LATER: Final = ("429", "503")
 # What is too long to be looked at is refused in one line, before it is known for whom it was.
@@ -56,6 +58,7 @@ class Operation(NamedTuple):
     needed: frozenset[str]
     repeated: frozenset[str]
     body: type[Sent] | None
+    is_conditional: bool  # it looks at If-Match itself
 
 
 def draw_up(app: Litestar) -> dict[str, Any]:
@@ -63,9 +66,12 @@ def draw_up(app: Litestar) -> dict[str, Any]:
     document: dict[str, Any] = app.openapi_schema.to_schema()
     _, components = msgspec.json.schema_components([*BODIES, *TOLD, *PERSON_TOLD, ChangesPage], ref_template=_REFERENCE)
     document["components"]["schemas"] = components
-    for path, item in document["paths"].items():
-        for operation in item.values():
-            _correct(path, operation)
+    for item in document["paths"].values():
+        for method, operation in item.items():
+            _correct(operation)
+            if method != "get":  # whatever is written can be bound to a condition that does not hold
+                refused = operation["responses"]["403"]
+                operation["responses"].setdefault("412", {**refused, "description": MEANINGS[412]})
     plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(document))
     return plain
 
@@ -88,16 +94,17 @@ def operations(app: Litestar, document: dict[str, Any]) -> dict[str, dict[str, O
                 frozenset(one["name"] for one in query if one["required"]),
                 frozenset(one["name"] for one in query if one["schema"].get("type") == "array"),
                 None if body is None else body.annotation,
+                any(one["name"] == _PRECONDITION for one in operation.get("parameters", ())),
             )
     return found
 
 
-def _correct(path: str, operation: dict[str, Any]) -> None:
+def _correct(operation: dict[str, Any]) -> None:
     for parameter in operation.get("parameters", ()):
         for unneeded in ("allowEmptyValue", "allowReserved", "deprecated"):
             parameter.pop(unneeded, None)
         parameter["schema"] = _present(parameter["schema"])
-        if parameter["name"] == "If-Match":
+        if parameter["name"] == _PRECONDITION:
             parameter["required"] = True
         if parameter["in"] == "path":
             parameter["schema"]["minLength"] = 1

@@ -21,6 +21,7 @@ from perdure.http.refusals import (
     Malformed,
     MethodNotAllowed,
     NothingHere,
+    Outdated,
     TookTooLong,
     UnsupportedBody,
 )
@@ -94,6 +95,8 @@ class OwnApi:
         if asking.by is None and request.method not in READING:
             raise CredentialsNeeded()
         _check_query(request, operation)
+        if not operation.is_conditional and request.method not in READING:
+            _refuse_condition(request)
         if operation.body is not None:
             kind = _kind(request)
             if kind != _JSON:
@@ -200,6 +203,13 @@ def _check_query(request: Request, operation: Operation) -> None:
             raise InvalidInput("request", name, f"the parameter {name} is there twice")
     for name in sorted(operation.needed.difference(names)):
         raise InvalidInput("request", name, f"the parameter {name} is missing")
+
+
+def _refuse_condition(request: Request) -> None:
+    """What has no ETag is never what somebody has read: a condition that nobody looks at would be taken for met."""
+    expected = request.header_list(b"if-match")
+    if expected is not None and expected.strip() != "*":
+        raise Outdated(request.path, expected, "nothing that has an ETag")
 
 
 def _kind(request: Request) -> str:

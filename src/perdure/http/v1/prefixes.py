@@ -1,6 +1,7 @@
 """Prefixes, and who is asking."""
 
 from fractions import Fraction
+from typing import Any
 
 from litestar import Response, get, patch, post
 from litestar.datastructures import ResponseHeader
@@ -8,15 +9,29 @@ from litestar.params import JSONBody
 
 from perdure import registry as use
 from perdure.errors import InvalidInput
-from perdure.http.v1.asking import KEY, KEY_OR_NOBODY, ROOT, FromDoor, Name, problems, read_name
+from perdure.http.v1.asking import (
+    KEY,
+    KEY_OR_NOBODY,
+    ROOT,
+    FromDoor,
+    IfMatch,
+    Name,
+    etag,
+    expecting_tag,
+    problems,
+    read_name,
+)
 from perdure.http.v1.bodies import DerivedPrefix, NewPrefix, PrefixChange
+from perdure.http.v1.identifiers import IfNoneMatch, matches
 from perdure.http.v1.showing import shown_agent, shown_prefix
 from perdure.http.v1.told import ShownAgent, ShownPrefix, ShownPrefixes
 from perdure.names import handle
 from perdure.registry.entities import Prefix
 from perdure.registry.naming import known_prefix
+from perdure.registry.prefix_digest import settings_digest
 
 _PLACE = ResponseHeader(name="Location", documentation_only=True, description="Where the prefix is shown.")
+_ETAG = ResponseHeader(name="ETag", documentation_only=True, description="A digest of its settings, for If-Match.")
 
 
 @get(
@@ -40,13 +55,19 @@ async def list_prefixes(asking: FromDoor) -> Response[ShownPrefixes]:
     tags=["prefixes"],
     summary="Show a prefix",
     security=KEY_OR_NOBODY,
-    responses=problems(404),
+    responses=problems(304, 404),
     response_description="The prefix.",
+    response_headers=[_ETAG],
 )
-async def show_prefix(asking: FromDoor, name: Name) -> Response[ShownPrefix]:
+async def show_prefix(asking: FromDoor, name: Name, if_none_match: IfNoneMatch = None) -> Response[ShownPrefix]:
     """How names under a prefix are made and compared, and what is promised about them."""
     text = read_name(name)
-    return Response(shown_prefix(await asking.registry.store.read(lambda reader: known_prefix(reader, text))))
+    prefix = await asking.registry.store.read(lambda reader: known_prefix(reader, text))
+    tag = etag(settings_digest(prefix))
+    if if_none_match is not None and matches(if_none_match, tag):
+        nothing: Response[Any] = Response(None, status_code=304, headers={"etag": tag})
+        return nothing
+    return _told(prefix)
 
 
 @post(
@@ -57,7 +78,7 @@ async def show_prefix(asking: FromDoor, name: Name) -> Response[ShownPrefix]:
     security=KEY,
     responses=problems(409, 413, 415),
     response_description="It is kept here now.",
-    response_headers=[_PLACE],
+    response_headers=[_PLACE, _ETAG],
 )
 async def add_prefix(asking: FromDoor, data: JSONBody[NewPrefix]) -> Response[ShownPrefix]:
     """Keep a Handle prefix, or an IBI subsystem. This needs a grant to administer the whole registry."""
@@ -101,7 +122,7 @@ async def add_prefix(asking: FromDoor, data: JSONBody[NewPrefix]) -> Response[Sh
     security=KEY,
     responses=problems(404, 409, 413, 415),
     response_description="It is kept here now.",
-    response_headers=[_PLACE],
+    response_headers=[_PLACE, _ETAG],
 )
 async def derive_prefix(asking: FromDoor, data: JSONBody[DerivedPrefix]) -> Response[ShownPrefix]:
     """Keep a prefix below another, with authority over that one; whoever derives it administers it."""
@@ -124,22 +145,27 @@ async def derive_prefix(asking: FromDoor, data: JSONBody[DerivedPrefix]) -> Resp
     tags=["prefixes"],
     summary="Change a prefix",
     security=KEY,
-    responses=problems(404, 413, 415),
+    responses=problems(404, 412, 413, 415, 428),
     response_description="The prefix as it is now.",
+    response_headers=[_ETAG],
 )
-async def change_prefix(asking: FromDoor, name: Name, data: JSONBody[PrefixChange]) -> Response[ShownPrefix]:
+async def change_prefix(
+    asking: FromDoor, name: Name, data: JSONBody[PrefixChange], if_match: IfMatch = None
+) -> Response[ShownPrefix]:
     """Change the policy, the granularity, the minter or the pass-through. How names are compared is fixed for life."""
-    changed = await use.change_prefix(
-        asking.registry,
-        asking.agent,
-        read_name(name),
-        policy=data.policy,
-        granularity=None if data.granularity is None else _step(data.granularity),
-        minter=data.minter,
-        pattern=data.pattern,
-        pass_through=data.pass_through,
-    )
-    return Response(shown_prefix(changed))
+    with expecting_tag(if_match) as expected:
+        changed = await use.change_prefix(
+            asking.registry,
+            asking.agent,
+            read_name(name),
+            policy=data.policy,
+            granularity=None if data.granularity is None else _step(data.granularity),
+            minter=data.minter,
+            pattern=data.pattern,
+            pass_through=data.pass_through,
+            expected=expected,
+        )
+    return _told(changed)
 
 
 @get(
@@ -158,12 +184,13 @@ async def me(asking: FromDoor) -> Response[ShownAgent]:
     return Response(shown_agent(agent, grants), headers={"cache-control": "no-store"})
 
 
+def _told(prefix: Prefix, status: int = 200, headers: dict[str, str] | None = None) -> Response[ShownPrefix]:
+    tagged = {"etag": etag(settings_digest(prefix)), **(headers or {})}
+    return Response(shown_prefix(prefix), status_code=status, headers=tagged)
+
+
 def _kept(prefix: Prefix) -> Response[ShownPrefix]:
-    return Response(
-        shown_prefix(prefix),
-        status_code=201,
-        headers={"location": f"{ROOT}/prefixes/{handle.escape(prefix.name)}"},
-    )
+    return _told(prefix, 201, {"location": f"{ROOT}/prefixes/{handle.escape(prefix.name)}"})
 
 
 def _step(text: str) -> Fraction:

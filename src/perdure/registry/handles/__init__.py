@@ -2,6 +2,7 @@
 
 from perdure.registry.authority import rights
 from perdure.registry.handles.deleting import delete_handle, delete_values
+from perdure.registry.handles.expecting import Expected
 from perdure.registry.handles.finding import find_handles
 from perdure.registry.handles.homing import home_prefix, unhome_prefix
 from perdure.registry.handles.identities import KeyMaterial, identity, key_material
@@ -12,6 +13,7 @@ from perdure.registry.handles.writing import mint_handle, put_handle, put_values
 from perdure.registry.prefix_records import prefix_record
 
 __all__ = [
+    "Expected",
     "HandleView",
     "HandleWritten",
     "KeyMaterial",

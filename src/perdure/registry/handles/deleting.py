@@ -10,6 +10,7 @@ from perdure.records.record import Tombstone
 from perdure.registry import change
 from perdure.registry.authority import authenticated, require, require_changes
 from perdure.registry.entities import Agent
+from perdure.registry.handles.expecting import Expected
 from perdure.registry.handles.place import existing_record
 from perdure.registry.handles.rewriting import HandleWritten, Rewriting
 from perdure.registry.prefix_names import refuse_giving_up
@@ -19,12 +20,14 @@ from perdure.registry.registry import Registry
 _REASON: Final = "deleted through the Handle API"
 
 
-async def delete_values(registry: Registry, by: Agent | None, text: str, indexes: Sequence[int]) -> HandleWritten:
+async def delete_values(
+    registry: Registry, by: Agent | None, text: str, indexes: Sequence[int], *, expected: Sequence[Expected] = ()
+) -> HandleWritten:
     """Remove these values, all of them or none: NoSuchValue names those that are not there."""
     actor = authenticated(by, "edit", text)
 
     def work(tx: Transaction) -> HandleWritten:
-        writing = Rewriting(registry, tx, actor, text)
+        writing = Rewriting(registry, tx, actor, text, expected)
         record = writing.standing()
         unwanted = set(indexes)
         kept = [value for value in record.values if value.index not in unwanted]
@@ -37,12 +40,14 @@ async def delete_values(registry: Registry, by: Agent | None, text: str, indexes
     return await registry.store.write(work)
 
 
-async def delete_handle(registry: Registry, by: Agent | None, text: str) -> HandleWritten:
+async def delete_handle(
+    registry: Registry, by: Agent | None, text: str, *, expected: Sequence[Expected] = ()
+) -> HandleWritten:
     """Withdraw it: Handle clients do not find it any more, everybody else finds the tombstone."""
     actor = authenticated(by, "withdraw", text)
 
     def work(tx: Transaction) -> HandleWritten:
-        writing = Rewriting(registry, tx, actor, text)
+        writing = Rewriting(registry, tx, actor, text, expected)
         place = writing.place
         refuse_giving_up(tx, place.key, place.name)
         record = existing_record(tx, place, text)
@@ -50,6 +55,7 @@ async def delete_handle(registry: Registry, by: Agent | None, text: str) -> Hand
             gone = record.tombstone or Tombstone(_REASON)
             raise Withdrawn(place.name, gone.reason, gone.replaced_by)
         require(tx, actor, "withdraw", place.scope, writing.now, record, place.key)
+        writing.check_expected()
         withdrawn = msgspec.structs.replace(record, state="withdrawn", tombstone=Tombstone(_REASON))
         version = change.revise(tx, place.row, withdrawn, actor, "withdraw", writing.at, _REASON)
         return HandleWritten(place.name, False, version)

@@ -12,6 +12,7 @@ from perdure.registry import change
 from perdure.registry.administrators import ADMINS, VALUES
 from perdure.registry.authority import CHANGE_KEYS, own_key, require_changes, rights
 from perdure.registry.entities import Agent
+from perdure.registry.handles.expecting import Expected, check_expected
 from perdure.registry.handles.incoming import Incoming, only_shown, timed, without_shown
 from perdure.registry.handles.place import existing_record, find_place, record_of_prefix, refuse_gone, refuse_observed
 from perdure.registry.prefix_records import granted_administrators, write_prefix_record
@@ -31,7 +32,9 @@ class HandleWritten(msgspec.Struct, frozen=True):
 class Rewriting:
     """The state of one transaction. `now` judges grants; `at` dates what is kept, and never runs backwards."""
 
-    def __init__(self, registry: Registry, tx: Transaction, by: Agent, text: str) -> None:
+    def __init__(
+        self, registry: Registry, tx: Transaction, by: Agent, text: str, expected: Sequence[Expected] = ()
+    ) -> None:
         self.tx = tx
         self.by = by
         self.now = registry.now()
@@ -39,8 +42,13 @@ class Rewriting:
         self.limits = registry.settings.limits
         self._registry = registry
         self._text = text
+        self._expected = expected
         newest = None if self.place.row is None else tx.newest_revision(self.place.row.subject)
         self.at = self.now if newest is None else max(self.now, newest.at)
+
+    def check_expected(self) -> None:
+        """The last thing before anything is written: who may not write, or nothing so, is told that and no more."""
+        check_expected(self.place, self._expected)
 
     def standing(self) -> Record:
         """A record whose values can be changed one by one. That of a prefix is always there."""
@@ -73,6 +81,7 @@ class Rewriting:
             raise NotAuthorised(self.by.id, "edit", place.scope)
         self.require_changes(record, values, secrets)
         if tuple(values) == record.values and not secrets:
+            self.check_expected()
             return HandleWritten(place.name, False, 0 if place.row is None else place.row.version)
         return self.keep(record, values, secrets, act, created=created)
 
@@ -96,6 +105,7 @@ class Rewriting:
         """Write it down, whoever may: the version, its history, and the secrets, each where it belongs."""
         place, largest = self.place, self.limits.record_bytes
         kept = msgspec.structs.replace(record, values=checked_values(values, self.limits))
+        self.check_expected()
         if place.of_prefix is not None:
             version = write_prefix_record(self.tx, place.row, place.of_prefix, kept, self.by, act, self.at, largest)
         elif place.row is None:

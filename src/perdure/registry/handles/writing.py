@@ -13,6 +13,7 @@ from perdure.records.value import Value
 from perdure.registry.administrators import ADD_HANDLE
 from perdure.registry.authority import authenticated, require, require_new, stated_for_prefix
 from perdure.registry.entities import Agent
+from perdure.registry.handles.expecting import Expected
 from perdure.registry.handles.incoming import Incoming, received
 from perdure.registry.handles.place import Place
 from perdure.registry.handles.rewriting import HandleWritten, Rewriting
@@ -21,32 +22,50 @@ from perdure.registry.registry import Registry
 
 
 async def put_handle(
-    registry: Registry, by: Agent | None, text: str, values: Sequence[Value], *, overwrite: bool = True
+    registry: Registry,
+    by: Agent | None,
+    text: str,
+    values: Sequence[Value],
+    *,
+    overwrite: bool = True,
+    expected: Sequence[Expected] = (),
 ) -> HandleWritten:
-    """Let a handle exist and say just this. A withdrawn one is reinstated by that, a reserved one is bound."""
+    """Let a handle exist and say just this. A withdrawn one is reinstated by that, a reserved one is bound.
+
+    Here and below: a Conflict, and nothing written, if what is there is not what was `expected`.
+    """
     actor = authenticated(by, "mint", text)
     incoming = received(values, text, registry.settings.limits)
 
     def work(tx: Transaction) -> HandleWritten:
-        return _put(Rewriting(registry, tx, actor, text), incoming, overwrite)
+        return _put(Rewriting(registry, tx, actor, text, expected), incoming, overwrite)
 
     return await registry.store.write(work)
 
 
-async def mint_handle(registry: Registry, by: Agent | None, beginning: str, values: Sequence[Value]) -> HandleWritten:
+async def mint_handle(
+    registry: Registry, by: Agent | None, beginning: str, values: Sequence[Value], *, expected: Sequence[Expected] = ()
+) -> HandleWritten:
     """A new handle that begins so (`12345/`, or `12345/thesis-`) and ends in a random UUID."""
-    return await put_handle(registry, by, beginning + random_suffix(), values, overwrite=False)
+    name = beginning + random_suffix()
+    return await put_handle(registry, by, name, values, overwrite=False, expected=expected)
 
 
 async def put_values(
-    registry: Registry, by: Agent | None, text: str, values: Sequence[Value], *, overwrite: bool = True
+    registry: Registry,
+    by: Agent | None,
+    text: str,
+    values: Sequence[Value],
+    *,
+    overwrite: bool = True,
+    expected: Sequence[Expected] = (),
 ) -> HandleWritten:
     """Put these values in their places; the others stay. Without `overwrite`, ValueExists where one is taken."""
     actor = authenticated(by, "edit", text)
     incoming = received(values, text, registry.settings.limits)
 
     def work(tx: Transaction) -> HandleWritten:
-        writing = Rewriting(registry, tx, actor, text)
+        writing = Rewriting(registry, tx, actor, text, expected)
         record = writing.standing()
         old = {value.index: value for value in record.values}
         put = writing.meant(incoming, record)
