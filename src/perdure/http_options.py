@@ -10,6 +10,7 @@ from perdure.errors import InvalidInput, shown
 
 Size = Annotated[int, msgspec.Meta(ge=1, le=1 << 40)]
 Seconds = Annotated[float, msgspec.Meta(gt=0, le=86_400)]
+_MAPPED: Final = IPv6Network("::ffff:0:0/96")
 LOOPBACK: Final = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
 
 
@@ -65,8 +66,13 @@ def _networks(texts: tuple[str, ...]) -> tuple[IPv4Network | IPv6Network, ...]:
 
 
 def _network(text: str) -> IPv4Network | IPv6Network:
+    """Addresses of version 4 are compared as such, so a network of them in the dress of version 6 is read so too."""
     try:
-        return ip_network(text)
+        network = ip_network(text)
+        if isinstance(network, IPv6Network) and network.subnet_of(_MAPPED):
+            first = int(network.network_address) - int(_MAPPED.network_address)
+            return IPv4Network((first, network.prefixlen - _MAPPED.prefixlen))
+        return network
     except ValueError:
         reason = f"{shown(text)} in trusted_proxies is neither an address nor a network (10.0.0.0/8)"
         raise InvalidInput("settings", "trusted_proxies", reason) from None

@@ -30,6 +30,8 @@ def forwarded(said: str, options: HttpOptions = TRUSTING) -> Request:
         ("[2001:db8::9]:1024", "2001:db8::9"),
         (" 192.0.2.1 , 203.0.113.9:1024 ", "203.0.113.9"),
         ("203.0.113.9, 10.0.0.1:5000", "203.0.113.9"),
+        ("::ffff:203.0.113.9", "203.0.113.9"),
+        ("203.0.113.9, [::ffff:10.0.0.1]:5000", "203.0.113.9"),
         ("203.0.113.9:1, [2001:db8:ffff::1]:5000, 10.0.0.1", "203.0.113.9"),
     ],
 )
@@ -54,6 +56,13 @@ def test_a_port_and_brackets_are_no_part_of_an_address(said: str, client: str) -
 def test_what_is_no_address_is_not_believed(said: str) -> None:
     """Whoever could write anything there would be somebody else each time."""
     assert forwarded(said).client == PROXY
+
+
+@pytest.mark.parametrize("proxies", [("10.0.0.0/8",), ("::ffff:10.0.0.0/104",), ("::ffff:10.0.0.1",)])
+def test_a_proxy_is_trusted_in_either_dress_of_its_address(proxies: tuple[str, ...]) -> None:
+    for peer in ("10.0.0.1", "::ffff:10.0.0.1"):
+        asked = request(HttpOptions(trusted_proxies=proxies), {"X-Forwarded-For": "203.0.113.9"}, peer)
+        assert asked.client == "203.0.113.9"
 
 
 def test_an_address_that_cannot_be_read_does_not_make_a_client_this_machine() -> None:

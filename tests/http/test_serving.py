@@ -150,6 +150,22 @@ def test_when_it_is_announced_it_answers(tmp_path: Path) -> None:
         assert httpx.get(f"{server.url}{HOME}").headers["location"] == TARGET
 
 
+def test_a_socket_for_both_versions_knows_this_machine_by_its_address_of_version_4(tmp_path: Path) -> None:
+    if not socket.has_dualstack_ipv6():
+        pytest.skip("this machine has no addresses of version 6")
+    settings = 'trusted_proxies = ["127.0.0.1"]'
+    with furnished(tmp_path / "r", "--host", "::", settings=settings) as server:
+        here = f"http://127.0.0.1:{server.address[1]}"
+        with httpx.Client(base_url=here, headers={"Authorization": f"Bearer {server.key}"}) as client:
+            assert client.get("/api/v1/agents/me").status_code == 200, "credentials count"
+            assert client.get("/api/site").json()["site"]["servers"][0]["address"] == "127.0.0.1"
+            forwarded = client.get("/api/v1/agents/me", headers={"X-Forwarded-For": "203.0.113.9"})
+            assert forwarded.json()["code"] == "credentials-in-the-clear", "the proxy is believed"
+        server.stop()
+        logged = [json.loads(line) for line in (server.folder / "server.log").read_text().splitlines()]
+    assert {line["client"] for line in logged if "client" in line} == {"127.0.0.1"}
+
+
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_port_that_is_taken_is_said_so(tmp_path: Path, workers: str) -> None:
     furnish(tmp_path / "registry", {})

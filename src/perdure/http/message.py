@@ -4,11 +4,11 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from functools import lru_cache
-from ipaddress import ip_address
 from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl
 
 from perdure.errors import InvalidInput
+from perdure.http.addresses import read_address
 from perdure.http.refusals import BodyTooLarge, BodyTooSlow, ClientGone, Malformed
 from perdure.http_options import LOOPBACK, HttpOptions
 
@@ -186,10 +186,8 @@ def _origin(scope: Scope, request: Request, options: HttpOptions) -> tuple[str, 
 def _address(hop: str) -> str | None:
     """Without the port that some proxies add, by which one client would be many, and without brackets."""
     found = _WITH_PORT.fullmatch(hop)
-    try:
-        return str(ip_address((found[1] or found[2]) if found else hop))
-    except ValueError:
-        return None
+    address = read_address((found[1] or found[2]) if found else hop)
+    return None if address is None else str(address)
 
 
 @lru_cache(maxsize=1024)
@@ -198,11 +196,8 @@ def _is_loopback(text: str) -> bool:
 
 
 def _is_within(text: str, networks: tuple[Any, ...]) -> bool:
-    try:
-        address = ip_address(text)
-    except ValueError:
-        return False
-    return any(address in network for network in networks)
+    address = read_address(text)
+    return address is not None and any(address in network for network in networks)
 
 
 def is_trusted_peer(scope: Scope, options: HttpOptions) -> bool:

@@ -15,6 +15,7 @@ from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT, FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
+from perdure.http.addresses import unmapped
 from perdure.http.message import CYCLE
 from perdure.http.pulse import Pulse
 from perdure.http_options import HttpOptions
@@ -71,6 +72,7 @@ class PacedProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self.client, self.server = _unmapped(self.client), _unmapped(self.server)
         self.flow = _Flow(transport, self)
         self.deadline = self._pulse.now + self._idle_seconds
 
@@ -184,3 +186,8 @@ class PacedProtocol(HttpToolsProtocol):
             self._running.disconnected = True
             self._running.message_event.set()
         super().connection_lost(exc)
+
+
+def _unmapped(place: tuple[str, Any] | None) -> tuple[str, Any] | None:
+    """The two ends of a connection, as everybody behind it sees them."""
+    return None if place is None else (unmapped(place[0]), place[1])

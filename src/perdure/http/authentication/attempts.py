@@ -8,9 +8,10 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from hashlib import blake2b
-from ipaddress import IPv6Address, ip_address
+from ipaddress import IPv6Address
 from typing import Final, NamedTuple
 
+from perdure.http.addresses import read_address
 from perdure.http.refusals import TooManyAttempts
 
 FREE: Final = 10  # failures of one identity from one address before the first wait
@@ -146,11 +147,7 @@ def _keys(client: str, identity: str) -> tuple[tuple[_Key, int], tuple[_Key, int
 
 def network_of(client: str) -> str:
     """What counts as one client."""
-    try:
-        address = ip_address(client)
-    except ValueError:
-        return client
+    address = read_address(client)
     if isinstance(address, IPv6Address):
-        mapped = address.ipv4_mapped
-        return str(mapped or IPv6Address(int(address) & ~_MASK))
-    return str(address)
+        return str(IPv6Address(int(address) & ~_MASK))
+    return client if address is None else str(address)

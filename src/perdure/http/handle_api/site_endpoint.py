@@ -1,9 +1,9 @@
 """/api/site: this server, as the only one of its site."""
 
-from ipaddress import ip_address
 from typing import Final
 from urllib.parse import urlsplit
 
+from perdure.http.addresses import read_address
 from perdure.http.handle_api.door import door, unknown_endpoint
 from perdure.http.handle_api.exchange import Exchange
 from perdure.http.message import Request, Response
@@ -46,7 +46,4 @@ def _place(request: Request) -> tuple[str, int, bool]:
 
 
 def _is_address(host: str | None) -> bool:
-    try:
-        return bool(host) and bool(ip_address(host or ""))
-    except ValueError:
-        return False
+    return read_address(host or "") is not None
