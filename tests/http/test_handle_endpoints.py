@@ -261,6 +261,16 @@ def test_how_to_answer_is_no_condition(office: HandleOffice, findable: list[str]
     assert len(find(office.admin, URL="*dkrz*", prefix="21.t1").json()) == 4
 
 
+def test_a_page_of_a_prefix_holds_as_many_of_its_names_as_any_other(office: HandleOffice) -> None:
+    assert code(office.key.post("/api/prefixes/0.NA/21.T66")) == (201, 1)
+    for number in range(4):  # by turns, so that the names of one prefix are never the newest
+        for prefix in ("21.T66", "21.T1"):
+            said = [administrator(), text(1, "URL", f"https://mixed.example.org/{number}")]
+            assert code(office.put(f"{prefix}/mixed{number}", said, office.key)) == (201, 1)
+    pages = [find(office.admin, URL="*mixed*", prefix="21.T66", limit=3, page=page).json() for page in (0, 1, 2)]
+    assert pages == [["21.T66/mixed3", "21.T66/mixed2", "21.T66/mixed1"], ["21.T66/mixed0"], []]
+
+
 def test_reverse_look_up_needs_credentials_and_a_condition(office: HandleOffice) -> None:
     assert code(find(office.nobody, URL="*dkrz*")) == (401, 402)
     with httpx.Client(base_url=office.server.url, headers=basic(word="wrong")) as client:

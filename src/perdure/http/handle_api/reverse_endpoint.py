@@ -30,9 +30,6 @@ async def reverse(exchange: Exchange) -> Response:
     size = MOST_FOUND if limit is None else min(limit, MOST_FOUND)
     if size == 0 or page * size >= MOST_FOUND:
         return exchange.reply(200, [])
-    found = await find_handles(exchange.registry, by, wanted, min((page + 1) * size, MOST_FOUND))
-    names = found[page * size :]
-    prefix = parameters.one("prefix")
-    if prefix is not None:
-        names = [name for name in names if name.partition("/")[0].lower() == prefix.lower()]
-    return exchange.reply(200, names)
+    most = min((page + 1) * size, MOST_FOUND)
+    found = await find_handles(exchange.registry, by, wanted, most, prefix=parameters.one("prefix"))
+    return exchange.reply(200, found[page * size :])

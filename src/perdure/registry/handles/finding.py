@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Final
 
 from perdure.errors import InvalidInput
+from perdure.names import handle
 from perdure.records import record as records
 from perdure.records.checks import storable
 from perdure.records.record import Record
@@ -33,9 +34,17 @@ _WORD: Final = re.compile(r"[^\W_]+")
 
 
 async def find_handles(
-    registry: Registry, by: Agent | None, wanted: Sequence[tuple[str, str]], limit: int = MOST_FOUND
+    registry: Registry,
+    by: Agent | None,
+    wanted: Sequence[tuple[str, str]],
+    limit: int = MOST_FOUND,
+    *,
+    prefix: str | None = None,
 ) -> list[str]:
-    """The names of active handles with a public value for each of these types and patterns, the newest first."""
+    """The names of active handles with a public value for each of these types and patterns, the newest first.
+
+    With a `prefix`, only of those that it begins.
+    """
     authenticated(by, "search", EVERYWHERE)
     if not 1 <= limit <= MOST_FOUND:
         raise InvalidInput("search", "limit", f"the limit must be between 1 and {MOST_FOUND}")
@@ -44,6 +53,7 @@ async def find_handles(
     conditions = [_Condition(kind, pattern) for kind, pattern in wanted]
     exact = next((one for one in conditions if one.is_exact), None)
     words = [word for one in conditions for word in one.words][:_MOST_WORDS]
+    head = "" if prefix is None else f"{handle.fold(prefix)}/"
     words = words or [word for one in conditions for word in one.beginnings][:_MOST_WORDS]
     if exact is None and not words:
         reason = f"a pattern needs a word, or the first {_SHORTEST_WORD} letters or digits of one"
@@ -55,7 +65,8 @@ async def find_handles(
         else:
             hits = reader.search(words, MOST_FOUND)
         prefixes = _Prefixes(reader)
-        keys = {locate(prefixes, hit.name).key: hit.name for hit in hits if hit.state == "active"}
+        named = (hit.name for hit in hits if hit.state == "active" and handle.fold(hit.name).startswith(head))
+        keys = {locate(prefixes, name).key: name for name in named}
         return list(islice(_those_that_hold(reader, keys, conditions), limit))
 
     return await registry.store.read(work)
