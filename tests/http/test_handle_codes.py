@@ -1,14 +1,25 @@
 """Every error has its response code, and every code its status."""
 
+import asyncio
+import json
+import sqlite3
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from tests.http.handle_client import request as asked_by
 from tests.http.handle_office import ADMIN, PREFIX, basic, code, handle_office, place, text
 
 from perdure import errors
 from perdure.http import refusals
 from perdure.http.handle_api.codes import HTTP, code_of, status_of
+from perdure.http.handle_api.door import door
+from perdure.http.handle_api.exchange import Exchange
+from perdure.http.message import Response
+from perdure.http.metrics import Metrics
+from perdure.http.pulse import Pulse
+from perdure.http_options import HttpOptions
 
 TIMES = ("t", Fraction(2), Fraction(1), Fraction(1))
 
@@ -47,6 +58,8 @@ EXPECTED: list[tuple[errors.PerdureError, int, int]] = [
     (refusals.MethodNotAllowed("PUT", ("GET",)), 4, 405),
     (refusals.NothingHere(), 4, 404),
     (refusals.TookTooLong(), 3, 503),
+    (refusals.BodyTooSlow(), 4, 408),
+    (refusals.Outdated("x", "1", "2"), 4, 412),
 ]
 
 
@@ -77,3 +90,34 @@ def test_credentials_are_not_taken_over_plain_http_from_elsewhere(tmp_path: Path
         secure = {**elsewhere, "X-Forwarded-Proto": "https"}
         assert code(office.nobody.put(place(name), json=[], headers=secure)) == (401, 402)
         assert code(office.nobody.put(place(name), json=[], headers={**basic(), **secure})) == (201, 1)
+
+
+def test_what_takes_too_long_is_told_as_handle_clients_read_it(tmp_path: Path) -> None:
+    with handle_office(tmp_path / "registry", settings="request_seconds = 1.0") as office:
+        other = sqlite3.connect(office.server.folder / "perdure.db", isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        try:
+            answer = office.put(f"{PREFIX}/late", [text(1, "URL", "https://example.org/")])
+        finally:
+            other.execute("ROLLBACK")
+            other.close()
+        assert code(answer) == (503, 3)
+        assert answer.json()["handle"] == f"{PREFIX}/late"
+        assert "whether it was done is not known" in answer.json()["message"]
+        assert answer.headers["content-type"] == "application/json;charset=utf-8"
+
+
+def test_a_fault_of_our_own_is_told_as_handle_clients_read_it() -> None:
+    async def broken(exchange: Exchange) -> Response:
+        exchange.handle = "12345/x"
+        raise RuntimeError("xyzzy")
+
+    async def asked() -> Response:
+        service = SimpleNamespace(pulse=Pulse(), options=HttpOptions(), metrics=Metrics())
+        request = asked_by(service.options, {}, "127.0.0.1")
+        return await door("GET")(broken)(service, request)  # type: ignore[arg-type]
+
+    answer = asyncio.run(asked())
+    said = json.loads(answer.body)
+    assert (answer.status, said["responseCode"], said["handle"]) == (500, 2, "12345/x")
+    assert "xyzzy" not in said["message"]

@@ -214,6 +214,36 @@ def test_a_body_that_does_not_come_in_time(strict: LiveServer, path: str) -> Non
         assert one.is_closed_within(5)
 
 
+@pytest.mark.parametrize(
+    ("method", "path"), [("PUT", f"/api/handles/{PREFIX}/dripped"), ("POST", "/api/v1/identifiers")]
+)
+def test_a_body_that_comes_in_drops_is_late_and_nothing_is_done(strict: LiveServer, method: str, path: str) -> None:
+    """Every drop in time, the whole not: it is the client who took too long, so nobody need look what was done."""
+    head = (
+        f"{method} {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {strict.key}\r\n"
+        "content-type: application/json\r\ncontent-length: 100\r\n\r\n"
+    )
+    with connection(strict) as one:
+        one.send(head.encode())
+        one.socket.settimeout(0.2)
+        for _ in range(50):
+            one.send(b" ")
+            try:
+                if one.socket.recv(1, socket.MSG_PEEK):
+                    break
+            except TimeoutError:
+                pass
+        one.socket.settimeout(20)
+        answer = one.read()
+    assert answer is not None
+    said = json.loads(answer.body)
+    assert (answer.status, said.get("responseCode"), said.get("code")) in (
+        (408, 4, None),
+        (408, None, "body-too-slow"),
+    )
+    assert "a request failed" not in (strict.folder / "server.log").read_text()
+
+
 def test_a_body_that_nobody_asked_for_does_not_keep_the_connection(strict: LiveServer) -> None:
     """The answer is out, and the rest of the request comes in drops for ever."""
     with connection(strict) as one:

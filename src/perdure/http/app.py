@@ -15,12 +15,12 @@ from perdure.folder import open_registry
 from perdure.http import handle_api, monitoring, resolving
 from perdure.http.access_log import AccessLog
 from perdure.http.answers import PREFLIGHT
+from perdure.http.attempting import attempted
 from perdure.http.lane import Lane
-from perdure.http.message import CYCLE, READING, Receive, Request, Response, Scope, Send
+from perdure.http.message import CYCLE, Receive, Request, Response, Scope, Send
 from perdure.http.outgoing import Outgoing
-from perdure.http.problems import problem_response, status_of
-from perdure.http.pulse import Limit
-from perdure.http.refusals import ClientGone, Malformed, TookTooLong
+from perdure.http.problems import problem_response
+from perdure.http.refusals import ClientGone, Malformed
 from perdure.http.service import Service
 from perdure.http.v1 import own_api
 from perdure.http_options import HttpOptions
@@ -89,10 +89,10 @@ class Application:
             ("/api/verifications", "verifications", handle_api.verifications),
             ("/api", "handles", handle_api.unknown),
             ("/hrls/handles", "reverse", handle_api.reverse),
-            ("/healthz", "monitoring", monitoring.health),
-            ("/readyz", "monitoring", monitoring.readiness),
-            ("/metrics", "monitoring", monitoring.counted),
-            ("", "resolver", resolving.resolve),
+            ("/healthz", "monitoring", _telling_problems("monitoring", monitoring.health)),
+            ("/readyz", "monitoring", _telling_problems("monitoring", monitoring.readiness)),
+            ("/metrics", "monitoring", _telling_problems("monitoring", monitoring.counted)),
+            ("", "resolver", _telling_problems("resolver", resolving.resolve)),
         )
 
     async def _answer(self, scope: Scope, receive: Receive) -> None:
@@ -127,18 +127,21 @@ class Application:
         door, handler = next((name, handler) for path, name, handler in self._doors if is_under(request.path, path))
         if request.method == "OPTIONS" and request.header(b"access-control-request-method") is not None:
             return door, _preflight()
+        if not request.path.startswith("/"):
+            return door, problem_response(Malformed("the target of the request is no path"))
+        return door, await handler(service, request)
+
+
+def _telling_problems(door: str, handler: Handler) -> Handler:
+    """A handler whose errors are told as problem documents. Those of the Handle interface tell their own."""
+
+    async def telling(service: Service, request: Request) -> Response:
         try:
-            if not request.path.startswith("/"):
-                raise Malformed("the target of the request is no path")
-            with Limit(service.pulse, self._options.request_seconds):
-                return door, await handler(service, request)
-        except TimeoutError:
-            return door, problem_response(TookTooLong(request.method not in READING))
+            return await attempted(service, request, door, lambda: handler(service, request))
         except PerdureError as problem:
-            if status_of(problem) >= 500:
-                _log.error("a request failed", door=door, code=problem.code, reason=str(problem))
-                service.metrics.failed(problem.code)
-            return door, problem_response(problem)
+            return problem_response(problem)
+
+    return telling
 
 
 def is_under(path: str, root: str) -> bool:

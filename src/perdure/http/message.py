@@ -45,6 +45,7 @@ class Request:
         "_single",
         "client",
         "headers",
+        "is_receiving",
         "is_secure",
         "method",
         "options",
@@ -62,6 +63,7 @@ class Request:
         self.query: str = scope["query_string"].decode("latin-1")
         self.headers: Headers = scope["headers"]
         self.receive = receive
+        self.is_receiving = False  # somebody waits for more of the body, or had to stop waiting for it
         self._body: bytes | None = None
         self._single: dict[bytes, bytes] | None = None  # of each header one, once somebody asks for any
         self.client, self._is_client_known, self.is_secure = _origin(scope, self, options)
@@ -147,11 +149,13 @@ class Request:
             if not cycle.more_body:
                 message = await self.receive()
             else:
+                self.is_receiving = True
                 try:
                     async with asyncio.timeout(self.options.header_seconds):
                         message = await self.receive()
                 except TimeoutError:
                     raise BodyTooSlow() from None
+                self.is_receiving = False
             if message["type"] == "http.disconnect":
                 raise ClientGone()
             if part := message.get("body", b""):

@@ -3,10 +3,9 @@
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-import structlog
-
 from perdure.errors import PerdureError
-from perdure.http.handle_api.codes import NOT_SUPPORTED, PROTOCOL_ERROR, status_of
+from perdure.http.attempting import attempted
+from perdure.http.handle_api.codes import NOT_SUPPORTED, PROTOCOL_ERROR
 from perdure.http.handle_api.exchange import Exchange
 from perdure.http.handle_api.parameters import parameters_of
 from perdure.http.message import Request, Response
@@ -17,7 +16,6 @@ Endpoint = Callable[[Exchange], Awaitable[Response]]
 Handler = Callable[[Service, Request], Awaitable[Response]]
 
 _KNOWN: Final = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"})
-_log = structlog.get_logger("perdure.http")
 
 
 def door(*methods: str) -> Callable[[Endpoint], Handler]:
@@ -28,14 +26,15 @@ def door(*methods: str) -> Callable[[Endpoint], Handler]:
             exchange = Exchange(service, request)
             if request.method not in methods:
                 return _other(exchange, methods)
-            try:
+
+            async def work() -> Response:
                 if request.query or request.method == "POST":
                     exchange.parameters = await parameters_of(request)
                 return await endpoint(exchange)
+
+            try:
+                return await attempted(service, request, "handles", work)
             except PerdureError as problem:
-                if status_of(problem) >= 500:
-                    _log.error("a request failed", door="handles", code=problem.code, reason=str(problem))
-                    service.metrics.failed(problem.code)
                 return _refusal(exchange, problem)
 
         return handler

@@ -12,6 +12,7 @@ from litestar.exceptions import LitestarException
 
 from perdure.errors import InvalidInput, PerdureError
 from perdure.http.answers import PREFLIGHT, location
+from perdure.http.attempting import out_of_time
 from perdure.http.message import READING, Request, Response, Send
 from perdure.http.outgoing import Outgoing
 from perdure.http.pulse import Limit
@@ -22,7 +23,6 @@ from perdure.http.refusals import (
     MethodNotAllowed,
     NothingHere,
     Outdated,
-    TookTooLong,
     UnsupportedBody,
 )
 from perdure.http.service import Service
@@ -69,7 +69,7 @@ class OwnApi:
                 with Limit(self._service.pulse, self._service.options.request_seconds):
                     answer = await self._answer(asking, below, send)
         except TimeoutError:
-            answer = problem_answer(asking, TookTooLong(request.method not in READING))
+            answer = problem_answer(asking, out_of_time(request))
         except PerdureError as problem:
             answer = problem_answer(asking, problem)
         if answer is not None:
