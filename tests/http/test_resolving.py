@@ -136,6 +136,8 @@ def test_what_is_appended_goes_behind_the_target(client: httpx.Client) -> None:
         ("/more", f"{PLAIN}/more"),
         ("%3Fa%3Db%26c", f"{PLAIN}?a=b&c"),
         ("%252F", f"{PLAIN}%2F"),
+        ("%25", f"{PLAIN}%25"),
+        ("100%25/%2525", f"{PLAIN}100%25/%25"),
         ("%C3%A9", f"{PLAIN}%C3%A9"),
         ("%0D%0Aset-cookie:x", f"{PLAIN}%0D%0Aset-cookie:x"),
         ("%5C%5Cevil", f"{PLAIN}%5C%5Cevil"),
@@ -188,6 +190,9 @@ def test_a_longer_name_passes_through_where_its_prefix_says_so(client: httpx.Cli
     assert led(client.get("/12348/base/page/2")) == (302, "https://example.org/base/page/2")
     assert led(client.get("/12348/base%3Fpage=2")) == (302, "https://example.org/base?page=2")
     assert led(client.get("/12348/base/deep%26y=2%20z")) == (302, "https://example.org/deep?x=1&y=2%20z"), "the longest"
+    assert led(client.get("/12348/base/a%25b")) == (302, "https://example.org/base/a%25b")
+    assert led(client.get("/12348/base/100%2525")) == (302, "https://example.org/base/100%2525"), "the same text"
+    assert led(client.get("/12348/joined/a%25b")) == (301, "/12348/base/a%25b")
     assert led(client.get("/12348/base" + "/x" * 120)) == (302, "https://example.org/base" + "/x" * 120)
     assert led(client.get("/12348/joined/page%3F2?auth")) == (301, "/12348/base/page%3F2?auth")
     assert client.get("/12348/bas").status_code == 404

@@ -12,6 +12,7 @@ from perdure.records.checks import Limits, check_target
 from perdure.registry.naming import locate
 
 _WEB: Final = re.compile(r"https?://", re.IGNORECASE)
+_STRAY_PERCENT: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _HOST: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
 
 
@@ -64,8 +65,17 @@ def with_query(path: str, query: str) -> str:
     return f"{path}?{query}" if query else path
 
 
+def continued(target: str, rest: str, limits: Limits) -> str:
+    """The target with the rest of a name behind it, which is text: each percent sign in it stands for itself."""
+    return appended(target, rest.replace("%", "%25"), limits)
+
+
 def appended(target: str, rest: str, limits: Limits) -> str:
-    """The target with the rest of an address behind it: still of the same scheme, and at the same host."""
+    """The target with a piece of an address behind it: still of the same scheme, and at the same host.
+
+    What is encoded in it stays encoded; a percent sign that introduces nothing stands for itself.
+    """
+    rest = _STRAY_PERCENT.sub("%25", rest)
     whole, before = location(target + rest).decode(), _HOST.match(location(target).decode())
     after = _HOST.match(whole)
     if before is None or after is None or before[0] != after[0]:

@@ -16,7 +16,7 @@ from perdure.http.resolving.finding import Finding, KeptPrefix, aliased, check_c
 from perdure.http.resolving.forms import wants_record
 from perdure.http.resolving.home import FIXED, home
 from perdure.http.resolving.linked import Form, described, is_left_to_the_record, reserved, told_of_prefix, wanted_form
-from perdure.http.resolving.places import appended, bare, link_to, path_of, with_query
+from perdure.http.resolving.places import appended, bare, continued, link_to, path_of, with_query
 from perdure.http.service import Service
 from perdure.names import handle
 from perdure.records.checks import Limits
@@ -131,7 +131,7 @@ async def _active(service: Service, request: Request, finding: Finding, asked: A
 def _passed_through(target: str, finding: Finding, limits: Limits) -> str:
     """Where a longer name leads; a rest that cannot be passed on makes it a name like any other, and not there."""
     try:
-        return appended(target, finding.rest, limits)
+        return continued(target, finding.rest, limits)
     except Malformed:
         raise NoSuchName(finding.asked, (finding.name,)) from None
 
