@@ -12,8 +12,9 @@ from tests.http.live import serving
 from tests.http.resolvable import resolvable
 
 from perdure.http.resolving.finding import cutting_places
-from perdure.http.resolving.locations import Chooser, Location, read_locations
+from perdure.http.resolving.locations import Chooser
 from perdure.records.checks import Limits
+from perdure.records.locations import Location, read_locations
 from perdure.records.value import Text, Value
 
 

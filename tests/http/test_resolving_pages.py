@@ -12,6 +12,7 @@ from tests.http.furnished import writing
 from tests.http.live import LiveServer, serving
 from tests.http.resolvable import PLAIN, Names, resolvable
 
+from perdure.records.value import Text, Value
 from perdure.registry import Statement, mint, show, update
 
 JSON = {"accept": "application/json"}
@@ -292,6 +293,46 @@ def test_signposts_stand_on_landing_pages(client: httpx.Client, stocked: tuple[L
             ((author, _),) = posts["author"]
             assert client.get(urlsplit(author).path).status_code < 400
     assert "link" not in client.get("/12345/told").headers, "a redirect is no landing page"
+
+
+def test_where_a_record_leads_is_told_as_the_resolver_has_it(
+    client: httpx.Client, stocked: tuple[LiveServer, Names]
+) -> None:
+    """With a list of locations, or an alias, nobody is sent to the URL beside it."""
+
+    def items(path: str) -> list[str]:
+        response = client.get(path)
+        told = [place for place, _ in signposts(response).get("item", [])]
+        assert re.findall(r'class="go"><a href="([^"]*)"', response.text) == told
+        return told
+
+    places = [f"https://example.org/{one}" for one in ("never", "often", "british", "data")]
+    assert items("/12345/locations?info") == places
+    assert items("/12345/locations?info&type=URL") == ["https://example.org/legacy"]
+    assert items("/12345/broken?info") == ["https://example.org/whole"], "a list that cannot be read has no say"
+    assert items("/12345/hidden?info") == []
+    assert items("/12345/alias?info") == [f"{stocked[0].url}/12345/several"]
+    assert items("/12345/alias?ignore_aliases&noredirect") == ["https://example.org/own"]
+    record = client.get("/12345/locations", headers={"accept": "application/json"})
+    assert record.json()["locations"] == places
+    assert [place for place, _ in signposts(record)["item"]] == places
+    assert record.json() == client.get("/api/v1/identifiers/12345/locations").json()
+
+
+def test_a_list_of_places_does_not_make_headers_of_any_length(
+    client: httpx.Client, stocked: tuple[LiveServer, Names]
+) -> None:
+    many = "".join(f'<location href="https://example.org/{number:0400}"/>' for number in range(50))
+
+    async def write() -> None:
+        async with writing(stocked[0].folder) as (registry, admin):
+            said = Statement(values=(Value(1, "10320/loc", Text(f"<locations>{many}</locations>")),))
+            await mint(registry, admin, "12345", said=said, suffixes=["many"])
+
+    asyncio.run(write())
+    response = client.get("/12345/many?info")
+    assert 1 < len(signposts(response)["item"]) < 15
+    assert response.text.count('class="go"') == 50
 
 
 def test_an_author_elsewhere_is_pointed_to_where_they_are(

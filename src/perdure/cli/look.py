@@ -132,7 +132,7 @@ def _facts(view: View) -> list[tuple[str, str]]:
         ("state", f"{view.state}, version {view.version}"),
         ("withdrawn because", tombstone.reason if tombstone else None),
         ("replaced by", tombstone.replaced_by if tombstone else None),
-        ("leads to", view.target),
+        ("leads to", " or ".join(view.locations) or view.target),
         ("created", authority.created or ("not bound to anything yet" if view.state == "reserved" else None)),
         ("last update", authority.updated),
         ("creator", authority.creator),

@@ -9,6 +9,7 @@ from perdure.errors import InvalidInput, NoSuchName, NoTarget, Withdrawn, WrongS
 from perdure.records import record as records
 from perdure.records.authority import AuthorityMetadata, handle_values, metadata
 from perdure.records.checks import one_line, storable
+from perdure.records.locations import places
 from perdure.records.person import Observation, Reconstruction, Redaction, Restriction
 from perdure.records.record import About, Record, Tombstone
 from perdure.records.target import location
@@ -28,7 +29,10 @@ _NOT_SHOWN: Final = "not shown"
 
 
 class View(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """All that is said of an identifier, as it may be shown to whoever asked."""
+    """All that is said of an identifier, as it may be shown to whoever asked.
+
+    `target` is its first address. Where it has a list of `locations`, readers are sent to one of those instead.
+    """
 
     name: str
     scheme: str
@@ -37,6 +41,7 @@ class View(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     authority: AuthorityMetadata
     names: tuple[str, ...] = ()
     target: str | None = None
+    locations: tuple[str, ...] = ()
     values: tuple[Value, ...] = ()
     about: About | None = None
     tombstone: Tombstone | None = None
@@ -265,6 +270,7 @@ def _view(
         authority=metadata(record, revision.at),
         names=(subject, record.alias) if record.alias else (subject,),
         target=location(shown) if record.state == "active" else None,
+        locations=places(shown.values, registry.settings.limits) if record.state == "active" else (),
         values=shown.values,
         about=shown.about,
         tombstone=shown.tombstone,

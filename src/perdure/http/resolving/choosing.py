@@ -7,8 +7,9 @@ from perdure.errors import PerdureError
 from perdure.http.message import Request
 from perdure.http.resolving.asked import Asked
 from perdure.http.resolving.forms import roles
-from perdure.http.resolving.locations import Chooser, Location, read_locations, written
+from perdure.http.resolving.locations import Chooser, written
 from perdure.records.checks import Limits, check_target
+from perdure.records.locations import Location, read_locations
 from perdure.records.record import Record
 from perdure.records.value import Value
 

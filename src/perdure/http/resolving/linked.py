@@ -12,7 +12,7 @@ from perdure.http.resolving.choosing import chooses_forms
 from perdure.http.resolving.finding import Finding, KeptPrefix
 from perdure.http.resolving.forms import has_already
 from perdure.http.resolving.places import path_of
-from perdure.http.resolving.signposts import signposts
+from perdure.http.resolving.signposts import places_of, signposts
 from perdure.http.resolving.telling import FRESH, UNSTORED, VARY, withdrawal_of
 from perdure.http.service import Service
 from perdure.linked import BY_MEDIA, FORMATS, write_identifier, write_name
@@ -60,7 +60,8 @@ async def is_left_to_the_record(service: Service, finding: Finding, asked: Asked
 async def described(service: Service, request: Request, finding: Finding, form: Form, status: int = 200) -> Response:
     """What everybody may know of an identifier; of one that has ended also when, by whom, and why."""
     view = await show(service.registry, finding.name)
-    headers: Headers = [VARY, FRESH, *signposts(service, request, view)]
+    leads_to = places_of(service, request, finding, view)
+    headers: Headers = [VARY, FRESH, *signposts(service, request, view, leads_to)]
     withdrawal = None if view.tombstone is None else withdrawal_of(finding)
     if withdrawal is None:  # whoever withdrew one may be called otherwise tomorrow, without a new version
         tag = f'"{view.version}-{FORMATS[form.name].suffix}"'

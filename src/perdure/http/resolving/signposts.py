@@ -1,30 +1,52 @@
 """Signposts for programs that meet a landing page: typed links in its headers (FAIR Signposting, RFC 8288)."""
 
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from perdure.http.answers import location
 from perdure.http.message import Headers, Request
+from perdure.http.resolving.finding import Finding
 from perdure.http.resolving.places import absolute, link_to, path_of, record_path
 from perdure.http.service import Service
 from perdure.registry.looking import View
 
+_MOST_ITEMS: Final = 4_096  # bytes of links to places, beyond the first: clients do not bear headers of any length
 _LANDING_PAGE: Final = "https://schema.org/AboutPage"
 
 
-def signposts(service: Service, request: Request, view: View) -> Headers:
-    """How to cite it, where its record is, what it is about, and who made it."""
+def signposts(service: Service, request: Request, view: View, leads_to: Sequence[str]) -> Headers:
+    """How to cite it, where its record is, where it leads, and who made it."""
     origin = request.origin
     links = [
         _link(f"{origin}{path_of(view.name)}", "cite-as"),
         _link(f"{origin}{record_path(view.name)}", "describedby", "application/json"),
         _link(_LANDING_PAGE, "type"),
     ]
-    if view.target is not None:
-        links.append(_link(view.target, "item"))
+    links.extend(_items(leads_to))
     creator = link_to(service, view.authority.creator)
     if creator is not None:
         links.append(_link(absolute(origin, creator), "author"))
     return [(b"link", b", ".join(links))]
+
+
+def places_of(
+    service: Service, request: Request, finding: Finding, view: View, *, follows_aliases: bool = True
+) -> list[str]:
+    """Where a reader of this is sent, or may be: the name that an alias stands for, one of several places, or one."""
+    if finding.alias is not None and follows_aliases:
+        place = link_to(service, finding.alias.text or "")
+        return [] if place is None else [absolute(request.origin, place)]
+    return list(view.locations) or ([] if view.target is None else [view.target])
+
+
+def _items(places: Sequence[str]) -> Iterator[bytes]:
+    size = 0
+    for number, place in enumerate(places):
+        item = _link(place, "item")
+        size += len(item)
+        if number and size > _MOST_ITEMS:
+            return
+        yield item
 
 
 def _link(target: str, relation: str, media: str | None = None) -> bytes:

@@ -16,12 +16,13 @@ from perdure.http.resolving.finding import Finding, KeptPrefix
 from perdure.http.resolving.forms import has_already, wants_problem, wants_record
 from perdure.http.resolving.places import link_to, path_of, record_path
 from perdure.http.resolving.rows import rows_of
-from perdure.http.resolving.signposts import signposts
+from perdure.http.resolving.signposts import places_of, signposts
 from perdure.http.service import Service
 from perdure.http.v1.showing import shown_identifier, shown_value
 from perdure.linked import Withdrawal
 from perdure.names.ppid import validate_ppid
 from perdure.records.authority import to_seconds
+from perdure.records.locations import LOCATIONS
 from perdure.registry import show
 from perdure.registry.entities import Act, Agent
 from perdure.registry.looking import View
@@ -43,7 +44,10 @@ def _record(service: Service, request: Request, finding: Finding, asked: Asked, 
     view = msgspec.structs.replace(
         view, values=tuple(asked.values.of(view.values)), handle_record=tuple(asked.values.of(view.handle_record))
     )
-    posts = signposts(service, request, view)
+    if asked.restricts and not any(value.kind == LOCATIONS for value in view.values):
+        view = msgspec.structs.replace(view, locations=())  # they have no say in what was asked for
+    leads_to = places_of(service, request, finding, view, follows_aliases=not asked.ignores_aliases)
+    posts = signposts(service, request, view, leads_to)
     if wants_record(request):
         return _record_document(request, view, posts)
     return pages.page(
@@ -54,6 +58,7 @@ def _record(service: Service, request: Request, finding: Finding, asked: Asked, 
         view=view,
         rows=rows_of(service, view.handle_record),
         asked=asked,
+        leads_to=leads_to,
         rest=finding.rest,
         asked_name=finding.asked,
         withdrawal=withdrawal_of(finding),

@@ -56,6 +56,7 @@ def shown_identifier(view: View) -> ShownIdentifier:
         version=view.version,
         authority=view.authority,
         target=view.target,
+        locations=view.locations,
         values=tuple(shown_value(value) for value in view.values),
         about=view.about,
         tombstone=view.tombstone,

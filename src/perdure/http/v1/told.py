@@ -50,7 +50,13 @@ class ShownIdentifier(Told, frozen=True, kw_only=True):
     state: Annotated[str, Meta(description="reserved, active, withdrawn or merged", examples=["active"])]
     version: int
     authority: AuthorityMetadata
-    target: str | None = None
+    target: Annotated[str, Meta(description="The first URL value: what PATCH changes by that name.")] | None = None
+    locations: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="The places of a 10320/loc: where there are some, the resolver sends readers to one of these."
+        ),
+    ] = ()
     values: tuple[ShownValue, ...] = ()
     about: About | None = None
     tombstone: Tombstone | None = None
