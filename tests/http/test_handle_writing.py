@@ -165,6 +165,19 @@ def test_a_new_suffix_is_minted(office: HandleOffice) -> None:
     assert code(office.put(f"{PREFIX}/", [URL], mintNewSuffix="true", index=1)) == (400, 4)
 
 
+def test_names_under_a_pilin_prefix_are_minted_and_not_chosen(office: HandleOffice) -> None:
+    office.server.perdure("prefix", "add", "777")
+    refused = office.put("777/chosen", [URL], office.key)
+    assert code(refused) == (400, 102)
+    assert "mintNewSuffix=true" in refused.json()["message"]
+    assert code(office.put("777/thesis-", [URL], office.key, mintNewSuffix="true")) == (400, 102)
+    minted = office.put("777/", [administrator(), URL], office.key, mintNewSuffix="true")
+    assert code(minted) == (201, 1)
+    name = minted.json()["handle"]
+    assert re.fullmatch(r"777/[0-9BCDFGHJKLMNPQRSTVWXYZ]{9}", name)
+    assert code(office.put(name, [administrator(), text(2, "DESC", "x")], office.key)) == (200, 1)
+
+
 def test_values_are_deleted_all_or_none(office: HandleOffice) -> None:
     name = office.make(URL, text(2, "DESC", "x"), text(3, "DESC", "y"))
     missing = office.admin.delete(place(name), params={"index": [2, 9]})

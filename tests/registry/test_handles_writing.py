@@ -1,10 +1,13 @@
 """What Handle clients read and write, change and delete."""
 
+from fractions import Fraction
+
 import pytest
-from tests.registry.handle_people import FULL, admin, listing, state, text, who
-from tests.registry_fixture import Office
+from tests.registry.handle_people import FULL, admin, listing, seckey, state, text, who
+from tests.registry_fixture import NOON, Office
 
 from perdure.errors import (
+    ClockBehind,
     Immutable,
     InvalidInput,
     NameTaken,
@@ -18,12 +21,14 @@ from perdure.errors import (
     WrongState,
 )
 from perdure.exchange.handle_data import to_bytes
+from perdure.names import pilin
 from perdure.records.record import About
 from perdure.records.value import Binary, Value
 from perdure.registry import (
     Settings,
     Statement,
     add_subsystem,
+    change_prefix,
     delete_handle,
     delete_values,
     grant,
@@ -42,6 +47,7 @@ from perdure.registry import (
     withdraw,
 )
 from perdure.registry.entities import Agent, HandleIdentity
+from perdure.registry.handles import key_material
 
 URL = "https://example.org/"
 NAME = "12345/Thesis-1"
@@ -142,19 +148,59 @@ def test_who_may_not_create_changes_nothing_by_saying_the_same(office: Office, a
         office.by(stranger, delete_values, NAME, [1])
 
 
-def test_names_of_the_minter_are_not_chosen(office: Office) -> None:
+def test_names_under_a_pilin_prefix_are_not_chosen(office: Office) -> None:
     office.prefix("555")
-    office.prefix("666", "sequential", pattern="t-##")
+    for suffix in ("0N8J991QH", "on8j991qh", "a-chosen-name", "ADMIN"):
+        with pytest.raises(InvalidInput, match="mintNewSuffix"):
+            office.do(put_handle, f"555/{suffix}", [text(1, "URL", URL)])
+    with pytest.raises(InvalidInput, match="mintNewSuffix"):
+        office.do(mint_handle, "555/thesis-", [text(1, "URL", URL)])
+    jan = office.hire("jan")
+    with pytest.raises(NotAuthorised):
+        office.by(jan, put_handle, "555/a-chosen-name", [text(1, "URL", URL)])
+    assert office.ask(verify) == []
+
+
+def test_names_that_are_there_under_a_pilin_prefix_are_changed_as_any(office: Office) -> None:
+    office.prefix("555", "chosen")
+    office.do(put_handle, "555/earlier", [text(1, "URL", URL)])
+    office.do(change_prefix, "555", minter="pilin")
     minted = office.do(mint, "555", said=Statement(URL))[0].name
-    with pytest.raises(InvalidInput, match="minter"):
-        office.do(put_handle, "555/0N8J991QH", [text(1, "URL", URL)])
-    with pytest.raises(InvalidInput, match="minter"):
-        office.do(put_handle, "555/on8j991qh", [text(1, "URL", URL)])
-    office.do(put_handle, "555/a-chosen-name", [text(1, "URL", URL)])
-    office.do(put_handle, minted, [text(1, "URL", URL + "changed")])
+    reserved = office.do(mint, "555")[0].name
+    for name in (minted, "555/earlier"):
+        assert not office.do(put_handle, name, [text(1, "URL", URL + "changed")]).created
+        office.do(delete_handle, name)
+        assert office.do(put_handle, name, [text(1, "URL", URL + "again")]).created
+    assert office.do(put_handle, reserved, [text(1, "URL", URL)]).created, "it is bound"
+
+
+def test_a_new_suffix_under_a_pilin_prefix_is_made_by_its_minter(office: Office) -> None:
+    office.prefix("555")
+    state(office, "555", admin(300, "12345/adm", 300, "1" * 12))
+    adm = who(300, "12345/adm")
+    made = [office.by(adm, mint_handle, "hdl:555/", [text(1, "URL", URL)]).name for _ in range(3)]
+    (between,) = office.do(mint, "555", said=Statement(URL))
+    dates = [pilin.decode(name.partition("/")[2]) for name in (*made, between.name)]
+    assert dates == list(range(dates[0], dates[0] + 4)), "one timeline for all doors"
+    assert office.clock.now >= NOON + Fraction(3, 1000), "told when its date has come"
+    assert office.ask(show, made[0]).authority.created == NOW
+    assert office.ask(resolve, made[0]).target == URL
+    keyed = office.do(mint_handle, "555/", [seckey(300, "a secret")]).name
+    assert office.ask(key_material, 300, keyed).secret == b"a secret"
+    state(office, "555", seckey(301, "another"))
+    assert office.ask(key_material, 301, "0.NA/555").secret == b"another", "the prefix itself can be an administrator"
+    with pytest.raises(NotAuthorised):
+        office.by(who(1, "12345/adm"), mint_handle, "555/", [text(1, "URL", URL)])
+    office.clock.step(-1)
+    with pytest.raises(ClockBehind):  # rather than to spend a name on who cannot wait for it
+        office.do(mint_handle, "555/", [text(1, "URL", URL)], patience=Fraction(1, 2))
+    assert office.ask(verify) == []
+
+
+def test_names_under_other_prefixes_are_chosen_whatever_their_minter(office: Office) -> None:
+    office.prefix("666", "sequential", pattern="t-##")
     office.do(put_handle, "666/t-01", [text(1, "URL", URL)])
     assert office.do(mint, "666")[0].name == "666/t-02"
-    assert office.ask(verify) == []
 
 
 def test_a_prefix_that_is_not_kept_is_not_written_to(office: Office) -> None:

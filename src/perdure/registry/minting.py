@@ -157,7 +157,7 @@ def _issue(
         raise InvalidInput("mint", "suffix", reason)
     match prefix.minter:
         case "pilin":
-            return _issue_pilin(registry, tx, prefix, first, wanted, patience)
+            return issue_pilin(registry, tx, prefix, first, wanted, patience)
         case "ibi" if prefix.subsystem is not None:
             return _issue_pairs(registry, tx, prefix, prefix.subsystem, first, wanted, patience)
         case "uuid":
@@ -202,7 +202,7 @@ def _issue_numbers(tx: Transaction, prefix: Prefix, first: First, wanted: int) -
     return _issue_suffixes(tx, prefix, first, _checked(prefix, list(fresh)))
 
 
-def _issue_pilin(
+def issue_pilin(
     registry: Registry,
     tx: Transaction,
     prefix: Prefix,
@@ -210,6 +210,7 @@ def _issue_pilin(
     wanted: int,
     patience: Fraction | None,
 ) -> Issue:
+    """Names from the next free milliseconds of the prefix. The caller asks who may, and waits until they are due."""
     now_ns = registry.clock.now_ns()
     last = tx.timeline(prefix.key)
     _check_gap(registry, prefix, last, now_ns)

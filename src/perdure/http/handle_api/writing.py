@@ -40,7 +40,9 @@ async def _mint(exchange: Exchange, by: Agent, beginning: str, said: Put) -> Res
     if exchange.parameters.all("index"):
         raise Malformed("a new handle is made whole: index and mintNewSuffix do not go together")
     with expecting(exchange.request) as expected:
-        written = await mint_handle(exchange.registry, by, beginning, said.values, expected=expected)
+        written = await mint_handle(
+            exchange.registry, by, beginning, said.values, expected=expected, patience=exchange.service.patience
+        )
     exchange.handle = written.name
     return exchange.success(201)
 

@@ -7,9 +7,10 @@ from perdure.registry.handles.finding import find_handles
 from perdure.registry.handles.homing import home_prefix, unhome_prefix
 from perdure.registry.handles.identities import KeyMaterial, identity, key_material
 from perdure.registry.handles.listing import list_handles, list_prefixes
+from perdure.registry.handles.minting import mint_handle
 from perdure.registry.handles.reading import HandleView, read_handle
 from perdure.registry.handles.rewriting import HandleWritten
-from perdure.registry.handles.writing import mint_handle, put_handle, put_values
+from perdure.registry.handles.writing import put_handle, put_values
 from perdure.registry.prefix_records import prefix_record
 
 __all__ = [

@@ -40,7 +40,7 @@ class Rewriting:
         self.now = registry.now()
         self.place = find_place(tx, text)
         self.limits = registry.settings.limits
-        self._registry = registry
+        self.registry = registry
         self._text = text
         self._expected = expected
         newest = None if self.place.row is None else tx.newest_revision(self.place.row.subject)
@@ -61,7 +61,7 @@ class Rewriting:
 
     def meant(self, incoming: Incoming, record: Record | None, *, was_seen: bool = True) -> list[Value]:
         """What the client really says, with its times: without what it was only shown (if it was) and sends back."""
-        type_prefix = self._registry.settings.type_prefix
+        type_prefix = self.registry.settings.type_prefix
         shown: Sequence[Value] = ()
         before: tuple[Value, ...] = () if record is None else record.values
         if self.place.of_prefix is not None:
@@ -114,8 +114,10 @@ class Rewriting:
             self.tx.insert([new])
         else:
             version = change.revise(self.tx, place.row, kept, self.by, act, self.at, largest=largest)
-        for value in kept.values:
-            if value.kind == SECRET and value.index in secrets:
-                sealer = self._registry.sealer
-                keep_secret(self.tx, sealer, place.subject, value.index, secrets[value.index])
+        self.keep_secrets(place.subject, kept, secrets)
         return HandleWritten(place.name, created, version)
+
+    def keep_secrets(self, subject: str, record: Record, secrets: dict[int, bytes]) -> None:
+        for value in record.values:
+            if value.kind == SECRET and value.index in secrets:
+                keep_secret(self.tx, self.registry.sealer, subject, value.index, secrets[value.index])

@@ -4,9 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from perdure.errors import InvalidInput, InvalidName, NameTaken, ValueExists, Withdrawn
-from perdure.minting.suffixes import random_suffix
-from perdure.names import pilin
+from perdure.errors import InvalidInput, NameTaken, ValueExists, Withdrawn
 from perdure.records.authority import to_seconds
 from perdure.records.record import Record
 from perdure.records.value import Value
@@ -38,17 +36,9 @@ async def put_handle(
     incoming = received(values, text, registry.settings.limits)
 
     def work(tx: Transaction) -> HandleWritten:
-        return _put(Rewriting(registry, tx, actor, text, expected), incoming, overwrite)
+        return put(Rewriting(registry, tx, actor, text, expected), incoming, overwrite)
 
     return await registry.store.write(work)
-
-
-async def mint_handle(
-    registry: Registry, by: Agent | None, beginning: str, values: Sequence[Value], *, expected: Sequence[Expected] = ()
-) -> HandleWritten:
-    """A new handle that begins so (`12345/`, or `12345/thesis-`) and ends in a random UUID."""
-    name = beginning + random_suffix()
-    return await put_handle(registry, by, name, values, overwrite=False, expected=expected)
 
 
 async def put_values(
@@ -79,7 +69,8 @@ async def put_values(
     return await registry.store.write(work)
 
 
-def _put(writing: Rewriting, incoming: Incoming, overwrite: bool) -> HandleWritten:
+def put(writing: Rewriting, incoming: Incoming, overwrite: bool) -> HandleWritten:
+    """The same, inside of a transaction."""
     place, record = writing.place, writing.place.record
     if place.of_prefix is not None:
         if not overwrite:
@@ -100,26 +91,30 @@ def _put(writing: Rewriting, incoming: Incoming, overwrite: bool) -> HandleWritt
     return writing.change(record, writing.meant(incoming, record), incoming.secrets, "set")
 
 
-def _create(writing: Rewriting, incoming: Incoming) -> HandleWritten:
+def require_creating(writing: Rewriting, incoming: Incoming) -> None:
+    """Refuse who may not create here, or not with these values."""
     tx, by, place = writing.tx, writing.by, writing.place
     require(tx, by, "mint", place.scope, writing.now, None, place.key)
     require_new(tx, by, incoming.values, place.scope, writing.now, place.key)
-    _refuse_minted(place)
+
+
+def new_record(writing: Rewriting) -> Record:
+    return Record(state="active", creator=writing.by.identifier, created=to_seconds(writing.at))
+
+
+def _create(writing: Rewriting, incoming: Incoming) -> HandleWritten:
+    require_creating(writing, incoming)
+    _refuse_chosen(writing.place)
     values = writing.meant(incoming, None)
-    record = Record(state="active", creator=by.identifier, created=to_seconds(writing.at))
-    return writing.keep(record, values, incoming.secrets, "create", created=True)
+    return writing.keep(new_record(writing), values, incoming.secrets, "create", created=True)
 
 
-def _refuse_minted(place: Place) -> None:
-    """A suffix that reads like one of the prefix's own minter would claim a date on which nobody minted it."""
-    if place.prefix is None or place.prefix.minter != "pilin":
-        return
-    try:
-        pilin.canonical(place.name.partition("/")[2])
-    except InvalidName:
-        return
-    reason = f"names like {place.name} are made by the minter of {place.prefix.name}, and not chosen"
-    raise InvalidInput("handle", "name", reason)
+def _refuse_chosen(place: Place) -> None:
+    """All suffixes of a prefix with the PILIN minter are its own, and tell a date on which they were made."""
+    if place.prefix is not None and place.prefix.minter == "pilin":
+        name = place.prefix.name
+        reason = f"names under {name} are made by its minter, and not chosen: create {name}/ with mintNewSuffix=true"
+        raise InvalidInput("handle", "name", reason)
 
 
 def _reinstate(writing: Rewriting, record: Record, incoming: Incoming) -> HandleWritten:
