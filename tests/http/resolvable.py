@@ -42,6 +42,16 @@ ROLES = """<locations>
   <location href="https://example.org/any" http_role="no_conneg"/>
   <location href="https://example.org/forms" http_role="conneg" http_sc="307"/>
 </locations>"""
+FORMS = """<locations>
+  <location href="https://example.org/landing"/>
+  <location href="https://example.org/pdf" ctype="application/pdf" weight="0"/>
+  <location href="https://example.org/ttl" media-type="Text/Turtle; charset=utf-8" http_sc="303"/>
+</locations>"""
+LANGUAGES = """<locations>
+  <location href="https://example.org/en" language="en"/>
+  <location href="https://example.org/pt" language="pt-BR"/>
+  <location href="https://example.org/all" weight="0"/>
+</locations>"""
 DOCTYPE = """<!DOCTYPE locations [<!ENTITY a "https://example.org/entity">]>
 <locations><location href="&a;"/></locations>"""
 LONGEST_CHAIN = 10
@@ -87,6 +97,8 @@ RECORDS: dict[str, tuple[Value, ...]] = {
     "chain0": (url(PLAIN),),
     "locations": (text(1, "10320/loc", LOCATIONS, ttl=120), url("https://example.org/legacy", 2)),
     "roles": (text(1, "10320/LOC", ROLES),),
+    "forms": (text(1, "10320/loc", FORMS),),
+    "languages": (text(1, "10320/loc", LANGUAGES),),
     "doctype": (text(1, "10320/loc", DOCTYPE), url("https://example.org/safe", 2)),
     "broken": (text(1, "10320/loc", "<locations"), url("https://example.org/whole", 2)),
     "hidden": (

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.http.live import serving
 from tests.http.resolvable import resolvable
 
+from perdure.http.negotiation import languages
 from perdure.http.resolving.finding import cutting_places
 from perdure.http.resolving.locations import Chooser
 from perdure.records.checks import Limits
@@ -67,6 +68,66 @@ def test_a_location_is_chosen_for_the_form_that_is_asked_for(client: httpx.Clien
         assert (response.status_code, response.headers["location"]) == (status, f"https://example.org/{target}")
     named = client.get("/12345/roles?locatt=http_role:conneg")
     assert named.headers["location"] == "https://example.org/forms"
+
+
+@pytest.mark.parametrize(
+    ("accept", "target"),
+    [
+        (None, "landing"),
+        ("*/*", "landing"),
+        ("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", "landing"),
+        ("application/pdf", "pdf"),
+        ("application/*", "pdf"),
+        ("application/pdf;q=0.2, text/turtle;q=0.1, */*;q=0.5", "pdf"),
+        ("application/pdf;q=0, image/png", "landing"),
+        ("text/turtle", "ttl"),
+        ("text/turtle, application/pdf;q=0.9", "ttl"),
+    ],
+)
+def test_a_location_is_chosen_by_its_media_type(client: httpx.Client, accept: str | None, target: str) -> None:
+    response = client.get("/12345/forms", headers={"accept": accept} if accept else {})
+    assert response.headers["location"] == f"https://example.org/{target}"
+    assert response.status_code == (303 if target == "ttl" else 302)
+    assert response.headers["vary"] == "accept"
+
+
+def test_a_form_for_which_there_is_no_place_is_given_by_the_registry(client: httpx.Client) -> None:
+    for accept in ("application/ld+json", "application/ld+json, text/turtle;q=0.9"):
+        told = client.get("/12345/forms", headers={"accept": accept})
+        assert (told.status_code, told.headers["content-type"]) == (200, "application/ld+json")
+    assert client.get("/12345/forms", headers={"accept": "application/json"}).json()["name"] == "12345/forms"
+    assert client.get("/12345/forms?format=ttl", headers={"accept": "text/turtle"}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("taken", "target"),
+    [
+        ("en", "en"),
+        ("en-GB", "en"),
+        ("EN-gb, pt;q=0.9", "en"),
+        ("de, pt;q=0.3, en;q=0.2", "pt"),
+        ("pt-BR", "pt"),
+        ("pt-PT", "all"),
+        ("de", "all"),
+        ("*", "all"),
+        ("en;q=0", "all"),
+        (None, "all"),
+    ],
+)
+def test_a_location_is_chosen_by_its_language(client: httpx.Client, taken: str | None, target: str) -> None:
+    response = client.get("/12345/languages", headers={"accept-language": taken} if taken else {})
+    assert response.headers["location"] == f"https://example.org/{target}"
+    assert response.headers["vary"] == "accept, accept-language"
+    named = client.get("/12345/languages?locatt=language:en", headers={"accept-language": "pt"})
+    assert named.headers["location"] == "https://example.org/en", "what the link names goes first"
+
+
+def test_where_attributes_do_not_choose_languages_have_no_say() -> None:
+    xml = '<locations chooseby="weighted"><location href="https://a.example/" weight="0" language="en"/><location href="https://b.example/"/></locations>'
+    found = read_locations(Value(1, "10320/loc", Text(xml)), Limits())
+    assert found is not None
+    assert not found.speak
+    assert Chooser((), frozenset(), (), languages("en")).choose(found) == found.all[1]
 
 
 def test_all_locations_are_listed(client: httpx.Client) -> None:

@@ -29,6 +29,7 @@ PREFLIGHT: Final[Headers] = [
     (b"access-control-max-age", b"86400"),
 ]
 EVERYWHERE: Final[Headers] = [(b"x-content-type-options", b"nosniff")]
+VARY: Final = b"accept"  # the headers that have a say in every answer of the resolver
 HANDLE_JSON: Final = b"application/json;charset=utf-8"
 RECORD_HEADERS: Final[Headers] = [(b"content-type", HANDLE_JSON), (b"cache-control", b"no-cache")]
 NOTE_BEFORE: Final = b'<!doctype html><title>Found</title><a href="'
@@ -46,20 +47,22 @@ class ShownRecord(msgspec.Struct, gc=False):
     values: list[ShownValue]
 
 
-def redirect(target: str, version: int, ttl: int | str = DEFAULT_TTL, status: int = 302) -> Response:
+def redirect(
+    target: str, version: int, ttl: int | str = DEFAULT_TTL, status: int = 302, vary: bytes = VARY
+) -> Response:
     """To where a name leads, for as long as its value says that it will."""
     place = location(target)
-    headers = [*redirect_headers(lifetime(ttl)), (b"location", place), (b"etag", b'"%d"' % version)]
+    headers = [*redirect_headers(lifetime(ttl), vary), (b"location", place), (b"etag", b'"%d"' % version)]
     return Response(status, redirect_note(place), headers)
 
 
-def redirect_headers(seconds: int) -> Headers:
+def redirect_headers(seconds: int, vary: bytes = VARY) -> Headers:
     """What all redirects of one second have in common."""
     now = int(time.time())
     return [
         (b"cache-control", b"max-age=%d" % seconds),
         (b"expires", http_date(now + seconds)),
-        (b"vary", b"accept"),
+        (b"vary", vary),
         (b"content-type", b"text/html; charset=utf-8"),
     ]
 

@@ -33,6 +33,17 @@ class Location(msgspec.Struct, frozen=True):
         return _STATUSES.get(self.attributes.get("http_sc", ""), 302)
 
     @property
+    def media(self) -> str:
+        """The form of what is there (`media-type`, or `ctype`), without its parameters; empty if nothing is said."""
+        said = self.attributes.get("media-type") or self.attributes.get("ctype", "")
+        return said.partition(";")[0].strip().lower()
+
+    @property
+    def language(self) -> str:
+        """As `en` or `pt-BR`, in lower case; empty if nothing is said."""
+        return self.attributes.get("language", "").lower()
+
+    @property
     def weight(self) -> float:
         """1 where nothing sensible is said."""
         try:
@@ -48,8 +59,19 @@ class Locations(msgspec.Struct, frozen=True):
 
     @property
     def serve_forms(self) -> bool:
-        """Whether there is a place for clients that ask for a certain form."""
+        """Whether there is a place for clients that ask for a certain form, whichever."""
         return BY_ATTRIBUTE in self.chooseby and any(one.attributes.get(ROLE) == "conneg" for one in self.all)
+
+    @property
+    def medias(self) -> tuple[str, ...]:
+        """The forms that there are places for."""
+        found = dict.fromkeys(one.media for one in self.all if one.media)
+        return tuple(found) if BY_ATTRIBUTE in self.chooseby else ()
+
+    @property
+    def speak(self) -> bool:
+        """Whether there are places for readers of certain languages."""
+        return BY_ATTRIBUTE in self.chooseby and any(one.language for one in self.all)
 
 
 def places(values: Iterable[Value], limits: Limits) -> tuple[str, ...]:

@@ -48,13 +48,15 @@ def wanted_form(request: Request) -> Form | None:
     return Form(BY_MEDIA[media], is_in_address=False)
 
 
-async def is_left_to_the_record(service: Service, finding: Finding, asked: Asked, form: Form) -> bool:
+async def is_left_to_the_record(service: Service, request: Request, finding: Finding, asked: Asked, form: Form) -> bool:
     """Whether the record itself says where clients go that ask for a form by their header alone."""
     if form.is_in_address:
         return False
     record, limits = finding.record, service.registry.settings.limits
-    size = len(finding.found.record)
-    return asked.lists_locations or await done_aside(record.values, size, lambda: chooses_forms(record, asked, limits))
+    size, accept, media = len(finding.found.record), request.header_list(b"accept") or "", FORMATS[form.name].media_type
+    return asked.lists_locations or await done_aside(
+        record.values, size, lambda: chooses_forms(record, asked, limits, accept, media)
+    )
 
 
 async def described(service: Service, request: Request, finding: Finding, form: Form, status: int = 200) -> Response:

@@ -6,13 +6,16 @@ nothing is passed over. Where nobody said which country a reader is in, none is 
 
 import random
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 
 import msgspec
 
+from perdure.http.negotiation import Range, liking, liking_of_language
 from perdure.records.locations import BY_ATTRIBUTE, BY_COUNTRY, BY_WEIGHT, ROLE, Location, Locations
 
+_UNLIKED: Final = (0.0, 0, 0)
 _random: Final = random.SystemRandom()
 
 
@@ -21,6 +24,8 @@ class Chooser(msgspec.Struct, frozen=True):
 
     attributes: tuple[tuple[str, str], ...]
     roles: frozenset[str]
+    medias: tuple[Range, ...] = ()
+    languages: tuple[Range, ...] = ()
 
     def choose(self, locations: Locations) -> Location | None:
         remaining: Sequence[Location] = locations.all
@@ -38,12 +43,31 @@ class Chooser(msgspec.Struct, frozen=True):
         if self.attributes and asked:
             return asked  # named outright, so the client's headers do not matter
         suited = [one for one in remaining if one.attributes.get(ROLE) in self.roles]
-        return suited or [one for one in remaining if ROLE not in one.attributes] or remaining
+        remaining = suited or [one for one in remaining if ROLE not in one.attributes] or remaining
+        remaining = _liked_best(remaining, lambda one: one.media, partial(liking, _named(self.medias)))
+        return _liked_best(remaining, lambda one: one.language, partial(liking_of_language, _named(self.languages)))
 
     def _in_country(self, remaining: Sequence[Location]) -> Sequence[Location]:
         wanted = {value.lower() for name, value in self.attributes if name == BY_COUNTRY}
         there = [one for one in remaining if one.attributes.get(BY_COUNTRY, "").lower() in wanted]
         return there or [one for one in remaining if not one.attributes.get(BY_COUNTRY)] or remaining
+
+
+def _named(taken: Sequence[Range]) -> list[Range]:
+    """Who takes anything has not said which."""
+    return [one for one in taken if one.media not in ("*/*", "*")]
+
+
+def _liked_best(
+    remaining: Sequence[Location], said: Callable[[Location], str], like: Callable[[str], tuple[float, int, int]]
+) -> Sequence[Location]:
+    """Those that say what the client likes best; or else those that say nothing of the kind, or else all of them."""
+    if not any(map(said, remaining)):
+        return remaining  # nearly all
+    liked = [(like(said(one)), one) for one in remaining if said(one)]
+    best = max((liking for liking, _ in liked), default=_UNLIKED)
+    suited = [one for liking, one in liked if liking == best and best[0] > 0]
+    return suited or [one for one in remaining if not said(one)] or remaining
 
 
 def _weighted(remaining: Sequence[Location]) -> Location | None:

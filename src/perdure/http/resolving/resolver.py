@@ -92,7 +92,7 @@ async def _answer(service: Service, request: Request, text: str) -> Response:
     if onward is not None and finding.alias is not None:
         seconds = min(answers.lifetime(finding.alias.ttl), _A_DAY)
         return telling.moved(with_query(path_of(onward), request.query), 301, b"max-age=%d" % seconds)
-    if form is not None and not await is_left_to_the_record(service, finding, asked, form):
+    if form is not None and not await is_left_to_the_record(service, request, finding, asked, form):
         return await described(service, request, finding, form)
     return await _active(service, request, finding, asked, is_record)
 
@@ -125,7 +125,7 @@ async def _active(service: Service, request: Request, finding: Finding, asked: A
     target = _passed_through(choice.target, finding, limits) if finding.rest else choice.target
     if asked.append:
         target = appended(target, asked.append, limits)
-    return answers.redirect(target, finding.found.version, choice.ttl, choice.status)
+    return answers.redirect(target, finding.found.version, choice.ttl, choice.status, choice.vary)
 
 
 def _passed_through(target: str, finding: Finding, limits: Limits) -> str:
