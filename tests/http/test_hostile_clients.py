@@ -411,6 +411,59 @@ def test_malformed_requests_are_refused_and_the_next_client_is_served(strict: Li
     assert_serves(strict)
 
 
+BAD_HOSTS = {
+    "none": b"",
+    "two": b"host: id.example.org\r\nHost: evil.example\r\n",
+    "the same one twice": b"host: id.example.org\r\nhost: id.example.org\r\n",
+    "a path": b"host: id.example.org/x\r\n",
+    "a user": b"host: me@id.example.org\r\n",
+    "a space": b"host: id.example.org evil.example\r\n",
+    "a port in letters": b"host: id.example.org:http\r\n",
+    "an address without its end": b"host: [::1\r\n",
+    "letters that are not ASCII": b"host: k\xc3\xb8.example\r\n",
+    "marks": b'host: "id.example.org"\r\n',
+}
+DOORS = (HOME, f"/api/handles/{PREFIX}/abc", f"/api/v1/identifiers/{PREFIX}/abc", "/healthz", f"{HOME}?info")
+
+
+@pytest.mark.parametrize("said", BAD_HOSTS.values(), ids=BAD_HOSTS.keys())
+def test_a_request_for_no_certain_host_is_refused_at_every_door(strict: LiveServer, said: bytes) -> None:
+    """Two who read it differently would take it for two requests: a cache, and what stands behind it."""
+    for path in DOORS:
+        with connection(strict) as one:
+            one.send(b"GET %b HTTP/1.1\r\n%b\r\n" % (path.encode(), said))
+            answer = one.read()
+            assert answer is not None
+            assert answer.status == 400, path
+            assert one.is_closed_within(2)
+    assert_serves(strict)
+
+
+def test_every_way_to_write_a_host_is_fine(strict: LiveServer) -> None:
+    for host in ("x", "id.example.org:8080", "id.example.org:", "127.0.0.1", "[::1]", "[2001:db8::9]:80", "a_b", ""):
+        answer = answer_to(strict, f"GET {HOME} HTTP/1.1\r\nHOST: {host}\r\n\r\n".encode())
+        assert answer is not None
+        assert answer.status == 302, host
+
+
+def test_a_bad_host_behind_a_good_request_takes_no_answer_from_it(patient: LiveServer) -> None:
+    with connection(patient) as one:
+        one.send(request(HOME) + b"GET / HTTP/1.1\r\n\r\n")
+        first, second = one.read(), one.read()
+        assert first is not None
+        assert first.header("location") == TARGETS["abc"]
+        assert second is None or second.status == 400
+
+
+def test_who_names_many_hosts_fills_no_memory_and_is_answered(patient: LiveServer) -> None:
+    with connection(patient) as one:
+        for number in range(600):
+            one.send(f"GET {HOME} HTTP/1.1\r\nhost: h{number}.example\r\n\r\n".encode())
+            answer = one.read()
+            assert answer is not None
+            assert answer.status == 302
+
+
 def test_bare_line_feeds_are_no_way_to_smuggle_a_request(strict: LiveServer) -> None:
     """However the lines are taken, one request comes of it, or none."""
     with connection(strict) as one:

@@ -9,7 +9,6 @@ import pytest
 
 from perdure.http.kept_documents import KeptDocuments
 from perdure.http.lane import Lane
-from perdure.http.message import Headers
 from perdure.http_options import HttpOptions
 from perdure.records import record as records
 from perdure.records.authority import DEFAULT_TYPE_PREFIX
@@ -52,7 +51,7 @@ class Rider:
     def __init__(self, lane: Lane, url: str, *, wants_page: bool = True) -> None:
         self.url, self.wants_page = url.encode(), wants_page
         self.accept = b""
-        self.headers: Headers = [(b"host", b"example.org")]
+        self.host: bytes | None = b"example.org"
         self.scheme: Literal["http", "https"] | None = "http"
         self.taken: list[bytes | None] = []
         lane.ask(self)

@@ -40,7 +40,7 @@ class Passenger(Protocol):
     url: bytes
     wants_page: bool
     accept: bytes
-    headers: Headers
+    host: bytes | None
     scheme: Literal["http", "https"] | None
 
     def take(self, answer: bytes | None) -> None:
@@ -157,10 +157,9 @@ class Lane:
 
     def _kept(self, passenger: Passenger) -> Kept | None:
         """A document that was given before, to who asked with the same words."""
-        hosts = [value for name, value in passenger.headers if name == b"host"]
-        if len(hosts) != 1 or passenger.scheme is None:
+        if passenger.host is None or passenger.scheme is None:
             return None
-        return self._documents.find((passenger.url, passenger.accept, hosts[0], passenger.scheme))
+        return self._documents.find((passenger.url, passenger.accept, passenger.host, passenger.scheme))
 
     def _tell(self, riders: list[Passenger], kept: list[Kept], found: Sequence[Written | None]) -> None:
         """What is kept, if all that it was made from is as it was."""
@@ -194,7 +193,7 @@ class _Nobody:
 
     url = accept = b""
     wants_page = False
-    headers: Headers = []  # noqa: RUF012  (never changed)
+    host: bytes | None = None
     scheme: Literal["http", "https"] | None = None
 
     def take(self, answer: bytes | None) -> None:

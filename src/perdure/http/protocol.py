@@ -5,6 +5,7 @@ connection has nothing else in progress, so that answers keep their order and a 
 """
 
 import asyncio
+import re
 from math import inf
 from typing import Any, Final
 
@@ -14,9 +15,10 @@ from uvicorn.server import ServerState
 from perdure.http.lane import Lane
 from perdure.http.pacing import NOT_HTTP, PacedProtocol
 
-# With one of these, an answer may depend on more than the name.
+# With one of these, an answer may depend on more than the name; the host must be there, and be one.
 _TELLING: Final = frozenset(
     {
+        b"host",
         b"authorization",
         b"content-length",
         b"transfer-encoding",
@@ -29,6 +31,13 @@ _TELLING: Final = frozenset(
         b"accept-datetime",
     }
 )
+
+
+# RFC 9112, section 3.2: a name or an address, with or without a port; it may be empty, and must not be missing.
+_HOST: Final = re.compile(rb"(?:\[[0-9A-Za-z:.%~_-]+\]|[0-9A-Za-z._~%!$&'()*+,;=-]*)(?::[0-9]*)?")
+_SEVERAL: Final = b"\n"  # which no header can say
+_MOST_HOSTS: Final = 256
+_GOOD_HOSTS: Final[set[bytes]] = set()  # a server has few names, so nearly every request comes for one that was seen
 
 
 def wants_page(accept: bytes) -> bool:
@@ -56,12 +65,14 @@ class Protocol(PacedProtocol):
         self._access = self._lane.access
         self._is_usual = self._is_express = self.wants_page = self._is_on_its_way = False
         self.url = self.accept = b""
+        self.host: bytes | None = None
 
     def on_message_begin(self) -> None:
         """What the application is told is put together only if it is asked."""
         if self._is_on_its_way:
             self._lane.leave(self)  # one answer after the other, for who asks on without waiting
         self.url = self.accept = b""
+        self.host = None
         self.headers = []
         self.expect_100_continue = False
         self._is_usual = self.wants_page = self._is_in_head = True
@@ -76,7 +87,10 @@ class Protocol(PacedProtocol):
         name = name.lower()
         self.headers.append((name, value))
         if name in _TELLING:
-            self._tell(name, value)
+            if name == b"host":
+                self.host = value if self.host is None else _SEVERAL
+            else:
+                self._tell(name, value)
 
     def _tell(self, name: bytes, value: bytes) -> None:
         """What this header means for the express lane."""
@@ -91,6 +105,8 @@ class Protocol(PacedProtocol):
     def on_headers_complete(self) -> None:
         if self._not_understood > self._shortest_bound or len(self.headers) > self._options.headers:
             self._check_size()
+        if self.host not in _GOOD_HOSTS:
+            self._check_host()
         self._not_understood = 0
         self._is_in_head = self._is_head_timed = False
         if self._is_refused:
@@ -115,6 +131,17 @@ class Protocol(PacedProtocol):
         size = sum(len(name) + len(value) for name, value in self.headers)
         if size > options.header_bytes or len(self.headers) > options.headers:
             self._refuse(b"431 Request Header Fields Too Large", b"the headers are too long")
+
+    def _check_host(self) -> None:
+        host = self.host
+        if host is None:
+            if self.parser.get_http_version() != "1.0":
+                self._refuse(b"400 Bad Request", b"the header host is missing")
+        elif _HOST.fullmatch(host) is None:
+            why = b"the header host is there twice" if host is _SEVERAL else b"the header host is no host"
+            self._refuse(b"400 Bad Request", why)
+        elif len(_GOOD_HOSTS) < _MOST_HOSTS:
+            _GOOD_HOSTS.add(host)
 
     def on_body(self, body: bytes) -> None:
         self._not_understood = 0
