@@ -295,6 +295,12 @@ def test_signposts_stand_on_landing_pages(client: httpx.Client, stocked: tuple[L
     assert "link" not in client.get("/12345/told").headers, "a redirect is no landing page"
 
 
+def test_both_labels_of_a_pair_are_cited_by_one(client: httpx.Client, stocked: tuple[LiveServer, Names]) -> None:
+    url, names = stocked[0].url, stocked[1]
+    for label in (names.label, names.opaque):
+        assert signposts(client.get(f"/{label}?info"))["cite-as"] == [(f"{url}/{names.label}", {})]
+
+
 def test_where_a_record_leads_is_told_as_the_resolver_has_it(
     client: httpx.Client, stocked: tuple[LiveServer, Names]
 ) -> None:
@@ -357,6 +363,8 @@ def test_the_address_of_a_signpost_is_the_public_one(tmp_path_factory: pytest.Te
         elsewhere = client.get("/hdl:99999/a%20b?noredirect&index=1")
         assert elsewhere.status_code == 302
         assert elsewhere.headers["location"] == "https://hdl.handle.net/99999/a%20b?noredirect&index=1"
+        name = "sid.inpe.br/mtc-m18@80/2009/02.16.17.46"
+        assert client.get(f"/IBI:{name}").headers["location"] == f"https://hdl.handle.net/{name}"
         assert client.get("/12345/nothing").status_code == 404, "what is kept here is not looked for elsewhere"
         assert client.get("/nothing").status_code == 400
 

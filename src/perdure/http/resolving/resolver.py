@@ -24,6 +24,7 @@ from perdure.registry.naming import locate
 from perdure.registry.protocol import Reader
 
 _OWN_TTL: Final = b'"ttl":'  # how a record is written that holds a lifetime of its own
+_IBI: Final = "ibi:"  # what people write in front of a label, and is no part of it
 _READING: Final = ("GET", "HEAD")
 _A_DAY: Final = 86_400  # seconds
 _IN_TIME: Final = "PRID-"  # what is said of these may be asked for at any time
@@ -162,4 +163,7 @@ def _upstream(service: Service, request: Request, text: str) -> Response | None:
     upstream = service.options.upstream
     if not upstream or request.origin == upstream.rstrip("/"):
         return None
-    return telling.moved(with_query(upstream.rstrip("/") + path_of(bare(text)), request.query), 302, b"no-cache")
+    name = bare(text)
+    if handle.fold(name).startswith(_IBI):
+        name = name[len(_IBI) :]
+    return telling.moved(with_query(upstream.rstrip("/") + path_of(name), request.query), 302, b"no-cache")

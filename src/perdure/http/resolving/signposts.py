@@ -17,8 +17,9 @@ _LANDING_PAGE: Final = "https://schema.org/AboutPage"
 def signposts(service: Service, request: Request, view: View, leads_to: Sequence[str]) -> Headers:
     """How to cite it, where its record is, where it leads, and who made it."""
     origin = request.origin
+    cited = view.names[0] if view.names else view.name  # one of the two labels of an IBI, whichever was asked for
     links = [
-        _link(f"{origin}{path_of(view.name)}", "cite-as"),
+        _link(f"{origin}{path_of(cited)}", "cite-as"),
         _link(f"{origin}{record_path(view.name)}", "describedby", "application/json"),
         _link(_LANDING_PAGE, "type"),
     ]
