@@ -203,6 +203,15 @@ def test_a_deleted_handle_is_gone_for_handle_clients_and_its_history_stays(offic
     assert 1 in office.values(name)
 
 
+def test_a_name_that_is_only_reserved_is_nothing_yet_to_who_deletes(office: HandleOffice) -> None:
+    name = f"{PREFIX}/kept-free"
+    office.server.perdure("mint", PREFIX, "--suffix", "kept-free")
+    for answer in (office.get(name, office.key), office.key.delete(place(name))):
+        assert code(answer) == (404, 100)
+    assert "reserved" in office.server.perdure("show", name)
+    assert code(office.put(name, [administrator(), URL], office.key)) == (201, 1)
+
+
 def test_what_is_not_there_cannot_be_deleted(office: HandleOffice) -> None:
     assert code(office.admin.delete(place(office.name()))) == (404, 100)
     assert code(office.admin.delete("/api/handles/20.1000/100")) == (400, 301)

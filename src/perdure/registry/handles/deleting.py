@@ -5,13 +5,13 @@ from typing import Final
 
 import msgspec
 
-from perdure.errors import NoSuchValue, Withdrawn
+from perdure.errors import NoSuchValue
 from perdure.records.record import Tombstone
 from perdure.registry import change
 from perdure.registry.authority import authenticated, require, require_changes
 from perdure.registry.entities import Agent
 from perdure.registry.handles.expecting import Expected
-from perdure.registry.handles.place import existing_record
+from perdure.registry.handles.place import existing_record, refuse_gone
 from perdure.registry.handles.rewriting import HandleWritten, Rewriting
 from perdure.registry.prefix_names import refuse_giving_up
 from perdure.registry.protocol import Transaction
@@ -43,7 +43,10 @@ async def delete_values(
 async def delete_handle(
     registry: Registry, by: Agent | None, text: str, *, expected: Sequence[Expected] = ()
 ) -> HandleWritten:
-    """Withdraw it: Handle clients do not find it any more, everybody else finds the tombstone."""
+    """Withdraw it: Handle clients do not find it any more, everybody else finds the tombstone.
+
+    A name that is only reserved is nothing to them yet, and is not taken away by them.
+    """
     actor = authenticated(by, "withdraw", text)
 
     def work(tx: Transaction) -> HandleWritten:
@@ -51,9 +54,8 @@ async def delete_handle(
         place = writing.place
         refuse_giving_up(tx, place.key, place.name)
         record = existing_record(tx, place, text)
-        if record.tombstone is not None or place.row is None:
-            gone = record.tombstone or Tombstone(_REASON)
-            raise Withdrawn(place.name, gone.reason, gone.replaced_by)
+        refuse_gone(place, record)
+        assert place.row is not None  # noqa: S101  (it has a record)
         require(tx, actor, "withdraw", place.scope, writing.now, record, place.key)
         writing.check_expected()
         withdrawn = msgspec.structs.replace(record, state="withdrawn", tombstone=Tombstone(_REASON))
