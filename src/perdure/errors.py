@@ -147,7 +147,7 @@ class NoSuchPrefix(NoSuchName):
     code = "no-such-prefix"
 
     def __str__(self) -> str:
-        return f"this registry does not keep a prefix {shown(self.name)} (see: perdure prefix list)"
+        return f"this registry does not keep a prefix {shown(self.name)}"
 
 
 class NoTarget(NoSuchName):
@@ -156,7 +156,7 @@ class NoTarget(NoSuchName):
     code = "no-target"
 
     def __str__(self) -> str:
-        return f"{shown(self.name)} leads nowhere: it has no URL (see: perdure show)"
+        return f"{shown(self.name)} leads nowhere: it has no URL"
 
 
 class NoSuchValue(PerdureError):
@@ -278,7 +278,7 @@ class ClockBehind(PerdureError):
     def __str__(self) -> str:
         return (
             f"the next date for {shown(self.timeline)} comes in {float(self.wait):.1f} s: try again then. "
-            "If the clock is wrong, set it right, or see: perdure prefix reset --help"
+            "If the clock is wrong, set it right"
         )
 
 

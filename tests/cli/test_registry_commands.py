@@ -89,6 +89,8 @@ def desk(quick: Run, tmp_path: Path) -> Desk:
     ("arguments", "told"),
     [
         (("mint", "99999", URL), ["99999", "perdure prefix list"]),
+        (("mint", "12345", URL), ["names are chosen", "perdure mint --help"]),
+        (("transfer", "nobody", "12345/a"), ["no agent 'nobody'", "perdure agent list"]),
         (("mint", "12345", "--suffix", "a"), ["12345/a", "taken"]),
         (("mint", "12346", "javascript:alert(1)"), ["javascript", "https"]),
         (("mint", "12346", URL, "--what", "bell\x07"), ["what", "control character"]),

@@ -139,12 +139,54 @@ def test_nobody_writes(nobody: httpx.Client) -> None:
 def test_what_is_not_for_everybody_needs_credentials(nobody: httpx.Client, path: str) -> None:
     answer = nobody.get(f"{API}{path}")
     assert problem(answer)[:2] == (401, "credentials-needed")
-    assert len(answer.headers.get_list("www-authenticate")) == 2
+    assert [one.split()[0] for one in answer.headers.get_list("www-authenticate")] == ["Bearer", "Basic", "Handle"]
 
 
 def test_wrong_credentials_are_refused_even_where_none_are_needed(server: LiveServer) -> None:
     with server.client(server.key[:-4] + "0000") as client:
-        assert problem(client.get(f"{API}/prefixes"))[:2] == (401, "bad-key")
+        answer = client.get(f"{API}/prefixes")
+        assert problem(answer)[:2] == (401, "bad-key")
+        assert answer.headers.get_list("www-authenticate")[0] == 'Bearer realm="perdure", error="invalid_token"'
+
+
+def test_what_is_refused_is_not_explained_by_commands(client: httpx.Client) -> None:
+    """Whoever asks over HTTP may have no command at hand, and no shell at the server."""
+    assert client.post(f"{API}/prefixes", json={"prefix": "45678", "minter": "chosen"}).status_code == 201
+    local = {"host": "ibi.example.org", "ip": "127.0.0.1"}
+    secret = {"index": 2, "type": "HS_SECKEY", "data": {"format": "string", "value": "s"}}
+    entry = b'{"name": "54322/a", "target": "https://example.org/"}\n{"name": "99998/a"}'
+    table = {"Content-Type": "text/csv"}
+    assert client.post(f"{API}/prefixes", json={"prefix": "54322"}).status_code == 201
+    for answer in (
+        client.get(f"{API}/identifiers/99998%2Fnone"),
+        client.post(f"{API}/identifiers", json={"prefix": "99998"}),
+        client.post(f"{API}/identifiers", json={"prefix": "45678"}),
+        client.post(f"{API}/identifiers", json={"prefix": "POID"}),
+        client.post(f"{API}/identifiers", json={"prefix": "12345", "suffix": "a"}),
+        client.post(f"{API}/identifiers", json={"prefix": "12345", "values": [secret]}),
+        client.post(f"{API}/transfers", json={"to": "nobody", "names": ["12345/a"]}),
+        client.post(f"{API}/prefixes", json=local),
+        client.post(f"{API}/prefixes", json={"prefix": "88888", "pattern": "#"}),
+        client.post(f"{API}/imports", content=entry, headers={"Content-Type": "application/x-ndjson"}),
+        client.post(f"{API}/observations", content=b"a,b\n1,2\n", headers=table),
+        client.get("/99998/none", headers={"Accept": "application/problem+json"}),
+        client.put("/api/handles/54322/a", json=[]),
+    ):
+        assert answer.status_code >= 400 or "refused" in answer.text, answer.request.url
+        assert re.search(r"perdure [a-z]|--[a-z]", answer.text) is None, answer.text
+
+
+def test_names_that_the_server_could_not_resolve_have_no_prefix(client: httpx.Client) -> None:
+    for path in ("/api/site", "/hrls/handles", "/healthz", "/readyz", "/metrics"):
+        prefix = path.split("/")[1]
+        assert client.get(path).status_code != 404, "it is an address of the server"
+        for body in ({"prefix": prefix}, {"prefix": prefix.upper(), "minter": "chosen"}):
+            answer = client.post(f"{API}/prefixes", json=body)
+            assert problem(answer)[:2] == (400, "invalid-name")
+            assert "resolved" in answer.json()["detail"]
+        homed = client.post(f"/api/prefixes/0.NA/{prefix}")
+        assert (homed.status_code, homed.json()["responseCode"]) == (400, 102)
+    assert client.post(f"{API}/prefixes", json={"prefix": "api.1", "minter": "uuid"}).status_code == 201
 
 
 def test_what_was_not_granted_is_refused(client: httpx.Client, server: LiveServer) -> None:

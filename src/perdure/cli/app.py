@@ -25,6 +25,7 @@ from perdure.cli import (
     serve,
     tour,
 )
+from perdure.cli.advice import advised
 from perdure.cli.screen import complain
 from perdure.errors import PerdureError
 
@@ -121,7 +122,7 @@ def main() -> None:
             complain("interrupted")
         raise
     except PerdureError as problem:
-        complain(str(problem))
+        complain(advised(problem))
         sys.exit(2)
     except OSError as problem:
         complain(f"{problem.filename}: {problem.strerror}" if problem.filename else str(problem))

@@ -87,9 +87,7 @@ def check_value(value: Value, limits: Limits) -> None:
 def _check_secret(value: Value, where: str) -> None:
     """A record says that there is a secret, and nothing else of it: the secret itself is kept elsewhere, sealed."""
     if value.data != Text(""):
-        reason = (
-            f"{value.type} would put a secret into a public record; give its owner a key instead (perdure agent key)"
-        )
+        reason = f"{value.type} would put a secret into a public record; give its owner a key of an agent instead"
         raise InvalidInput("record", f"{where}.type", reason)
     if "1" in value.permissions[PUBLIC_READ:]:
         raise InvalidInput("record", f"{where}.permissions", f"{value.type} is for administrators only, as in 1100")

@@ -272,5 +272,5 @@ def known_agent(reader: Reader, id: str) -> Agent:
     """The agent of that name."""
     agent = reader.agent(storable(id, "agent"))
     if agent is None:
-        raise InvalidInput("agent", "agent", f"there is no agent {id!a} (see: perdure agent list)")
+        raise InvalidInput("agent", "agent", f"there is no agent {id!a}")
     return agent

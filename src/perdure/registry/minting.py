@@ -166,11 +166,9 @@ def _issue(
             return _issue_numbers(tx, prefix, first, wanted)
         case "chosen":
             if not chosen:
-                raise InvalidInput("mint", "suffix", f"under {prefix.name} names are chosen: say which (--suffix)")
+                raise InvalidInput("mint", "suffix", f"under {prefix.name} names are chosen: say which")
             return _issue_suffixes(tx, prefix, first, _checked(prefix, chosen))
-    raise InvalidInput(
-        "mint", "prefix", f"{prefix.name} identifiers are made from their inputs: see perdure mint --help"
-    )
+    raise InvalidInput("mint", "prefix", f"{prefix.name} identifiers are made from what they are about, and not minted")
 
 
 def _checked(prefix: Prefix, suffixes: Sequence[str]) -> Sequence[str]:

@@ -32,6 +32,8 @@ from perdure.registry.registry import Registry
 
 _LONGEST_POLICY: Final = 100_000
 _ANY_SUFFIX: Final = "x"
+# How addresses of the server itself begin.
+_OWN_ADDRESSES: Final = frozenset({"api", "hrls", "healthz", "readyz", "metrics"})
 
 
 async def add_prefix(
@@ -106,9 +108,7 @@ async def add_subsystem(
     ibi.next_date(0, None, granularity)  # refuses what is no granularity
     name, opaque = ibi.repository_prefix(host, port), ibi.opaque_prefix(ip, ip_port)
     if not private and not ipaddress.ip_address(ip).is_global:
-        reason = (
-            f"{ip} is an address that exists in many places at once; if labels from it are meant, say so (--private)"
-        )
+        reason = f"{ip} is an address that exists in many places at once; if labels from it are meant, say so (private)"
         raise InvalidInput("ibi", "ip", reason)
     place = Subsystem(handle.fold(host).removesuffix("."), port, ip, ip_port, Fraction(granularity), private)
     prefix = Prefix(
@@ -226,6 +226,13 @@ def check_prefix_name(name: str) -> None:
         )
 
 
+def refuse_own_address(name: str) -> None:
+    """Refuse a new prefix whose names nobody could follow: the server answers there itself."""
+    if handle.fold(name) in _OWN_ADDRESSES:
+        reason = f"names under {name} could not be resolved, since addresses of the server itself begin so"
+        raise InvalidName("handle", "prefix", 0, reason)
+
+
 def _handle_prefix(
     name: str,
     minter: Minter,
@@ -237,6 +244,7 @@ def _handle_prefix(
     parent: str | None,
 ) -> Prefix:
     check_prefix_name(name)
+    refuse_own_address(name)
     prefix = Prefix(
         key=handle.fold(name),
         name=name,
@@ -257,7 +265,7 @@ def checked_minting(prefix: Prefix, minter: Minter, pattern: str | None) -> str 
     if pattern is None:
         return prefix.pattern if minter == "sequential" else None
     if minter != "sequential":
-        raise InvalidInput("prefix", "pattern", "a pattern is for numbered names (--minter sequential)")
+        raise InvalidInput("prefix", "pattern", "a pattern is for numbered names (the minter sequential)")
     handle.Handle(prefix.name, checked_pattern(pattern))
     return pattern
 

@@ -15,7 +15,7 @@ from perdure.errors import InvalidInput, PerdureError
 from perdure.http.message import Headers, send_response
 from perdure.http.message import Response as Answer
 from perdure.http.problems import problem_response, status_of
-from perdure.http.refusals import ClientGone, Malformed
+from perdure.http.refusals import ClientGone, CredentialsNeeded, Malformed
 from perdure.http.v1 import (
     bulk,
     feed,
@@ -77,6 +77,7 @@ HANDLERS: Final = (
     person_acts.lift_restriction,
     person_acts.redact,
 )
+_BEARER: Final = b'Bearer realm="perdure"'
 _GONE: Final = 499  # nobody sees it
 _log = structlog.get_logger("perdure.http")
 
@@ -179,5 +180,8 @@ def problem_answer(asking: Asking, problem: PerdureError) -> Answer:
         if type(problem) is not PerdureError:
             _log.error("a request failed", door="v1", code=problem.code, reason=str(problem))
     answer = problem_response(problem)
-    challenges: Headers = asking.service.authenticator.challenges(asking.request) if answer.status == 401 else []
-    return answer.with_headers(challenges)
+    if answer.status != 401:
+        return answer
+    is_wrong = not isinstance(problem, CredentialsNeeded)
+    ours: Headers = [(b"www-authenticate", _BEARER + (b', error="invalid_token"' if is_wrong else b""))]
+    return answer.with_headers([*ours, *asking.service.authenticator.challenges(asking.request)])

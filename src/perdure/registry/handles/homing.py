@@ -7,7 +7,7 @@ from perdure.registry.entities import EVERYWHERE, Agent, Prefix
 from perdure.registry.naming import known_prefix
 from perdure.registry.prefix_names import PREFIX_OF_RECORDS, RECORDS, prefix_of_record
 from perdure.registry.prefix_records import let_administer
-from perdure.registry.prefixes import check_prefix_name, prefix_parents, put_new
+from perdure.registry.prefixes import check_prefix_name, prefix_parents, put_new, refuse_own_address
 from perdure.registry.protocol import Reader, Transaction
 from perdure.registry.registry import Registry
 
@@ -21,6 +21,7 @@ async def home_prefix(registry: Registry, by: Agent | None, name: str) -> Prefix
     actor = authenticated(by, "derive", name)
     wanted = _named(name)
     check_prefix_name(wanted)
+    refuse_own_address(wanted)
     key = handle.fold(wanted)
     if key == RECORDS:
         raise InvalidInput("prefix", "prefix", f"{PREFIX_OF_RECORDS} is kept for the records of prefixes")

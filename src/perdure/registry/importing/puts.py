@@ -106,9 +106,8 @@ def put_again(
         require(tx, by, "transfer", prefix.key, at, record, found.key)
     require_changes(tx, by, record, desired.values, prefix.key, at, found.key)
     if not options.update:
-        raise Conflict(
-            found.name, "a new name, or one that says the same", "one that says something else (see --update)"
-        )
+        there = "one that says something else, which only an import that updates changes"
+        raise Conflict(found.name, "a new name, or one that says the same", there)
     if record.state == "reserved" and desired.values:
         desired = msgspec.structs.replace(desired, state="active", created=wanted.record.created or to_seconds(at))
     values = checked_values(dated(desired.values, at), registry.settings.limits)
@@ -152,7 +151,7 @@ def _refuse_made_names(located: Located, options: Options) -> None:
         reason = f"{located.name} is made from its inputs: bring it with its history, or mint it from them"
         raise InvalidInput("import", "name", reason)
     if located.prefix.minter == "pilin" and not options.any_suffix:
-        reason = f"the names under {located.prefix.name} are made by its minter; --any-suffix takes them as they come"
+        reason = f"the names under {located.prefix.name} are made by its minter, unless any suffix is to be taken"
         raise InvalidInput("import", "name", reason)
 
 
