@@ -1,6 +1,8 @@
 """Records as clients of Handle servers create, change and delete them."""
 
+import asyncio
 import re
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -14,9 +16,12 @@ from tests.http.handle_office import (
     administrator,
     basic,
     code,
+    handle_office,
     place,
     text,
 )
+
+from perdure.folder import make_registry
 
 URL = text(1, "URL", "https://example.org/")
 
@@ -101,7 +106,10 @@ def test_values_of_a_handle_that_is_not_there_cannot_be_put(office: HandleOffice
         ([{"index": 1, "type": "X", "data": {"format": "yaml", "value": "x"}}], (400, 4)),
         ([{"index": 1, "type": "X", "data": {"format": "base64", "value": "???"}}], (400, 4)),
         ([{"index": 1, "type": "X", "data": {"format": "hex", "value": "0g"}}], (400, 4)),
-        ([text(1, "URL", "javascript:alert(1)")], (400, 202)),
+        *(
+            ([text(1, "URL", said)], (400, 202))
+            for said in ("javascript:alert(1)", "irods://a.example/b", "urn:isbn:0-330-25864-8", "www.example.org", "")
+        ),
         ([text(1, "X", "x", permissions="11")], (400, 202)),
         ([text(1, "X", "x", ttl=-1)], (400, 202)),
         ([text(1, "X", "x", ttl="tomorrow")], (400, 202)),
@@ -146,6 +154,19 @@ def test_a_body_of_another_kind_is_a_protocol_error(office: HandleOffice, kind: 
 def test_the_body_has_a_bound(office: HandleOffice) -> None:
     answer = office.put(office.name(), [text(1, "X", "x" * (5 << 20))])
     assert code(answer) == (413, 4)
+
+
+def test_other_schemes_are_taken_where_the_settings_have_them(tmp_path: Path) -> None:
+    folder = tmp_path / "registry"
+    asyncio.run(make_registry(folder, name="Tests"))
+    file = folder / "perdure.toml"
+    wider = '[limits]\nschemes = ["https", "irods", "urn", "javascript"]'
+    file.write_text(file.read_text().replace("[limits]", wider, 1))
+    with handle_office(folder) as other:
+        for said in ("irods://a.example/b", "urn:isbn:0-330-25864-8"):
+            name = other.make(text(1, "URL", said))
+            assert other.values(name)[1]["data"]["value"] == said
+        assert code(other.put(other.name(), [text(1, "URL", "javascript:alert(1)")])) == (400, 202), "never"
 
 
 def test_errors_say_where(office: HandleOffice) -> None:
