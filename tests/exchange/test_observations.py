@@ -199,7 +199,7 @@ def test_rows_without_a_word_are_passed_over() -> None:
     ("text", "mapped", "told"),
     [
         ("", (), "empty"),
-        ("source_url,age\n", (), "nothing gives the retrieval_timestamp: say map"),
+        ("source_url,age\n", (), "nothing gives the retrieval_timestamp: say --map"),
         ("source_url,retrieval_timestamp\n", (), "no column makes a claim"),
         ("a,a\n", (("age", "a"),), "two columns are headed"),
         ("a,b\n", (("age", "c"),), "no column 'c' for age; the first line has: a, b"),
