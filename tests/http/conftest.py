@@ -3,8 +3,11 @@
 from collections.abc import Iterator
 
 import pytest
+from tests.cli.conftest import quick
 from tests.http.handle_office import HandleOffice, handle_office
 from tests.http.live import LiveServer, serving
+
+__all__ = ["office", "quick", "server"]
 
 
 @pytest.fixture(scope="module")
