@@ -4,7 +4,7 @@ import pyoxigraph as ox
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from msgspec import json
+from msgspec import json, structs
 from tests.linked.people import AT, CONTEXT_URL, NAMESPACES, PRID
 
 from perdure.linked import FORMATS, Namespaces, Withdrawal, write_identifier, write_name
@@ -40,6 +40,12 @@ def test_a_handle_says_who_answers_for_it_and_where_it_leads() -> None:
         "rightsHolder": [f"https://ppid.org/{PRID}", "https://hdl.handle.net/20.500.1/us"],
         "about": {"id": f"{WHERE}#about", "who": "Ann", "what": "A thing"},
     }
+
+
+def test_a_list_of_locations_is_where_a_handle_leads() -> None:
+    listed = structs.replace(HANDLE, locations=("https://a.example/", "https://b.example/"))
+    document = json.decode(write_identifier(listed, WHERE, "json-ld", NAMESPACES, CONTEXT_URL))
+    assert document["url"] == ["https://a.example/", "https://b.example/"]
 
 
 def test_every_format_says_the_same_of_a_handle() -> None:

@@ -56,7 +56,9 @@ def _home(subject: str, name: str) -> str:
 
 def _identifier_tree(view: View, subject: str, namespaces: Namespaces, home: str) -> Tree:
     tree: Tree = {"id": subject, "identifier": list(dict.fromkeys((view.name, *view.names)))}
-    if view.target is not None:
+    if view.locations:  # then nobody is sent to the address beside them
+        tree["url"] = [written_iri(one) for one in dict.fromkeys(view.locations)]
+    elif view.target is not None:
         tree["url"] = written_iri(view.target)
     tree |= authority(view, namespaces, home)
     about = view.about
