@@ -20,10 +20,10 @@ from perdure.http.resolving.places import appended, bare, continued, link_to, pa
 from perdure.http.service import Service
 from perdure.names import handle
 from perdure.records.checks import Limits
+from perdure.records.record import OWN_LIFETIME
 from perdure.registry.naming import locate
 from perdure.registry.protocol import Reader
 
-_OWN_TTL: Final = b'"ttl":'  # how a record is written that holds a lifetime of its own
 _IBI: Final = "ibi:"  # what people write in front of a label, and is no part of it
 _READING: Final = ("GET", "HEAD")
 _A_DAY: Final = 86_400  # seconds
@@ -105,7 +105,7 @@ async def _plain_redirect(service: Service, text: str) -> Response | None:
     except PerdureError:
         return None
     found = await service.registry.store.lookup(located.key)
-    if found is None or found.target is None or _OWN_TTL in found.record:
+    if found is None or found.target is None or OWN_LIFETIME in found.record:
         return None
     return answers.redirect(found.target, found.version)
 
