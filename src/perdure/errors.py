@@ -12,21 +12,25 @@ PerdureError                 has a stable `code`, the same in every language and
   ├─ NoSuchValue             the record has no value with this index  (name, indexes)
   ├─ Withdrawn               there is a tombstone                     (name, reason, replaced_by)
   ├─ WrongState              not in the state that this needs         (name, state, needed)
-  │    └─ Immutable          it can never be changed                  (name, reason)
+  │    ├─ Immutable          it can never be changed                  (name, reason)
+  │    └─ CountUnknown       a restore could not tell how far a prefix had counted
   ├─ NotAuthorised           which grant was missing                  (agent, action, scope)
   │    └─ BadKey             the key is wrong, lapsed or revoked
   ├─ Conflict                somebody else was first                  (name, expected, found)
   ├─ ClockBehind             the next date is too far ahead           (timeline, last, now, wait)
   │    └─ ClockJumped        the clock itself cannot be believed
+  │         └─ ClockUnconfirmed   it is far from the newest change, and nobody has said that it is right
   └─ StoreUnavailable        nothing was written                      (reason, safe_to_retry)
        ├─ OutcomeUnknown     it may have been written or not: look before trying again
        ├─ StoreSealed        it takes no writes, on purpose
+       ├─ StoreBehind        it does not have what it has acknowledged       (missing)
        └─ StoreDamaged       what is stored cannot be read
 
 Invalid names and inputs are ValueErrors as well, so that code that knows nothing of Perdure catches them as it would
 expect.
 """
 
+from datetime import datetime, timezone
 from fractions import Fraction
 from typing import ClassVar, Final
 
@@ -218,6 +222,22 @@ class Immutable(WrongState):
         return f"{shown(self.name)} cannot be changed: {self.reason}"
 
 
+class CountUnknown(WrongState):
+    """After a restore nothing tells which numbers of a prefix were issued since the backup."""
+
+    code = "count-unknown"
+
+    def __init__(self, prefix: str) -> None:
+        super().__init__(prefix, "restored", "counted")
+        self.args = (prefix,)
+
+    def __str__(self) -> str:
+        return (
+            f"nothing tells how far {shown(self.name)} had counted when a backup was restored, so that a number could "
+            "be issued twice: an administrator must say after which number to go on"
+        )
+
+
 class NotAuthorised(PerdureError):
     """Nobody may do anything that no grant allows."""
 
@@ -294,6 +314,19 @@ class ClockJumped(ClockBehind):
         )
 
 
+class ClockUnconfirmed(ClockJumped):
+    """The clock is far from the newest change, and nobody has said yet that it is right."""
+
+    code = "clock-unconfirmed"
+
+    def __str__(self) -> str:
+        last, now = (datetime.fromtimestamp(int(one), timezone.utc).isoformat() for one in (self.last, self.now))
+        return (
+            f"the clock says {now}, and the newest change came at {last}: nothing is minted until an administrator has "
+            "set the clock right, or said that it is right"
+        )
+
+
 class StoreUnavailable(PerdureError):
     """The store could not do it, and nothing was written.
 
@@ -321,6 +354,23 @@ class StoreSealed(StoreUnavailable):
     """The store takes no writes, on purpose: its contents are moving elsewhere, or have."""
 
     code = "store-sealed"
+
+
+class StoreBehind(StoreUnavailable):
+    """The store does not have what it has acknowledged, as the marks beside it tell.
+
+    `missing` says what, as far as they tell.
+    """
+
+    code = "store-behind"
+
+    def __init__(self, missing: tuple[str, ...]) -> None:
+        super().__init__(
+            f"the database is not the one that was last written here: {'; '.join(missing)}. "
+            "Nothing is served or minted until that was put right, or somebody has said what happened"
+        )
+        self.args = (missing,)
+        self.missing = missing
 
 
 class StoreDamaged(StoreUnavailable):

@@ -18,16 +18,16 @@ from typing import Final, NamedTuple
 from uuid import UUID
 
 from perdure.errors import InvalidInput, StoreSealed, StoreUnavailable, shown
-from perdure.minting.clock import Clock, SystemClock, iso_now, seconds
-from perdure.minting.timeline import AHEAD
-from perdure.names import instant
+from perdure.minting.clock import Clock, SystemClock, iso_now
 from perdure.names.uuid5 import PPID_NAMESPACE
 from perdure.records.authority import DEFAULT_TYPE_PREFIX
 from perdure.registry import Founded, Registry, Settings, found, reopen
 from perdure.registry.agents import THE_MACHINE
-from perdure.registry.entities import COUNTER, Event
+from perdure.registry.entities import Event
 from perdure.registry.moving import Moved, Watch, check_movable, check_unfinished, move
+from perdure.registry.opening import check_store, find_clock_doubt
 from perdure.registry.protocol import Progress, Transaction
+from perdure.registry.recovery import Advance, accept_loss, advance_timelines
 from perdure.registry.sealing import SECRETS_KEY
 from perdure.settings_file import (
     DATABASE,
@@ -53,7 +53,10 @@ _DEFAULT_OPTIONS: Final = PostgresOptions()
 
 
 class Restored(NamedTuple):
-    """What a restore did: where the database that was there went, and which timelines were moved forward, to when."""
+    """What a restore did: where the database that was there went, and which timelines were moved forward, to when.
+
+    `unsure` are prefixes that do not count until an administrator has said after which number to go on.
+    """
 
     set_aside: str | None
     moved: dict[str, str]
@@ -92,14 +95,23 @@ def _locked(file: Path, otherwise: str, *, alone: bool = True) -> Iterator[None]
 
 
 @asynccontextmanager
-async def open_registry(folder: Path, clock: Clock | None = None) -> AsyncIterator[Registry]:
-    """The registry in a folder, until the block ends; what was acknowledged is on disk by then."""
+async def open_registry(folder: Path, clock: Clock | None = None, *, check: bool = True) -> AsyncIterator[Registry]:
+    """The registry in a folder, until the block ends; what was acknowledged is on disk by then.
+
+    Without `check`, one that has lost what it acknowledged is opened too, to look at it and to repair it. A clock that
+    is passed in is the caller's, and is not doubted.
+    """
     file = read_settings(folder)
     with _held(folder):
         store = _place(folder, file).open()
         try:
             sealer = FileSealer(folder / SECRETS_KEY)
-            yield await reopen(store, clock or SystemClock(), file.settings, file.registry.id, sealer)
+            registry = await reopen(store, clock or SystemClock(), file.settings, file.registry.id, sealer)
+            if check:
+                await check_store(store)
+                if clock is None:
+                    registry = registry._replace(clock_doubt=await find_clock_doubt(store, registry.clock))
+            yield registry
         finally:
             store.close()
 
@@ -184,12 +196,12 @@ async def _restore(folder: Path, file: SettingsFile, backup: Path, clock: Clock,
         await incoming.fill(backup, progress)
         await _check_backup(incoming, file, clock)
         if not place.exists():
-            moved, unsure = await _moved_forward(incoming, file, clock, {})
+            advance = await _advance(incoming, file, clock, {})
             place.take(incoming)
-            return Restored(None, moved, unsure)
+            return Restored(None, *advance)
         with place.replaced(incoming, iso_now(clock)[:19].replace(":", "").replace("-", "")) as aside:
-            moved, unsure = await _moved_forward(incoming, file, clock, aside.timelines)
-        return Restored(aside.name, moved, unsure)
+            advance = await _advance(incoming, file, clock, aside.timelines)
+        return Restored(aside.name, *advance)
     except BaseException:
         incoming.remove()
         raise
@@ -221,41 +233,32 @@ async def _check_backup(incoming: Place, file: SettingsFile, clock: Clock) -> No
         store.close()
 
 
-async def _moved_forward(
-    incoming: Place, file: SettingsFile, clock: Clock, known: dict[str, Fraction]
-) -> tuple[dict[str, str], list[str]]:
+async def _advance(incoming: Place, file: SettingsFile, clock: Clock, known: dict[str, Fraction]) -> Advance:
     store = incoming.open()
     try:
         registry = await reopen(store, clock, file.settings, file.registry.id)
-        return await store.write(lambda tx: _move_forward(registry, tx, store.high_water.marks(), known))
+
+        def work(tx: Transaction) -> Advance:
+            advance = advance_timelines(registry, tx, store.high_water.marks(), known)
+            detail = f"{len(advance.moved)} timelines moved forward"
+            tx.put_event(Event(registry.now(), THE_MACHINE, "restore", registry.id, detail))
+            return advance
+
+        return await store.write(work)
     finally:
         store.close()
 
 
-def _move_forward(
-    registry: Registry, tx: Transaction, marks: dict[str, Fraction], known: dict[str, Fraction]
-) -> tuple[dict[str, str], list[str]]:
-    """Every timeline past the backup's own last date, the marks, the database that is replaced, and the present.
-
-    Timelines that the backup has never heard of count too: their first names were issued since.
-    """
-    now = seconds(registry.clock)
-    here = tx.timelines()
-    moved: dict[str, str] = {}
-    unsure: list[str] = []
-    for key in sorted(here.keys() | marks.keys() | known.keys()):
-        counts = key.endswith(COUNTER)
-        last = here.get(key)
-        candidates = [date for source in (here, marks, known) if (date := source.get(key)) is not None]
-        safe = max(candidates) if counts else max(*candidates, now)
-        if counts and key not in known:  # the mark may be as old as the backup
-            unsure.append(key.removesuffix(COUNTER))
-        if last is None or safe > last:
-            tx.put_timeline(key, safe, AHEAD)
-            moved[key] = str(safe) if counts else instant.to_iso(safe // 1)
-    detail = f"{len(moved)} timelines moved forward"
-    tx.put_event(Event(iso_now(registry.clock), THE_MACHINE, "restore", registry.id, detail))
-    return moved, sorted(unsure)
+async def recover_registry(folder: Path, reason: str) -> Advance:
+    """Go on with the database that is here, although it has lost what it acknowledged; `reason` is recorded."""
+    file = read_settings(folder)
+    with _held(folder, alone=True):
+        store = _place(folder, file).open()
+        try:
+            registry = await reopen(store, SystemClock(), file.settings, file.registry.id)
+            return await accept_loss(registry, store.high_water.marks(), reason)
+        finally:
+            store.close()
 
 
 async def move_registry(folder: Path, to: str, watch: Watch, *, clock: Clock | None = None) -> Moved:
@@ -294,6 +297,8 @@ async def give_up_move(folder: Path, to: str) -> None:
             target = there.open() if there.exists() else None
             try:
                 await check_unfinished(source, target, there.shown)
+                if target is not None:
+                    target.remove_mark()
             finally:
                 if target is not None:
                     target.close()

@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+import re
 import secrets
 import shutil
 import subprocess
@@ -18,9 +19,16 @@ from tests.postgres.shared import database
 from tests.registry_fixture import ENGINES, FEW_PARTITIONS, need_engine
 
 from perdure.cli.app import app
-from perdure.errors import PerdureError, StoreUnavailable
-from perdure.folder import Registry, make_registry, open_registry, registry_place, restore_registry
-from perdure.registry import Statement, mint, observe, redact, show, verify
+from perdure.errors import PerdureError, StoreBehind, StoreUnavailable
+from perdure.folder import (
+    Registry,
+    make_registry,
+    open_registry,
+    recover_registry,
+    registry_place,
+    restore_registry,
+)
+from perdure.registry import Statement, bind, mint, observe, redact, show, verify
 from perdure.registry.protocol import Transaction
 from perdure.settings_file import DEFAULT_STORE
 from perdure.store.postgres import migrations as postgres
@@ -131,10 +139,28 @@ def home(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Home]:
 
 
 # What takes a database back to an earlier schema, as if no later step had ever been made.
+def _trigger(name: str, step: object) -> str:
+    """The text of a trigger of the embedded store, as one step makes it."""
+    return re.findall(rf"CREATE TRIGGER {name} .*?END;", str(step), re.DOTALL)[0]
+
+
+TO_THE_FOURTH = {
+    "sqlite": "DROP TRIGGER revisions_stay; DROP TRIGGER events_stay; ALTER TABLE revisions DROP COLUMN original; "  # noqa: S608
+    "ALTER TABLE revisions DROP COLUMN digest; ALTER TABLE events DROP COLUMN digest; "
+    "DELETE FROM facts WHERE name IN ('newest_event', 'lineage'); "
+    f"{_trigger('revisions_stay', sqlite.MIGRATIONS[3])} {_trigger('events_stay', sqlite.MIGRATIONS[0])}",
+    "postgres": "DROP TRIGGER revisions_stay ON revisions; DROP TRIGGER events_stay ON events; "
+    "ALTER TABLE revisions DROP COLUMN original, DROP COLUMN digest; ALTER TABLE events DROP COLUMN digest; "
+    "DELETE FROM facts WHERE name IN ('newest_event', 'lineage'); "
+    "CREATE TRIGGER revisions_stay BEFORE UPDATE ON revisions FOR EACH ROW EXECUTE FUNCTION refuse_change('no'); "
+    "CREATE TRIGGER events_stay BEFORE UPDATE ON events FOR EACH ROW EXECUTE FUNCTION refuse_change('no')",
+}
 TO_THE_THIRD = {
-    "sqlite": "DROP TABLE changes; DROP VIEW persons; DROP INDEX persons_by_type",
-    "postgres": "ALTER TABLE revisions DROP COLUMN added; DROP VIEW persons; DROP INDEX persons_by_type",
-}  # the trigger of before is put away by the step itself
+    "sqlite": f"{TO_THE_FOURTH['sqlite']} DROP TABLE changes; DROP VIEW persons; DROP INDEX persons_by_type; "
+    "DROP TRIGGER revisions_stay; " + _trigger("revisions_stay", sqlite.MIGRATIONS[0]),
+    "postgres": f"{TO_THE_FOURTH['postgres']}; ALTER TABLE revisions DROP COLUMN added; "
+    "DROP VIEW persons; DROP INDEX persons_by_type",
+}  # on PostgreSQL the step itself puts the trigger of before away
 TO_THE_SECOND = {
     "sqlite": f"{TO_THE_THIRD['sqlite']}; DROP INDEX redirects",
     "postgres": TO_THE_THIRD["postgres"],
@@ -184,6 +210,20 @@ def test_a_registry_of_the_second_schema_redirects_once_it_is_brought_up_to_date
         return list(await asyncio.wait_for(told, 20))
 
     assert home.inside(redirect) == [("https://example.org/", 1), None]
+    assert home.inside(verify) == []
+
+
+def test_a_registry_of_the_fourth_schema_gets_digests(home: Home) -> None:
+    name = home.mint()
+    home.inside(lambda registry: bind(registry, home.admin, name, Statement(target="https://example.org/")))
+    before = home.inside(
+        lambda registry: registry.store.read(lambda reader: (reader.revisions(name), reader.events(9)))
+    )
+    home.go_back(TO_THE_FOURTH, 4)
+    assert f"schema {TODAY} now (it had 4)" in home.migrate("--no-backup")
+    after = home.inside(lambda registry: registry.store.read(lambda reader: (reader.revisions(name), reader.events(9))))
+    assert after == before  # the same digests as if they had been there from the beginning
+    assert len(before[0]) == 2
     assert home.inside(verify) == []
 
 
@@ -280,6 +320,9 @@ def _check_that_the_old_program_reads(copy: Path, home: Home, name: str) -> None
     assert "tomorrow" not in listed
     database().drop(home.schema)
     subprocess.run([program, "--dbname", database().address(), str(copy)], check=True, capture_output=True)
+    with pytest.raises(StoreBehind, match="the last change that was acknowledged"):  # it has lost what came since
+        home.mint()
+    asyncio.run(recover_registry(home.folder, "the copy was brought back"))
     assert home.inside(lambda registry: registry.store.lookup(name)) is not None
     assert home.inside(verify) == []
 

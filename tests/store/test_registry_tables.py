@@ -194,7 +194,9 @@ def test_events_come_newest_first(desk: Desk) -> None:
     events = [Event(AT, "jan", "grant", f"agent {number}", "détail") for number in range(5)]
     for event in events:
         desk.write(lambda tx, event=event: tx.put_event(event))
-    assert desk.read(lambda reader: reader.events(3)) == events[:1:-1]
+    found = desk.read(lambda reader: reader.events(3))
+    assert [msgspec.structs.replace(one, digest=b"") for one in found] == events[:1:-1]
+    assert len({one.digest for one in found}) == 3
 
 
 def test_facts(desk: Desk) -> None:

@@ -2,12 +2,24 @@
 
 from typing import Final
 
-from perdure.errors import ClockBehind, InvalidInput, NoSuchPrefix, NoTarget, PerdureError
+from perdure.errors import (
+    ClockBehind,
+    ClockUnconfirmed,
+    CountUnknown,
+    InvalidInput,
+    NoSuchPrefix,
+    NoTarget,
+    PerdureError,
+    StoreBehind,
+)
 
 _BY_KIND: Final[dict[type[PerdureError], str]] = {
     NoSuchPrefix: "perdure prefix list",
     NoTarget: "perdure show",
     ClockBehind: "perdure prefix reset --help",
+    ClockUnconfirmed: "perdure recover --help",
+    CountUnknown: "perdure prefix reset --help",
+    StoreBehind: "perdure recover --help",
 }
 _BY_PART: Final = {
     ("mint", "suffix"): "perdure mint --help",

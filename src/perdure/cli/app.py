@@ -98,6 +98,7 @@ app.command("import", rich_help_panel=MOVE, epilog=exchange.IMPORT_EXAMPLES)(exc
 app.command(rich_help_panel=MOVE, epilog=exchange.EXPORT_EXAMPLES)(exchange.export)
 app.command(rich_help_panel=MOVE, epilog=keep.BACKUP_EXAMPLES)(keep.backup)
 app.command(rich_help_panel=MOVE, epilog=keep.RESTORE_EXAMPLES)(keep.restore)
+app.command(rich_help_panel=MOVE, epilog=keep.RECOVER_EXAMPLES)(keep.recover)
 app.command(rich_help_panel=MOVE, epilog=move.MOVE_EXAMPLES)(move.move)
 app.command(rich_help_panel=MOVE, epilog=move.MIGRATE_EXAMPLES)(move.migrate)
 app.command(rich_help_panel=MOVE, epilog=keep.COMPACT_EXAMPLES)(keep.compact)

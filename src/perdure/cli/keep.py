@@ -1,4 +1,4 @@
-"""`backup`, `restore`, `compact`, `verify`, `stats`, `log`: keep a registry well."""
+"""`backup`, `restore`, `recover`, `compact`, `verify`, `stats`, `log`: keep a registry well."""
 
 import asyncio
 from pathlib import Path
@@ -11,12 +11,16 @@ from perdure import registry as use
 from perdure.cli.progress import count_bar, share_bar
 from perdure.cli.screen import as_json, complain, console, printable, show_table
 from perdure.cli.session import Folder, Json, find_folder, read
-from perdure.errors import InvalidInput
-from perdure.folder import restore_registry
+from perdure.errors import ClockUnconfirmed, InvalidInput
+from perdure.folder import recover_registry, restore_registry
 from perdure.registry.entities import COUNTER
+from perdure.registry.opening import confirm_clock, find_clock_doubt
 from perdure.registry.registry import Registry
 
 BACKUP_EXAMPLES = "**Example**\n\n- `perdure backup /mnt/safe/registry-2026-11-16.db`"
+RECOVER_EXAMPLES = (
+    '**Example**\n\n- `perdure recover`\n- `perdure recover --accept "the disk was replaced, the copy is of Monday"`'
+)
 RESTORE_EXAMPLES = "**Example**\n\n- `perdure restore /mnt/safe/registry-2026-11-16.db`"
 COMPACT_EXAMPLES = "**Example**\n\n- `perdure compact`"
 VERIFY_EXAMPLES = "**Example**\n\n- `perdure verify`"
@@ -42,7 +46,7 @@ def backup(
         def progress(done: int, total: int) -> None:
             bar.update(task, completed=done, total=total)
 
-        read(place, lambda registry: registry.store.backup(file, progress))
+        read(place, lambda registry: registry.store.backup(file, progress), check=False)
     typer.echo(f"The backup is in {file}. To go back to it:  perdure restore {file}")
 
 
@@ -70,18 +74,76 @@ def restore(
     typer.echo(f"{file} was restored")
     if restored.set_aside is not None:
         typer.echo(f"The database that was there is kept as {restored.set_aside}")
-    for key, until in restored.moved.items():
-        complain(
-            f"names under {printable(key.removesuffix(COUNTER))} go on after {until}: "
-            "what was minted since the backup is not issued again"
-        )
-    for key in restored.unsure:
-        complain(
-            f"nothing tells how far {printable(key)} had counted since the backup: "
-            f"if numbers were issued, say so with perdure prefix reset {printable(key)} --number …"
-        )
+    _tell_moved(restored.moved)
+    _tell_unsure(restored.unsure)
     typer.echo("What was minted or changed after the backup is missing; import it again from where you have it.")
     typer.echo("Keys and grants are those of the backup too: see perdure agent list --keys")
+
+
+def recover(
+    accept: Annotated[
+        str | None,
+        typer.Option(
+            "--accept",
+            metavar="REASON",
+            help="Go on with the database as it is. The reason is recorded: say what happened.",
+        ),
+    ] = None,
+    clock_is_right: Annotated[
+        bool, typer.Option("--clock-is-right", help="Confirm the machine's clock after a long pause, or a wrong date.")
+    ] = False,
+    folder: Folder = None,
+) -> None:
+    """Say what the database has lost, as far as the marks beside it tell, and go on without it.
+
+    Every commit leaves a mark beside the database. Where the database does not have what its mark names, it was
+    replaced by an older copy, or its write-ahead log is gone: then nothing is minted and nothing is served. Bring the
+    right files back, or restore a backup. If neither can be done, accept the loss: all dates and numbers go on after
+    everything that may have been issued. Exit code 0: nothing is wrong; 1: something is.
+    """
+    place = find_folder(folder)
+    if clock_is_right:
+        read(place, confirm_clock, check=False)
+        typer.echo("The clock is recorded as right; a server that is running believes it when it is started again")
+    if accept is not None:
+        advance = asyncio.run(recover_registry(place, accept))
+        _tell_moved(advance.moved)
+        _tell_unsure(advance.unsure)
+        typer.echo("The registry goes on with the database as it is")
+        return
+
+    async def work(registry: Registry) -> tuple[tuple[str, ...], ClockUnconfirmed | None]:
+        return await registry.store.find_disagreement(), await find_clock_doubt(registry.store, registry.clock)
+
+    missing, doubt = read(place, work, check=False)
+    for problem in missing:
+        typer.echo(f"the database: {printable(problem)}")
+    if missing:
+        typer.echo("Bring the right files back, or restore a backup (perdure restore FILE). If that cannot be done:")
+        typer.echo('  perdure recover --accept "what happened"')
+    if doubt is not None:
+        typer.echo(f"{doubt}. If it is right:  perdure recover --clock-is-right")
+    if missing or doubt:
+        raise typer.Exit(_SOMETHING_WRONG)
+    if not clock_is_right:
+        typer.echo("Nothing is missing: the database has all that its marks name")
+
+
+def _tell_moved(moved: dict[str, str]) -> None:
+    for key, until in moved.items():
+        complain(
+            f"names under {printable(key.removesuffix(COUNTER))} go on after {until}: "
+            "what may have been minted and is missing is not issued again"
+        )
+
+
+def _tell_unsure(prefixes: list[str]) -> None:
+    for key in prefixes:
+        name = printable(key)
+        complain(
+            f"nothing tells how far {name} had counted: it issues no number until you have said "
+            f"after which one to go on, with perdure prefix reset {name} --number …"
+        )
 
 
 def compact(folder: Folder = None) -> None:
@@ -108,7 +170,7 @@ def verify(folder: Folder = None, json: Json = False) -> None:
 
             return await use.verify(registry, progress)
 
-    problems = read(folder, work)
+    problems = read(folder, work, check=False)
     if json:
         typer.echo(as_json({"sound": not problems, "problems": problems}))
     else:

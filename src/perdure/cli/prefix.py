@@ -15,7 +15,7 @@ from perdure.cli.session import Folder, Json, act, read, say
 from perdure.errors import InvalidInput
 from perdure.names import instant
 from perdure.names.instant import Exact
-from perdure.registry.entities import Agent, Prefix, counter
+from perdure.registry.entities import Agent, Prefix, counter, known_count
 from perdure.registry.naming import known_prefix
 from perdure.registry.registry import Registry
 
@@ -200,7 +200,7 @@ def show(prefix: PrefixName, folder: Folder = None, json: Json = False) -> None:
     found, last = read(folder, lambda registry: registry.store.read(look_up))
     shown = _shown(found)
     if last is not None:
-        shown["last"] = str(last) if found.minter == "sequential" else instant.to_iso(last)
+        shown["last"] = _count(last) if found.minter == "sequential" else instant.to_iso(last)
     if json:
         typer.echo(as_json(shown))
         return
@@ -209,6 +209,12 @@ def show(prefix: PrefixName, folder: Folder = None, json: Json = False) -> None:
         if name != "policy" and value is not None:
             typer.echo(f"{name.replace('_', ' '):{width}}  {printable(str(value))}")
     typer.echo(f"\n{found.policy}" if found.policy else "\nThere is no policy yet: perdure prefix change --policy …")
+
+
+def _count(last: Fraction) -> str:
+    return (
+        str(last) if last >= 0 else f"{known_count(last)}, or more: it counts again after perdure prefix reset --number"
+    )
 
 
 @app.command("change", epilog=CHANGE_EXAMPLES)

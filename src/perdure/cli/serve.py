@@ -8,8 +8,9 @@ from typing import Annotated
 import msgspec
 import typer
 
+from perdure.cli.advice import advised
 from perdure.cli.init import user_name
-from perdure.cli.screen import as_json
+from perdure.cli.screen import as_json, complain
 from perdure.cli.session import Folder, find_folder
 from perdure.errors import InvalidInput
 from perdure.folder import ADMIN_KEY, is_registry, make_registry, open_registry, registry_place
@@ -91,6 +92,8 @@ def _registry(folder: Path | None) -> tuple[Path, str | None]:
 
 async def _home(place: Path) -> str:
     async with open_registry(place) as registry:
+        if registry.clock_doubt is not None:
+            complain(advised(registry.clock_doubt))
         return registry.home
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -14,6 +15,7 @@ from perdure.errors import BadKey, InvalidInput
 from perdure.folder import ADMIN_KEY, is_registry, open_registry
 from perdure.registry import Registry, authenticate
 from perdure.registry.entities import Agent
+from perdure.registry.opening import confirm_clock
 from perdure.settings_file import SETTINGS
 
 T = TypeVar("T")
@@ -44,11 +46,11 @@ def find_folder(given: Path | None) -> Path:
     raise InvalidInput("registry", "folder", reason)
 
 
-def read(folder: Path | None, work: Callable[[Registry], Awaitable[T]]) -> T:
-    """Do something that needs nobody's authority."""
+def read(folder: Path | None, work: Callable[[Registry], Awaitable[T]], *, check: bool = True) -> T:
+    """Do something that needs nobody's authority; without `check`, also where the store has lost something."""
 
     async def session() -> T:
-        async with open_registry(find_folder(folder)) as registry:
+        async with open_registry(find_folder(folder), check=check) as registry:
             return await work(registry)
 
     return asyncio.run(session())
@@ -60,9 +62,20 @@ def act(folder: Path | None, work: Callable[[Registry, Agent], Awaitable[T]]) ->
 
     async def session() -> T:
         async with open_registry(place) as registry:
-            return await work(registry, await authenticate(registry, _key(place)))
+            agent = await authenticate(registry, _key(place))
+            return await work(await _confirm_clock(registry), agent)
 
     return asyncio.run(session())
+
+
+async def _confirm_clock(registry: Registry) -> Registry:
+    """Ask a person at a terminal whether a clock that is in doubt is right."""
+    if registry.clock_doubt is None or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return registry
+    if not typer.confirm(f"{registry.clock_doubt}\nIs the clock right?", err=True):
+        return registry
+    await confirm_clock(registry)
+    return registry._replace(clock_doubt=None)
 
 
 def look(folder: Path | None, work: Callable[[Registry, Agent | None], Awaitable[T]]) -> T:

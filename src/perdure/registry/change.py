@@ -9,6 +9,7 @@ from perdure.records.record import Record
 from perdure.records.target import plain_target, reverse_entries, words
 from perdure.records.value import SECRET
 from perdure.registry.entities import Agent, Change, Identifier, Revision, Scheme
+from perdure.registry.history_digest import content_digest, revision_digest
 from perdure.registry.protocol import Transaction
 
 
@@ -25,9 +26,10 @@ def first(
 ) -> Change:
     """A new identifier, at version 1."""
     written = records.encode(record) if encoded is None else encoded
+    digest = revision_digest(key, 1, at, by.id, action, content_digest(written, note))
     return Change(
         Identifier(key, name, scheme, record.state, plain_target(record), 1, written, key, record.created),
-        (Revision(1, at, by.id, action, written, note),),
+        (Revision(1, at, by.id, action, written, note, digest),),
         words(name, record),
         reverse_entries(record),
     )
@@ -56,7 +58,9 @@ def revise(
         raise Conflict(found.name, f"version {found.version}", f"version {newest.version if newest else 0}")
     before = records.decode(found.record)
     version = found.version + 1
-    revision = Revision(version, max(at, newest.at), by.id, action, written, note)
+    at, content = max(at, newest.at), content_digest(written, note)
+    digest = revision_digest(found.subject, version, at, by.id, action, content, newest.digest)
+    revision = Revision(version, at, by.id, action, written, note, digest)
     names = transaction.find_many([found.subject]) if found.subject != found.key else {found.key: found}
     subject = names[found.subject]
     changes = [

@@ -31,7 +31,11 @@ class Identifier(Plain, frozen=True):
 
 
 class Revision(Plain, frozen=True):
-    """One version of one record: when, by whom, by what act, and the whole of what was said from then on."""
+    """One version of one record: when, by whom, by what act, and the whole of what was said from then on.
+
+    `digest` chains it to the version before (`history_digest`); `original` is the digest of a content that a redaction
+    has taken away.
+    """
 
     version: int
     at: str
@@ -39,6 +43,8 @@ class Revision(Plain, frozen=True):
     action: str
     record: bytes
     note: str | None = None
+    digest: bytes = b""
+    original: bytes | None = None
 
 
 class Act(Plain, frozen=True):
@@ -62,6 +68,14 @@ class Changed(Plain, frozen=True):
     at: str
     agent: str
     action: str
+
+
+class NewestChange(Plain, frozen=True):
+    """The change that came last: its number, the key of its name, and the revision."""
+
+    number: int
+    key: str
+    revision: Revision
 
 
 class History(Plain, frozen=True):
@@ -123,6 +137,16 @@ class Prefix(msgspec.Struct, frozen=True, kw_only=True):
 COUNTER: Final = "/#"  # no key of a prefix ends so
 
 
+def unknown_count(number: int) -> Fraction:
+    """Write the last number of a counter that may have gone further: below zero, so that nothing goes on from it."""
+    return Fraction(-1 - number)
+
+
+def known_count(last: Fraction | None) -> int:
+    """Return how far a counter is known to have gone."""
+    return 0 if last is None else int(last) if last >= 0 else -1 - int(last)
+
+
 def counter(prefix: Prefix) -> str:
     """The timeline of the numbers under a prefix, apart from that of its dates."""
     return f"{prefix.key}{COUNTER}"
@@ -172,13 +196,17 @@ class Grant(msgspec.Struct, frozen=True):
 
 
 class Event(msgspec.Struct, frozen=True):
-    """An act upon the registry itself: its agents, grants, prefixes and timelines."""
+    """An act upon the registry itself: its agents, grants, prefixes and timelines.
+
+    The store chains it to the event before by its `digest`.
+    """
 
     at: str
     agent: str
     action: str
     subject: str
     detail: str = ""
+    digest: bytes = b""
 
 
 class Found(Plain, frozen=True):

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from perdure.errors import ClockJumped, InvalidInput, NameTaken, OutOfRange
+from perdure.errors import ClockJumped, CountUnknown, InvalidInput, NameTaken, OutOfRange
 from perdure.minting.clock import NANOSECONDS
 from perdure.minting.suffixes import DEFAULT_PATTERN, numbered_suffix, random_suffix
 from perdure.minting.timeline import AHEAD, Tick, check_wait, ibi_ticks, pilin_suffix, pilin_ticks
@@ -89,6 +89,7 @@ class Minting(NamedTuple):
 
 def minting(registry: Registry, by: Agent, prefix: str, said: Statement, patience: Fraction | None = None) -> Minting:
     """Check what is said before anything else is done."""
+    registry.check_clock()
     refuse_metadata(said.values, registry.settings.type_prefix)
     values = stated_values(said, registry.settings.limits, registry.now())
     return Minting(registry, by, prefix, said, values, patience)
@@ -188,6 +189,8 @@ def _issue_suffixes(tx: Transaction, prefix: Prefix, first: First, suffixes: Seq
 
 def _issue_numbers(tx: Transaction, prefix: Prefix, first: First, wanted: int) -> Issue:
     last = int(tx.timeline(counter(prefix)) or 0)
+    if last < 0:
+        raise CountUnknown(prefix.name)
     pattern = prefix.pattern or DEFAULT_PATTERN
     numbers = iter(counting(last + 1))
     fresh: dict[str, int] = {}
@@ -209,6 +212,7 @@ def issue_pilin(
     patience: Fraction | None,
 ) -> Issue:
     """Names from the next free milliseconds of the prefix. The caller asks who may, and waits until they are due."""
+    registry.check_clock()
     now_ns = registry.clock.now_ns()
     last = tx.timeline(prefix.key)
     _check_gap(registry, prefix, last, now_ns)

@@ -24,6 +24,7 @@ from perdure.registry.entities import (
     History,
     Identifier,
     Key,
+    NewestChange,
     Prefix,
     Revision,
 )
@@ -99,6 +100,10 @@ class Reader(Protocol):
 
         There may be a few more than `limit`, if they have the same number.
         """
+        ...
+
+    def newest_change(self) -> NewestChange | None:
+        """The change with the highest number."""
         ...
 
     def derived_from(self, poid: str) -> list[str]:
@@ -252,6 +257,17 @@ class Store(Protocol):
 
     async def sealed(self) -> str | None:
         """Why nothing can be written, if it cannot."""
+        ...
+
+    async def find_disagreement(self) -> tuple[str, ...]:
+        """Say how the store and the marks beside it disagree; nothing, where they agree.
+
+        They do after the store was replaced by an older copy of itself, or has lost what was acknowledged.
+        """
+        ...
+
+    async def reset_marks(self) -> None:
+        """Let the marks say what the store says, after somebody has said how they came to disagree."""
         ...
 
     def log_bytes(self) -> int:

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 from uuid import UUID
 
+from perdure.errors import ClockUnconfirmed
 from perdure.minting.clock import Clock, iso_now
 from perdure.registry.protocol import Store
 from perdure.registry.sealing import NoSealer, Sealer
@@ -19,6 +20,12 @@ class Registry(NamedTuple):
     ppid_namespace: UUID
     home: str  # the prefix under which agents get their own identifiers
     sealer: Sealer = NoSealer()
+    clock_doubt: ClockUnconfirmed | None = None  # why the clock is not believed yet
+
+    def check_clock(self) -> None:
+        """Refuse to make a new name while the clock is in doubt."""
+        if self.clock_doubt is not None:
+            raise self.clock_doubt
 
     def now(self) -> str:
         return iso_now(self.clock)

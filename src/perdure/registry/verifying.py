@@ -13,7 +13,8 @@ from perdure.records.authority import DESCRIPTIONS
 from perdure.records.checks import checked_values
 from perdure.records.record import Record
 from perdure.records.target import plain_target, reverse_entries
-from perdure.registry.entities import History, Identifier, Prefix, Revision
+from perdure.registry.entities import Event, History, Identifier, Prefix, Revision
+from perdure.registry.history_digest import event_digest, expected_digest
 from perdure.registry.naming import locate
 from perdure.registry.parties import actionable
 from perdure.registry.persons import raw_uuid, successors
@@ -30,6 +31,7 @@ from perdure.registry.sealing import SEALING, context_of
 _CHUNK: Final = 1000
 MOST_PROBLEMS: Final = 1000
 _MOST_EVENTS: Final = 10_000
+_ALL_EVENTS: Final = 1 << 62
 _MOST_HITS: Final = 1000
 
 Watch = Callable[[int, int], None]  # identifiers checked, of how many
@@ -37,7 +39,8 @@ Watch = Callable[[int, int], None]  # identifiers checked, of how many
 
 async def verify(registry: Registry, progress: Watch | None = None) -> list[str]:
     """Every invariant, over the whole registry; what is wrong, or nothing. At most a thousand problems are listed."""
-    problems = await registry.store.read(lambda reader: list(reader.contradictions()))
+    problems = [f"the database: {one}" for one in await _mark_problems(registry)]
+    problems += await registry.store.read(lambda reader: list(reader.contradictions()))
     total = 0
     try:
         total = (await registry.store.read(lambda reader: reader.counts()))["identifiers"]
@@ -68,6 +71,13 @@ async def verify(registry: Registry, progress: Watch | None = None) -> list[str]
     return problems[:MOST_PROBLEMS]
 
 
+async def _mark_problems(registry: Registry) -> Sequence[str]:
+    try:
+        return await registry.store.find_disagreement()
+    except StoreDamaged as problem:
+        return [str(problem)]
+
+
 class _Look:
     """A look at one state of the registry. What every name asks for is asked once."""
 
@@ -95,7 +105,17 @@ def _registry_problems(registry: Registry, reader: Reader) -> Iterator[str]:
         # A timeline without a prefix is right: a restore keeps those of prefixes that were added after the backup.
         if owner is not None and owner.minter in ("pilin", "ibi") and last - now > registry.settings.wait + 60:
             yield f"{key}: its last date is {float(last - now):.0f} s in the future (see: perdure prefix reset --help)"
+    yield from _event_problems(reader.events(_ALL_EVENTS)[::-1])
     yield from _secret_problems(registry, reader)
+
+
+def _event_problems(events: Sequence[Event]) -> Iterator[str]:
+    """Whether each event has the digest of what it says and of the event before it."""
+    before = b""
+    for one in events:
+        if one.digest != event_digest(one, before):
+            yield f"the event {one.action!a} of {one.at} is not what was recorded: its digest differs"
+        before = one.digest
 
 
 def _secret_problems(registry: Registry, reader: Reader) -> Iterator[str]:
@@ -181,6 +201,11 @@ def _history_problems(look: _Look, row: Identifier, revisions: Sequence[Revision
         yield f"its versions do not count from 1 to {row.version}"
     if any(earlier.at > later.at for earlier, later in pairwise(revisions)):
         yield "its history runs backwards"
+    before = b""
+    for one in revisions:
+        if one.digest != expected_digest(row.key, one, before):
+            yield f"version {one.version} is not what was recorded: its digest differs"
+        before = one.digest
     if revisions:
         yield from _mint_problems(look, row, revisions[0])
 

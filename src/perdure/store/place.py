@@ -17,6 +17,10 @@ class MarkedStore(Store, Protocol):
 
     high_water: HighWater
 
+    def remove_mark(self) -> None:
+        """Remove the mark of the last commit, before the store itself is removed."""
+        ...
+
 
 class SetAside(NamedTuple):
     """A store that is about to be replaced: the name it is kept under, and the last dates it knew."""

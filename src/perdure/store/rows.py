@@ -60,10 +60,18 @@ def key_range(after: str, under: str | None) -> tuple[str, str]:
 
 
 def newest_history(
-    row: Identifier, added: int, uuid_raw: str | None, at: str | None, agent: str, action: str, note: str | None
+    row: Identifier,
+    added: int,
+    uuid_raw: str | None,
+    at: str | None,
+    agent: str,
+    action: str,
+    note: str | None,
+    digest: bytes,
+    original: bytes | None,
 ) -> History:
     """A name with its newest revision, whose record is that of the row; `at` is None where there is no revision."""
-    revisions = () if at is None else (Revision(row.version, at, agent, action, row.record, note),)
+    revisions = () if at is None else (Revision(row.version, at, agent, action, row.record, note, digest, original),)
     return History(row, added, revisions, uuid_raw=uuid_raw)
 
 

@@ -109,6 +109,7 @@ class Rewriting:
         if place.of_prefix is not None:
             version = write_prefix_record(self.tx, place.row, place.of_prefix, kept, self.by, act, self.at, largest)
         elif place.row is None:
+            self.registry.check_clock()
             version, encoded = 1, change.fitting(kept, largest)
             new = change.first(place.name, place.key, place.scheme, kept, self.by, act, self.at, encoded=encoded)
             self.tx.insert([new])

@@ -19,6 +19,7 @@ from perdure.records.record import Record
 from perdure.records.target import plain_target, reverse_entries, words
 from perdure.registry import change
 from perdure.registry.entities import Change, Identifier, Revision
+from perdure.registry.history_digest import add_digests
 from perdure.registry.importing.continuing import refuse_another_history
 from perdure.registry.importing.options import Outcome, tomorrow
 from perdure.registry.naming import Located, PrefixSource, locate
@@ -36,7 +37,7 @@ _check_word = lru_cache(maxsize=256)(one_line)  # a history has many of few
 
 
 class PreparedWhole(Plain, frozen=True):
-    """A history that can be written as soon as its name is known not to exist."""
+    """A history that can be written as soon as its name is known not to exist. `revisions` have no digests yet."""
 
     located: Located
     changes: tuple[Change, ...]
@@ -76,7 +77,7 @@ def apply_whole(registry: Registry, tx: Transaction, entry: Whole) -> Outcome:
         _check_person(registry, tx, located.name, entry, len(kept))
     if kept:
         newest = entry.revisions[-1].record
-        tx.update(_changes(located, newest, revisions, len(kept)))
+        tx.update(_changes(located, newest, revisions, len(kept), kept[-1].digest))
         change.forget_secrets(tx, located.key, records.decode(kept[-1].record), newest)
     else:
         tx.insert(prepared.changes)
@@ -89,8 +90,10 @@ def _is_founding_type(registry: Registry, key: str) -> bool:
     return key in {handle.fold(f"{registry.settings.type_prefix}/{kind}") for kind in DESCRIPTIONS}
 
 
-def _changes(located: Located, record: Record, revisions: tuple[Revision, ...], kept: int) -> tuple[Change, ...]:
-    """What is to be written for a history of which so many versions are kept already."""
+def _changes(
+    located: Located, record: Record, revisions: tuple[Revision, ...], kept: int, digest: bytes = b""
+) -> tuple[Change, ...]:
+    """What is to be written for a history of which so many versions are kept already, the last with this digest."""
     row = Identifier(
         located.key,
         located.name,
@@ -103,7 +106,8 @@ def _changes(located: Located, record: Record, revisions: tuple[Revision, ...], 
         record.created,
     )
     before = reverse_entries(records.decode(revisions[kept - 1].record)) if kept else ()
-    one = Change(row, revisions[kept:], words(located.name, record), reverse_entries(record), before)
+    chained = tuple(add_digests(located.key, revisions[kept:], digest))
+    one = Change(row, chained, words(located.name, record), reverse_entries(record), before)
     if record.alias is None:
         return (one,)
     return one, change.alias(one, record.alias, handle.fold(record.alias), record)

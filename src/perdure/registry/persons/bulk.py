@@ -45,6 +45,7 @@ async def observe_many(
     """
     if len(observations) > MOST_AT_ONCE:
         raise OutOfRange("person", "observations", f"at most {MOST_AT_ONCE} at once, not {len(observations)}")
+    registry.check_clock()
     ready = [_checked(registry, one) for one in observations]
 
     def look(reader: Reader) -> "_Chunk":

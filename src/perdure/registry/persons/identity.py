@@ -97,6 +97,7 @@ def create(
     act: str = "mint",
 ) -> Person:
     """The first version of a person identifier, under a name that is free. Whoever asks has looked for the inputs."""
+    registry.check_clock()
     record = Record(
         state="active",
         creator=by.identifier,

@@ -117,7 +117,7 @@ def _vector_row(placed: tuple[Change, int]) -> Row:
 
 def _revision_row(past: tuple[str, Revision, int]) -> Row:
     key, one, added = past
-    return key, one.version, one.at, one.agent, one.action, one.note, one.record, added
+    return key, one.version, one.at, one.agent, one.action, one.note, one.record, added, one.digest, one.original
 
 
 def _columns(rows: Sequence[Row]) -> list[list[Any]]:

@@ -18,6 +18,7 @@ import psycopg
 from psycopg import errors as pg
 
 from perdure.errors import OutcomeUnknown, PerdureError, StoreSealed, StoreUnavailable
+from perdure.store.commit_mark import CommitMarkFile
 from perdure.store.high_water import HighWater
 from perdure.store.postgres.connection import Connection, translated
 from perdure.store.postgres.line import Line
@@ -53,9 +54,10 @@ _UNKNOWN: Final = (
 class GroupCommit:
     """The commits of one process, one after the other."""
 
-    def __init__(self, line: Line, marks: HighWater, settle_seconds: float) -> None:
+    def __init__(self, line: Line, marks: HighWater, mark: CommitMarkFile, settle_seconds: float) -> None:
         self._line = line
         self._marks = marks
+        self._mark = mark
         self._settle_seconds = settle_seconds
         self._serial = 0
         self._added = 0
@@ -113,6 +115,7 @@ class GroupCommit:
         transaction.flush()
         locks.check()
         self._commit(connection, writer, serial)
+        self._mark.reach(*transaction.reached)
         self._serial, self._added = serial, transaction.added
         return outcomes
 

@@ -6,6 +6,7 @@ spreads tables over many machines can spread these. Texts compare by their bytes
 """
 
 import time
+from collections.abc import Callable
 from typing import Final
 
 from psycopg import errors as pg
@@ -13,6 +14,7 @@ from psycopg import sql
 
 from perdure.errors import StoreUnavailable
 from perdure.store.postgres.connection import Connection
+from perdure.store.postgres.digest_migration import add_digests
 from perdure.store.versions import check_known, check_migrated
 
 _FIRST: Final = """
@@ -249,7 +251,7 @@ CREATE VIEW persons AS
     WHERE i.scheme = 'ppid' AND substr(i.key, 1, 4) IN ('POID', 'PRID');
 """
 
-MIGRATIONS: Final = (_FIRST, _SECOND, _THIRD, _FOURTH)
+MIGRATIONS: Final[tuple[str | Callable[[Connection], None], ...]] = (_FIRST, _SECOND, _THIRD, _FOURTH, add_digests)
 
 _TRIES: Final = 10
 _SOMETHING_ELSE: Final = (
@@ -329,5 +331,9 @@ def _make_steps(connection: Connection) -> None:
     version = schema_version(connection)
     check_known(version, len(MIGRATIONS))
     for number in range(version, len(MIGRATIONS)):
-        connection.execute(MIGRATIONS[number], prepare=False)
+        step = MIGRATIONS[number]
+        if isinstance(step, str):
+            connection.execute(step, prepare=False)
+        else:
+            step(connection)
         connection.execute("INSERT INTO migrations (number) VALUES (%s)", (number + 1,))

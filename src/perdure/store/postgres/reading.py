@@ -20,9 +20,12 @@ from perdure.registry.entities import (
     History,
     Identifier,
     Key,
+    NewestChange,
     Prefix,
     Revision,
 )
+from perdure.store.commit_mark import LINEAGE, ChangeMark, Tip
+from perdure.store.event_chain import NEWEST_EVENT, EventMark
 from perdure.store.postgres.connection import Connection, Row
 from perdure.store.postgres.gathering import Answer, Token
 from perdure.store.postgres.lexemes import question
@@ -61,23 +64,22 @@ _HISTORIES: Final = sql.SQL(
 )
 # Each is looked up in its own partition, as above.
 _NEWEST_HISTORIES: Final = (
-    f"SELECT {_COLUMNS}, i.added, p.uuid_raw, r.at, r.agent, r.action, r.note "
+    f"SELECT {_COLUMNS}, i.added, p.uuid_raw, r.at, r.agent, r.action, r.note, r.digest, r.original "
     "FROM (SELECT * FROM identifiers WHERE key > %s AND key < %s ORDER BY key LIMIT %s) AS i "
     "LEFT JOIN LATERAL (SELECT uuid_raw FROM person_names WHERE name = i.key OFFSET 0) AS p ON true "
-    "LEFT JOIN LATERAL (SELECT at, agent, action, note FROM revisions WHERE key = i.key AND version = i.version "
-    "OFFSET 0) AS r ON true ORDER BY i.key"
+    "LEFT JOIN LATERAL (SELECT at, agent, action, note, digest, original FROM revisions "
+    "WHERE key = i.key AND version = i.version OFFSET 0) AS r ON true ORDER BY i.key"
 )
 _HISTORY_TYPES: Final = ("text",) * 5 + ("int4", "bytea", "text", "text", "int8", "text")
+_REVISION_COLUMNS: Final = "version, at, agent, action, record, note, digest, original"
 _REVISIONS_BETWEEN: Final = sql.SQL(
-    "COPY (SELECT key, version, at, agent, action, record, note FROM revisions "
+    f"COPY (SELECT key, {_REVISION_COLUMNS} FROM revisions "
     "WHERE key >= {first} AND key <= {last} ORDER BY key, version) TO STDOUT (FORMAT BINARY)"
 )
-_REVISION_TYPES: Final = ("text", "int4", "text", "text", "text", "bytea", "text")
+_REVISION_TYPES: Final = ("text", "int4", "text", "text", "text", "bytea", "text", "bytea", "bytea")
 
-_REVISION: Final = "SELECT version, at, agent, action, record, note FROM revisions WHERE key = %s ORDER BY version"
-REVISION_OF_VERSION: Final = (
-    "SELECT version, at, agent, action, record, note FROM revisions WHERE key = %s AND version = %s"
-)
+_REVISION: Final = f"SELECT {_REVISION_COLUMNS} FROM revisions WHERE key = %s ORDER BY version"
+REVISION_OF_VERSION: Final = f"SELECT {_REVISION_COLUMNS} FROM revisions WHERE key = %s AND version = %s"
 _NEWEST_REVISION: Final = f"{_REVISION} DESC LIMIT 1"
 _ACT: Final = "SELECT version, at, agent, action, note FROM revisions WHERE key = %s"
 _ACTS: Final = f"{_ACT} AND version > %s ORDER BY version LIMIT %s"
@@ -95,6 +97,9 @@ _CHANGES: Final = (
     "ORDER BY r.added LIMIT %s"
 )
 _CHANGES_OF: Final = f"{_CHANGED} WHERE r.added = %s ORDER BY r.key, r.version"
+
+# The newest of all partitions is among the newest of each, which their indexes give at once.
+_NEWEST_CHANGE: Final = f"SELECT added, key, {_REVISION_COLUMNS} FROM revisions ORDER BY added DESC LIMIT 1"
 
 _SEARCHED: Final = (
     "SELECT coalesce(i.name, i.key), i.state, i.target FROM words AS w JOIN identifiers AS i ON i.key = w.key "
@@ -116,7 +121,11 @@ _GRANTS: Final = (
     "SELECT agent, scope, action, own, until, given_by, given_at FROM grants WHERE agent = %s "
     "ORDER BY scope, action, own"
 )
-_EVENTS: Final = "SELECT at, agent, action, subject, detail FROM events ORDER BY added DESC, writer DESC LIMIT %s"
+_EVENTS: Final = (
+    "SELECT at, agent, action, subject, detail, digest FROM events ORDER BY added DESC, writer DESC LIMIT %s"
+)
+
+_FACTS: Final = "SELECT name, value FROM facts WHERE name <> ALL(%s) ORDER BY name"
 
 NUMBER_OF_PERSONS: Final = "SELECT count(*) FROM identifiers WHERE scheme = 'ppid'"
 _COUNTS: Final = (
@@ -268,6 +277,21 @@ class PostgresReader:
             rows = [row for row in rows if row[0] < rows[-1][0]] + self._rows(_CHANGES_OF, (rows[-1][0],))
         return [Changed(*row) for row in rows]
 
+    def newest_change(self) -> NewestChange | None:
+        row = self._row(_NEWEST_CHANGE)
+        return None if row is None else NewestChange(row[0], row[1], Revision(*row[2:]))
+
+    def tip(self) -> Tip:
+        newest = self.newest_change()
+        change = ChangeMark() if newest is None else ChangeMark(newest.number, newest.key, newest.revision.digest)
+        return Tip(change, EventMark.parse(self.fact(NEWEST_EVENT)))
+
+    def change_digests(self, number: int) -> list[bytes]:
+        return [digest for (digest,) in self._rows("SELECT digest FROM revisions WHERE added = %s", (number,))]
+
+    def event_digests(self, number: int) -> list[bytes]:
+        return [digest for (digest,) in self._rows("SELECT digest FROM events WHERE added = %s", (number,))]
+
     def after(self, key: str, limit: int, under: str | None = None) -> list[Identifier]:
         return [identifier_of(row) for row in self._rows(_AFTER, (*key_range(key, under), limit))]
 
@@ -382,7 +406,8 @@ class PostgresReader:
         return _one(self._row("SELECT value FROM facts WHERE name = %s", (name,)))
 
     def facts(self) -> dict[str, str]:
-        return dict(self._rows("SELECT name, value FROM facts ORDER BY name"))
+        """Those of the registry; what concerns this database alone stays here."""
+        return dict(self._rows(_FACTS, ([NEWEST_EVENT, LINEAGE],)))
 
     def sealed(self) -> str | None:
         """Why nothing can be written, if it cannot."""

@@ -10,9 +10,10 @@ from typing import TypeVar
 
 import psycopg
 
-from perdure.errors import InvalidInput, StoreUnavailable
+from perdure.errors import InvalidInput, StoreDamaged, StoreUnavailable
 from perdure.registry.entities import Change, Identifier
 from perdure.registry.protocol import Foreseen, Progress, Reader, Transaction
+from perdure.store.commit_mark import LINEAGE, CommitMarkFile, find_disagreement
 from perdure.store.high_water import HighWater
 from perdure.store.postgres import migrations
 from perdure.store.postgres.address import Address, parse
@@ -49,13 +50,15 @@ class PostgresStore:
             if create:
                 migrations.create(connection, self._address.schema, options.partitions)
             migrations.check_schema(connection, self._address.schema)
+            self._lineage = _lineage(connection)
+        self._mark = CommitMarkFile(marks.parent, self._lineage)
         self._lookups: list[Lookups] = []  # one for each event loop
         self._newest_lookups: Lookups | None = None
         self._door = threading.Lock()
         self._local = threading.local()
         self._lines: list[Line] = []
         self._pool = ThreadPoolExecutor(options.connections, "perdure-reader")
-        commit = GroupCommit(self._line(BY_KEY), self.high_water, options.settle_seconds)
+        commit = GroupCommit(self._line(BY_KEY), self.high_water, self._mark, options.settle_seconds)
         self._writer = Writer(commit, LARGEST_GROUP)
 
     async def lookup(self, key: str) -> Identifier | None:
@@ -122,6 +125,17 @@ class PostgresStore:
     async def sealed(self) -> str | None:
         return await self._submit(PostgresReader.sealed)
 
+    async def find_disagreement(self) -> tuple[str, ...]:
+        """A machine without a mark is one that has not written to this database yet."""
+        mark = self._mark.read(self._lineage)
+        return () if mark is None else await self._submit(lambda reader: find_disagreement(mark, reader))
+
+    async def reset_marks(self) -> None:
+        self._mark.reset(self._lineage, *await self._submit(PostgresReader.tip))
+
+    def remove_mark(self) -> None:
+        self._mark.remove(self._lineage)
+
     def log_bytes(self) -> int:
         return 0  # the server sees to its own
 
@@ -135,6 +149,7 @@ class PostgresStore:
             line.hang_up()
         for lookups in self._lookups:
             lookups.close()
+        self._mark.close()
 
     def _check_open(self) -> None:
         if self._closed:
@@ -168,6 +183,14 @@ class PostgresStore:
     def _seal(self, reason: str) -> None:
         with in_our_words(), closing(connect(self._address, self._options)) as connection, connection.transaction():
             seal(connection, reason)
+
+
+def _lineage(connection: Connection) -> str:
+    """What tells this database from others, which the schema's last step has given it."""
+    row = connection.execute("SELECT value FROM facts WHERE name = %s", (LINEAGE,)).fetchone()
+    if row is None:
+        raise StoreDamaged(f"the database has lost its {LINEAGE}: restore a backup (perdure restore)")
+    return str(row[0])
 
 
 def seal(connection: Connection, reason: str) -> None:

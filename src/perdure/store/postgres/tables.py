@@ -47,8 +47,8 @@ IDENTIFIERS: Final = Table(
 )
 REVISIONS: Final = Table(
     "revisions",
-    ("key", "version", "at", "agent", "action", "note", "record", "added"),
-    ("text", "int4", "text", "text", "text", "text", "bytea", "int8"),
+    ("key", "version", "at", "agent", "action", "note", "record", "added", "digest", "original"),
+    ("text", "int4", "text", "text", "text", "text", "bytea", "int8", "bytea", "bytea"),
 )
 WORDS: Final = Table("words", ("key", "added", "lexemes"), ("text", "int8", "tsvector"))
 REVERSE: Final = Table("reverse", ("data", "type", "added", "key"), ("bytea", "text", "int8", "text"))

@@ -14,6 +14,9 @@ import psycopg
 
 from perdure.errors import Conflict, NameTaken, StoreDamaged
 from perdure.registry.entities import Agent, Change, Event, Grant, Key, Prefix
+from perdure.registry.history_digest import content_digest, event_digest
+from perdure.store.commit_mark import ChangeMark, Tip
+from perdure.store.event_chain import NEWEST_EVENT, EventMark
 from perdure.store.high_water import HighWater
 from perdure.store.postgres import settings, tables
 from perdure.store.postgres.changes import send_changed, send_fresh, send_moved
@@ -25,7 +28,12 @@ from perdure.store.postgres.reading import PostgresReader
 from perdure.store.postgres.sending import Sending
 
 _REDACT: Final = (
-    "UPDATE revisions SET record = %s, note = CASE action WHEN 'redact' THEN note END WHERE key = %s AND version = %s"
+    "UPDATE revisions SET record = %s, note = CASE action WHEN 'redact' THEN note END, original = %s "
+    "WHERE key = %s AND version = %s"
+)
+_INSERT_EVENT: Final = (
+    "INSERT INTO events (added, writer, at, agent, action, subject, detail, digest) "
+    "VALUES (%s, %s, %s, %s, %s, %s, %s, %s)"
 )
 _TAKEN_BY_OTHERS: Final = (tables.IDENTIFIERS.name, tables.PERSON_INPUTS.name, tables.ANSWERS.name)
 
@@ -49,6 +57,7 @@ class PostgresTransaction(TransactionQuestions):
         self._writer = writer
         self._added = added
         self._sent = 0  # how often something went to the server that memory cannot take back
+        self.reached = Tip()  # the last change and the last event of this transaction
 
     @property
     def added(self) -> int:
@@ -79,10 +88,11 @@ class PostgresTransaction(TransactionQuestions):
     def savepoint(self) -> Iterator[None]:
         """What is sent inside is undone if it raises, with the rows that were taken for it."""
         self.connection.execute("SAVEPOINT attempt")
-        held = self._locks.copy()
+        held, reached = self._locks.copy(), self.reached
         try:
             yield
         except BaseException:
+            self.reached = reached
             if not self.connection.broken:
                 self.connection.execute("ROLLBACK TO attempt; RELEASE attempt", prepare=False)
             self._locks.go_back(held)
@@ -104,7 +114,9 @@ class PostgresTransaction(TransactionQuestions):
             self._locks.changed(Lock.timeline(timeline), str(last))
         first = self._added + 1
         self._added += len(gathered.fresh)
-        numbers = iter(self._numbers(gathered))
+        given = self._numbers(gathered)
+        numbers = iter(given)
+        self._reach(gathered, given)
         with self._sending() as send:
             send_moved(send, gathered.moved)
             send_fresh(send, gathered.fresh, first, numbers)
@@ -114,6 +126,16 @@ class PostgresTransaction(TransactionQuestions):
             send.rows(tables.PERSON_NAMES, sorted((name, raw) for raw, name in gathered.persons.items()))
             send.rows(tables.DERIVATIONS, sorted(gathered.derived))
             send.rows(tables.ANSWERS, [(*whose, *said) for whose, said in sorted(gathered.answers.items())])
+
+    def _reach(self, gathered: Gathered, numbers: range) -> None:
+        """Remember the revision that gets the last number: the last by its key, of those that are sent last."""
+        for changes in (gathered.changed, gathered.fresh):
+            last = max((one for one in changes if one.revisions), key=lambda one: one.identifier.key, default=None)
+            if last is not None:
+                self.reached = self.reached._replace(
+                    change=ChangeMark(numbers[-1], last.identifier.key, last.revisions[-1].digest)
+                )
+                return
 
     def _numbers(self, gathered: Gathered) -> range:
         """One for each revision, in the order that also names have."""
@@ -164,9 +186,12 @@ class PostgresTransaction(TransactionQuestions):
     def redact(self, subject: str, records: Mapping[int, bytes]) -> None:
         self.flush()
         self._act()
+        originals = {
+            one.version: one.original or content_digest(one.record, one.note) for one in self.revisions(subject)
+        }
         self._sent += 1
         for version, record in records.items():
-            self.connection.execute(_REDACT, (record, subject, version))
+            self.connection.execute(_REDACT, (record, originals[version], subject, version))
 
     def put_timeline(self, key: str, last: Fraction, ahead: Fraction) -> None:
         self._act()
@@ -223,14 +248,15 @@ class PostgresTransaction(TransactionQuestions):
         return settings.forget_answers(self.connection, before)
 
     def put_event(self, event: Event) -> None:
-        self._act()
+        last = EventMark.parse(self.fact(NEWEST_EVENT))
+        self._locks.check()
         self._sent += 1
-        self._added += 1
-        self.connection.execute(
-            "INSERT INTO events (added, writer, at, agent, action, subject, detail) "
-            "VALUES (%s, %s, %s, %s, %s, %s, %s)",
-            (self._added, self._writer, event.at, event.agent, event.action, event.subject, event.detail),
-        )
+        self._added = max(self._added, last.number) + 1
+        mark = EventMark(self._added, event_digest(event, last.digest))
+        said = event.at, event.agent, event.action, event.subject, event.detail, mark.digest
+        self.connection.execute(_INSERT_EVENT, (mark.number, self._writer, *said))
+        self.put_fact(NEWEST_EVENT, str(mark))
+        self.reached = self.reached._replace(event=mark)
 
     def put_fact(self, name: str, value: str) -> None:
         self._act()

@@ -3,10 +3,12 @@
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
+from uuid import uuid4
 
 import apsw
 
-from perdure.errors import StoreSealed
+from perdure.errors import PerdureError, StoreSealed
+from perdure.store.commit_mark import LINEAGE, CommitMarkFile
 from perdure.store.sqlite.connection import translated
 from perdure.store.sqlite.reading import SEALED
 from perdure.store.sqlite.writing import CareNeeded, SqliteTransaction
@@ -23,9 +25,11 @@ class GroupCommit:
     or the file is at fault, SQLite may have undone the whole transaction: then all have failed.
     """
 
-    def __init__(self, connection: apsw.Connection, transaction: SqliteTransaction) -> None:
+    def __init__(self, connection: apsw.Connection, transaction: SqliteTransaction, mark: CommitMarkFile) -> None:
         self._connection = connection
         self._transaction = transaction
+        self._mark = mark
+        self._is_marked = False  # whether the database is known to name its mark
 
     def __call__(self, jobs: list[Job]) -> list[Outcome]:
         try:
@@ -38,6 +42,9 @@ class GroupCommit:
             system_errno = self._connection.system_errno
             self._undo()
             return [Outcome(job, problem=translated(problem, system_errno)) for job in jobs]
+        except PerdureError as problem:
+            self._undo()
+            return [Outcome(job, problem=problem) for job in jobs]
         except BaseException:
             self._undo()
             raise
@@ -60,11 +67,24 @@ class GroupCommit:
         if (reason := self._transaction.fact(SEALED)) is not None:
             self._connection.execute("ROLLBACK")
             return [Outcome(job, problem=StoreSealed(reason)) for job in jobs]
+        if not self._is_marked:
+            self._begin_lineage()
         self._transaction.foresee([job.foreseen for job in jobs if job.foreseen is not None])
         outcomes = [attempt(job) for job in jobs]
         self._transaction.finish()
+        tip = self._transaction.tip()
         self._connection.execute("COMMIT")
+        self._is_marked = True
+        self._mark.reach(*tip)
         return outcomes
+
+    def _begin_lineage(self) -> None:
+        """Find the mark that belongs to this database, or make one before the database says that there is one."""
+        known = self._transaction.fact(LINEAGE)
+        lineage = known or self._mark.lineage or uuid4().hex
+        self._mark.create(lineage)
+        if known is None:
+            self._transaction.put_fact(LINEAGE, lineage)
 
     def _attempt(self, job: Job) -> Outcome:
         before = self._transaction.position()

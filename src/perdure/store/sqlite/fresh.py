@@ -11,7 +11,9 @@ from perdure.store.sqlite.many_rows import Rows
 _IDENTIFIERS: Final = Rows(
     "identifiers", "id", "key", "target", "state", "version", "name", "scheme", "created", "subject", "record"
 )
-REVISIONS: Final = Rows("revisions", "identifier", "version", "at", "agent", "action", "note", "record")
+REVISIONS: Final = Rows(
+    "revisions", "identifier", "version", "at", "agent", "action", "note", "record", "digest", "original"
+)
 REVERSE: Final = Rows("reverse", "data", "type", "identifier")
 _CHANGES: Final = Rows("changes", "number", "identifier", "version")
 _WORDS: Final = Rows("words", "rowid", "text")
@@ -25,7 +27,7 @@ _NEXT_CHANGE: Final = (
 
 
 def revision_row(rowid: int, one: Revision) -> tuple[Any, ...]:
-    return rowid, one.version, one.at, one.agent, one.action, one.note, one.record
+    return rowid, one.version, one.at, one.agent, one.action, one.note, one.record, one.digest, one.original
 
 
 def number_changes(connection: apsw.Connection, revisions: Sequence[Sequence[Any]]) -> None:

@@ -1,10 +1,12 @@
 """The schema, as a series of steps that only go forward; `user_version` says how many have been made."""
 
+from collections.abc import Callable
 from typing import Final
 
 import apsw
 
 from perdure.errors import StoreUnavailable
+from perdure.store.sqlite.digest_migration import add_digests
 from perdure.store.versions import check_known, check_migrated
 
 # Texts compare by their bytes, as keys must. A row's integer stays inside this file: everything else speaks of keys.
@@ -203,7 +205,13 @@ CREATE VIEW persons AS
     WHERE i.scheme = 'ppid' AND substr(i.key, 1, 4) IN ('POID', 'PRID');
 """
 
-MIGRATIONS: Final = (_FIRST, _SECOND, _THIRD, _FOURTH)
+MIGRATIONS: Final[tuple[str | Callable[[apsw.Connection], None], ...]] = (
+    _FIRST,
+    _SECOND,
+    _THIRD,
+    _FOURTH,
+    add_digests,
+)
 
 
 def migrate(connection: apsw.Connection) -> None:
@@ -217,7 +225,11 @@ def migrate(connection: apsw.Connection) -> None:
         if version == 0 and connection.execute("SELECT count(*) FROM sqlite_schema").get:
             raise StoreUnavailable("the file holds something else, which is left alone: name another")
         for number in range(version, len(MIGRATIONS)):
-            connection.execute(MIGRATIONS[number])
+            step = MIGRATIONS[number]
+            if isinstance(step, str):
+                connection.execute(step)
+            else:
+                step(connection)
             connection.execute(f"PRAGMA user_version = {number + 1}")
     except BaseException:
         connection.execute("ROLLBACK")

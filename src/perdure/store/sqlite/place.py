@@ -8,6 +8,7 @@ from pathlib import Path
 
 from perdure.errors import StoreUnavailable, shown
 from perdure.registry.protocol import Progress
+from perdure.store.commit_mark import LINEAGE
 from perdure.store.place import Place, SetAside
 from perdure.store.sqlite.backup import copy_file
 from perdure.store.sqlite.connection import connect, in_our_words
@@ -56,9 +57,15 @@ class SqlitePlace:
             raise StoreUnavailable(f"{shown(str(backup))} cannot be read: {problem.strerror}") from None
         try:
             self.migrate()  # a backup may be older than this program
+            self._forget_lineage()
         except StoreUnavailable as problem:
             reason = f"{backup.name} is no backup of Perdure, or is damaged; nothing was changed"
             raise StoreUnavailable(reason) from problem
+
+    def _forget_lineage(self) -> None:
+        """Part the copy from the database that it was made of: it gets a mark of its own with its first commit."""
+        with in_our_words(), closing(connect(self.file)) as connection:
+            connection.execute("DELETE FROM facts WHERE name = ?", (LINEAGE,))
 
     def take(self, fresh: Place) -> None:
         put_in_place(_file(fresh), self.file)

@@ -18,10 +18,13 @@ from perdure.registry.entities import (
     History,
     Identifier,
     Key,
+    NewestChange,
     Prefix,
     Revision,
 )
 from perdure.registry.protocol import UNSCRUBBED
+from perdure.store.commit_mark import LINEAGE, ChangeMark, Tip
+from perdure.store.event_chain import NEWEST_EVENT, EventMark
 from perdure.store.rows import PREFIX_COLUMNS, key_range, newest_history, prefix_of
 
 SEALED: Final = "sealed"  # the fact that says why nothing can be written
@@ -41,16 +44,18 @@ _HISTORIES: Final = (
 )
 _NEWEST_HISTORIES: Final = (
     "SELECT i.key, i.name, i.scheme, i.state, i.target, i.version, i.record, coalesce(i.subject, i.key), i.created, "
-    "i.id, p.uuid_raw, r.at, r.agent, r.action, r.note FROM identifiers AS i "
+    "i.id, p.uuid_raw, r.at, r.agent, r.action, r.note, r.digest, r.original FROM identifiers AS i "
     "LEFT JOIN person_inputs AS p ON p.name = i.key "
     "LEFT JOIN revisions AS r ON r.identifier = i.id AND r.version = i.version "
     "WHERE i.key > ? AND i.key < ? ORDER BY i.key LIMIT ?"
 )
 _REVISIONS_OF: Final = (
-    "SELECT version, at, agent, action, record, note FROM revisions WHERE identifier = ? ORDER BY version"
+    "SELECT version, at, agent, action, record, note, digest, original FROM revisions "
+    "WHERE identifier = ? ORDER BY version"
 )
 _OF_KEY: Final = "FROM revisions AS r JOIN identifiers AS i ON i.id = r.identifier WHERE i.key = ?"
-_REVISION: Final = f"SELECT r.version, r.at, r.agent, r.action, r.record, r.note {_OF_KEY}"
+_REVISION_COLUMNS: Final = "r.version, r.at, r.agent, r.action, r.record, r.note, r.digest, r.original"
+_REVISION: Final = f"SELECT {_REVISION_COLUMNS} {_OF_KEY}"
 _ALL_REVISIONS: Final = f"{_REVISION} ORDER BY r.version"
 _NEWEST_REVISION: Final = f"{_ALL_REVISIONS} DESC LIMIT 1"
 _REVISION_OF_VERSION: Final = f"{_REVISION} AND r.version = ?"
@@ -79,6 +84,19 @@ _CHANGES: Final = (
     "WHERE c.number > ? ORDER BY c.number LIMIT ?"
 )
 
+_NEWEST_CHANGE: Final = (
+    f"SELECT c.number, i.key, {_REVISION_COLUMNS} FROM changes AS c JOIN identifiers AS i ON i.id = c.identifier "
+    "JOIN revisions AS r ON r.identifier = c.identifier AND r.version = c.version ORDER BY c.number DESC LIMIT 1"
+)
+_TIP: Final = (
+    "SELECT c.number, i.key, r.digest FROM changes AS c JOIN identifiers AS i ON i.id = c.identifier "
+    "JOIN revisions AS r ON r.identifier = c.identifier AND r.version = c.version ORDER BY c.number DESC LIMIT 1"
+)
+_CHANGE_DIGESTS: Final = (
+    "SELECT r.digest FROM changes AS c JOIN revisions AS r ON r.identifier = c.identifier AND r.version = c.version "
+    "WHERE c.number = ?"
+)
+
 _PREFIX: Final = f"SELECT {PREFIX_COLUMNS} FROM prefixes"
 _PREFIX_BY_KEY: Final = f"{_PREFIX} WHERE key = ?"
 _PREFIX_BY_OPAQUE: Final = f"{_PREFIX} WHERE opaque = ?"
@@ -90,9 +108,9 @@ _GRANTS: Final = (
     "SELECT agent, scope, action, own, until, given_by, given_at FROM grants WHERE agent = ? "
     "ORDER BY scope, action, own"
 )
-_EVENTS: Final = "SELECT at, agent, action, subject, detail FROM events ORDER BY id DESC LIMIT ?"
+_EVENTS: Final = "SELECT at, agent, action, subject, detail, digest FROM events ORDER BY id DESC LIMIT ?"
 
-_FACTS: Final = "SELECT name, value FROM facts WHERE name NOT IN (?, ?) ORDER BY name"
+_FACTS: Final = "SELECT name, value FROM facts WHERE name NOT IN (?, ?, ?, ?) ORDER BY name"
 _SEALED_OF: Final = "SELECT sealed FROM secrets WHERE key = ? AND value_index = ?"
 _ALL_SEALED: Final = "SELECT key, value_index, sealed FROM secrets ORDER BY key, value_index"
 _ANSWERED: Final = "SELECT digest, answer, at FROM answers WHERE agent = ? AND token = ?"
@@ -193,6 +211,20 @@ class SqliteReader:
 
     def changes(self, after: int, limit: int) -> list[Changed]:
         return [Changed(*row) for row in self._execute(_CHANGES, (after, limit))]
+
+    def newest_change(self) -> NewestChange | None:
+        row = self._execute(_NEWEST_CHANGE).fetchone()
+        return None if row is None else NewestChange(row[0], row[1], Revision(*row[2:]))
+
+    def tip(self) -> Tip:
+        row = self._execute(_TIP).fetchone()
+        return Tip(ChangeMark() if row is None else ChangeMark(*row), EventMark.parse(self.fact(NEWEST_EVENT)))
+
+    def change_digests(self, number: int) -> list[bytes]:
+        return [digest for (digest,) in self._execute(_CHANGE_DIGESTS, (number,))]
+
+    def event_digests(self, number: int) -> list[bytes]:
+        return [digest for (digest,) in self._execute("SELECT digest FROM events WHERE id = ?", (number,))]
 
     def after(self, key: str, limit: int, under: str | None = None) -> list[Identifier]:
         return [Identifier(*row) for row in self._execute(_AFTER, (*key_range(key, under), limit))]
@@ -297,7 +329,7 @@ class SqliteReader:
 
     def facts(self) -> dict[str, str]:
         """Those of the registry; what concerns this file alone stays here."""
-        return dict(self._execute(_FACTS, (SEALED, UNSCRUBBED)))
+        return dict(self._execute(_FACTS, (SEALED, UNSCRUBBED, NEWEST_EVENT, LINEAGE)))
 
     def counts(self) -> dict[str, int]:
         counts = {name: int(self._execute(question).get) for name, question in _COUNTS.items()}

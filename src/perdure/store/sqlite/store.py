@@ -13,6 +13,7 @@ import apsw
 from perdure.errors import StoreDamaged, StoreUnavailable
 from perdure.registry.entities import Change, Identifier
 from perdure.registry.protocol import Foreseen, Progress, Reader, Transaction
+from perdure.store.commit_mark import LINEAGE, CommitMarkFile, Tip, find_disagreement, has_restarted
 from perdure.store.high_water import HIGH_WATER, HighWater
 from perdure.store.sqlite.backup import copy_file
 from perdure.store.sqlite.checkpoints import LARGEST_LOG, Checkpoints
@@ -47,6 +48,8 @@ class SqliteStore:
         # Threads of its own, so that their connections live as long as the store, whatever event loops come and go.
         self._pool = ThreadPoolExecutor(_READERS, "perdure-reader")
         self.high_water = HighWater(file.with_name(HIGH_WATER))
+        self._mark = CommitMarkFile(file.parent)
+        self._had_log = self._log_file.exists()  # before a connection makes one
         if create and not file.exists():
             with suppress(FileExistsError), in_our_words():
                 create_private(file)
@@ -57,7 +60,7 @@ class SqliteStore:
                 migrate(connection)
             check_schema(connection)
         scrubbing, checkpoints = Scrubbing(connection, waiting), Checkpoints(connection, waiting, largest_log)
-        commit = GroupCommit(connection, SqliteTransaction(connection, self.high_water, scrubbing))
+        commit = GroupCommit(connection, SqliteTransaction(connection, self.high_water, scrubbing), self._mark)
 
         def afterwards() -> None:
             scrubbing()
@@ -107,9 +110,42 @@ class SqliteStore:
     async def sealed(self) -> str | None:
         return await self.read(lambda reader: reader.fact(SEALED))
 
+    async def find_disagreement(self) -> tuple[str, ...]:
+        def work(reader: SqliteReader) -> tuple[str, ...]:
+            lineage = reader.fact(LINEAGE)
+            if lineage is None:
+                return ()  # nothing was written since marks are made
+            mark = self._mark.read(lineage)
+            if mark is None:
+                return (f"the mark of its last commit, {self._mark.path(lineage).name}, is missing or damaged",)
+            if mark.is_open and not self._had_log and has_restarted(mark):
+                return (f"its write-ahead log {self._log_file.name} is missing, and it was not closed properly",)
+            return find_disagreement(mark, reader)
+
+        self._check_open()
+        return await asyncio.get_running_loop().run_in_executor(self._pool, self._read, work)
+
+    async def reset_marks(self) -> None:
+        def work(reader: SqliteReader) -> tuple[str | None, Tip]:
+            return reader.fact(LINEAGE), reader.tip()
+
+        lineage, tip = await asyncio.get_running_loop().run_in_executor(self._pool, self._read, work)
+        if lineage is not None:
+            self._mark.reset(lineage, *tip)
+
+    def remove_mark(self) -> None:
+        with in_our_words():
+            lineage = self._reader().fact(LINEAGE)
+            if lineage is not None:
+                self._mark.remove(lineage)
+
+    @property
+    def _log_file(self) -> Path:
+        return self._file.with_name(f"{self._file.name}-wal")
+
     def log_bytes(self) -> int:
         try:
-            return self._file.with_name(f"{self._file.name}-wal").stat().st_size
+            return self._log_file.stat().st_size
         except OSError:  # nobody has written yet, or it was closed
             return 0
 
@@ -119,8 +155,15 @@ class SqliteStore:
         self._closed = True
         self._writer.close()
         self._pool.shutdown()
+        lineage = None
+        with suppress(apsw.Error):
+            lineage = SqliteReader(self._connections[0]).fact(LINEAGE)
         for connection in self._connections:
             connection.close()
+        self._mark.close()
+        if lineage is not None and not self._log_file.exists():  # SQLite removes it when the last program ends
+            self._mark.end(lineage)
+            self._mark.close()
 
     def _check_open(self) -> None:
         if self._closed:
@@ -139,7 +182,7 @@ class SqliteStore:
             reader = self._local.reader = SqliteReader(self._connect())
         return reader
 
-    def _read(self, work: Callable[[Reader], T]) -> T:
+    def _read(self, work: Callable[[SqliteReader], T]) -> T:
         with in_our_words():
             reader = self._reader()
             with reader.snapshot():

@@ -10,7 +10,9 @@ import msgspec
 
 from perdure.errors import Conflict, NameTaken, StoreDamaged
 from perdure.registry.entities import Agent, Change, Event, Grant, Identifier, Key, Prefix
+from perdure.registry.history_digest import content_digest, event_digest
 from perdure.registry.protocol import Foreseen
+from perdure.store.event_chain import NEWEST_EVENT, EventMark
 from perdure.store.high_water import HighWater
 from perdure.store.rows import MOST_FORGOTTEN, PREFIX_COLUMNS, prefix_row
 from perdure.store.sqlite.fresh import NOTHING, REVERSE, REVISIONS, FreshNames, Mark, number_changes, revision_row
@@ -28,8 +30,11 @@ _REPLACE_WORDS: Final = "INSERT OR REPLACE INTO words (rowid, text) VALUES (?, ?
 _DELETE_REVERSE: Final = "DELETE FROM reverse WHERE data = ? AND type = ? AND identifier = ?"
 _UPDATE: Final = "UPDATE identifiers SET target = ?, state = ?, version = ?, created = ?, record = ? WHERE id = ?"
 _REDACT: Final = (
-    "UPDATE revisions SET record = ?, note = CASE action WHEN 'redact' THEN note END "
+    "UPDATE revisions SET record = ?, note = CASE action WHEN 'redact' THEN note END, original = ? "
     "WHERE identifier = ? AND version = ?"
+)
+_INSERT_EVENT: Final = (
+    "INSERT INTO events (id, at, agent, action, subject, detail, digest) VALUES (?, ?, ?, ?, ?, ?, ?)"
 )
 _INSERT_ANSWER: Final = "INSERT INTO answers (agent, token, digest, answer, at) VALUES (?, ?, ?, ?, ?)"
 _FORGET_ANSWERS: Final = (
@@ -224,7 +229,12 @@ class SqliteTransaction(SqliteReader):
         self._is_redacting = True
         self._execute("PRAGMA secure_delete = ON")  # what is let go of is overwritten
         rowid = self._execute("SELECT id FROM identifiers WHERE key = ?", (subject,)).get
-        self._executemany(_REDACT, [(record, rowid, version) for version, record in records.items()])
+        originals = {
+            one.version: one.original or content_digest(one.record, one.note) for one in self.revisions(subject)
+        }
+        self._executemany(
+            _REDACT, [(record, originals[version], rowid, version) for version, record in records.items()]
+        )
 
     def put_prefix(self, prefix: Prefix) -> None:
         self._known_prefixes.clear()
@@ -283,10 +293,11 @@ class SqliteTransaction(SqliteReader):
         self._execute("DELETE FROM grants WHERE agent = ? AND scope = ? AND action = ?", (agent, scope, action))
 
     def put_event(self, event: Event) -> None:
-        self._execute(
-            "INSERT INTO events (at, agent, action, subject, detail) VALUES (?, ?, ?, ?, ?)",
-            (event.at, event.agent, event.action, event.subject, event.detail),
-        )
+        last = EventMark.parse(self.fact(NEWEST_EVENT))
+        mark = EventMark(last.number + 1, event_digest(event, last.digest))
+        row = mark.number, event.at, event.agent, event.action, event.subject, event.detail, mark.digest
+        self._execute(_INSERT_EVENT, row)
+        self.put_fact(NEWEST_EVENT, str(mark))
 
     def put_fact(self, name: str, value: str) -> None:
         self._execute("INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)", (name, value))

@@ -1,0 +1,228 @@
+"""A database that has lost what it acknowledged is not served, and issues nothing, until somebody says what happened."""
+
+import asyncio
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from perdure.errors import ClockUnconfirmed, CountUnknown, StoreBehind, StoreDamaged
+from perdure.folder import make_registry, open_registry, recover_registry, restore_registry
+from perdure.records.value import Text, Value
+from perdure.registry import Registry, Statement, add_prefix, mint, reset_timeline, update, verify
+from perdure.registry.entities import Agent
+from perdure.registry.opening import confirm_clock
+
+DAYS = 86_400_000_000  # microseconds
+KILLED = """
+import asyncio, os, signal, sys
+from pathlib import Path
+from perdure.folder import open_registry
+from perdure.registry import mint
+
+async def run():
+    async with open_registry(Path(sys.argv[1])) as registry:
+        agent = await registry.store.read(lambda reader: reader.agent("admin"))
+        for _ in range(3):
+            print((await mint(registry, agent, "777"))[0].name, flush=True)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+asyncio.run(run())
+"""
+
+
+class Archive:
+    """A registry on the embedded store, with a prefix that counts."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.admin: Agent = asyncio.run(make_registry(folder, name="The Archive")).admin
+        self.do(lambda registry: add_prefix(registry, self.admin, "777", minter="sequential"))
+
+    @property
+    def database(self) -> Path:
+        return self.folder / "perdure.db"
+
+    def do(self, work: Callable[[Registry], Any], **how: Any) -> Any:
+        async def session() -> Any:
+            async with open_registry(self.folder, **how) as registry:
+                return await work(registry)
+
+        return asyncio.run(session())
+
+    def mint(self) -> int:
+        [minted] = self.do(lambda registry: mint(registry, self.admin, "777", said=Statement(target="https://a.org/")))
+        return int(minted.name.rpartition("/")[2])
+
+    def execute(self, statement: str) -> None:
+        with closing(apsw.Connection(str(self.database))) as connection:
+            connection.execute(statement)
+
+    def perdure(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
+        command = [sys.executable, "-m", "perdure", *arguments, "-R", str(self.folder)]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    def alter(self, statement: str, trigger: str = "revisions_stay") -> None:
+        """Change what the schema protects, and leave no trace of that but the content."""
+        with closing(apsw.Connection(str(self.database))) as connection:
+            text = connection.execute("SELECT sql FROM sqlite_schema WHERE name = ?", (trigger,)).get
+            connection.execute(f"DROP TRIGGER {trigger}; {statement}; {text}")
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Archive:
+    return Archive(tmp_path / "archive")
+
+
+def test_a_database_that_was_replaced_by_an_older_copy_is_refused_until_it_is_accepted(archive: Archive) -> None:
+    archive.mint()
+    copy = archive.folder.parent / "copy.db"
+    shutil.copyfile(archive.database, copy)
+    issued = [archive.mint() for _ in range(3)]
+    shutil.copyfile(copy, archive.database)
+    with pytest.raises(StoreBehind, match=f"of '777/{issued[-1]}' at "):
+        archive.mint()
+    refused = archive.perdure("resolve", "777/1")
+    assert (refused.returncode, "perdure recover" in refused.stderr) == (2, True)
+    said = archive.perdure("recover")
+    assert said.returncode == 1
+    assert f"the last change that was acknowledged, of '777/{issued[-1]}'" in said.stdout
+    assert archive.perdure("verify").returncode == 1
+    accepted = archive.perdure("recover", "--accept", "the copy of Monday came back")
+    assert (accepted.returncode, "names under 777 go on after" in accepted.stderr) == (0, True)
+    assert archive.mint() > issued[-1]
+    assert archive.perdure("recover").returncode == 0
+    assert archive.do(verify) == []
+    assert "the copy of Monday came back (the last change" in archive.perdure("log", "--json").stdout
+
+
+def test_what_a_killed_program_acknowledged_is_there_and_its_missing_log_is_noticed(archive: Archive) -> None:
+    def kill() -> list[str]:
+        done = subprocess.run(
+            [sys.executable, "-c", KILLED, str(archive.folder)], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == -signal.SIGKILL, done.stderr
+        return done.stdout.split()
+
+    names = kill()
+    assert archive.mint() == 4
+    assert archive.do(lambda registry: registry.store.lookup(names[-1])) is not None
+    names = kill()
+    for part in ("-wal", "-shm"):
+        archive.database.with_name(archive.database.name + part).unlink()
+    with pytest.raises(StoreBehind, match=names[-1]):
+        archive.mint()
+    asyncio.run(recover_registry(archive.folder, "the log was deleted"))
+    assert archive.mint() > int(names[-1].rpartition("/")[2])
+
+
+def test_a_database_that_went_on_elsewhere_is_refused(archive: Archive) -> None:
+    archive.mint()
+    other = Path(shutil.copytree(archive.folder, archive.folder.parent / "other"))
+    archive.mint()
+
+    async def mint_there() -> None:
+        async with open_registry(other) as registry:
+            for _ in range(3):
+                await mint(registry, archive.admin, "777")
+
+    asyncio.run(mint_there())
+    shutil.copyfile(other / archive.database.name, archive.database)
+    with pytest.raises(StoreBehind, match="is not in it"):
+        archive.mint()
+
+
+def test_a_database_without_its_mark_is_refused(archive: Archive) -> None:
+    [mark] = archive.folder.glob("commits-*.mark")
+    mark.unlink()
+    with pytest.raises(StoreBehind, match=mark.name):
+        archive.mint()
+
+
+def test_a_folder_can_be_copied_as_a_whole(archive: Archive) -> None:
+    archive.mint()
+    shutil.copytree(archive.folder, archive.folder.parent / "other")
+    archive.folder = archive.folder.parent / "other"
+    assert archive.mint() == 2
+
+
+def test_a_restore_leaves_marks_that_agree(archive: Archive) -> None:
+    archive.mint()
+    backup = archive.folder.parent / "backup.db"
+    archive.do(lambda registry: registry.store.backup(backup, lambda done, of: None))
+    archive.mint()
+    asyncio.run(restore_registry(archive.folder, backup))
+    assert archive.mint() > 2
+    assert archive.perdure("recover").stdout.startswith("Nothing is missing")
+
+
+def test_after_a_restore_on_another_machine_a_prefix_does_not_count_until_it_is_reset(archive: Archive) -> None:
+    archive.mint()
+    backup = archive.folder.parent / "backup.db"
+    archive.do(lambda registry: registry.store.backup(backup, lambda done, of: None))
+    archive.database.unlink()
+    restored = asyncio.run(restore_registry(archive.folder, backup))
+    assert restored.unsure == ["777"]
+    with pytest.raises(CountUnknown, match="777"):
+        archive.mint()
+    assert "or more" in archive.perdure("prefix", "show", "777").stdout
+    archive.do(lambda registry: reset_timeline(registry, archive.admin, "777", "looked it up", number=40))
+    assert archive.mint() == 41
+
+
+@pytest.mark.parametrize(
+    "alteration",
+    ["at = '2020-01-01T00:00:00.000000Z'", "agent = 'eve'", "action = 'set'", "note = 'x'", "digest = x'00'"],
+)
+def test_the_newest_revision_is_checked_on_opening(archive: Archive, alteration: str) -> None:
+    archive.mint()
+    newest = "(SELECT identifier FROM changes ORDER BY number DESC LIMIT 1)"
+    archive.alter(f"UPDATE revisions SET {alteration} WHERE identifier = {newest}")  # noqa: S608
+    with pytest.raises((StoreDamaged, StoreBehind)):
+        archive.mint()
+    said = archive.perdure("verify")
+    assert (said.returncode, "777/1: version 1 is not what was recorded" in said.stdout) == (1, True)
+
+
+def test_every_older_revision_and_event_is_checked_by_verify(archive: Archive) -> None:
+    archive.mint()
+    for number in (2, 3):
+        value = Value(1, "DESC", Text(f"version {number}"))
+        archive.do(lambda registry, value=value: update(registry, archive.admin, "777/1", Statement(values=(value,))))
+    archive.mint()
+    archive.alter("UPDATE revisions SET at = substr(at, 1, 25) || '0Z' WHERE version = 2")
+    archive.alter("UPDATE events SET detail = 'nothing' WHERE id = 1", "events_stay")
+    found = archive.do(verify)
+    assert "777/1: version 2 is not what was recorded: its digest differs" in found
+    assert any(one.startswith("the event 'found' of ") for one in found)
+    assert len(found) == 2
+
+
+def test_a_clock_far_from_the_newest_change_is_confirmed_before_it_mints(archive: Archive) -> None:
+    archive.mint()
+    archive.execute(f"UPDATE changes SET number = number - {500 * DAYS}")  # noqa: S608
+    asyncio.run(recover_registry(archive.folder, "changes were numbered anew"))
+    with pytest.raises(ClockUnconfirmed, match="the newest change came at"):
+        archive.mint()
+    refused = archive.perdure("mint", "777")
+    assert (refused.returncode, "perdure recover" in refused.stderr) == (2, True)
+    archive.do(confirm_clock)
+    assert archive.mint() > 1
+
+
+def test_a_clock_that_is_behind_is_confirmed_by_the_command(archive: Archive) -> None:
+    archive.mint()
+    archive.execute(f"UPDATE changes SET number = number + {DAYS} WHERE number = (SELECT max(number) FROM changes)")  # noqa: S608
+    asyncio.run(recover_registry(archive.folder, "the clock was wrong for a while"))
+    with pytest.raises(ClockUnconfirmed):
+        archive.mint()
+    assert archive.perdure("recover").returncode == 1
+    assert archive.perdure("recover", "--clock-is-right").returncode == 0
+    assert archive.mint() > 1
