@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 import pytest
 
-from tests.http.proxy import nginx
+from tests.http.proxy import haproxy, nginx
 from tests.postgres.binaries import OLDEST, binaries
 
 STRICT: Final = "PERDURE_NOTHING_SKIPPED"
@@ -40,6 +40,12 @@ PACKAGES: Final = {
         f"PostgreSQL {OLDEST} or newer",
         "apt-get install postgresql (or `make test` as root, which does it), "
         "or PERDURE_TEST_POSTGRES=postgresql://… to name a server that is there already",
+    ),
+    "haproxy": Package(
+        "haproxy",
+        lambda: haproxy() is not None,
+        "HAProxy",
+        "apt-get install haproxy (or `make test` as root, which does it)",
     ),
     "nginx": Package(
         "nginx",

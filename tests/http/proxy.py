@@ -1,4 +1,4 @@
-"""nginx in front of a server, configured as the documentation says."""
+"""Proxies in front of a server: nginx as the documentation says, and nginx and HAProxy as many people have them."""
 
 import os
 import re
@@ -6,7 +6,7 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,7 +17,15 @@ _TRIES = 5
 
 def nginx() -> str | None:
     """The program; it lies where the shells of ordinary users do not look."""
-    return shutil.which("nginx", path=f"{os.environ.get('PATH', '')}{os.pathsep}/usr/sbin{os.pathsep}/usr/local/sbin")
+    return _program("nginx")
+
+
+def haproxy() -> str | None:
+    return _program("haproxy")
+
+
+def _program(name: str) -> str | None:
+    return shutil.which(name, path=f"{os.environ.get('PATH', '')}{os.pathsep}/usr/sbin{os.pathsep}/usr/local/sbin")
 
 
 def documented() -> str:
@@ -38,38 +46,102 @@ def adapted(folder: Path, port: int, upstream: tuple[str, int], certificate: Pat
     ):
         assert said.count(old) == 1, old
         said = said.replace(old, new)
+    return _nginx_file(folder, said)
+
+
+def _nginx_file(folder: Path, inside: str) -> str:
     temporary = "".join(
         f"{kind}_temp_path {folder}/{kind};\n" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     )
     return (
         f"daemon off;\nmaster_process off;\npid {folder}/nginx.pid;\nerror_log {folder}/error.log;\n"
-        f"events {{}}\nhttp {{\naccess_log off;\n{temporary}{said}}}\n"
+        f"events {{}}\nhttp {{\naccess_log off;\n{temporary}{inside}}}\n"
     )
 
 
 @contextmanager
 def proxied(folder: Path, upstream: tuple[str, int], certificate: Path, key: Path) -> Iterator[str]:
     """Its address, for as long as it runs."""
+    with _nginx_with(folder, lambda port: adapted(folder, port, upstream, certificate, key)) as port:
+        yield f"https://127.0.0.1:{port}"
+
+
+@contextmanager
+def websocket_nginx(folder: Path, upstream: tuple[str, int]) -> Iterator[tuple[str, int]]:
+    """Run nginx with the usual lines for WebSockets and with connections that it keeps; yield its address."""
+    lines = f"""
+map $http_upgrade $connection_upgrade {{ default upgrade; '' ''; }}
+upstream registry {{ server {upstream[0]}:{upstream[1]}; keepalive 1; }}
+server {{
+    listen 127.0.0.1:PORT;
+    location / {{
+        proxy_pass http://registry;
+        proxy_http_version 1.1;
+        proxy_set_header Upgrade $http_upgrade;
+        proxy_set_header Connection $connection_upgrade;
+        proxy_set_header Host $http_host;
+        proxy_request_buffering off;
+    }}
+}}
+"""
+    with _nginx_with(folder, lambda port: _nginx_file(folder, lines.replace("PORT", str(port)))) as port:
+        yield "127.0.0.1", port
+
+
+@contextmanager
+def keeping_haproxy(folder: Path, upstream: tuple[str, int]) -> Iterator[tuple[str, int]]:
+    """Run HAProxy with connections to the server that all clients share; yield its address."""
     folder.mkdir(exist_ok=True)
-    program = nginx()
-    assert program is not None
+
+    def configuration(port: int) -> str:
+        return f"""
+global
+    maxconn 200
+    nbthread 1
+defaults
+    mode http
+    timeout connect 5s
+    timeout client 20s
+    timeout server 20s
+    http-reuse always
+frontend front
+    bind 127.0.0.1:{port}
+    default_backend registry
+backend registry
+    server one {upstream[0]}:{upstream[1]} pool-max-conn 1
+"""
+
+    file = folder / "haproxy.cfg"
+    with _running(file, configuration, [haproxy() or "", "-db", "-f", str(file)], folder / "haproxy.log") as port:
+        yield "127.0.0.1", port
+
+
+@contextmanager
+def _nginx_with(folder: Path, configuration: Callable[[int], str]) -> Iterator[int]:
+    folder.mkdir(exist_ok=True)
+    file, log = folder / "nginx.conf", folder / "error.log"
+    with _running(
+        file, configuration, [nginx() or "", "-p", str(folder), "-c", str(file), "-e", str(log)], log
+    ) as port:
+        yield port
+
+
+@contextmanager
+def _running(file: Path, configuration: Callable[[int], str], command: list[str], log: Path) -> Iterator[int]:
+    """Run a proxy with a configuration for a free port, which is yielded for as long as it runs."""
     for _ in range(_TRIES):  # somebody else may take the port in between
         port = _free_port()
-        file = folder / "nginx.conf"
-        file.write_text(adapted(folder, port, upstream, certificate, key))
-        process = subprocess.Popen(
-            [program, "-p", str(folder), "-c", str(file), "-e", str(folder / "error.log")],
-            stderr=subprocess.DEVNULL,
-            stdin=subprocess.DEVNULL,
-        )
+        file.write_text(configuration(port))
+        with log.open("ab") as errors:
+            process = subprocess.Popen(command, stderr=errors, stdout=errors, stdin=subprocess.DEVNULL)
         try:
             if _is_up(process, port):
-                yield f"https://127.0.0.1:{port}"
+                yield port
                 return
         finally:
             process.terminate()
             process.wait(_PATIENCE)
-    raise AssertionError((folder / "error.log").read_text())
+    raise AssertionError(log.read_text())
 
 
 def _free_port() -> int:

@@ -2,6 +2,7 @@
 
 import socket
 import ssl
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import BinaryIO, NamedTuple
@@ -119,6 +120,15 @@ def request(path: str, *headers: str, method: str = "GET", body: bytes = b"") ->
     if body:
         lines.append(f"content-length: {len(body)}")
     return "\r\n".join([*lines, "", ""]).encode("latin-1") + body
+
+
+def send_apart(one: Connection, *pieces: bytes, seconds: float = 0.01) -> None:
+    """Send each piece in a packet of its own."""
+    one.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    for number, piece in enumerate(pieces):
+        if number:
+            time.sleep(seconds)
+        one.send(piece)
 
 
 def answer_to(server: LiveServer, data: bytes) -> Answer | None:

@@ -67,6 +67,7 @@ class Outgoing:
         headers = [*self._common(), *head.get("headers", ())]
         _head(headers)
         cycle = self._cycle
+        self._end_if_unsure()
         self.status = head["status"]
         if cycle.scope["http_version"] == "1.0":
             self._ends_with_connection = True
@@ -74,6 +75,15 @@ class Outgoing:
             self._on_close(_BROKEN_OFF)
         head["headers"] = headers
         await cycle.send(head)
+
+    def _end_if_unsure(self) -> None:
+        """Close the connection behind an answer to a client that still waits to be told to send the body.
+
+        It may send the body now or leave it out: what comes next could be either that or another request.
+        """
+        cycle = self._cycle
+        if cycle.waiting_for_100_continue and cycle.more_body and not cycle.body:
+            cycle.keep_alive = False
 
     def _on_close(self, told: bytes) -> None:
         transport = self._cycle.transport
@@ -85,6 +95,7 @@ class Outgoing:
 
     async def _whole(self, status: int, headers: Headers, body: bytes) -> None:
         cycle = self._cycle
+        self._end_if_unsure()
         lines = [*cycle.default_headers, *self._common(), *headers]
         if status not in _WITHOUT_BODY:
             lines.append((b"content-length", b"%d" % len(body)))

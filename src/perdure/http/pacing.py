@@ -100,12 +100,36 @@ class PacedProtocol(HttpToolsProtocol):
         self._not_understood += len(data)
         try:
             self.parser.feed_data(data)
-        except httptools.HttpParserUpgrade:
-            pass  # nothing else is spoken here: it is answered as it stands
+        except httptools.HttpParserUpgrade as upgrade:
+            self._ignore_upgrade(data[upgrade.args[0] :])
         except httptools.HttpParserError:
             self._refuse(b"400 Bad Request", NOT_HTTP)
         if self._is_in_head:
             self._wait_for_head()
+        elif self._not_understood > self._largest_head:
+            self._refuse(b"431 Request Header Fields Too Large", b"what is between or behind the chunks is too long")
+
+    def _ignore_upgrade(self, rest: bytes) -> None:
+        """Read a message that asks for another protocol as if it did not, which RFC 9110, section 7.8, allows.
+
+        The parser takes all that follows such a head for the other protocol. So a new parser reads the same head
+        without the header Upgrade, and then what follows; there may be more messages of this kind.
+        """
+        while not self._is_refused:
+            version = self.parser.get_http_version().encode()
+            lines = [b"%b %b HTTP/%b" % (self.parser.get_method(), self.url, version)]
+            lines += [b"%b: %b" % header for header in self.headers if header[0] != b"upgrade"]
+            data = b"\r\n".join((*lines, b"", rest))
+            self.parser = httptools.HttpRequestParser(self)
+            self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn does: it is passed over
+            self._not_understood = 0
+            try:
+                self.parser.feed_data(data)
+                return
+            except httptools.HttpParserUpgrade as upgrade:
+                rest = data[upgrade.args[0] :]
+            except httptools.HttpParserError:
+                self._refuse(b"400 Bad Request", NOT_HTTP)
 
     def _wait_for_head(self) -> None:
         """The rest of it must come in time, however slowly, and not be too long."""
@@ -168,7 +192,7 @@ class PacedProtocol(HttpToolsProtocol):
         self._is_refused = True
         cycle = self.cycle
         is_about_it = cycle is not None and cycle.more_body and not cycle.response_started and not self.pipeline
-        if cycle is None or cycle.response_complete or is_about_it:
+        if cycle is None or (cycle.response_complete and not cycle.more_body) or is_about_it:  # never a second answer
             self.transport.write(_ANSWER % (status, len(why), why))
         self.transport.close()
 

@@ -9,6 +9,7 @@ import re
 from math import inf
 from typing import Any, Final
 
+import httptools
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
@@ -49,6 +50,16 @@ def wants_page(accept: bytes) -> bool:
     return accept == b"*/*" or accept == b"text/html" or (accept.startswith(b"text/html,") and b"json" not in accept)
 
 
+def _is_target(url: bytes) -> bool:
+    """Return whether uvicorn can read a target that the parser has let pass: a path, or an address that has one."""
+    if url.startswith(b"/"):
+        return True
+    try:
+        return httptools.parse_url(url).path is not None
+    except httptools.HttpParserError:
+        return False
+
+
 class Protocol(PacedProtocol):
     """One connection."""
 
@@ -82,7 +93,6 @@ class Protocol(PacedProtocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if not self._is_in_head:
-            self._not_understood = 0
             return  # behind a body: nobody may say there who they are
         name = name.lower()
         self.headers.append((name, value))
@@ -99,8 +109,12 @@ class Protocol(PacedProtocol):
             self.accept = b", ".join((self.accept, value)) if self.accept else value
         elif name != b"connection" or value.lower() != b"keep-alive" or self.parser.get_http_version() != "1.1":
             self._is_usual = False
-            if name == b"expect" and value.lower() == b"100-continue":
-                self.expect_100_continue = True
+            if name == b"expect":
+                is_known = self.parser.get_http_version() != "1.0"  # where it has no meaning
+                self.expect_100_continue = is_known and value.lower() == b"100-continue"
+            elif name == b"transfer-encoding" and value.lower() != b"chunked":
+                # The parser refuses most of these only after the head, when the application is at work already.
+                self._refuse(b"501 Not Implemented", b"the only transfer coding that is read here is chunked")
 
     def on_headers_complete(self) -> None:
         if self._not_understood > self._shortest_bound or len(self.headers) > self._options.headers:
@@ -120,8 +134,12 @@ class Protocol(PacedProtocol):
             and not self._is_stuck
             and not self.transport.is_closing()
         )
-        if not self._is_express:
+        if self._is_express:
+            return
+        if not self.parser.should_upgrade():
             self._ask_application()
+        elif self.parser.get_method() == b"CONNECT":
+            self._refuse(b"501 Not Implemented", b"this server is no proxy")
 
     def _check_size(self) -> None:
         """What came may be more than this request: only what belongs to it counts."""
@@ -156,8 +174,19 @@ class Protocol(PacedProtocol):
             if not self._is_stuck:
                 self.deadline = self._pulse.now + self._options.request_seconds
             self._lane.ask(self)
-        else:
-            super().on_message_complete()
+        elif not self.parser.should_upgrade():  # else it is read once more
+            self._end_message()
+
+    def _end_message(self) -> None:
+        """Tell the application that this is all. The parser reads no further if a trailer ends the connection."""
+        cycle = self.cycle
+        super().on_message_complete()
+        cycle.more_body = False  # which uvicorn notes only until the answer is out
+        self._not_understood = 0
+        if cycle.keep_alive and not self.parser.should_keep_alive():
+            cycle.keep_alive = False
+            if cycle.response_complete:
+                self.transport.close()
 
     def take(self, answer: bytes | None) -> None:
         """From the express lane: the answer, or word that there is none."""
@@ -165,7 +194,8 @@ class Protocol(PacedProtocol):
         if answer is None:
             if not self.transport.is_closing():
                 self._ask_application()
-                super().on_message_complete()
+                if not self._is_refused:
+                    super().on_message_complete()
             return
         self.transport.write(answer)
         if not self._is_stuck:
@@ -177,7 +207,7 @@ class Protocol(PacedProtocol):
 
     def _ask_application(self) -> None:
         self._is_express = False
-        if self.parser.get_http_version() not in ("1.1", "1.0"):
+        if self.parser.get_http_version() not in ("1.1", "1.0") or not _is_target(self.url):
             self._refuse(b"400 Bad Request", NOT_HTTP)
             return
         if not self._is_stuck:

@@ -1,0 +1,271 @@
+"""A client that asks for another protocol is answered in this one, and where its message ends is never in doubt."""
+
+import json
+import shutil
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import pytest
+from tests.http.furnished import PREFIX, furnish
+from tests.http.live import LiveServer, serving
+from tests.http.proxy import keeping_haproxy, websocket_nginx
+from tests.http.raw_client import Connection, connection, request, send_apart
+from tests.system_packages import need
+
+TARGETS = {f"n{number}": f"https://example.org/{number}" for number in range(20)}
+UPGRADES = {
+    "anything": ("connection: Upgrade", "upgrade: anything"),
+    "a WebSocket": ("connection: keep-alive, Upgrade", "upgrade: websocket", "sec-websocket-version: 13"),
+    "curl --http2": (
+        "connection: Upgrade, HTTP2-Settings",
+        "upgrade: h2c",
+        "http2-settings: AAMAAABkAAQCAAAAAAIAAAAA",
+    ),
+    "a Java client": (
+        "connection: Upgrade, HTTP2-Settings",
+        "http2-settings: AAEAAEAAAAIAAAAAAAMAAAAAAAQBAAAAAAUAAEAAAAYABgAA",
+        "upgrade: h2c",
+        "user-agent: Java-http-client/21",
+    ),
+    "two headers": ("connection: upgrade", "upgrade: a", "upgrade: b, c"),
+    "two connections": ("connection: keep-alive", "upgrade: a", "connection: upgrade"),
+    "in capitals": ("CONNECTION: UPGRADE", "UPGRADE: H2C"),
+}
+SMUGGLED = request(f"/{PREFIX}/n7")
+SENTINEL = request(f"/{PREFIX}/n19")
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
+    folder = tmp_path_factory.mktemp("served") / "registry"
+    furnish(folder, TARGETS)
+    with serving(folder, "--no-access-log") as one:
+        yield one
+        assert "Traceback" not in (folder / "server.log").read_text()
+
+
+def read_locations(one: Connection, count: int) -> list[str | None]:
+    told = [one.read() for _ in range(count)]
+    return [answer and (answer.header("location") or str(answer.status)) for answer in told]
+
+
+def assert_answers(one: Connection, *suffixes: str) -> None:
+    """Read an answer to each of these, and to nothing else: the sentinel is next."""
+    one.send(SENTINEL)
+    expected = [TARGETS[suffix] for suffix in (*suffixes, "n19")]
+    assert read_locations(one, len(expected)) == expected
+
+
+def with_body(suffix: str, body: bytes, *headers: str) -> tuple[bytes, bytes]:
+    """The head and the body of a request that would be answered with a redirect."""
+    return request(f"/{PREFIX}/{suffix}", *headers, f"content-length: {len(body)}"), body
+
+
+def chunked(suffix: str, body: bytes, *headers: str, trailer: bytes = b"") -> tuple[bytes, bytes]:
+    head = request(f"/{PREFIX}/{suffix}", *headers, "transfer-encoding: chunked")
+    return head, b"%x;name=value\r\n%b\r\n0\r\n%b\r\n" % (len(body), body, trailer)
+
+
+@pytest.mark.parametrize("headers", UPGRADES.values(), ids=UPGRADES.keys())
+class TestUpgradeIsIgnored:
+    """The message is read as if the header were not there."""
+
+    def test_a_body_in_a_later_packet_is_no_request(self, served: LiveServer, headers: tuple[str, ...]) -> None:
+        with connection(served) as one:
+            send_apart(one, *with_body("n1", SMUGGLED, *headers))
+            assert_answers(one, "n1")
+
+    def test_a_body_in_the_same_packet_is_no_request(self, served: LiveServer, headers: tuple[str, ...]) -> None:
+        with connection(served) as one:
+            one.send(b"".join(with_body("n1", SMUGGLED, *headers)))
+            assert_answers(one, "n1")
+
+    def test_a_long_body_in_one_packet_is_no_request(self, served: LiveServer, headers: tuple[str, ...]) -> None:
+        with connection(served) as one:
+            one.send(b"".join(with_body("n1", SMUGGLED * 600, *headers)))
+            assert_answers(one, "n1")
+
+    def test_chunks_are_read(self, served: LiveServer, headers: tuple[str, ...]) -> None:
+        for pieces in (chunked("n1", SMUGGLED, *headers), (b"".join(chunked("n1", SMUGGLED * 600, *headers)),)):
+            with connection(served) as one:
+                send_apart(one, *pieces)
+                assert_answers(one, "n1")
+
+    def test_what_is_pipelined_behind_it_is_answered(self, served: LiveServer, headers: tuple[str, ...]) -> None:
+        messages = (
+            request(f"/{PREFIX}/n1", *headers),
+            *chunked("n2", SMUGGLED, *headers, trailer=b"connection: upgrade\r\nupgrade: h2c\r\n"),
+            request(f"/{PREFIX}/n3"),
+            *with_body("n4", SMUGGLED, *headers),
+            request(f"/{PREFIX}/n5", *headers),
+        )
+        with connection(served) as one:
+            one.send(b"".join(messages))
+            assert_answers(one, "n1", "n2", "n3", "n4", "n5")
+
+
+def test_hundreds_of_upgrades_in_one_packet_are_answered(served: LiveServer) -> None:
+    with connection(served) as one:
+        one.send(f"GET /{PREFIX}/n1 HTTP/1.1\r\nhost:\r\nconnection:upgrade\r\nupgrade:a\r\n\r\n".encode() * 400)
+        assert_answers(one, *["n1"] * 400)
+
+
+def test_an_upgrade_is_understood_wherever_packets_end(served: LiveServer) -> None:
+    """Split into two packets at every byte."""
+    headers = UPGRADES["curl --http2"]
+    data = b"".join(
+        (
+            *with_body("n1", SMUGGLED, *headers),
+            *chunked("n2", b"x", *headers, trailer=b"a: b\r\n"),
+            request(f"/{PREFIX}/n3", *headers),
+        )
+    )
+    for cut in range(1, len(data)):
+        with connection(served) as one:
+            send_apart(one, data[:cut], data[cut:], seconds=0.001)
+            assert_answers(one, "n1", "n2", "n3")
+
+
+def test_http_1_0_is_answered_and_closed(served: LiveServer) -> None:
+    with connection(served) as one:
+        head = f"GET /{PREFIX}/n1 HTTP/1.0\r\nconnection: upgrade\r\nupgrade: h2c\r\ncontent-length: {len(SMUGGLED)}"
+        one.send(f"{head}\r\n\r\n".encode() + SMUGGLED + SENTINEL)
+        assert read_locations(one, 2) == [TARGETS["n1"], None]
+
+
+def test_a_connection_that_is_to_be_closed_is_closed(served: LiveServer) -> None:
+    with connection(served) as one:
+        one.send(b"".join(with_body("n1", SMUGGLED, "connection: upgrade, close", "upgrade: h2c")) + SENTINEL)
+        assert read_locations(one, 2) == [TARGETS["n1"], None]
+
+
+def test_a_client_that_waits_to_continue_is_told_to(served: LiveServer) -> None:
+    body = json.dumps({"values": [{"index": 1, "type": "URL", "data": "https://example.org/expected"}]}).encode()
+    headers = (*UPGRADES["curl --http2"], f"authorization: Bearer {served.key}", "content-type: application/json")
+    head = request(
+        f"/api/handles/{PREFIX}/expected",
+        *headers,
+        f"content-length: {len(body)}",
+        "expect: 100-continue",
+        method="PUT",
+    )
+    with connection(served) as one:
+        one.send(head)
+        assert one.socket.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        one.send(body)
+        answer = one.read()
+        assert answer is not None
+        assert answer.status == 201
+        assert_answers(one)
+
+
+def test_the_bounds_of_a_head_hold(served: LiveServer) -> None:
+    headers = UPGRADES["anything"]
+    for many, status in (((), "302"), (("x-long: " + "a" * 40_000,), "431"), (("a: b",) * 150, "431")):
+        with connection(served) as one:
+            one.send(request(f"/{PREFIX}/n1", *headers, *many))
+            answer = one.read()
+            assert answer is not None
+            assert str(answer.status) == status
+    largest = 32_768 - sum(len(header) for header in headers) - 100
+    with connection(served) as one:
+        one.send(request(f"/{PREFIX}/n1", *headers, f"a: {'a' * largest}"))
+        assert_answers(one, "n1")
+
+
+@pytest.mark.parametrize(
+    "framing",
+    [
+        ("content-length: 5", "transfer-encoding: chunked"),
+        ("transfer-encoding: chunked", "content-length: 5"),
+        ("content-length: 5", "content-length: 5"),
+        ("content-length: +5",),
+        ("transfer-encoding: gzip, chunked",),
+        ("transfer-encoding: identity",),
+        ("transfer-encoding: chunked", "transfer-encoding: chunked"),
+        ("transfer-encoding: xchunked",),
+    ],
+    ids=lambda headers: ", ".join(headers),
+)
+def test_doubtful_framing_beside_an_upgrade_is_refused(served: LiveServer, framing: tuple[str, ...]) -> None:
+    with connection(served) as one:
+        one.send(request(f"/{PREFIX}/n1", *UPGRADES["anything"], *framing) + b"0\r\n\r\n" + SMUGGLED)
+        answer = one.read()
+        assert answer is not None
+        assert answer.status in (400, 501)
+        assert one.read() is None
+
+
+def test_a_tunnel_is_refused_and_nothing_behind_it_is_read(served: LiveServer) -> None:
+    head = b"CONNECT example.org:443 HTTP/1.1\r\nhost: example.org:443\r\n\r\n"
+    for pieces in ((head + SMUGGLED,), (head, SMUGGLED)):
+        with connection(served) as one:
+            send_apart(one, *pieces)
+            assert read_locations(one, 2) == ["501", None]
+
+
+def test_a_tunnel_behind_a_request_takes_no_answer_from_it(served: LiveServer) -> None:
+    with connection(served) as one:
+        one.send(request(f"/{PREFIX}/n1") + b"CONNECT a:1 HTTP/1.1\r\nhost: a:1\r\n\r\n" + SMUGGLED)
+        assert read_locations(one, 3) == [TARGETS["n1"], "501", None]
+
+
+def test_curl_may_offer_http_2_and_write(served: LiveServer) -> None:
+    curl = shutil.which("curl")
+    assert curl is not None
+    body = json.dumps({"values": [{"index": 1, "type": "URL", "data": "https://example.org/curl"}]})
+    done = subprocess.run(
+        [
+            *(curl, "--silent", "--show-error", "--http2", "-X", "PUT", "--data-binary", body),
+            *("--header", "Content-Type: application/json", "--header", f"Authorization: Bearer {served.key}"),
+            *("--write-out", "%{http_code} %{http_version}", "--output", "/dev/null"),
+            f"{served.url}/api/handles/{PREFIX}/curl",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=30,
+    )
+    assert (done.stdout, done.stderr) == ("201 1.1", "")
+
+
+Proxy = Callable[[Path, tuple[str, int]], AbstractContextManager[tuple[str, int]]]
+
+
+@pytest.mark.parametrize(("package", "proxy"), [("nginx", websocket_nginx), ("haproxy", keeping_haproxy)])
+def test_through_a_proxy_every_reader_gets_their_own_answer(
+    served: LiveServer, tmp_path: Path, package: str, proxy: Proxy
+) -> None:
+    """Attackers and readers share the proxy's connections to the server. The body of an attack comes late."""
+    need(package)
+    attacks = [
+        [*with_body("n1", SMUGGLED, "connection: Upgrade", "upgrade: anything")],
+        [*chunked("n1", SMUGGLED, "connection: Upgrade", "upgrade: anything")],
+        [b"".join(with_body("n1", SMUGGLED * 600, "connection: Upgrade", "upgrade: anything"))],
+        [*with_body("n1", SMUGGLED * 600, *UPGRADES["curl --http2"])],
+    ]
+    with proxy(tmp_path / "proxy", served.address) as address:
+        front = served._replace(url=f"http://{address[0]}:{address[1]}")
+        wrong: list[str] = []
+
+        def attack(pieces: list[bytes]) -> None:
+            for _ in range(5):
+                with connection(front) as one:
+                    send_apart(one, *pieces)
+                    if read_locations(one, 1) != [TARGETS["n1"]]:
+                        wrong.append("attacker")
+
+        for pieces in attacks:
+            attacker = threading.Thread(target=attack, args=(pieces,))
+            attacker.start()
+            for number in range(20):
+                suffix = f"n{number}"
+                with connection(front) as one:
+                    answer = one.ask(f"/{PREFIX}/{suffix}")
+                    if answer.header("location") != TARGETS[suffix]:
+                        wrong.append(f"reader of {suffix}: {answer}")
+            attacker.join(20)
+        assert wrong == []
