@@ -55,6 +55,7 @@ EXPECTED: list[tuple[errors.PerdureError, int, int]] = [
     (refusals.Malformed("x"), 4, 400),
     (refusals.BodyTooLarge(1), 4, 413),
     (refusals.UnsupportedBody("x"), 4, 400),
+    (refusals.EncodedBody("gzip"), 4, 415),
     (refusals.MethodNotAllowed("PUT", ("GET",)), 4, 405),
     (refusals.NothingHere(), 4, 404),
     (refusals.TookTooLong(), 3, 503),

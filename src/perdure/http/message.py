@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 
 from perdure.errors import InvalidInput
 from perdure.http.addresses import read_address
-from perdure.http.refusals import BodyTooLarge, BodyTooSlow, ClientGone, Malformed
+from perdure.http.refusals import BodyTooLarge, BodyTooSlow, ClientGone, EncodedBody, Malformed
 from perdure.http_options import LOOPBACK, HttpOptions
 
 Scope = MutableMapping[str, Any]
@@ -116,9 +116,16 @@ class Request:
         except ValueError:
             raise Malformed(f"the query has more than {_MOST_PARAMETERS} parameters") from None
 
+    def check_encoding(self) -> None:
+        """Refuse a body that is compressed: read as it stands it would be something else, and it may be a bomb."""
+        encoding = self.header(b"content-encoding")
+        if encoding is not None and encoding.strip().lower() not in ("", "identity"):
+            raise EncodedBody(encoding)
+
     async def body(self, limit: int | None = None) -> bytes:
         """All of it; BodyTooLarge, as soon as that is known."""
         if self._body is None:
+            self.check_encoding()
             most = self.options.body_bytes if limit is None else limit
             length = self.header(b"content-length")
             if length is not None and length.isdigit() and int(length) > most:
@@ -144,6 +151,7 @@ class Request:
 
     async def stream(self) -> AsyncIterator[bytes]:
         """The body as it comes."""
+        self.check_encoding()
         cycle = self.scope[CYCLE]
         while True:
             if not cycle.more_body:

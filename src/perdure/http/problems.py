@@ -87,6 +87,8 @@ def headers_of(problem: errors.PerdureError) -> Headers:
         return [(b"retry-after", str(max(1, ceil(problem.wait))).encode())]
     if isinstance(problem, refusals.MethodNotAllowed):
         return [(b"allow", ", ".join(problem.allowed).encode())]
+    if isinstance(problem, refusals.EncodedBody):
+        return [(b"accept-encoding", b"identity")]
     if isinstance(problem, refusals.NotNegotiable) and problem.places:
         forms = zip(problem.places, problem.available, strict=True)
         links = [b'<%b>; rel="alternate"; type="%b"' % (location(place), kind.encode()) for place, kind in forms]

@@ -63,6 +63,20 @@ class UnsupportedBody(PerdureError):
         return f"the body must be {self.needed}"
 
 
+class EncodedBody(UnsupportedBody):
+    """The body is compressed or encoded in a way that is not undone here."""
+
+    code = "encoded-body"
+
+    def __init__(self, encoding: str) -> None:
+        super().__init__("sent without Content-Encoding")
+        self.args = (encoding,)
+        self.encoding = encoding
+
+    def __str__(self) -> str:
+        return f"the body must be sent as it is, without Content-Encoding: {shown(self.encoding)} is not read here"
+
+
 class MethodNotAllowed(PerdureError):
     """There is something here, but this cannot be done to it."""
 

@@ -95,6 +95,7 @@ _STATUSES: Final[tuple[tuple[type[errors.PerdureError], int], ...]] = (
     (refusals.TooManyAttempts, 429),
     (refusals.BodyTooLarge, 413),
     (refusals.BodyTooSlow, 408),
+    (refusals.EncodedBody, 415),
     (refusals.MethodNotAllowed, 405),
     (refusals.Outdated, 412),
     (refusals.NothingHere, 404),

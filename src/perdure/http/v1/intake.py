@@ -17,6 +17,7 @@ def check_body(asking: Asking, *kinds: str) -> str:
     kind = (request.header(b"content-type") or "").partition(";")[0].strip().lower()
     if kind not in kinds:
         raise UnsupportedBody(kinds[0])
+    request.check_encoding()
     length, most = request.header(b"content-length"), asking.service.options.bulk_bytes
     if length is not None and length.isdigit() and int(length) > most:
         raise BodyTooLarge(most)

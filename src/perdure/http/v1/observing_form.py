@@ -22,6 +22,7 @@ async def observed_in_form(asking: Asking) -> Response:
     # not send JSON so: this is the one way of writing that needs to be guarded.
     if is_from_another_site(request):
         raise FromAnotherSite()
+    request.check_encoding()
     form = SentForm(request.header(b"content-type") or "", options.body_bytes, options.content_bytes)
     length = request.header(b"content-length")
     if length is not None and length.isdigit():
