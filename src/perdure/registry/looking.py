@@ -1,6 +1,6 @@
 """Look: what an identifier says now, what it said before, and where it leads. Reading needs no grant."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -26,6 +26,7 @@ _MOST_WORDS: Final = 20
 _LONGEST_WORD: Final = 1000
 _SHORTEST_BEGINNING: Final = 3
 _NOT_SHOWN: Final = "not shown"
+_MOST_VERSIONS: Final = 1000  # that are read to find the last state of a value that was removed
 
 
 class View(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -83,7 +84,9 @@ async def history(registry: Registry, text: str, *, by: Agent | None = None) -> 
         revisions = reader.revisions(found.subject)
         sight = _sight(reader, by, current, prefix.key, registry.now(), found.key)
         hidden = is_hidden(found.scheme, sight.of(current))
-        return [_visible(revision, sight, hidden) for revision in revisions]
+        past = [records.decode(revision.record) for revision in revisions]
+        last = {value.index: value for record in past for value in record.values}
+        return [_visible(*one, sight, hidden, last) for one in zip(revisions, past, strict=True)]
 
     return await registry.store.read(work)
 
@@ -191,7 +194,8 @@ def look_at(
     sight = _sight(reader, by, current, prefix.key, registry.now(), found.key)
     subject = found if found.subject == found.key else reader.find(found.subject) or found
     uuid_raw = reader.input_of(found.key) if found.scheme == "ppid" else None
-    return _view(registry, found, subject.name, revision, sight, uuid_raw), found, revision
+    last = _last_values(reader, found, current, revision, sight)
+    return _view(registry, found, subject.name, revision, sight, uuid_raw, last), found, revision
 
 
 def newest_view(registry: Registry, reader: Reader, kept: History, scope: str, by: Agent | None) -> View:
@@ -222,7 +226,11 @@ class _Sight(NamedTuple):
     restriction: Restriction | None = None  # as it is today, if it holds for them
     sees_digests: bool = False  # from which a little that was redacted could be guessed
 
-    def of(self, record: Record) -> Record:
+    def of(self, record: Record, last: Mapping[int, Value | None] | None = None) -> Record:
+        """Return what is shown of a record; of an old one, `last` are the newest values of its indexes.
+
+        An old value is shown to readers who may read that index today: its permissions of then are not enough.
+        """
         if record.redaction is not None and not self.sees_digests:
             record = msgspec.structs.replace(record, redaction=record.redaction.without_digests())
         if self.restriction is not None:
@@ -236,9 +244,12 @@ class _Sight(NamedTuple):
                 restriction=self.restriction,
                 tombstone=None if stone is None else msgspec.structs.replace(stone, reason=_NOT_SHOWN),
             )
-        if all(self.sees(value) for value in record.values):
-            return record
-        return msgspec.structs.replace(record, values=tuple(value for value in record.values if self.sees(value)))
+        seen = tuple(value for value in record.values if self.sees(value) and self._sees_today(value, last or {}))
+        return record if len(seen) == len(record.values) else msgspec.structs.replace(record, values=seen)
+
+    def _sees_today(self, value: Value, last: Mapping[int, Value | None]) -> bool:
+        newest = last.get(value.index, value)
+        return newest is not None and self.sees(newest)
 
 
 def _sight(reader: Reader, by: Agent | None, record: Record, scope: str, now: str, name: str) -> _Sight:
@@ -250,18 +261,48 @@ def _sight(reader: Reader, by: Agent | None, record: Record, scope: str, now: st
     return _Sight(lambda value: value.is_public, record.restriction)
 
 
-def _visible(revision: Revision, sight: _Sight, hidden: bool) -> Revision:
-    record = records.decode(revision.record)
-    shown = sight.of(record)
+def _last_values(
+    reader: Reader, found: Identifier, current: Record, revision: Revision, sight: _Sight
+) -> Mapping[int, Value | None]:
+    """Return the newest value of each index of an old version: today's, or the last one before it was removed.
+
+    None stands for one that lies too many versions back to look for.
+    """
+    if revision.version == found.version or sight.sees_digests:
+        return {}
+    last: dict[int, Value | None] = {value.index: value for value in current.values}
+    missing = {value.index for value in records.decode(revision.record).values} - last.keys()
+    for version in range(found.version - 1, revision.version, -1):
+        if not missing:
+            break
+        if found.version - version > _MOST_VERSIONS:
+            return last | dict.fromkeys(missing)
+        between = reader.revision(found.subject, version)
+        values = () if between is None else records.decode(between.record).values
+        last.update((value.index, value) for value in values if value.index in missing)
+        missing -= last.keys()
+    return last
+
+
+def _visible(
+    revision: Revision, record: Record, sight: _Sight, hidden: bool, last: Mapping[int, Value | None]
+) -> Revision:
+    shown = sight.of(record, last)
     written = revision.record if shown is record else records.encode(shown)
     return msgspec.structs.replace(revision, record=written, note=None if hidden else revision.note)
 
 
 def _view(
-    registry: Registry, found: Identifier, subject: str, revision: Revision, sight: _Sight, uuid_raw: str | None
+    registry: Registry,
+    found: Identifier,
+    subject: str,
+    revision: Revision,
+    sight: _Sight,
+    uuid_raw: str | None,
+    last: Mapping[int, Value | None] | None = None,
 ) -> View:
     record = records.decode(revision.record)
-    shown = sight.of(record)
+    shown = sight.of(record, last)
     return View(
         name=found.name,
         scheme=found.scheme,
