@@ -81,3 +81,17 @@ def test_what_cannot_be_asked(server: LiveServer) -> None:
     with server.client("") as client:
         for asked in ({"since": "yesterday"}, {"scheme": "doi"}, {"limit": 0}, {"after": "1"}):
             assert client.get(f"{API}/changes", params=asked).status_code in (400, 422), asked
+
+
+def test_readers_without_credentials_learn_neither_reserved_names_nor_agents(server: LiveServer) -> None:
+    with server.client() as desk, server.client("") as harvester:
+        desk.post(f"{API}/prefixes", json={"prefix": "777"})
+        since = to_the_end(harvester, f"{API}/changes?limit=1000")["next"]
+        reserved = desk.post(f"{API}/identifiers", json={"prefix": "777"}).json()["identifiers"][0]["name"]
+        jan = observed(desk)
+        page, all_of_it = harvester.get(since), desk.get(since)
+        assert [one["object"]["name"] for one in page.json()["orderedItems"]] == [jan]
+        assert "actor" not in page.text
+        assert {one["object"]["name"] for one in all_of_it.json()["orderedItems"]} == {reserved, jan}
+        assert {one["actor"] for one in all_of_it.json()["orderedItems"]} == {"admin"}
+        assert "no-store" in all_of_it.headers["cache-control"]

@@ -4,7 +4,7 @@ import pytest
 from tests.registry_fixture import Office, set_target
 
 from perdure.errors import InvalidInput
-from perdure.registry import Statement, following, mint, observe, reconstruct, withdraw
+from perdure.registry import Statement, bind, following, mint, observe, reconstruct, withdraw
 from perdure.registry.following import changes_since
 from perdure.registry.persons import redact
 from perdure.store.postgres import reading as postgres
@@ -54,7 +54,7 @@ def test_many_of_one_transaction_are_all_told(office: Office) -> None:
     _, since = follow(office, limit=1000)
     names = [one.name for one in office.do(mint, office.registry.home, 50)]
     told: list[str] = []
-    while (some := follow(office, since, limit=7))[0]:
+    while (some := follow(office, since, limit=7, by=office.admin))[0]:
         told += [name for name, _, _ in some[0]]
         since = some[1]
     assert sorted(told) == sorted(names)
@@ -107,3 +107,16 @@ def test_what_is_no_instant_is_refused(office: Office, since: str) -> None:
     with pytest.raises(InvalidInput) as refusal:
         follow(office, since)
     assert refusal.value.part == "since"
+
+
+def test_readers_without_credentials_learn_neither_reserved_names_nor_agents(office: Office) -> None:
+    _, since = follow(office, limit=1000)
+    reserved, bound = (office.do(mint, office.registry.home)[0].name for _ in "ab")
+    assert follow(office, since)[0] == []
+    told, end = follow(office, since, by=office.admin)
+    assert told == [(reserved, 1, "mint"), (bound, 1, "mint")]
+    assert follow(office, since, limit=1)[1] == end  # what is left out takes no room on a page
+    office.do(bind, bound, Statement("https://example.org/"))
+    assert follow(office, end)[0] == [(bound, 2, "bind")]
+    agents = [{one.agent for one in office.ask(changes_since, end, by=by).changes} for by in (None, office.admin)]
+    assert agents == [{""}, {office.admin.id}]

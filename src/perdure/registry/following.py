@@ -2,10 +2,12 @@
 
 from typing import Final, NamedTuple
 
+import msgspec
+
 from perdure.errors import OutOfRange
 from perdure.names import instant
 from perdure.records import record as records
-from perdure.registry.entities import Changed, Scheme
+from perdure.registry.entities import Agent, Changed, Scheme
 from perdure.registry.protocol import Reader
 from perdure.registry.registry import Registry
 
@@ -29,24 +31,34 @@ class Followed(NamedTuple):
 
 
 async def changes_since(
-    registry: Registry, since: str | None = None, *, limit: int = 100, scheme: Scheme | None = None
+    registry: Registry,
+    since: str | None = None,
+    *,
+    limit: int = 100,
+    scheme: Scheme | None = None,
+    by: Agent | None = None,
 ) -> Followed:
     """Every revision that came after an instant, in the order in which they came; all of them, without one.
 
-    What an import brings came with the import, whatever dates it bears.
+    What an import brings came with the import, whatever dates it bears. Readers without credentials learn neither
+    the names that are reserved today nor the short names of agents.
     """
     if not 1 <= limit <= MOST:
         raise OutOfRange("changes", "limit", f"the limit must be between 1 and {MOST}")
     after = 0 if since is None else _number(since)
 
     def work(reader: Reader) -> Followed:
-        found, last = _looked_through(reader, after, limit, scheme)
+        found, last = _looked_through(reader, after, limit, scheme, shows_reserved=by is not None)
+        if by is None:
+            found = [msgspec.structs.replace(one, agent="") for one in found]
         return Followed(found, when(after), when(last), _redacted(reader, found))
 
     return await registry.store.read(work)
 
 
-def _looked_through(reader: Reader, after: int, limit: int, scheme: Scheme | None) -> tuple[list[Changed], int]:
+def _looked_through(
+    reader: Reader, after: int, limit: int, scheme: Scheme | None, *, shows_reserved: bool
+) -> tuple[list[Changed], int]:
     """As many as are wanted, or as there are among those that may be looked at; and the number of the last of these."""
     kept: list[Changed] = []
     last, looked_at, at_once = after, 0, limit
@@ -56,7 +68,7 @@ def _looked_through(reader: Reader, after: int, limit: int, scheme: Scheme | Non
             if len(kept) >= limit and one.number > last:  # those of one number stay together
                 break
             last = one.number
-            if scheme is None or one.scheme == scheme:
+            if scheme in (None, one.scheme) and (shows_reserved or one.state != "reserved"):
                 kept.append(one)
         if len(some) < at_once:
             break

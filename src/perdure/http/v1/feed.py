@@ -29,7 +29,7 @@ class ChangedThing(msgspec.Struct, frozen=True, kw_only=True):
     version: int
 
 
-class ShownChange(msgspec.Struct, frozen=True, kw_only=True):
+class ShownChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One revision."""
 
     type: Annotated[
@@ -39,7 +39,7 @@ class ShownChange(msgspec.Struct, frozen=True, kw_only=True):
             "reconstruction of which one observation was redacted, is an `Update`."
         ),
     ]
-    actor: Annotated[str, Meta(description="The short name of who did it.")]
+    actor: Annotated[str, Meta(description="The short name of who did it. Left out without credentials.")] = ""
     summary: Annotated[str, Meta(description="By what act.")]
     published: Annotated[str, Meta(description="When it was done.")]
     object: ChangedThing
@@ -86,11 +86,12 @@ async def changes(
 
     `next` is always there. When it is the `id` of the page itself, nothing has come since: that is the end for now, and
     the place to go on from later. A page may hold fewer items than `limit` before that, also none: of names of one
-    scheme, a page is given when 10,000 changes have been looked at, full or not.
+    scheme, a page is given when 10,000 changes have been looked at, full or not. Without credentials, names that are
+    reserved today are left out: the first that such a reader learns of one is the `Update` that binds it.
     """
     origin = asking.request.origin
     bounded = asking.bounded(limit)
-    told = await changes_since(asking.registry, since or None, limit=bounded, scheme=scheme or None)
+    told = await changes_since(asking.registry, since or None, limit=bounded, scheme=scheme or None, by=asking.by)
     return Response(
         ChangesPage(
             id=_page(origin, told.since, bounded, scheme),
