@@ -81,6 +81,8 @@ IDENTIFIERS: dict[str, Command] = {
         "remove-value", to("edit") | to("transfer"), active, lambda s: [s.name, "101"]
     ),
     "remove-value of a secret": Command("remove-value", to("edit") | to("admin"), keyed, lambda s: [s.name, "300"]),
+    "redact": Command("redact", to("admin"), active, lambda s: [s.name, "--index", "1", *WHY, "--for-good"]),
+    "redact a secret": Command("redact", to("admin"), keyed, lambda s: [s.name, "--index", "300", *WHY, "--for-good"]),
     "withdraw": Command("withdraw", to("withdraw"), active, lambda s: [s.name, *WHY]),
     "reinstate": Command("reinstate", to("withdraw"), withdrawn, lambda s: [s.name]),
     "transfer": Command("transfer", to("transfer"), active, lambda s: [SHORT[OTHER], s.name]),

@@ -172,6 +172,10 @@ IDENTIFIERS: dict[str, Write] = {
     "remove a list": Write(
         "DELETE /values/{name}", to("edit") | to("admin"), keyed, parameters={"index": 200}, stated=BY_PREFIX
     ),
+    "redact a value": Write("POST /redactions/{name}", to("admin"), active, lambda _: {"indexes": [1], "reason": "x"}),
+    "redact a secret": Write(
+        "POST /redactions/{name}", to("admin"), keyed, lambda _: {"indexes": [300], "reason": "x"}
+    ),
     "withdraw": Write(
         "DELETE /identifiers/{name}", to("withdraw"), active, parameters={"reason": "x"}, stated=BY_RECORD
     ),

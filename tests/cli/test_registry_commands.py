@@ -337,3 +337,30 @@ def test_backup_restore_and_stock_taking(desk: Desk) -> None:
     assert "not registered" in desk.refuses("show", lost)
     assert desk.json("verify") == {"sound": True, "problems": []}
     assert "restore" in desk.ok("log", "--limit", "1")
+
+
+def test_values_that_are_hidden_or_redacted_are_not_read_in_old_versions(desk: Desk) -> None:
+    desk.ok("set", "12345/a", "--value", "5:NOTE=quetzal")
+    stranger = {"PERDURE_KEY": _key_of_a_stranger(desk)}
+    old = ("show", "12345/a", "--version", "2")
+    assert "quetzal" in desk.ok(*old, env=stranger)
+    desk.ok("remove-value", "12345/a", "5")
+    desk.ok("add-value", "12345/a", "NOTE", "quetzal", "--index", "5", "--permissions", "1100")
+    for told in (old, ("diff", "12345/a", "1", "2"), ("history", "12345/a", "--json")):
+        assert "quetzal" not in desk.ok(*told, env=stranger)
+        assert "quetzal" in desk.ok(*told)
+    why = ("--reason", "a court order")
+    assert "--for-good" in desk.refuses("redact", "12345/a", "--index", "5", *why)
+    assert "no grant to admin" in desk.refuses("redact", "12345/a", "--index", "5", *why, "--for-good", env=stranger)
+    assert "index 7" in desk.refuses("redact", "12345/a", "--index", "7", *why, "--for-good")
+    assert "version 5" in desk.ok("redact", "12345/a", "--index", "5", *why, "--for-good")
+    assert "quetzal" not in desk.ok("history", "12345/a", "--json") + desk.ok(*old)
+    assert "a court order" in desk.ok("show", "12345/a")
+    assert b"quetzal" not in (desk.folder / "perdure.db").read_bytes()
+    desk.ok("verify")
+
+
+def _key_of_a_stranger(desk: Desk) -> str:
+    desk.ok("agent", "add", "stranger", "--name", "A Stranger", "--identifier", "https://example.org/stranger")
+    key: str = desk.json("agent", "key", "stranger")["key"]
+    return key

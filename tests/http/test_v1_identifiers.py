@@ -287,3 +287,33 @@ def test_what_somebody_is_told_is_kept_by_no_cache(client: httpx.Client, server:
             answer = nobody.get(API + path.format(name))
             assert (answer.status_code, answer.headers["cache-control"]) == (200, "no-cache")
             assert answer.headers["vary"] == "authorization"
+
+
+def test_an_old_value_is_shown_to_who_may_read_its_index_today(server: LiveServer, client: httpx.Client) -> None:
+    note = {"index": 5, "type": "NOTE", "data": {"format": "string", "value": "a secret"}}
+    name = minted(client, target=URL, values=[note])
+    client.patch(place(name), json={"values": [note | {"permissions": "1100"}]}, headers={"If-Match": "*"})
+    asked = [f"{place(name, 'versions')}?version=1", f"{place(name, 'diff')}?from=1&to=2", place(name)]
+    with server.client("") as anybody:
+        for address in asked:
+            assert anybody.get(address).status_code == 200
+            assert "a secret" not in anybody.get(address).text
+    assert all("a secret" in client.get(address).text for address in asked)
+
+
+def test_redacted_values_are_gone_from_every_version(server: LiveServer, client: httpx.Client) -> None:
+    note = {"index": 5, "type": "NOTE", "data": {"format": "string", "value": "a secret"}}
+    name = minted(client, target=URL, values=[note])
+    body = {"indexes": [5], "reason": "a court order"}
+    assert client.post(place(name, "redactions"), json=body).status_code == 428
+    assert client.post(place(name, "redactions"), json=body, headers={"If-Match": '"7"'}).status_code == 412
+    nothing = client.post(place(name, "redactions"), json=body | {"indexes": [6]}, headers={"If-Match": "*"})
+    assert (nothing.status_code, nothing.json()["code"]) == (404, "no-such-value")
+    done = client.post(place(name, "redactions"), json=body, headers={"If-Match": '"1"'})
+    assert (done.status_code, done.headers["etag"]) == (200, '"2"')
+    assert done.json()["redaction"]["indexes"] == [5]
+    for address in (f"{place(name, 'versions')}?version=1", f"{place(name, 'diff')}?from=1&to=2"):
+        assert "a secret" not in client.get(address).text
+    with server.client("") as anybody:
+        page = anybody.get(f"/{name}?noredirect", headers={"accept": "text/html"})
+    assert "a court order" in page.text

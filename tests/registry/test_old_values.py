@@ -1,6 +1,5 @@
 """Old values: who may read an index today may read what it said before, and so may who edits. No other reader."""
 
-
 import msgspec
 import pytest
 from tests.registry.handle_people import admin, who
@@ -90,5 +89,3 @@ def test_a_state_that_lies_too_far_back_is_not_looked_for(kept: Office, monkeypa
     kept.do(set_values, "12345/a", [Value(9, "NOTE", Text("last"))])
     assert SECRET not in repr(kept.ask(show, "12345/a", version=1))
     assert SECRET in repr(kept.ask(show, "12345/a", version=1, by=kept.admin))
-
-

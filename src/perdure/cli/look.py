@@ -12,6 +12,7 @@ from perdure import registry as use
 from perdure.cli.screen import as_json, console, printable, show_table
 from perdure.cli.session import Folder, Json, Name, look, read
 from perdure.errors import InvalidInput
+from perdure.records.person import Redaction
 from perdure.records.value import Admin, Binary, Value, ValueList, handle_json
 from perdure.registry.looking import View
 
@@ -142,12 +143,21 @@ def _facts(view: View) -> list[tuple[str, str]]:
         ("when", about.when if about else None),
         ("where", about.where if about else None),
     ]
+    facts += [("redacted", told_redaction(one)) for one in (view.redaction.acts if view.redaction else ())]
     for part in (view.observation, view.reconstruction):
         if part is not None:
             for field, said in msgspec.to_builtins(part).items():
                 facts.append((field.replace("_", " "), _listed(said)))
     facts.append(("uuid of its inputs", view.uuid_raw))
     return [(label, said) for label, said in facts if said is not None]
+
+
+def told_redaction(act: Redaction) -> str:
+    """Return one line on what was taken out, when and why."""
+    what = f", what was taken from {act.of}" if act.of else ""
+    if act.indexes:
+        what = f", value {', '.join(map(str, act.indexes))}"
+    return f"{act.reason} ({act.at}{what})"
 
 
 def _listed(said: Any) -> str:

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from perdure import registry as use
+from perdure.cli.edit import TRACES
 from perdure.cli.person_said import (
     Activity,
     AlgorithmVersion,
@@ -23,7 +24,8 @@ from perdure.cli.statements import Version
 from perdure.errors import InvalidInput, WrongState
 from perdure.registry import Curation, Person
 from perdure.registry.entities import Agent
-from perdure.registry.persons import leaves_traces, show_person
+from perdure.registry.persons import show_person
+from perdure.registry.redaction import leaves_traces
 from perdure.registry.registry import Registry
 
 _BY = "--curator https://orcid.org/0000-0002-1825-0097"
@@ -197,7 +199,7 @@ def redact(
     for other in others:
         typer.echo(f"{other} does not show any more what it took from there")
     if read(folder, leaves_traces):
-        typer.echo("Its bytes may still lie in unused parts of the database file, until you run:  perdure compact")
+        typer.echo(TRACES)
 
 
 def _say(name: str, version: int, json: bool, what: str) -> None:

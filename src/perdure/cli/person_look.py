@@ -8,6 +8,7 @@ import typer
 from rich.text import Text
 
 from perdure import registry as use
+from perdure.cli.look import told_redaction
 from perdure.cli.person_said import Ppid, Prid, as_person
 from perdure.cli.screen import as_json, console, printable, show_table
 from perdure.cli.session import Folder, Json, look
@@ -103,8 +104,7 @@ def _identity(found: PersonView) -> Iterator[Fact]:
     if view.restriction is not None:
         yield "restricted", f"{view.restriction.reason} (since {view.restriction.since})"
     for act in () if view.redaction is None else view.redaction.acts:
-        about = f", what was taken from {act.of}" if act.of else ""
-        yield "redacted", f"{act.reason} ({act.at}{about})"
+        yield "redacted", told_redaction(act)
     if view.authority.created is not None:
         yield "registered", f"{view.authority.created} by {view.authority.creator}"
 

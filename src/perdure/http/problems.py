@@ -31,6 +31,7 @@ _STATUSES: Final[tuple[tuple[type[errors.PerdureError], int], ...]] = (
     (errors.InvalidInput, 422),
     (errors.NameTaken, 409),
     (errors.NoSuchName, 404),
+    (errors.NoSuchValue, 404),
     (errors.Withdrawn, 410),
     (errors.WrongState, 409),
     (errors.BadKey, 401),

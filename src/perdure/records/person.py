@@ -6,6 +6,8 @@ its observations, and adds what only a curator can say: who else this is, who it
 
 from typing import Final, Literal
 
+from msgspec.structs import replace
+
 from perdure.records.plain import Plain
 
 Status = Literal["verified", "inferred"]
@@ -151,8 +153,8 @@ class Reconstruction(Plain, frozen=True, omit_defaults=True):
 class Redaction(Plain, frozen=True, omit_defaults=True):
     """What was taken out of a record for good: why, when, and the SHA-256 of the record as it was written before.
 
-    `of` names the observation whose claims were taken out, where the rest stays; `earlier` is what had been taken out
-    by then, the first first.
+    `of` names the observation whose claims were taken out, and `indexes` the values, where the rest stays; `earlier` is
+    what had been taken out by then, the first first.
     """
 
     reason: str
@@ -160,16 +162,21 @@ class Redaction(Plain, frozen=True, omit_defaults=True):
     sha256: str
     of: str | None = None
     earlier: "tuple[Redaction, ...]" = ()
+    indexes: tuple[int, ...] = ()
 
     @property
     def acts(self) -> "tuple[Redaction, ...]":
         """Each by itself, the last of them last."""
-        return (*self.earlier, Redaction(self.reason, self.at, self.sha256, self.of))
+        return (*self.earlier, replace(self, earlier=()))
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether one of the acts took out everything."""
+        return any(act.of is None and not act.indexes for act in self.acts)
 
     def without_digests(self) -> "Redaction":
         """For those who might guess from one the little that was said."""
-        blank = (Redaction(one.reason, one.at, "", one.of) for one in self.earlier)
-        return Redaction(self.reason, self.at, "", self.of, tuple(blank))
+        return replace(self, sha256="", earlier=tuple(replace(one, sha256="") for one in self.earlier))
 
 
 class Restriction(Plain, frozen=True):

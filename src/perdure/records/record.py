@@ -62,7 +62,7 @@ class Record(Plain, frozen=True, omit_defaults=True, kw_only=True):
     @property
     def is_redacted(self) -> bool:
         """Whether nothing is left of what was said of a person."""
-        return self.redaction is not None and self.redaction.of is None
+        return self.redaction is not None and self.redaction.is_whole
 
 
 # How a record is written in which a value has a lifetime of its own (or that quotes this: then it is read for nothing).

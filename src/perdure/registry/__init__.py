@@ -49,6 +49,7 @@ from perdure.registry.persons import (
     uuid_of,
 )
 from perdure.registry.prefixes import add_prefix, add_subsystem, change_prefix, derive_prefix, reset_timeline
+from perdure.registry.redaction import redact_values
 from perdure.registry.registry import Registry
 from perdure.registry.repeating import Once, mint_once
 from perdure.registry.settings import Settings
@@ -113,6 +114,7 @@ __all__ = [
     "reconstruct",
     "recover",
     "redact",
+    "redact_values",
     "reinstate",
     "remove_values",
     "reopen",

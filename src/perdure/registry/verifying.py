@@ -148,7 +148,9 @@ def _problems(look: _Look, one: History) -> Iterator[str]:
             if row.scheme == "ppid":
                 yield from (f"{row.name}: {problem}" for problem in _person_problems(look, row, one.revisions))
             else:
-                yield from (f"{row.name}: {problem}" for _, problem in no_person_problems(record))
+                yield from (
+                    f"{row.name}: {problem}" for _, problem in no_person_problems(record, look.registry.settings.limits)
+                )
     except Exception as problem:  # whatever a damaged row does, the others are still looked at
         yield f"{row.name}: it cannot be read ({problem})"
 

@@ -178,11 +178,21 @@ class PrefixChange(Sent, frozen=True, kw_only=True):
     pass_through: PassThrough | None = None
 
 
+class RedactedValues(Sent, frozen=True, kw_only=True):
+    """Which values are taken out of every version for good, and why."""
+
+    indexes: Annotated[
+        tuple[int, ...], Meta(min_length=1, max_length=_MOST_VALUES, description="Of values, also of removed ones.")
+    ]
+    reason: Annotated[str, Meta(min_length=1, description="Everybody can read it.", examples=["a court order"])]
+
+
 BODIES: Final[tuple[type[Sent], ...]] = (
     Mint,
     Change,
     Binding,
     AddedValues,
+    RedactedValues,
     Transfer,
     NewPrefix,
     DerivedPrefix,

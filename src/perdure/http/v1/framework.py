@@ -42,6 +42,7 @@ HANDLERS: Final = (
     lives.bind,
     lives.add_values,
     lives.remove_values,
+    lives.redact_values,
     lives.reinstate,
     lives.transfer,
     past.history,

@@ -7,7 +7,7 @@ from litestar.params import JSONBody, QueryParameter
 
 from perdure import registry as use
 from perdure.http.v1.asking import KEY, FromDoor, IfMatch, Name, expecting, problems, read_name, told
-from perdure.http.v1.bodies import AddedValues, Binding, Transfer
+from perdure.http.v1.bodies import AddedValues, Binding, RedactedValues, Transfer
 from perdure.http.v1.identifiers import CHANGING, ETAG
 from perdure.http.v1.sent_values import stated
 from perdure.http.v1.told import ShownIdentifier, Transferred
@@ -81,6 +81,29 @@ async def remove_values(
     text = read_name(name)
     with expecting(if_match) as version:
         await use.remove_values(asking.registry, asking.agent, text, index, expected_version=version)
+    return await told(asking, text)
+
+
+@post(
+    "/redactions/{name:str}",
+    status_code=200,
+    operation_id="redactValues",
+    tags=["identifiers"],
+    summary="Redact values",
+    security=KEY,
+    responses=_SENDING,
+    response_description="What is left.",
+    response_headers=[ETAG],
+)
+async def redact_values(
+    asking: FromDoor, name: Name, data: JSONBody[RedactedValues], if_match: IfMatch = None
+) -> Response[ShownIdentifier]:
+    """Take values out of every version, for good. The reason and the date stay. This needs a grant to administer."""
+    text = read_name(name)
+    with expecting(if_match) as version:
+        await use.redact_values(
+            asking.registry, asking.agent, text, data.indexes, data.reason, expected_version=version
+        )
     return await told(asking, text)
 
 

@@ -27,11 +27,13 @@ def refuse_another_history(name: str, kept: Sequence[Revision], told: Sequence[R
     for (_, here), (_, there) in versions:
         for act in _missing(here, there):
             what = act.of or name
+            chosen = "".join(f" --index {index}" for index in act.indexes)
+            command = f"perdure {'' if chosen else 'person '}redact {what}{chosen}"
             raise Conflict(
                 name,
                 f"{what} to be redacted, as it was elsewhere at {act.at}, for {shown(act.reason)}",
                 "what was taken out there: an import takes nothing out, so let somebody run "
-                f'`perdure person redact {what} --reason "…" --for-good` here, and import again',
+                f'`{command} --reason "…" --for-good` here, and import again',
             )
         for act in _missing(there, here):
             raise Conflict(
@@ -62,5 +64,5 @@ def _missing(here: Record, there: Record) -> Sequence[Redaction]:
     """What was taken out there, and not here; where everything is gone, nothing is left to be taken out."""
     if here.is_redacted or there.redaction is None:
         return ()
-    done = set() if here.redaction is None else {act.of for act in here.redaction.acts}
-    return [act for act in there.redaction.acts if act.of not in done]
+    done = set() if here.redaction is None else {(act.of, act.indexes) for act in here.redaction.acts}
+    return [act for act in there.redaction.acts if (act.of, act.indexes) not in done]

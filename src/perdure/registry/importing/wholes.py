@@ -131,7 +131,7 @@ def _check_person(registry: Registry, tx: Transaction, name: str, entry: Whole, 
 def _said_problems(registry: Registry, located: Located, record: Record) -> Iterator[Problem]:
     if located.scheme == "ppid":
         return saying_problems(located.name, record, registry.settings.limits)
-    return no_person_problems(record)
+    return no_person_problems(record, registry.settings.limits)
 
 
 def _told_uuid(entry: Whole) -> UUID | None:

@@ -8,7 +8,7 @@ from perdure.registry.persons.linking import replace_links
 from perdure.registry.persons.merging import merge, undo_merge
 from perdure.registry.persons.observing import observe
 from perdure.registry.persons.reconstructing import reconstruct, revise_reconstruction
-from perdure.registry.persons.redacting import leaves_traces, redact
+from perdure.registry.persons.redacting import redact
 from perdure.registry.persons.restricting import lift_restriction, restrict
 from perdure.registry.persons.showing import PersonView, observations_of, show_person, versions_of
 from perdure.registry.persons.splitting import split, undo_split
@@ -24,7 +24,6 @@ __all__ = [
     "find_by_link",
     "find_by_name",
     "free_name",
-    "leaves_traces",
     "lift_restriction",
     "merge",
     "observations_of",

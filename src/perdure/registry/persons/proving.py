@@ -20,11 +20,15 @@ Problem = tuple[str, str]  # the part that is wrong, and why
 _FEWEST_PARTS: Final = 2
 
 
-def no_person_problems(record: Record) -> Iterator[Problem]:
-    """What only a person's record may say."""
-    for part in ("observation", "reconstruction", "restriction", "redaction"):
+def no_person_problems(record: Record, limits: Limits) -> Iterator[Problem]:
+    """What only a person's record may say; and what is wrong with what is told of values that were redacted."""
+    for part in ("observation", "reconstruction", "restriction"):
         if getattr(record, part) is not None:
             yield part, f"it has a part that only a person has: {part}"
+    for act in () if record.redaction is None else record.redaction.acts:
+        if act.of is not None or not act.indexes:
+            yield "redaction", "it is said to have been redacted as only a person can be: only values of it can"
+        yield from _redaction_problems(act, limits)
     stone = record.tombstone
     if stone is not None and (stone.successors or stone.merged_at is not None):
         yield "tombstone", "it is said to have been merged or split, as only a person can be"
@@ -62,6 +66,8 @@ def _redaction_problems(redaction: Redaction, limits: Limits) -> Iterator[Proble
     yield from _refused(lambda: one_line(redaction.reason, "redaction", limits.text_characters))
     yield from _refused(lambda: check_seconds(redaction.at, "redaction"))
     yield from _refused(lambda: checked_hash(redaction.sha256))
+    if list(redaction.indexes) != sorted(set(redaction.indexes)):
+        yield "redaction", "the indexes of the values that were redacted are not in their order, each once"
     if (observation := redaction.of) is not None:
         yield from _refused(lambda: ppid.canonical_observations([observation]))
 

@@ -1,7 +1,5 @@
 """Redact: what the law wants gone is taken out of every version, for good. That it was, why and when, stays."""
 
-from hashlib import sha256
-
 import msgspec
 
 from perdure.errors import InvalidInput, WrongState
@@ -15,7 +13,8 @@ from perdure.registry.entities import Agent, Revision
 from perdure.registry.existing import existing
 from perdure.registry.persons.putting import put
 from perdure.registry.persons.restricting import heirs
-from perdure.registry.protocol import UNSCRUBBED, Transaction
+from perdure.registry.protocol import Transaction
+from perdure.registry.redaction import act_on
 from perdure.registry.registry import Registry
 
 
@@ -34,7 +33,8 @@ async def redact(
         found, record, prefix = existing(tx, name, expected_version)
         require(tx, by, "admin", prefix.key, now, record)
         if found.scheme != "ppid":
-            raise InvalidInput("person", "name", f"{found.name} is no person: only what is said of persons is redacted")
+            reason_against = f"{found.name} is no person: of other identifiers, values are redacted (perdure redact)"
+            raise InvalidInput("person", "name", reason_against)
         if record.is_redacted:
             raise WrongState(found.name, "redacted", "whole")
         if whole := [one for one, said in heirs(tx, record) if not said.is_redacted]:
@@ -49,28 +49,18 @@ async def redact(
     return await registry.store.write(work)
 
 
-async def leaves_traces(registry: Registry) -> bool:
-    """Whether bytes of what was redacted may still lie in parts of the store's file that nobody uses."""
-    return await registry.store.read(lambda reader: reader.fact(UNSCRUBBED)) is not None
-
-
 def _redact(registry: Registry, tx: Transaction, by: Agent, name: str, reason: str, at: str, of: str | None) -> int:
     found, record, _ = existing(tx, name)
     revisions = tx.revisions(found.subject)
-    tx.redact(found.subject, {one.version: _without(one, reason, at, of) for one in revisions})
-    return put(registry, tx, by, found, _left(record, _act(found.record, record, reason, at, of)), "redact", reason)
+    act = Redaction(reason, at, "", of)
+    tx.redact(found.subject, {one.version: _without(one, act) for one in revisions})
+    return put(registry, tx, by, found, _left(record, act_on(found.record, record, act)), "redact", reason)
 
 
-def _without(revision: Revision, reason: str, at: str, of: str | None) -> bytes:
+def _without(revision: Revision, act: Redaction) -> bytes:
     """One version as it is kept from now on."""
     record = records.decode(revision.record)
-    return records.encode(_left(record, _act(revision.record, record, reason, at, of)))
-
-
-def _act(written: bytes, record: Record, reason: str, at: str, of: str | None) -> Redaction:
-    """This redaction, and those before it: each has the digest of what was there until then."""
-    earlier = () if record.redaction is None else record.redaction.acts
-    return Redaction(reason, at, sha256(written).hexdigest(), of, earlier)
+    return records.encode(_left(record, act_on(revision.record, record, act)))
 
 
 def _left(record: Record, said: Redaction) -> Record:
