@@ -10,7 +10,7 @@ from pathlib import Path
 
 import httpx
 from hypothesis import strategies as st
-from tests.http.furnished import furnish, writing
+from tests.http.furnished import furnish, write_unchecked, writing
 from tests.http.live import LiveServer, serving
 from tests.http.raw_client import THROUGH_APPLICATION, Answer, Connection, connection, request
 
@@ -30,11 +30,21 @@ TARGETS = {
     '[1]{2}|3^4`5"6': "mailto:a@example.org",
     "kœkken": "https://example.org/kœkken/日本",
     "api": "https://例え.example/",
+    "idna": "https://bücher.example/ä?ö=ü#ß",
+    "numbers": "http://127.0.0.1:8080/a",
+}
+# Stored before such targets were refused.
+OLD_TARGETS = {
+    "old-empty": "https://#",
+    "old-slash": "https://\\x",
+    "old-null": "http://%00/",
+    "old-port": "https://a:99999/",
 }
 KEPT = {EXACT: TARGETS, FOLDED: {"Mixed-Case": "https://example.org/m", "ÉCOLE": "https://example.org/e"}, LETTERS: {"x": "https://example.org/x"}, LONGER: {"stem": "https://example.org/stem/"}}  # fmt: skip
 ODD_ONES = (
     *("short-lived", "until-then", "aliased", "placed", "no-url", "two-urls", "private-url", "private-note"),
     *("with-admin", "binary", "withdrawn", "reserved", "other-case-type"),
+    *OLD_TARGETS,
 )
 
 
@@ -137,6 +147,9 @@ async def fill(folder: Path) -> None:
         await change_prefix(registry, admin, LONGER, pass_through=True)
         for suffix, values in RECORDS.items():
             await mint(registry, admin, EXACT, said=Statement(values=values), suffixes=[suffix])
+        for suffix, target in OLD_TARGETS.items():
+            await mint(registry, admin, EXACT, said=Statement(target="https://example.org/"), suffixes=[suffix])
+            await write_unchecked(registry, admin, f"{EXACT}/{suffix}", url(1, target))
         await mint(registry, admin, EXACT, suffixes=["reserved"])
         await mint(registry, admin, EXACT, said=Statement(target="https://example.org/w"), suffixes=["withdrawn"])
         await withdraw(registry, admin, f"{EXACT}/withdrawn", "a test", replaced_by=f"{EXACT}/abc")

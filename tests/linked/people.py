@@ -2,6 +2,7 @@
 
 from datetime import datetime, timezone
 
+import msgspec
 from hypothesis import strategies as st
 
 from perdure.linked import CONTEXT, Namespaces, write_person
@@ -145,7 +146,15 @@ _urls = st.one_of(
         lambda text: f"https://example.org/{text}"
     ),
     st.sampled_from(
-        ["prov:Agent", "urn:x|y", "type:person", "http://a:b:c/", "http://[zz]/", "https://example.org/%zz#a#b"]
+        [
+            "prov:Agent",
+            "urn:x|y",
+            "type:person",
+            "http://a:b:c/",
+            "http://[zz]/",
+            "https://\\x",
+            "https://example.org/%zz#a#b",
+        ]
     ),
 )
 _names = st.builds(PersonName, given_name=_texts, surname_prefix=st.none() | _texts, base_surname=st.none() | _texts)
@@ -174,6 +183,13 @@ _claim_lists = st.lists(st.sampled_from([*CLAIM_TYPES, "https://example.org/eyes
     tuple
 )
 
+
+def _stored(said: Observation) -> Observation:
+    """Return an observation as a store may hold it: its source may be from before such sources were refused."""
+    checked = checked_observation(msgspec.structs.replace(said, source_url="https://example.org/"), Limits())
+    return msgspec.structs.replace(checked, source_url=said.source_url)
+
+
 observations = st.builds(
     Observation,
     _urls,
@@ -182,7 +198,7 @@ observations = st.builds(
     st.none() | _texts,
     st.none() | st.sampled_from(["NL-NH-AMS-M-RM", "https://example.org/archive"]),
     _claim_lists,
-).map(lambda said: checked_observation(said, Limits()))
+).map(_stored)
 
 _employments = st.builds(
     Employment,

@@ -19,6 +19,7 @@ from urllib.request import HTTPHandler, HTTPSHandler, OpenerDirector, ProxyHandl
 from perdure import __version__
 from perdure.cli.progress import share_bar
 from perdure.errors import InvalidInput, PerdureError, shown
+from perdure.records.web_address import ascii_host
 
 MOST_BYTES: Final = 1 << 30
 _PATIENCE: Final = 30.0  # seconds for the server to say anything more
@@ -124,7 +125,8 @@ def _on_the_wire(url: str, encoding: str) -> str:
     """The address in ASCII, as a request has it."""
     try:
         parts = urlsplit(url)
-        host, port = (parts.hostname or "").encode("idna").decode(), parts.port
+        host, port = parts.hostname or "", parts.port
+        host = host if not host or ":" in host else ascii_host(host)
     except ValueError as problem:  # of a host or a port that is none
         raise InvalidInput("person", "source_url", f"{shown(url)} cannot be fetched: {problem}") from None
     if parts.scheme not in _SCHEMES or not host:

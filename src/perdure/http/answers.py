@@ -16,6 +16,7 @@ import msgspec
 
 from perdure.http.message import Headers, Response
 from perdure.records.value import DEFAULT_TTL, ShownValue, Value, shown_value
+from perdure.records.web_address import PLAIN_ADDRESS, URL_SAFE, outgoing_address
 
 SUCCESS: Final = 1
 READABLE_ANYWHERE: Final[Headers] = [
@@ -35,8 +36,8 @@ RECORD_HEADERS: Final[Headers] = [(b"content-type", HANDLE_JSON), (b"cache-contr
 NOTE_BEFORE: Final = b'<!doctype html><title>Found</title><a href="'
 NOTE_AFTER: Final = b'">It is here</a>'
 
-_URL_SAFE: Final = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in '"<>\\^`{|}')
-_SAFE_BYTES: Final = _URL_SAFE.encode()
+is_plain: Final = PLAIN_ADDRESS.fullmatch  # nearly all targets: they stand in a header as they are
+_SAFE_BYTES: Final = URL_SAFE.encode()
 _encode: Final = msgspec.json.Encoder().encode
 _TERSE: Final = b'{"responseCode":%d,"handle":' % SUCCESS
 
@@ -50,8 +51,8 @@ class ShownRecord(msgspec.Struct, gc=False):
 def redirect(
     target: str, version: int, ttl: int | str = DEFAULT_TTL, status: int = 302, vary: bytes = VARY
 ) -> Response:
-    """To where a name leads, for as long as its value says that it will."""
-    place = location(target)
+    """To where a name leads, for as long as its value says that it will. The target has been checked."""
+    place = outgoing_address(target).encode("ascii")
     headers = [*redirect_headers(lifetime(ttl), vary), (b"location", place), (b"etag", b'"%d"' % version)]
     return Response(status, redirect_note(place), headers)
 
@@ -67,11 +68,19 @@ def redirect_headers(seconds: int, vary: bytes = VARY) -> Headers:
     ]
 
 
-def location(target: str) -> bytes:
-    """A target as a header may hold it: what is not ASCII, or could end the line, is percent-encoded."""
-    if target.isascii() and not (plain := target.encode()).translate(None, _SAFE_BYTES):
+def target_location(target: str) -> bytes | None:
+    """Return a target that was stored at any time as a header holds it; None for one that leads to no host."""
+    try:
+        return outgoing_address(target).encode("ascii")
+    except ValueError:  # from before such a target was refused
+        return None
+
+
+def location(place: str) -> bytes:
+    """A place of this server as a header may hold it: what is not ASCII, or could end the line, is percent-encoded."""
+    if place.isascii() and not (plain := place.encode()).translate(None, _SAFE_BYTES):
         return plain
-    return quote(target, safe=_URL_SAFE).encode("ascii")
+    return quote(place, safe=URL_SAFE).encode("ascii")
 
 
 def redirect_note(location: bytes) -> bytes:

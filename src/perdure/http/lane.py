@@ -118,14 +118,17 @@ class Lane:
 
     def _redirect(self, riders: list[Passenger], found: Sequence[Redirect | None]) -> None:
         self._arrive(riders)
-        head, joined = self._redirect_head, b"".join
+        head, joined, is_plain = self._redirect_head, b"".join, answers.is_plain
         given: list[bytes | None] = []
         for passenger, one in zip(riders, found, strict=True):
             if one is None or passenger is _NOBODY:
                 given.append(None)
                 continue
             target, version = one
-            place = answers.location(target)
+            place = target.encode() if is_plain(target) else answers.target_location(target)
+            if place is None:
+                given.append(None)
+                continue
             note = place.replace(b"&", b"&amp;") if _AMPERSAND in place else place
             size = len(note) + _NOTE_SIZE
             tag = _NUMBERS[version] if version < _MOST else b"%d" % version

@@ -1,5 +1,7 @@
 """The documents that we serve: of persons, and of every other identifier."""
 
+from contextlib import suppress
+
 from perdure.linked.authority import Withdrawal, authority, withdrawn
 from perdure.linked.iris import iri as written_iri
 from perdure.linked.namespaces import Namespaces
@@ -7,6 +9,7 @@ from perdure.linked.person import person_tree
 from perdure.linked.terms import terms
 from perdure.linked.writing import Tree, write
 from perdure.names import handle
+from perdure.records.web_address import outgoing_address
 from perdure.registry.looking import View
 from perdure.registry.persons import PersonView
 
@@ -57,9 +60,10 @@ def _home(subject: str, name: str) -> str:
 def _identifier_tree(view: View, subject: str, namespaces: Namespaces, home: str) -> Tree:
     tree: Tree = {"id": subject, "identifier": list(dict.fromkeys((view.name, *view.names)))}
     if view.locations:  # then nobody is sent to the address beside them
-        tree["url"] = [written_iri(one) for one in dict.fromkeys(view.locations)]
+        tree["url"] = [written_iri(outgoing_address(one)) for one in dict.fromkeys(view.locations)]
     elif view.target is not None:
-        tree["url"] = written_iri(view.target)
+        with suppress(ValueError):  # of a target that leads to no host, from before such targets were refused
+            tree["url"] = written_iri(outgoing_address(view.target))
     tree |= authority(view, namespaces, home)
     about = view.about
     if about is not None:

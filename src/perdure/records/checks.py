@@ -12,13 +12,12 @@ from perdure.errors import InvalidInput, OutOfRange, shown
 from perdure.names import instant
 from perdure.records.record import About
 from perdure.records.value import PUBLIC_READ, SECRET, Admin, Binary, Text, Value, ValueList
+from perdure.records.web_address import PLAIN_ADDRESS, outgoing_address
 
 # Line breaks and tabs may stand in a description; nothing else that a terminal or a page might obey may.
 _CONTROLS: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
 _LINE_CONTROLS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
 _URL: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(.*)", re.DOTALL)
-_NAMES_HOST: Final = re.compile(r"//[^/?#]")
-_PLAIN_WEB_ADDRESS: Final = re.compile(r"(https?)://[!-.0->@-~][!-~]*")  # nearly all targets: ASCII, with a host
 _IN_URL: Final = re.compile(r"[\x00-\x20\x7f-\xa0\u1680\u2000-\u200f\u2028-\u202f\u205f\u3000\ud800-\udfff\ufeff]")
 _NOT_STORABLE: Final = re.compile(r"[\x00\ud800-\udfff]")
 _PERMISSIONS: Final = re.compile(r"[01]{4}")
@@ -125,10 +124,10 @@ def _check_reference(name: str, index: int, name_part: str, index_part: str, lim
 
 
 def check_target(url: str, limits: Limits, part: str = "target") -> str:
-    """A target as it stands: an absolute address with a scheme that the settings allow."""
+    """Return a target as it stands: an absolute address with a scheme that the settings allow, and with a real host."""
     if len(url) > limits.url_characters:
         raise OutOfRange("record", part, f"the target is longer than {limits.url_characters} characters")
-    plain = _PLAIN_WEB_ADDRESS.fullmatch(url)
+    plain = PLAIN_ADDRESS.fullmatch(url)
     if plain is not None and plain[1] in limits.schemes:
         return url
     match = _URL.fullmatch(url)
@@ -146,8 +145,10 @@ def check_target(url: str, limits: Limits, part: str = "target") -> str:
     if bad:
         reason = f"{bad[0]!a} at position {bad.start()} of the target must be percent-encoded"
         raise InvalidInput("record", part, reason)
-    if scheme in ("http", "https", "ftp") and not _NAMES_HOST.match(match[2]):
-        raise InvalidInput("record", part, f"the target {shown(url)} names no host")
+    try:
+        outgoing_address(url)
+    except ValueError as problem:
+        raise InvalidInput("record", part, f"the target {shown(url)} is no address: {problem}") from None
     return url
 
 

@@ -7,7 +7,7 @@ import msgspec
 
 from perdure.errors import InvalidInput, InvalidName, OutOfRange, shown
 from perdure.names import external, handle, ppid
-from perdure.names.ppid_inputs import checked_curator, checked_hash, checked_timestamp, checked_url
+from perdure.names.ppid_inputs import SOURCE_RULE, checked_curator, checked_hash, checked_timestamp, checked_url
 from perdure.records.checks import Limits, check_target, one_line, plain_text
 from perdure.records.edtf import check_edtf, runs_backwards
 from perdure.records.person import (
@@ -25,6 +25,7 @@ from perdure.records.person import (
     Status,
 )
 from perdure.records.rdf_forms import is_language_tag, is_web_iri
+from perdure.records.web_address import outgoing_address
 
 MOST_CLAIMS: Final = 1_000
 MOST_OBSERVATIONS: Final = 1_000
@@ -57,7 +58,12 @@ def _source(url: str) -> str:
     checked = checked_url(url)
     scheme = checked.partition(":")[0].lower()
     if scheme in _NO_SOURCES:
-        raise InvalidInput("ppid", "source_url", f"{scheme}: is no address of a source", "POID must have source")
+        raise InvalidInput("ppid", "source_url", f"{scheme}: is no address of a source", SOURCE_RULE)
+    try:
+        outgoing_address(checked)
+    except ValueError as problem:
+        reason = f"the source {shown(checked)} is no address: {problem}"
+        raise InvalidInput("ppid", "source_url", reason, SOURCE_RULE) from None
     return checked
 
 

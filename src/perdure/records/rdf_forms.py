@@ -3,6 +3,8 @@
 import re
 from typing import Final
 
+from perdure.records.web_address import outgoing_address
+
 # RFC 3987, of the web alone, and without what cannot be seen. A percent sign begins an escape.
 _SEEN: Final = (
     "\xa1-\u167f\u1681-\u1fff\u2010-\u2027\u2030-\u205e\u2070-\u2fff\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufefe\uff00-\uffef"
@@ -28,7 +30,10 @@ def is_web_iri(text: str) -> bool:
     >>> is_web_iri("https://schema.org/knows"), is_web_iri("https://example.org/%zz")
     (True, False)
     """
-    return _WEB_IRI.fullmatch(text) is not None
+    try:
+        return _WEB_IRI.fullmatch(text) is not None and bool(outgoing_address(text))
+    except ValueError:
+        return False
 
 
 def is_language_tag(text: str) -> bool:

@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Final
 from uuid import UUID
 
-from perdure.errors import PerdureError, StoreDamaged, StoreUnavailable
+from perdure.errors import InvalidInput, PerdureError, StoreDamaged, StoreUnavailable
 from perdure.minting.clock import NANOSECONDS
 from perdure.names import handle, ibi, instant, pilin, ppid
 from perdure.records import record as records
@@ -172,8 +172,11 @@ def _record_problems(look: _Look, row: Identifier, record: Record) -> Iterator[s
         yield "it is reserved and has a creation date"
     if record.creator in record.owners or len(set(record.owners)) != len(record.owners):
         yield "its owners repeat each other, or the creator"
-    if checked_values(record.values, look.registry.settings.limits) != record.values:
-        yield "its values are not in the order of their indexes"
+    try:
+        if checked_values(record.values, look.registry.settings.limits) != record.values:
+            yield "its values are not in the order of their indexes"
+    except InvalidInput as problem:  # they are from before a check was stricter, or the settings
+        yield f"a value of it would be refused today: {problem.reason}"
     if row.subject == row.key:
         for kind, data in reverse_entries(record):
             hits = reader.reverse(data, kind, _MOST_HITS)

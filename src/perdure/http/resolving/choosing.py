@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from perdure.errors import PerdureError
 from perdure.http import answers
 from perdure.http.message import Request
 from perdure.http.negotiation import best, languages, ranges
 from perdure.http.resolving.asked import Asked
 from perdure.http.resolving.forms import roles
 from perdure.http.resolving.locations import Chooser, written
-from perdure.records.checks import Limits, check_target
+from perdure.http.resolving.places import target_link
+from perdure.records.checks import Limits
 from perdure.records.locations import Location, read_locations
 from perdure.records.record import Record
 from perdure.records.value import Value
@@ -76,12 +76,5 @@ def listed(record: Record, asked: Asked, limits: Limits) -> bytes:
 def _addresses(values: Sequence[Value], limits: Limits) -> list[Value]:
     plain = [value for value in values if value.kind == _URL]
     subtypes = [value for value in values if value.kind.startswith(_SUBTYPES)]
-    return [value for value in (*plain, *subtypes) if _can_be_followed(value.text, limits)]
-
-
-def _can_be_followed(text: str | None, limits: Limits) -> bool:
-    """Subtypes are not checked when they are written, and the settings may have become stricter since."""
-    try:
-        return bool(text and check_target(text, limits))
-    except PerdureError:
-        return False
+    # Subtypes are not checked when they are written, and targets may have been written before a check was stricter.
+    return [value for value in (*plain, *subtypes) if value.text and target_link(value.text, limits)]

@@ -4,11 +4,11 @@ import re
 from typing import Final
 
 from perdure.errors import InvalidInput, InvalidName, NoSuchPrefix, PerdureError
-from perdure.http.answers import location
 from perdure.http.refusals import Malformed
 from perdure.http.service import Service
 from perdure.names import handle
 from perdure.records.checks import Limits, check_target
+from perdure.records.web_address import outgoing_address
 from perdure.registry.naming import locate
 
 _WEB: Final = re.compile(r"https?://", re.IGNORECASE)
@@ -45,7 +45,7 @@ def link_to(service: Service, identifier: str) -> str | None:
     limits = service.registry.settings.limits
     try:
         if is_elsewhere(identifier):
-            return check_target(identifier, limits)
+            return target_link(identifier, limits)
         return path_of(locate(service.prefixes, identifier).name)
     except NoSuchPrefix:
         pass
@@ -54,6 +54,14 @@ def link_to(service: Service, identifier: str) -> str | None:
     try:
         return handle.parse(identifier).url()
     except InvalidName:
+        return None
+
+
+def target_link(text: str, limits: Limits) -> str | None:
+    """Return the address that a link to this target has; None if it is text that no link may lead to."""
+    try:
+        return outgoing_address(check_target(text, limits))
+    except PerdureError:
         return None
 
 
@@ -76,8 +84,11 @@ def appended(target: str, rest: str, limits: Limits) -> str:
     What is encoded in it stays encoded; a percent sign that introduces nothing stands for itself.
     """
     rest = _STRAY_PERCENT.sub("%25", rest)
-    whole, before = location(target + rest).decode(), _HOST.match(location(target).decode())
-    after = _HOST.match(whole)
+    try:
+        whole = outgoing_address(target + rest)
+        before, after = _HOST.match(outgoing_address(target)), _HOST.match(whole)
+    except ValueError as problem:
+        raise Malformed(f"this cannot be appended: {problem}") from None
     if before is None or after is None or before[0] != after[0]:
         raise Malformed("what is to be appended would lead to another host than the identifier does")
     try:

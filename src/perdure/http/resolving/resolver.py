@@ -107,6 +107,8 @@ async def _plain_redirect(service: Service, text: str) -> Response | None:
     found = await service.registry.store.lookup(located.key)
     if found is None or found.target is None or OWN_LIFETIME in found.record:
         return None
+    if answers.target_location(found.target) is None:
+        return None
     return answers.redirect(found.target, found.version)
 
 

@@ -6,10 +6,8 @@ from typing import Final
 
 import msgspec
 
-from perdure.errors import PerdureError
-from perdure.http.resolving.places import link_to
+from perdure.http.resolving.places import link_to, target_link
 from perdure.http.service import Service
-from perdure.records.checks import check_target
 from perdure.records.value import Admin, Binary, Text, Value
 
 _LONGEST: Final = 2_000  # characters of one value on a page; its record has all of them
@@ -65,10 +63,7 @@ def _href(service: Service, value: Value, text: str) -> str | None:
         return link_to(service, text)
     if not isinstance(value.data, Text) or ":" not in text[:32]:
         return None
-    try:
-        return check_target(text, service.registry.settings.limits)
-    except PerdureError:
-        return None
+    return target_link(text, service.registry.settings.limits)
 
 
 def _lifetime(ttl: int | str) -> str:

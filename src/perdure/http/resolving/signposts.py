@@ -1,12 +1,12 @@
 """Signposts for programs that meet a landing page: typed links in its headers (FAIR Signposting, RFC 8288)."""
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from perdure.http.answers import location
 from perdure.http.message import Headers, Request
 from perdure.http.resolving.finding import Finding
-from perdure.http.resolving.places import absolute, link_to, path_of, record_path
+from perdure.http.resolving.places import absolute, link_to, path_of, record_path, target_link
 from perdure.http.service import Service
 from perdure.registry.looking import View
 
@@ -14,7 +14,14 @@ _MOST_ITEMS: Final = 4_096  # bytes of links to places, beyond the first: client
 _LANDING_PAGE: Final = "https://schema.org/AboutPage"
 
 
-def signposts(service: Service, request: Request, view: View, leads_to: Sequence[str]) -> Headers:
+class LinkedPlace(NamedTuple):
+    """A place that a reader may be sent to: the address of a link, and the text as it was stored."""
+
+    href: str
+    text: str
+
+
+def signposts(service: Service, request: Request, view: View, leads_to: Sequence[LinkedPlace]) -> Headers:
     """How to cite it, where its record is, where it leads, and who made it."""
     origin = request.origin
     cited = view.names[0] if view.names else view.name  # one of the two labels of an IBI, whichever was asked for
@@ -32,18 +39,23 @@ def signposts(service: Service, request: Request, view: View, leads_to: Sequence
 
 def places_of(
     service: Service, request: Request, finding: Finding, view: View, *, follows_aliases: bool = True
-) -> list[str]:
-    """Where a reader of this is sent, or may be: the name that an alias stands for, one of several places, or one."""
+) -> list[LinkedPlace]:
+    """Where a reader of this is sent, or may be: the name that an alias stands for, one of several places, or one.
+
+    A target that was stored before such targets were refused is no place.
+    """
     if finding.alias is not None and follows_aliases:
         place = link_to(service, finding.alias.text or "")
-        return [] if place is None else [absolute(request.origin, place)]
-    return list(view.locations) or ([] if view.target is None else [view.target])
+        return [] if place is None else [LinkedPlace(absolute(request.origin, place), absolute(request.origin, place))]
+    limits = service.registry.settings.limits
+    places = view.locations or ([] if view.target is None else [view.target])
+    return [LinkedPlace(href, place) for place in places if (href := target_link(place, limits)) is not None]
 
 
-def _items(places: Sequence[str]) -> Iterator[bytes]:
+def _items(places: Sequence[LinkedPlace]) -> Iterator[bytes]:
     size = 0
     for number, place in enumerate(places):
-        item = _link(place, "item")
+        item = _link(place.href, "item")
         size += len(item)
         if number and size > _MOST_ITEMS:
             return

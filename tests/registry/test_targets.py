@@ -1,0 +1,189 @@
+"""A target that leads to no host is refused on every path, and what a store holds from before is kept and shown."""
+
+from collections.abc import Callable
+
+import msgspec
+import pytest
+from tests.registry_fixture import Office
+
+from perdure.errors import InvalidInput
+from perdure.exchange import batch_file, ndjson, tables
+from perdure.exchange.entry import Entry, PastRevision, Refused, Whole
+from perdure.records.checks import Limits
+from perdure.records.locations import read_locations
+from perdure.records.person import Claim
+from perdure.records.record import Record
+from perdure.records.value import Text, Value
+from perdure.registry import (
+    Options,
+    Statement,
+    add_agent,
+    add_values,
+    bind,
+    change,
+    export,
+    import_entries,
+    mint,
+    observe,
+    put_handle,
+    put_values,
+    reconstruct,
+    resolve,
+    show,
+    update,
+    verify,
+    withdraw,
+)
+from perdure.registry.existing import existing
+from perdure.registry.protocol import Transaction
+
+BAD = ["https://#", "https://\\x", "http://%00/", "https://a:65536/"]
+RIGHT = "https://bücher.example/ä"
+AT = "2025-01-09T10:30:00Z"
+HASH = "a" * 64
+POID = "POID-2829-94a2-2268-5679"
+
+
+@pytest.fixture
+def library(office: Office) -> Office:
+    office.prefix("12345", "chosen")
+    office.do(mint, "12345", suffixes=["a"], said=Statement("https://example.org/"))
+    office.do(mint, "12345", suffixes=["reserved"])
+    assert office.do(observe, "https://example.org/", AT, HASH).name == POID
+    return office
+
+
+def _url(target: str, index: int = 1) -> Value:
+    return Value(index, "URL", Text(target))
+
+
+WRITES: dict[str, Callable[[Office, str], object]] = {
+    "mint": lambda office, target: office.do(mint, "12345", suffixes=["n"], said=Statement(target)),
+    "mint a value": lambda office, target: office.do(mint, "12345", suffixes=["n"], said=Statement(values=(_url(target),))),
+    "bind": lambda office, target: office.do(bind, "12345/reserved", Statement(target)),
+    "update": lambda office, target: office.do(update, "12345/a", Statement(target)),
+    "add a value": lambda office, target: office.do(add_values, "12345/a", [_url(target, 5)]),
+    "put a handle": lambda office, target: office.do(put_handle, "12345/n", [_url(target)]),
+    "put a value": lambda office, target: office.do(put_values, "12345/a", [_url(target)]),
+    "observe": lambda office, target: office.do(observe, target, AT, HASH),
+    "holding archive": lambda office, target: office.do(observe, "urn:x:y", AT, HASH, holding_archive=target),
+    "type of a claim": lambda office, target: office.do(observe, "urn:x:y", AT, HASH, claims=[Claim(type=target, value="x")]),
+    "curator": lambda office, target: office.do(reconstruct, [POID], target, AT),
+}  # fmt: skip
+PARTIES: dict[str, Callable[[Office, str], object]] = {
+    "owner": lambda office, target: office.do(update, "12345/a", Statement(owners=(target,))),
+    "creator": lambda office, target: office.do(mint, "12345", suffixes=["n"], said=Statement(creator=target)),
+    "replacement": lambda office, target: office.do(withdraw, "12345/a", "a test", replaced_by=target),
+    "agent": lambda office, target: office.do(add_agent, "eve", "Eve", identifier=target),
+}
+
+
+@pytest.mark.parametrize("write", WRITES.values(), ids=list(WRITES))
+def test_every_write_refuses_a_target_without_a_host_and_takes_one_of_another_script(
+    library: Office, write: Callable[[Office, str], object]
+) -> None:
+    before = library.everything()
+    for target in BAD:
+        with pytest.raises(InvalidInput):
+            write(library, target)
+    assert library.everything() == before
+    write(library, RIGHT)
+
+
+@pytest.mark.parametrize("write", PARTIES.values(), ids=list(PARTIES))
+def test_parties_are_refused_alike(library: Office, write: Callable[[Office, str], object]) -> None:
+    before = library.everything()
+    for target in (one for one in BAD if one.startswith("https:")):
+        with pytest.raises(InvalidInput):
+            write(library, target)
+    assert library.everything() == before
+    write(library, RIGHT)
+
+
+def _batch(target: str) -> list[Entry]:
+    lines = f"CREATE 12345/n\n1 URL 86400 1110 UTF8 {target}\n\nMODIFY 12345/a\n1 URL 86400 1110 UTF8 {target}\n"
+    return list(batch_file.read(enumerate(lines.splitlines(), 1)))
+
+
+def _ndjson(target: str) -> list[Entry]:
+    named = {"name": "12345/n", "target": target}
+    value = {"index": 1, "type": "URL", "data": {"format": "string", "value": target}}
+    lines = [named, {"name": "12345/m", "values": [value]}]
+    return list(ndjson.read((number, msgspec.json.encode(line)) for number, line in enumerate(lines, 1)))
+
+
+def _whole(target: str) -> list[Entry]:
+    """The target stands in the first version only."""
+    records = [
+        Record(state="active", creator="hdl:12345/a", created=AT, values=(_url(one),))
+        for one in (target, "https://example.org/")
+    ]
+    past = [PastRevision(n, "2025-01-09T10:30:00.000000Z", "x", "set", one) for n, one in enumerate(records, 1)]
+    return [Whole(line=1, name="12345/n", scheme="handle", revisions=tuple(past))]
+
+
+FILES: dict[str, Callable[[str], list[Entry]]] = {
+    "csv": lambda target: list(tables.read_identifiers(tables.rows(["name,target\n", f"12345/n,{target}\n"]))),
+    "column": lambda target: list(tables.read_identifiers(tables.rows(["name,URL\n", f"12345/n,{target}\n"]))),
+    "handles": lambda target: list(tables.read_handles(tables.rows(["handle,idx,type,data\n", f"12345/n,1,URL,{target}\n"]))),
+    "batch": _batch,
+    "ndjson": _ndjson,
+    "whole": _whole,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("entries", FILES.values(), ids=list(FILES))
+@pytest.mark.parametrize("dry_run", [False, True], ids=["", "dry run"])
+def test_every_file_is_refused_line_by_line(
+    library: Office, entries: Callable[[str], list[Entry]], dry_run: bool
+) -> None:
+    before = library.everything()
+    for target in BAD:
+        problems: list[object] = []
+        told = entries(target)
+        tally = library.do(import_entries, told, Options(dry_run=dry_run, update=True), report=problems.append)
+        assert (tally.refused, tally.created, tally.changed) == (len(told), 0, 0)
+        assert all(isinstance(one, Refused) and "is no address" in one.reason for one in problems)
+        assert library.everything() == before
+    tally = library.do(import_entries, entries(RIGHT), Options(dry_run=dry_run, update=True))
+    assert tally.refused == 0
+
+
+def test_a_list_of_locations_leads_only_to_hosts() -> None:
+    hrefs = "".join(f'<location href="{target}"/>' for target in (*BAD, RIGHT))
+    found = read_locations(Value(1, "10320/loc", Text(f"<locations>{hrefs}</locations>")), Limits())
+    assert found is not None
+    assert [one.href for one in found.all] == [RIGHT]
+
+
+def test_what_is_stored_already_is_read_exported_reported_and_replaced(library: Office) -> None:
+    for target in BAD:
+        _write_unchecked(library, "12345/a", _url(target))
+        assert library.ask(resolve, "12345/a").target == target
+        assert library.ask(show, "12345/a").target == target
+        for form in ("ndjson", "csv", "batch", "handles"):
+            told = msgspec.json.encode(target).strip(b'"') if form == "ndjson" else target.encode()
+            assert told in _exported(library, form)
+        (problem,) = library.ask(verify)
+        assert "12345/a: a value of it would be refused today" in problem
+        library.do(update, "12345/a", Statement("https://example.org/"))
+        assert library.ask(verify) == []
+
+
+def _exported(office: Office, format: str) -> bytes:
+    async def collect() -> bytes:
+        return b"".join([data async for _, data in export(office.registry, office.admin, format)])  # type: ignore[arg-type]
+
+    return office.run(collect())
+
+
+def _write_unchecked(office: Office, name: str, *values: Value) -> None:
+    """As a store may hold values since a check was less strict."""
+
+    def work(tx: Transaction) -> None:
+        found, record, _ = existing(tx, name)
+        dated = tuple(msgspec.structs.replace(one, timestamp=AT) for one in values)
+        replaced = msgspec.structs.replace(record, values=dated)
+        change.revise(tx, found, replaced, office.admin, "set", office.registry.now())
+
+    office.run(office.registry.store.write(work))
