@@ -1,6 +1,7 @@
 """The commands of a registry, as a person types them: wrong input first, then a life from `init` to `restore`."""
 
 import asyncio
+import csv
 import json
 import re
 from pathlib import Path
@@ -314,6 +315,31 @@ def test_moving_in_and_out(desk: Desk) -> None:
     piped = desk.json("import", "-", "--format", "ndjson", stdin=(desk.folder / "all.ndjson").read_bytes())
     assert (piped["created"], piped["changed"], piped["refused"]) == (0, 0, 0)
     assert desk.ok("export", "--format", "csv", "--under", "12345", "-").splitlines()[0].startswith("name,target,who")
+
+
+def test_a_table_for_a_spreadsheet_runs_no_formula_and_can_be_brought_back(desk: Desk) -> None:
+    formulas = ['=HYPERLINK("https://example.org/")', "+1", "-1", "@SUM(1)", "'=1", "'s-Hertogenbosch"]
+    for number, text in enumerate(formulas):
+        desk.ok("mint", "12345", URL, "--suffix", f"f{number}", f"--what={text}", f"--value=2:NOTE={text}")
+    for form in ("csv", "handles"):
+        place = desk.folder / f"{form}.csv"
+        desk.ok("export", place.name, "--under", "12345", "--format", form)
+        plain = place.read_bytes()
+        desk.ok("export", place.name, "--under", "12345", "--format", form, "--for-spreadsheet")
+        cells = [cell for row in csv.reader(place.read_text().splitlines()) for cell in row]
+        assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@"))]
+        assert "''=1" in cells
+        assert "'s-Hertogenbosch" in cells
+        before = state(desk.folder)
+        counted = desk.json("import", place.name, "--format", form, "--from-spreadsheet", "--update")
+        assert (counted["created"], counted["changed"], counted["refused"]) == (0, 0, 0)
+        assert state(desk.folder) == before
+        desk.ok("export", "again.csv", "--under", "12345", "--format", form)
+        assert (desk.folder / "again.csv").read_bytes() == plain
+        desk.ok("import", "again.csv", "--format", form)
+    assert "only a table has cells" in desk.refuses("export", "all.ndjson", "--for-spreadsheet")
+    desk.ok("export", "all.ndjson")
+    assert "only a table has cells" in desk.refuses("import", "all.ndjson", "--from-spreadsheet")
 
 
 def test_an_import_that_lacked_its_prefix_is_run_again_when_that_is_there(desk: Desk) -> None:

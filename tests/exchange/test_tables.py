@@ -279,3 +279,17 @@ def test_no_table_stops_the_reader_but_by_saying_why(rows: list[list[str]]) -> N
         (["handle", "idx", "type", "data"], tables.read_handles),
     ):
         list(read(enumerate([header, *rows], 1)))
+
+
+CELLS = st.text(st.sampled_from("'=+-@\t\r\n ＝a\"") | st.characters(exclude_categories=["Cs"]), max_size=6)
+
+
+@given(st.lists(CELLS, min_size=1, max_size=4))
+def test_a_row_that_was_protected_runs_no_formula_and_comes_back_as_it_was(row: list[str]) -> None:
+    protected = tables.protect_cells(row)
+    assert not [cell for cell in protected if cell.startswith(tuple("=+-@\t\r\n＝＋－＠"))]
+    assert list(tables.unprotect_cells([(1, protected)])) == [(1, row)]
+
+
+def test_a_row_that_cannot_be_read_stays_what_it_is() -> None:
+    assert list(tables.unprotect_cells([(1, "'= is not closed")])) == [(1, "'= is not closed")]

@@ -24,6 +24,7 @@ from perdure.exchange.entry import Entry
 from perdure.registry import Options, Tally
 from perdure.registry.entities import Agent
 from perdure.registry.registry import Registry
+from perdure.store.folders import open_private
 
 IMPORT_EXAMPLES = """
 **Examples**
@@ -39,6 +40,7 @@ EXPORT_EXAMPLES = """
 - complete, with history, for another Perdure: `perdure export everything.ndjson`
 - `perdure export --format batch --under 12345 moving-out.txt`
 - `perdure export --format csv - | head`
+- to look at with a spreadsheet program: `perdure export --for-spreadsheet names.csv`
 """
 
 _SOME_REFUSED = 1
@@ -81,6 +83,10 @@ def import_(
     again: Annotated[
         bool, typer.Option("--again", help="Begin at the first line, though the file was imported before.")
     ] = False,
+    from_spreadsheet: Annotated[
+        bool,
+        typer.Option("--from-spreadsheet", help="A table of export --for-spreadsheet: take its apostrophes out again."),
+    ] = False,
     problems: Annotated[
         Path | None, typer.Option(help="Write refused lines here, one JSON object each.", dir_okay=False)
     ] = None,
@@ -93,12 +99,14 @@ def import_(
     """
     options = Options(update, strict, dry_run, any_suffix, "standard input" if str(file) == "-" else file.name)
     chosen = format or _by_ending(file)
+    if from_spreadsheet and chosen not in (Format.csv, Format.handles):
+        raise InvalidInput("import", "from_spreadsheet", f"only a table has cells, and {chosen.value} is none")
     with ExitStack() as stack:
         stream = stack.enter_context(file.open("rb")) if str(file) != "-" else standard_input("entries")
         report = ProblemReport()
 
         async def work(registry: Registry, by: Agent) -> Tally:
-            checkpoint = _checkpoint(stream, chosen, options)
+            checkpoint = _checkpoint(stream, f"{chosen}, from a spreadsheet" if from_spreadsheet else chosen, options)
             if again and checkpoint is not None:
                 await use.forget_checkpoint(registry, by, checkpoint)
             before = await use.imported_so_far(registry, by, checkpoint) if checkpoint is not None else Tally()
@@ -110,7 +118,8 @@ def import_(
             with share_bar() as bar:
                 report.screen = bar.console
                 task = bar.add_task("importing", total=size_of(stream))
-                entries = _entries(text_stream(stream, lambda count: bar.advance(task, count)), chosen)
+                counted = text_stream(stream, lambda count: bar.advance(task, count))
+                entries = _entries(counted, chosen, from_spreadsheet)
                 return await use.import_entries(registry, by, entries, options, checkpoint=checkpoint, report=report)
 
         tally = act(folder, work)
@@ -125,9 +134,19 @@ def export(
     ],
     format: FormatOption = None,
     under: Annotated[str | None, typer.Option(help="Only what lies under this prefix.")] = None,
+    for_spreadsheet: Annotated[
+        bool,
+        typer.Option(
+            "--for-spreadsheet",
+            help="In a table (csv, handles), put an apostrophe before cells that a spreadsheet could run as a formula.",
+        ),
+    ] = False,
     folder: Folder = None,
 ) -> None:
-    """Write everything out. NDJSON is complete and loses nothing; the others carry what other software reads."""
+    """Write everything out. NDJSON is complete and loses nothing; the others carry what other software reads.
+
+    A file is readable by its owner alone: it may hold values that are not public.
+    """
     chosen = format or (Format.ndjson if str(file) == "-" else _by_ending(file))
     left_out = _LeftOut()
     with ExitStack() as stack:
@@ -135,14 +154,16 @@ def export(
         fresh = file.with_name(f".{file.name}.new")
         if not to_screen and not file.parent.is_dir():
             raise InvalidInput("export", "file", f"there is no folder {file.parent} to write {file.name} into")
-        stream: BinaryIO = sys.stdout.buffer if to_screen else stack.enter_context(fresh.open("wb"))
+        stream: BinaryIO = sys.stdout.buffer if to_screen else stack.enter_context(open_private(fresh))
 
         async def work(registry: Registry, by: Agent) -> int:
             count = 0
             total = (await registry.store.read(lambda reader: reader.counts()))["identifiers"]
             with count_bar("identifiers") as bar:
                 task = bar.add_task("exporting", total=None if under else total)
-                async for written, data in use.export(registry, by, chosen.value, under=under, left_out=left_out):
+                async for written, data in use.export(
+                    registry, by, chosen.value, under=under, left_out=left_out, for_spreadsheet=for_spreadsheet
+                ):
                     stream.write(data)
                     count += written
                     bar.advance(task, written)
@@ -168,7 +189,7 @@ def _by_ending(file: Path) -> Format:
         raise InvalidInput("file", "format", "say which format it is: --format ndjson, csv, batch or handles") from None
 
 
-def _entries(stream: io.BufferedReader, format: Format) -> Iterator[Entry]:
+def _entries(stream: io.BufferedReader, format: Format, from_spreadsheet: bool) -> Iterator[Entry]:
     lines = bounded_lines(stream, _LONGEST_LINE)
     if format is Format.ndjson:
         return ndjson.read(lines)
@@ -176,10 +197,12 @@ def _entries(stream: io.BufferedReader, format: Format) -> Iterator[Entry]:
     if format is Format.batch:
         return batch_file.read((number, line.rstrip("\r\n")) for number, line in text)
     rows = tables.rows(line for _, line in text)
+    if from_spreadsheet:
+        rows = tables.unprotect_cells(rows)
     return tables.read_identifiers(rows) if format is Format.csv else tables.read_handles(rows)
 
 
-def _checkpoint(stream: io.BufferedReader, format: Format, options: Options) -> str | None:
+def _checkpoint(stream: io.BufferedReader, format: str, options: Options) -> str | None:
     """What tells this file from others: its content, and how it is read."""
     if not stream.seekable():
         return None

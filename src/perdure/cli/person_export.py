@@ -16,6 +16,7 @@ from perdure.errors import InvalidInput
 from perdure.records.iris import Namespaces
 from perdure.registry.persons import PersonView, count_persons, walk_persons
 from perdure.registry.registry import Registry
+from perdure.store.folders import open_private
 
 EXAMPLES = """
 **Examples**
@@ -62,7 +63,7 @@ def export(
         raise InvalidInput("export", "output", f"there is no folder {output.parent} to write {output.name} into")
     fresh = output.with_name(f".{output.name}.new")
     try:
-        with fresh.open("wb") as stream:
+        with open_private(fresh) as stream:
             count = read(folder, lambda registry: _write(registry, chosen, stream))
     except BaseException:
         fresh.unlink(missing_ok=True)

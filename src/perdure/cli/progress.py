@@ -4,6 +4,7 @@ import io
 import os
 import stat
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -38,10 +39,14 @@ def size_of(stream: io.BufferedReader) -> int | None:
 
 
 def problems_file(path: Path, stream: io.BufferedReader, scheme: str, *, append: bool = False) -> TextIO:
-    """A file for problems, which must not be the file that is read."""
+    """A file for problems, readable by its owner alone, which must not be the file that is read."""
     if path.exists() and os.path.samestat(path.stat(), os.fstat(stream.fileno())):
         raise InvalidInput(scheme, "problems", f"{path} is the file that is read: it would be overwritten")
-    return path.open("a" if append else "w", encoding="utf-8")
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | (os.O_APPEND if append else os.O_TRUNC), 0o600)
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):  # and neither a pipe nor a terminal
+        with suppress(PermissionError):  # it belongs to another person, who decides who reads it
+            os.fchmod(descriptor, 0o600)
+    return os.fdopen(descriptor, "w", encoding="utf-8")
 
 
 def _bar(*amount: ProgressColumn) -> Progress:

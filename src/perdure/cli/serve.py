@@ -11,7 +11,7 @@ import typer
 from perdure.cli.advice import advised
 from perdure.cli.init import user_name
 from perdure.cli.screen import as_json, complain
-from perdure.cli.session import Folder, find_folder
+from perdure.cli.session import Folder, find_folder, remark_on_key
 from perdure.errors import InvalidInput
 from perdure.folder import ADMIN_KEY, is_registry, make_registry, open_registry, registry_place
 from perdure.http_options import check_http_options
@@ -61,6 +61,7 @@ def serve(
     where = Place(host, port, workers, tls_cert, tls_key)
     listening = listen(where)  # before a registry is made, whose key is shown once, when everything has gone well
     place, key = _registry(folder)
+    remark_on_key(place)
     options = check_http_options(read_settings(place).http)
     if access_log is not None:
         options = msgspec.structs.replace(options, access_log=access_log)

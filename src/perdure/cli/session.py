@@ -2,8 +2,11 @@
 
 import asyncio
 import os
+import shlex
+import stat
 import sys
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -46,11 +49,22 @@ def find_folder(given: Path | None) -> Path:
     raise InvalidInput("registry", "folder", reason)
 
 
+def remark_on_key(folder: Path) -> None:
+    """Say on the standard error that others can read the administrator's key, and which command changes that."""
+    key = folder / ADMIN_KEY
+    with suppress(OSError):
+        if stat.S_IMODE(key.stat().st_mode) & 0o077:
+            complain(f"others can read {key}, and act as its owner; to change that: chmod 600 {shlex.quote(str(key))}")
+
+
 def read(folder: Path | None, work: Callable[[Registry], Awaitable[T]], *, check: bool = True) -> T:
     """Do something that needs nobody's authority; without `check`, also where the store has lost something."""
 
+    place = find_folder(folder)
+    remark_on_key(place)
+
     async def session() -> T:
-        async with open_registry(find_folder(folder), check=check) as registry:
+        async with open_registry(place, check=check) as registry:
             return await work(registry)
 
     return asyncio.run(session())
@@ -59,6 +73,7 @@ def read(folder: Path | None, work: Callable[[Registry], Awaitable[T]], *, check
 def act(folder: Path | None, work: Callable[[Registry, Agent], Awaitable[T]]) -> T:
     """Do something in the name of the agent whose key is at hand."""
     place = find_folder(folder)
+    remark_on_key(place)
 
     async def session() -> T:
         async with open_registry(place) as registry:
@@ -81,6 +96,7 @@ async def _confirm_clock(registry: Registry) -> Registry:
 def look(folder: Path | None, work: Callable[[Registry, Agent | None], Awaitable[T]]) -> T:
     """Look at something; whoever has a key at hand may see more."""
     place = find_folder(folder)
+    remark_on_key(place)
 
     async def session() -> T:
         async with open_registry(place) as registry:

@@ -46,6 +46,8 @@ _HEX: Final = re.compile(r"(?:\\x|0[xX])((?:[0-9A-Fa-f]{2})*)")
 _REFERENCE: Final = re.compile(r"([0-9]+):(.+)")
 _YES: Final = {"1": "1", "t": "1", "true": "1", "0": "0", "f": "0", "false": "0", "": "0"}
 _ABSOLUTE: Final = "1"  # ttl_type
+# A spreadsheet program may run a cell that begins like this as a formula.
+_FORMULA: Final = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
 _LONGEST_FIELD: Final = 1 << 22
 _MOST_LINES: Final = 200  # of one row
 
@@ -92,6 +94,26 @@ def _row(lines: list[tuple[int, str]]) -> Iterator[tuple[int, list[str] | str]]:
                 yield number, fields
     except csv.Error as problem:
         yield number, f"this cannot be read as CSV: {problem}"
+
+
+def protect_cells(row: Iterable[str]) -> list[str]:
+    """Return the row with an apostrophe before every cell that a spreadsheet program could run as a formula.
+
+    A cell that has apostrophes there already gets one more, so that `unprotect_cells` gives back every row as it was.
+
+    >>> protect_cells(["=1+1", "'=1", "'s-Hertogenbosch", "a=b"])
+    ["'=1+1", "''=1", "'s-Hertogenbosch", 'a=b']
+    """
+    return [f"'{cell}" if _FORMULA.match(cell) else cell for cell in row]
+
+
+def unprotect_cells(table: Rows) -> Iterator[tuple[int, list[str] | str]]:
+    """Return the rows without the apostrophes that `protect_cells` put in."""
+    for line, row in table:
+        if isinstance(row, str):
+            yield line, row
+        else:
+            yield line, [cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell for cell in row]
 
 
 def read_identifiers(table: Rows) -> Iterator[Entry]:

@@ -11,6 +11,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from perdure.errors import InvalidInput
 from perdure.exchange import batch_file, ndjson, tables
 from perdure.exchange.entry import PastRevision, Put, Whole
 from perdure.records import record as records
@@ -25,6 +26,7 @@ from perdure.registry.registry import Registry
 Format = Literal["ndjson", "csv", "batch", "handles"]
 _CHUNK: Final = 2000
 _VERSION: Final = 1
+_TABLES: Final = ("csv", "handles")
 
 LeftOut = Callable[[str], None]
 
@@ -36,17 +38,20 @@ async def export(
     *,
     under: str | None = None,
     left_out: LeftOut = lambda what: None,
+    for_spreadsheet: bool = False,
 ) -> AsyncIterator[tuple[int, bytes]]:
     """The registry, or what lies under one prefix: how many identifiers, and the bytes that they are written in.
 
     NDJSON is complete, with every version. The other formats say what is so now; what they cannot carry is told.
+    `for_spreadsheet` protects the cells of a table that a spreadsheet program could run as a formula.
     """
+    if for_spreadsheet and format not in _TABLES:
+        raise InvalidInput("export", "for_spreadsheet", f"only a table has cells: take one of {', '.join(_TABLES)}")
     beginning = await registry.store.read(lambda reader: _permitted(registry, reader, by, under))
     if format == "ndjson" and under is None:
         yield 0, await registry.store.read(lambda reader: _settings(registry, reader))
-    if format in ("csv", "handles"):
-        yield 0, _rows([list(tables.IDENTIFIER_COLUMNS if format == "csv" else tables.HANDLE_COLUMNS)])
-    write = {"ndjson": _ndjson, "csv": _csv, "batch": _batch, "handles": _handles}[format]
+    if format in _TABLES:
+        yield 0, _written([list(tables.IDENTIFIER_COLUMNS if format == "csv" else tables.HANDLE_COLUMNS)])
     key = ""
     while True:
 
@@ -58,7 +63,12 @@ async def export(
         key, own = await registry.store.read(work)
         if not key:
             return
-        yield len(own), write(registry, own, left_out)
+        if format in _TABLES:
+            rows = (_rows if format == "csv" else _handle_rows)(registry, own, left_out)
+            data = _written([tables.protect_cells(row) for row in rows] if for_spreadsheet else rows)
+        else:
+            data = (_ndjson if format == "ndjson" else _batch)(registry, own, left_out)
+        yield len(own), data
 
 
 def _permitted(registry: Registry, reader: Reader, by: Agent, under: str | None) -> str | None:
@@ -95,7 +105,7 @@ def _ndjson(registry: Registry, histories: list[History], left_out: LeftOut) -> 
     return b"".join(line + b"\n" for line in lines)
 
 
-def _csv(registry: Registry, histories: list[History], left_out: LeftOut) -> bytes:
+def _rows(registry: Registry, histories: list[History], left_out: LeftOut) -> list[list[str]]:
     written = []
     for row in (one.identifier for one in histories):
         record = records.decode(row.record)
@@ -117,7 +127,7 @@ def _csv(registry: Registry, histories: list[History], left_out: LeftOut) -> byt
             state="active" if record.state == "active" else "reserved",
         )
         written.append(tables.identifier_row(put))
-    return _rows(written)
+    return written
 
 
 def _batch(registry: Registry, histories: list[History], left_out: LeftOut) -> bytes:
@@ -130,11 +140,11 @@ def _batch(registry: Registry, histories: list[History], left_out: LeftOut) -> b
     return "".join(f"{line}\n" for line in lines).encode()
 
 
-def _handles(registry: Registry, histories: list[History], left_out: LeftOut) -> bytes:
+def _handle_rows(registry: Registry, histories: list[History], left_out: LeftOut) -> list[list[str]]:
     written: list[list[str]] = []
     for row in _active_handles(histories, left_out):
         written.extend(tables.handle_rows(row.name, _values(registry, row)))
-    return _rows(written)
+    return written
 
 
 def _active_handles(histories: list[History], left_out: LeftOut) -> list[Identifier]:
@@ -149,7 +159,7 @@ def _values(registry: Registry, row: Identifier) -> Any:
     return handle_values(records.decode(row.record), registry.settings.type_prefix)
 
 
-def _rows(rows: list[list[str]]) -> bytes:
+def _written(rows: list[list[str]]) -> bytes:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue().encode()

@@ -1,7 +1,8 @@
-"""Folders: where the names of files are on disk."""
+"""Folders and files: names that are on disk, and content that only its owner can read."""
 
 import os
 from pathlib import Path
+from typing import BinaryIO
 
 
 def sync_folder(folder: Path) -> None:
@@ -11,3 +12,9 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def open_private(file: Path) -> BinaryIO:
+    """Open a new file for writing that only its owner can read, in place of one that has its name."""
+    file.unlink(missing_ok=True)
+    return os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")

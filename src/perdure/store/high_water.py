@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from perdure.errors import StoreUnavailable
-from perdure.store.folders import sync_folder
+from perdure.store.folders import open_private, sync_folder
 
 HIGH_WATER: Final = "high-water.json"  # in the registry's folder, whatever the engine
 _PATIENCE: Final = 10.0  # seconds
@@ -86,8 +86,9 @@ def _read(file: Path) -> dict[str, Fraction]:
 def _write(file: Path, marks: dict[str, Fraction]) -> None:
     """Replace the file whole: after a crash there is the old one or the new one."""
     fresh = file.with_suffix(".new")
-    with fresh.open("w") as stream:
-        json.dump({timeline: str(mark) for timeline, mark in marks.items()}, stream, indent=1, sort_keys=True)
+    with open_private(fresh) as stream:
+        told = {timeline: str(mark) for timeline, mark in marks.items()}
+        stream.write(json.dumps(told, indent=1, sort_keys=True).encode())
         stream.flush()
         os.fsync(stream.fileno())
     fresh.replace(file)

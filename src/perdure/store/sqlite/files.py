@@ -52,6 +52,7 @@ def set_aside(file: Path, aside: Path) -> dict[str, Fraction]:
     os.link(file, aside)
     for part, other in zip(_beside(file), _beside(aside), strict=True):
         if part.exists():  # it could not be settled, so it is damaged: keep what there is, as it is
+            create_private(other)
             shutil.copyfile(part, other)
     sync_folder(file.parent)
     for part in _beside(file):

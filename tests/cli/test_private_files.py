@@ -1,0 +1,131 @@
+"""Files that may hold what is not public are readable by their owner alone, whatever the umask is."""
+
+import asyncio
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+from tests.cli.conftest import Run
+from tests.cli.test_registry_commands import Desk
+from tests.http.live import serving
+
+from perdure.folder import make_registry, open_registry
+from perdure.registry import Statement, add_prefix, mint
+from perdure.store.high_water import HIGH_WATER
+from perdure.store.sqlite.files import set_aside
+
+URL = "https://example.org/"
+SEEN = ("https://example.org/jan", "--at", "2025-01-09T10:30:00Z", "--hash", "0" * 64)
+
+
+@pytest.fixture
+def open_to_all() -> Iterator[None]:
+    """A umask that lets others read and write every file for which the program says nothing."""
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+@pytest.fixture
+def desk(quick: Run, tmp_path: Path, open_to_all: None) -> Desk:
+    founded = asyncio.run(make_registry(tmp_path, name="The Library"))
+
+    async def furnish() -> None:
+        async with open_registry(tmp_path) as registry:
+            await add_prefix(registry, founded.admin, "12345", minter="chosen")
+            await add_prefix(registry, founded.admin, "12346")
+            await mint(registry, founded.admin, "12345", said=Statement(URL), suffixes=["a"])
+            await mint(registry, founded.admin, "12346", said=Statement(URL))
+
+    asyncio.run(furnish())
+    return Desk(quick, tmp_path, founded.key)
+
+
+def modes(folder: Path) -> dict[str, int]:
+    return {file.name: stat.S_IMODE(file.stat().st_mode) for file in folder.iterdir()}
+
+
+def test_every_file_but_the_settings_is_its_owners_alone(desk: Desk) -> None:
+    desk.ok("person", "observe", *SEEN)
+    (desk.folder / "bad.csv").write_text("name\n99999/x\n")
+    for name in ("all.ndjson", "names.csv", "batch.txt"):
+        (desk.folder / name).write_text("was here before, for everybody to read")
+        desk.ok("export", name)
+    desk.ok("person", "export", "--output", "persons.nt")
+    for _ in range(2):  # a new file, and one that is there
+        desk.ok("import", "bad.csv", "--problems", "import.problems", code=1)
+        desk.ok("check", "bad.csv", "--problems", "check.problems", code=1)
+        (desk.folder / "check.problems").chmod(0o644)
+    desk.ok("check", "bad.csv", "--problems", "check.problems", code=1)
+    desk.ok("backup", "safe.db")
+    desk.ok("restore", "safe.db")
+    found = modes(desk.folder)
+    assert {found.pop(name) for name in ("perdure.toml", "bad.csv")} <= {0o644, 0o666}
+    assert {
+        "all.ndjson",
+        "persons.nt",
+        "import.problems",
+        "safe.db",
+        "admin.key",
+        HIGH_WATER,
+        "high-water.lock",
+    } <= set(found)
+    assert {name: mode for name, mode in found.items() if mode != 0o600} == {}
+
+
+def test_a_mark_that_others_could_read_is_closed_when_it_moves(desk: Desk) -> None:
+    marks = desk.folder / HIGH_WATER
+    marks.unlink()
+    marks.write_text("{}")
+    marks.chmod(0o644)
+    desk.ok("mint", "12346", URL)
+    assert modes(desk.folder)[HIGH_WATER] == 0o600
+
+
+@pytest.mark.slow  # 30 s, for which a database that another program holds is waited for
+def test_the_log_of_a_database_that_is_set_aside_is_its_owners_alone(tmp_path: Path, open_to_all: None) -> None:
+    """Of one whose log cannot be folded in, because another program holds it."""
+    holder = apsw.Connection(str(tmp_path / "a.db"))
+    for statement in ("PRAGMA locking_mode = EXCLUSIVE", "PRAGMA journal_mode = WAL", "CREATE TABLE a (b)"):
+        holder.execute(statement)
+    set_aside(tmp_path / "a.db", tmp_path / "b.db")
+    holder.close()
+    assert modes(tmp_path)["b.db-wal"] == 0o600
+
+
+def test_standard_output_and_pipes_are_left_alone(desk: Desk) -> None:
+    assert desk.ok("export", "--format", "ndjson", "-").startswith("{")
+    pipe = desk.folder / "pipe"
+    os.mkfifo(pipe, 0o622)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        (desk.folder / "bad.csv").write_text("name\n99999/x\n")
+        desk.ok("import", "bad.csv", "--problems", "pipe", code=1)
+        assert b"99999/x" in os.read(reader, 10_000)
+    finally:
+        os.close(reader)
+    assert modes(desk.folder)["pipe"] == 0o622
+
+
+@pytest.mark.parametrize("command", [("stats",), ("show", "12345/a"), ("mint", "12346", URL)])
+def test_a_key_that_others_can_read_is_remarked_on(desk: Desk, command: tuple[str, ...]) -> None:
+    assert desk.run(*command).stderr == ""
+    for mode in (0o640, 0o604, 0o602):
+        (desk.folder / "admin.key").chmod(mode)
+        said = desk.run(*command)
+        assert said.returncode == 0
+        assert said.stderr.startswith("perdure: others can")
+        assert said.stderr.count("\n") == 1
+        assert "chmod 600 " in said.stderr
+        assert "admin.key" in said.stderr
+        assert desk.key not in said.stderr
+
+
+def test_a_server_remarks_on_it_too(tmp_path: Path) -> None:
+    asyncio.run(make_registry(tmp_path / "registry", name="The Library"))
+    (tmp_path / "registry" / "admin.key").chmod(0o644)
+    with serving(tmp_path / "registry"):
+        assert "chmod 600 " in (tmp_path / "registry" / "server.log").read_text()
