@@ -36,6 +36,7 @@ class HttpOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     content_seconds: Seconds = 3_600.0
     bulk_bytes: Size = 16 << 30
     bulk_line_bytes: Size = 2 << 20
+    bulk_bytes_per_second: Size = 1_000
     page_size: Size = 1_000
     header_seconds: Seconds = 10.0
     idle_seconds: Seconds = 75.0

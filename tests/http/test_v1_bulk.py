@@ -7,7 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import httpx
@@ -21,6 +21,7 @@ from perdure.http.v1.bulk import read_entries
 
 API = "/api/v1"
 LINES = {"Content-Type": "application/x-ndjson"}
+MOST_BODIES = 8  # of one agent
 BOUNDS = "bulk_bytes = 2_000_000\nbulk_line_bytes = 1_000\nrequest_seconds = 2.0"
 
 
@@ -175,7 +176,7 @@ def test_a_sender_who_stops_is_not_waited_for(bounded: LiveServer) -> None:
     ).encode()
     with socket.create_connection(bounded.address, timeout=20) as connection:
         connection.sendall(head + line("12345/stopped"))
-        assert connection.recv(4096).startswith(b"HTTP/1.1 503")
+        assert connection.recv(4096).startswith(b"HTTP/1.1 408")
     with bounded.client() as client:
         assert told(client.post(f"{API}/imports", content=line("12345/after"), headers=LINES))[1]["created"] == 1
 
@@ -193,37 +194,91 @@ def test_too_many_bytes_end_the_reading() -> None:
         list(read_entries([b"\n" * 60, b"\n" * 60], 100, 100))
 
 
-def test_one_agent_does_not_take_every_turn(bounded: LiveServer) -> None:
+@pytest.fixture(scope="module")
+def maria(bounded: LiveServer) -> str:
+    """The key of another agent, who may import."""
     bounded.perdure("agent", "add", "maria", "--name", "Maria")
-    key = re.search(r"perdure_\S+", bounded.perdure("agent", "key", "maria"))[0]  # type: ignore[index]
+    found = re.search(r"perdure_\S+", bounded.perdure("agent", "key", "maria"))
     bounded.perdure("agent", "grant", "maria", "12345", "import")
-    head = (
-        f"POST {API}/imports HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-ndjson\r\n"
-        f"Transfer-Encoding: chunked\r\nAuthorization: Bearer {bounded.key}\r\n\r\n"
-    ).encode()
-    done = threading.Event()
-    slow = [socket.create_connection(bounded.address, timeout=20) for _ in range(2)]
+    assert found is not None
+    return found[0]
 
-    def drip() -> None:
-        while not done.wait(0.3):
-            for connection in slow:
-                with suppress(OSError):
-                    connection.sendall(b"1\r\n \r\n")
 
-    sender = threading.Thread(target=drip)
+class SlowSender:
+    """Sends the body of an import in small chunks until it is closed."""
+
+    def __init__(self, server: LiveServer, key: str, chunk: bytes = b" ") -> None:
+        head = (
+            f"POST {API}/imports HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-ndjson\r\n"
+            f"Transfer-Encoding: chunked\r\nAuthorization: Bearer {key}\r\n\r\n"
+        )
+        self.socket = socket.create_connection(server.address, timeout=20)
+        self.socket.sendall(head.encode())
+        self._chunk = b"%x\r\n%b\r\n" % (len(chunk), chunk)
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._send)
+        self._thread.start()
+
+    def _send(self) -> None:
+        with suppress(OSError):
+            while not self._done.wait(0.1):
+                self.socket.sendall(self._chunk)
+
+    def end(self) -> bytes:
+        """End the body, and return what the server answers."""
+        self._done.set()
+        self._thread.join(20)
+        self.socket.sendall(b"0\r\n\r\n")
+        return self.socket.recv(65_536)
+
+    def close(self) -> None:
+        self._done.set()
+        self._thread.join(20)
+        self.socket.close()
+
+
+def test_slow_senders_keep_no_other_import_out(bounded: LiveServer, maria: str) -> None:
+    with ExitStack() as stack:
+        for key in (bounded.key, maria, bounded.key, maria):
+            stack.callback(SlowSender(bounded, key).close)
+        time.sleep(0.5)  # all of them have begun
+        for key in (bounded.key, maria):
+            client = stack.enter_context(bounded.client(key))
+            body = b"".join(line(f"12345/beside-{key[-6:]}/{number}") for number in range(100))
+            _, tally = told(client.post(f"{API}/imports", content=body, headers=LINES))
+            assert tally["created"] == 100
+
+
+def test_a_body_that_is_slower_than_the_least_rate_is_ended(bounded: LiveServer) -> None:
+    """10 bytes a second, of which each comes in time."""
+    with ExitStack() as stack:
+        slow = SlowSender(bounded, bounded.key)
+        stack.callback(slow.close)
+        answer = slow.socket.recv(65_536)
+        assert answer.startswith(b"HTTP/1.1 408"), answer
+        assert b'"code":"body-too-slow"' in answer
+        assert b"\r\nconnection: close\r\n" in answer
+
+
+def test_a_body_that_keeps_the_least_rate_may_take_longer(bounded: LiveServer) -> None:
+    """1600 bytes a second, for longer than any other request may take."""
+    steady = SlowSender(bounded, bounded.key, chunk=b" " * 159 + b"\n")
     try:
-        for connection in slow:
-            connection.sendall(head)
-        sender.start()
-        refused, _, _ = select.select(slow, [], [], 20)
-        assert refused[0].recv(4096).startswith(b"HTTP/1.1 503")  # so the other one has its turn
-        slow.append(socket.create_connection(bounded.address, timeout=20))
-        slow[2].sendall(head)
-        with bounded.client(key) as client:
-            assert told(client.post(f"{API}/imports", content=line("12345/hers"), headers=LINES))[1]["created"] == 1
+        assert select.select([steady.socket], [], [], 3.5)[0] == []
+        assert steady.end().startswith(b"HTTP/1.1 200")
     finally:
-        done.set()
-        if sender.is_alive():
-            sender.join(20)
-        for connection in slow:
-            connection.close()
+        steady.close()
+
+
+def test_an_agent_has_a_bounded_number_of_bodies_under_way(bounded: LiveServer, maria: str) -> None:
+    with ExitStack() as stack:
+        steady = [SlowSender(bounded, bounded.key, chunk=b" " * 159 + b"\n") for _ in range(MOST_BODIES + 1)]
+        for one in steady:
+            stack.callback(one.close)
+        refused, _, _ = select.select([one.socket for one in steady], [], [], 20)
+        assert len(refused) == 1
+        answer = refused[0].recv(65_536)
+        assert answer.startswith(b"HTTP/1.1 429"), answer
+        assert b"\r\nretry-after: " in answer
+        client = stack.enter_context(bounded.client(maria))
+        assert told(client.post(f"{API}/imports", content=line("12345/hers"), headers=LINES))[1]["created"] == 1

@@ -197,7 +197,7 @@ def test_a_sender_who_stops_is_not_waited_for(server: LiveServer, client: httpx.
     ).encode()
     with socket.create_connection(server.address, timeout=20) as connection:
         connection.sendall(head + line())
-        assert connection.recv(4096).startswith(b"HTTP/1.1 503")
+        assert connection.recv(4096).startswith(b"HTTP/1.1 408")
     assert told(send(client, line()))[1]["created"] == 1
 
 

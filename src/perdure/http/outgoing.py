@@ -10,6 +10,7 @@ from perdure.http.answers import EVERYWHERE, READABLE_ANYWHERE
 from perdure.http.message import CYCLE, READING, Headers, Response, Scope
 
 _WITHOUT_BODY: Final = (204, 304)
+_TIMED_OUT: Final = 408
 # All that may stand in a header. What is left when these are taken out of a head must be its line ends and no more.
 _PLAIN: Final = bytes(byte for byte in range(256) if byte == 9 or (byte >= 32 and byte != 127))
 _LINE_END: Final = b"\r\n"
@@ -99,6 +100,8 @@ class Outgoing:
         lines = [*cycle.default_headers, *self._common(), *headers]
         if status not in _WITHOUT_BODY:
             lines.append((b"content-length", b"%d" % len(body)))
+        if status == _TIMED_OUT:  # the rest of the request is not waited for
+            cycle.keep_alive = False
         if not cycle.keep_alive:
             lines.append((b"connection", b"close"))
         head = _head(lines)

@@ -24,6 +24,7 @@ _STATUSES: Final[tuple[tuple[type[errors.PerdureError], int], ...]] = (
     (refusals.PlainCredentials, 403),
     (refusals.FromAnotherSite, 403),
     (refusals.TooManyAttempts, 429),
+    (refusals.TooMuchAtOnce, 429),
     (refusals.TookTooLong, 503),
     (refusals.PreconditionNeeded, 428),
     (refusals.Outdated, 412),
@@ -82,7 +83,7 @@ def document(problem: errors.PerdureError, instance: str | None = None) -> dict[
 
 def headers_of(problem: errors.PerdureError) -> Headers:
     """What a status needs beside it."""
-    if isinstance(problem, refusals.TooManyAttempts):
+    if isinstance(problem, refusals.TooManyAttempts | refusals.TooMuchAtOnce):
         return [(b"retry-after", str(max(1, round(problem.wait))).encode())]
     if type(problem) is errors.ClockBehind:  # not one that jumped, which waiting does not mend
         return [(b"retry-after", str(max(1, ceil(problem.wait))).encode())]

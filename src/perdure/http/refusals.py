@@ -50,6 +50,20 @@ class BodyTooSlow(PerdureError):
         return "the rest of the body did not come in time"
 
 
+class BodyBelowRate(BodyTooSlow):
+    """The body of a bulk request came too slowly."""
+
+    def __init__(self, least: int) -> None:
+        super().__init__(least)
+        self.least = least  # bytes a second
+
+    def __str__(self) -> str:
+        return (
+            f"the rest of the body did not come in time, or came slower than {self.least} bytes a second: what came "
+            "before may have been written. Send it again, and what is there already is left as it is"
+        )
+
+
 class UnsupportedBody(PerdureError):
     """The body is of a kind that this door does not read."""
 
@@ -188,6 +202,20 @@ class TooManyAtOnce(TooManyAttempts):
 
     def __str__(self) -> str:
         return "too many credentials that are slow to check came at once: try again when others are answered"
+
+
+class TooMuchAtOnce(PerdureError):
+    """As much as one client may have under way at once is under way already."""
+
+    code = "too-much-at-once"
+
+    def __init__(self, reason: str, wait: float = 1.0) -> None:
+        super().__init__(reason, wait)
+        self.reason = reason
+        self.wait = wait  # seconds
+
+    def __str__(self) -> str:
+        return f"{self.reason}: try again when they are answered"
 
 
 class TookTooLong(PerdureError):

@@ -24,12 +24,11 @@ async def run_apart(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
 def drawn(source: AsyncIterator[bytes], loop: asyncio.AbstractEventLoop, patience: float) -> Iterator[bytes]:
     """What another thread's loop receives, part by part: no more is taken than is used, so nothing piles up.
 
-    TimeoutError, if a part takes longer than `patience` seconds to come.
+    The source ends by itself when a part does not come; a loop that has stopped is waited for `patience` seconds.
     """
 
     async def next_part() -> bytes | None:
-        async with asyncio.timeout(patience):
-            return await anext(source, _END)
+        return await anext(source, _END)
 
     while True:
         part = asyncio.run_coroutine_threadsafe(next_part(), loop).result(patience + _SLACK)

@@ -67,7 +67,7 @@ MEANINGS: Final = {
     415: "The body is of another kind than this reads.",
     422: "A field, a parameter or a header cannot be taken; `part` says which.",
     428: "If-Match is missing.",
-    429: "Credentials were wrong too often.",
+    429: "Credentials were wrong too often, or as much as one client may have under way is under way already.",
     503: "It cannot be done now; try again later.",
 }
 _ALWAYS: Final = (400, 401, 403, 422, 429, 503)

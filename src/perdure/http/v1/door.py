@@ -44,6 +44,7 @@ _JSON: Final = "application/json"
 _OTHER_KINDS: Final = {("/poid", FORM): observed_in_form}
 _MOST_PARAMETERS: Final = 4096
 _IMPORTS_AT_ONCE: Final = 2
+_IMPORTS_OF_ONE_AGENT: Final = 8
 
 
 class OwnApi:
@@ -57,7 +58,7 @@ class OwnApi:
         self._operations = operations(self._framework, document)
         roots = {path.partition("/{")[0]: path for path in self._operations if "{" in path}
         self._named = {root: path for root, path in roots.items() if root}
-        self._imports = Turns(_IMPORTS_AT_ONCE)
+        self._imports = Turns(_IMPORTS_AT_ONCE, _IMPORTS_OF_ONE_AGENT)
 
     async def __call__(self, request: Request, send: Outgoing) -> None:
         asking = Asking(self._service, request, None, self._imports)

@@ -1,12 +1,14 @@
 """What bulk work takes in: bodies longer than memory, line by line, in their turn and within bounds."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
 from typing import Any, TypeVar
 
-from perdure.http.refusals import BodyTooLarge, TookTooLong, UnsupportedBody
+from perdure.http.message import Request
+from perdure.http.refusals import BodyBelowRate, BodyTooLarge, BodyTooSlow, UnsupportedBody
 from perdure.http.v1.apart import drawn, run_apart
 from perdure.http.v1.asking import Asking
+from perdure.http.v1.turns import Turn
 
 T = TypeVar("T")
 
@@ -25,17 +27,48 @@ def check_body(asking: Asking, *kinds: str) -> str:
 
 
 async def in_turn(asking: Asking, work: Callable[[Iterable[bytes]], Coroutine[Any, Any, T]]) -> T:
-    """What becomes of the body, which `work` is given in parts, as they come, apart from what serves everybody else.
+    """Return what `work` makes of the body, which it is given part by part on a thread of its own.
 
-    A few are worked on at a time in one process: one that waits too long for its turn is sent away.
+    A few bodies are worked on at a time in one process. While the next part of a body has not come, another body has
+    the turn.
     """
-    patience = asking.service.options.request_seconds
-    async with asking.imports.turn(asking.agent.id, patience):
-        parts = drawn(asking.request.stream(), asyncio.get_running_loop(), patience)
+    options = asking.service.options
+    with asking.imports.begin(asking.agent.id) as turn:
+        source = _parts_in_turn(_steady_parts(asking.request), turn, options.request_seconds)
+        patience = options.header_seconds + options.request_seconds
+        parts = drawn(source, asyncio.get_running_loop(), patience)
+        return await run_apart(lambda: work(parts))
+
+
+async def _parts_in_turn(parts: AsyncIterator[bytes], turn: Turn, patience: float) -> AsyncIterator[bytes]:
+    """Yield each part with the turn held, and hold it after the last one for what is left to do."""
+    async for part in parts:
+        await turn.take(patience)
+        yield part
+        turn.leave()
+    await turn.take(patience)
+
+
+async def _steady_parts(request: Request) -> AsyncIterator[bytes]:
+    """Yield the parts of a body; BodyBelowRate, if the client sends less than the least rate on average.
+
+    Only the time in which the client is waited for counts: what the server needs for its own work is not its fault.
+    """
+    options, clock = request.options, asyncio.get_running_loop().time
+    parts, size, waited = request.stream(), 0, 0.0
+    while True:
+        allowed = max(options.request_seconds, size / options.bulk_bytes_per_second)
+        started = clock()
         try:
-            return await run_apart(lambda: work(parts))
-        except TimeoutError:
-            raise TookTooLong(is_write=True) from None  # to send the next part
+            async with asyncio.timeout(allowed - waited):
+                part = await anext(parts, None)
+        except (TimeoutError, BodyTooSlow):
+            raise BodyBelowRate(options.bulk_bytes_per_second) from None
+        if part is None:
+            return
+        waited += clock() - started
+        size += len(part)
+        yield part
 
 
 def bounded_lines(parts: Iterable[bytes], longest: int, most: int) -> Iterator[bytes | None]:
