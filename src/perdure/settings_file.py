@@ -82,8 +82,9 @@ type_prefix = {type_prefix}
 # connections = 10000
 
 [postgresql]
-# Connections for reading; beside them two look names up, and one writes.
+# Connections for reading, and for searching; beside them two look names up, and one writes.
 # connections = 4
+# search_connections = 2
 # How long to wait, in seconds: for a connection, for an answer, for an answer that goes over everything (backup,
 # export, verify), for what another program holds, and for word of a commit whose answer was lost.
 # connect_seconds = 5.0

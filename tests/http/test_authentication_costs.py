@@ -106,7 +106,7 @@ def test_the_length_of_a_derived_key_is_bounded(door: Door, length: int, is_take
 
 
 def test_at_either_door_it_is_429_with_a_time_to_come_back() -> None:
-    problem = TooManyAtOnce()
+    problem = TooManyAtOnce("searches")
     assert (code_of(problem), status_of(problem), own_status_of(problem)) == (3, 429, 429)
     assert headers_of(problem) == [(b"retry-after", b"1")]
     assert problem.code == "too-many-at-once"

@@ -29,6 +29,7 @@ from perdure.registry import (
     withdraw,
 )
 from perdure.registry.entities import ACTIONS, EVERYWHERE
+from perdure.registry.handles.listing import Walks
 
 URL = "https://example.org/"
 ALL = "1" * 12
@@ -251,6 +252,28 @@ def test_handles_are_listed_page_by_page(house: Office) -> None:
     assert house.do(list_handles, "12345", 301, 4)[1] == []
     assert len(house.do(list_handles, "12345", 0, 2000)[1]) == 1204
     assert house.do(list_handles, "12345", 1, 1100)[1][0] == "12345/N1101"
+
+
+def test_a_page_that_follows_another_begins_behind_its_last_name(house: Office) -> None:
+    """Also if names came before it meanwhile: page follows page by key, so no name is listed twice or left out."""
+    house.do(mint, "12345", suffixes=[f"n{number}" for number in range(9)], said=Statement(URL))
+    walks = Walks()
+    pages = []
+    for page in range(5):
+        pages.append(house.do(list_handles, "12345", page, 3, walks=walks))
+        house.do(mint, "12345", suffixes=[f"a{page}"], said=Statement(URL))
+    names = [f"12345/n{number}" for number in range(9)]
+    assert pages == [(9, names[:3]), (9, names[3:6]), (9, names[6:]), (9, []), (9, [])]
+    assert house.do(list_handles, "12345", 0, 2, walks=walks) == (14, ["12345/a0", "12345/a1"])
+    assert house.do(list_handles, "12345", 1, 3) == (14, ["12345/a3", "12345/a4", "12345/n0"])
+
+
+def test_of_lists_that_are_walked_the_oldest_are_forgotten(house: Office) -> None:
+    walks = Walks()
+    for number in range(1001):
+        walks.keep(number, total=1, key="a")
+    assert walks.find(0) is None
+    assert walks.find(1) == walks.find(1000) == (1, "a")
 
 
 def test_lists_are_for_who_may_see_them(house: Office) -> None:

@@ -5,6 +5,9 @@
 """
 
 from ipaddress import IPv4Address, IPv6Address, ip_address
+from typing import Final
+
+_MASK: Final = (1 << 64) - 1  # whoever has an address of version 6 has as many as fit into this
 
 
 def read_address(text: str) -> IPv4Address | IPv6Address | None:
@@ -21,3 +24,11 @@ def unmapped(text: str) -> str:
     """An address as it is meant, and anything else as it stands."""
     address = read_address(text)
     return text if address is None else str(address)
+
+
+def network_of(client: str) -> str:
+    """What counts as one client."""
+    address = read_address(client)
+    if isinstance(address, IPv6Address):
+        return str(IPv6Address(int(address) & ~_MASK))
+    return client if address is None else str(address)

@@ -24,7 +24,8 @@ _STATUSES: Final[tuple[tuple[type[errors.PerdureError], int], ...]] = (
     (refusals.PlainCredentials, 403),
     (refusals.FromAnotherSite, 403),
     (refusals.TooManyAttempts, 429),
-    (refusals.TooMuchAtOnce, 429),
+    (refusals.TooManyAtOnce, 429),
+    (refusals.TooBusy, 503),
     (refusals.TookTooLong, 503),
     (refusals.PreconditionNeeded, 428),
     (refusals.Outdated, 412),
@@ -83,7 +84,7 @@ def document(problem: errors.PerdureError, instance: str | None = None) -> dict[
 
 def headers_of(problem: errors.PerdureError) -> Headers:
     """What a status needs beside it."""
-    if isinstance(problem, refusals.TooManyAttempts | refusals.TooMuchAtOnce):
+    if isinstance(problem, refusals.TooManyAttempts):
         return [(b"retry-after", str(max(1, round(problem.wait))).encode())]
     if type(problem) is errors.ClockBehind:  # not one that jumped, which waiting does not mend
         return [(b"retry-after", str(max(1, ceil(problem.wait))).encode())]
@@ -95,7 +96,7 @@ def headers_of(problem: errors.PerdureError) -> Headers:
         forms = zip(problem.places, problem.available, strict=True)
         links = [b'<%b>; rel="alternate"; type="%b"' % (location(place), kind.encode()) for place, kind in forms]
         return [(b"link", b", ".join(links))]
-    if status_of(problem) == 503:
+    if status_of(problem) in (429, 503):
         return [(b"retry-after", b"1")]
     return []
 

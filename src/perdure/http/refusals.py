@@ -192,30 +192,30 @@ class TooManyAttempts(PerdureError):
         return f"credentials were wrong too often: try again in {self.wait:.0f} s"
 
 
-class TooManyAtOnce(TooManyAttempts):
-    """Checking these credentials is slow on purpose, and enough of the same client's are being checked already."""
+class TooManyAtOnce(PerdureError):
+    """As much as one client may have under way at once is under way already."""
 
     code = "too-many-at-once"
 
-    def __init__(self) -> None:
-        super().__init__(1.0)
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self.what = what
 
     def __str__(self) -> str:
-        return "too many credentials that are slow to check came at once: try again when others are answered"
+        return f"too many {self.what} came at once from the same client: try again when others are answered"
 
 
-class TooMuchAtOnce(PerdureError):
-    """As much as one client may have under way at once is under way already."""
+class TooBusy(PerdureError):
+    """As much of this as the server does at once is under way already."""
 
-    code = "too-much-at-once"
+    code = "too-busy"
 
-    def __init__(self, reason: str, wait: float = 1.0) -> None:
-        super().__init__(reason, wait)
-        self.reason = reason
-        self.wait = wait  # seconds
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self.what = what
 
     def __str__(self) -> str:
-        return f"{self.reason}: try again when they are answered"
+        return f"too many {self.what} are waiting: try again later"
 
 
 class TookTooLong(PerdureError):

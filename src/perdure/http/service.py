@@ -8,11 +8,14 @@ from perdure.http.kept_documents import KeptDocuments
 from perdure.http.known_prefixes import KnownPrefixes
 from perdure.http.metrics import Metrics
 from perdure.http.pulse import Pulse
+from perdure.http.turns import Turns
 from perdure.http_options import HttpOptions
 from perdure.registry import Registry
+from perdure.registry.handles.listing import Walks
 
 # Of the time for one request: the rest is for reading it, for its turn with the store, and for keeping the names.
 _SHARE_FOR_WAITING: Final = 0.5
+_SEARCHES: Final = 2  # at a time, in one process
 
 
 class Service:
@@ -26,6 +29,8 @@ class Service:
         self.pulse = Pulse()
         self.prefixes = KnownPrefixes(registry)
         self.documents = KeptDocuments(options)
+        self.walks = Walks()
+        self.searches = Turns("searches", at_once=_SEARCHES, each=8, most=64)
         self.authenticator = Authenticator(registry, options)
 
     def tell(self) -> None:

@@ -125,7 +125,7 @@ async def diff(registry: Registry, text: str, one: int, other: int, *, by: Agent
 async def search(registry: Registry, words: Sequence[str], *, limit: int = 100) -> list[Found]:
     """Identifiers whose names, targets, values or descriptions hold all these words, the newest first."""
     check_words(words)
-    return await registry.store.read(lambda reader: reader.search(words, bounded(limit)))
+    return await registry.store.scan(lambda reader: reader.search(words, bounded(limit)))
 
 
 def check_words(words: Sequence[str]) -> None:
@@ -146,7 +146,7 @@ async def find_by_value(registry: Registry, data: str, *, type: str | None = "UR
     """Reverse look-up: the identifiers that lead to exactly this target, or say exactly this."""
     storable(data, "data")
     kind = None if type is None else storable(type, "type").upper()
-    return await registry.store.read(lambda reader: reader.reverse(data, kind, bounded(limit)))
+    return await registry.store.scan(lambda reader: reader.reverse(data, kind, bounded(limit)))
 
 
 async def resolve(registry: Registry, text: str) -> Resolution:

@@ -8,10 +8,9 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from hashlib import blake2b
-from ipaddress import IPv6Address
 from typing import Final, NamedTuple
 
-from perdure.http.addresses import read_address
+from perdure.http.addresses import network_of
 from perdure.http.refusals import TooManyAttempts
 
 FREE: Final = 10  # failures of one identity from one address before the first wait
@@ -19,7 +18,6 @@ FREE_FOR_ADDRESS: Final = 100  # of all identities together: many people may sit
 LONGEST_WAIT: Final = 300.0
 _FORGOTTEN_AFTER: Final = 3600.0
 _MOST: Final = 20_000  # of what is remembered; the oldest goes first
-_MASK: Final = (1 << 64) - 1  # whoever has an address of version 6 has as many as fit into this
 
 _Key = tuple[str, bytes]
 
@@ -143,11 +141,3 @@ def _keys(client: str, identity: str) -> tuple[tuple[_Key, int], tuple[_Key, int
     address = network_of(client)
     named = blake2b(identity.encode("utf-8", "surrogatepass"), digest_size=16).digest()
     return ((address, b""), FREE_FOR_ADDRESS), ((address, named), FREE)
-
-
-def network_of(client: str) -> str:
-    """What counts as one client."""
-    address = read_address(client)
-    if isinstance(address, IPv6Address):
-        return str(IPv6Address(int(address) & ~_MASK))
-    return client if address is None else str(address)

@@ -48,7 +48,7 @@ _CODES: Final[tuple[tuple[type[errors.PerdureError], int], ...]] = (
     (refusals.CredentialsNeeded, AUTHENTICATION_NEEDED),
     (refusals.PlainCredentials, AUTHENTICATION_NEEDED),
     (refusals.TooManyAtOnce, TOO_BUSY),
-    (refusals.TooMuchAtOnce, TOO_BUSY),
+    (refusals.TooBusy, TOO_BUSY),
     (refusals.TooManyAttempts, AUTHENTICATION_FAILED),
     (refusals.TookTooLong, TOO_BUSY),
     (refusals.NotNegotiable, NOT_SUPPORTED),
@@ -94,7 +94,7 @@ _INPUTS: Final[dict[str, int]] = {
 _STATUSES: Final[tuple[tuple[type[errors.PerdureError], int], ...]] = (
     (refusals.PlainCredentials, 403),
     (refusals.TooManyAttempts, 429),
-    (refusals.TooMuchAtOnce, 429),
+    (refusals.TooManyAtOnce, 429),
     (refusals.BodyTooLarge, 413),
     (refusals.BodyTooSlow, 408),
     (refusals.EncodedBody, 415),

@@ -1,6 +1,7 @@
 """One request to the Handle interface and its answer: who asks, what was asked, and how it is told."""
 
 import re
+from contextlib import AbstractAsyncContextManager
 from typing import Any, Final
 
 import msgspec
@@ -43,6 +44,9 @@ class Exchange:
     def is_scripted(self) -> bool:
         """Whether the answer is to be a script, which a page of any origin can load and read."""
         return any(name == "callback" for name, _ in self.parameters.pairs)
+
+    def turn_to_search(self) -> AbstractAsyncContextManager[None]:
+        return self.service.searches.turn(self.request.client)
 
     async def actor(self) -> Agent | None:
         """Who asks. A script is for everybody who loads it, so whoever asks for one is nobody."""

@@ -45,7 +45,8 @@ async def list_all(exchange: Exchange, prefix: str) -> Response:
     """The handles under a prefix, page by page."""
     by = await exchange.administrator()
     page, size = pages(exchange)
-    total, names = await list_handles(exchange.registry, by, prefix, page, size)
+    async with exchange.turn_to_search():
+        total, names = await list_handles(exchange.registry, by, prefix, page, size, walks=exchange.service.walks)
     return exchange.success(prefix=prefix, totalCount=str(total), page=page, pageSize=size, handles=names)
 
 

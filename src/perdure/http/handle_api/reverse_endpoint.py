@@ -31,5 +31,6 @@ async def reverse(exchange: Exchange) -> Response:
     if size == 0 or page * size >= MOST_FOUND:
         return exchange.reply(200, [])
     most = min((page + 1) * size, MOST_FOUND)
-    found = await find_handles(exchange.registry, by, wanted, most, prefix=parameters.one("prefix"))
+    async with exchange.turn_to_search():
+        found = await find_handles(exchange.registry, by, wanted, most, prefix=parameters.one("prefix"))
     return exchange.reply(200, found[page * size :])

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager
 from typing import Annotated, Final
 
 from litestar import Response
@@ -95,6 +95,9 @@ class Asking:
         if self.by is None:
             raise CredentialsNeeded()
         return self.by
+
+    def turn_to_search(self) -> AbstractAsyncContextManager[None]:
+        return self.service.searches.turn(self.request.client)
 
     def bounded(self, limit: int) -> int:
         """As many as the settings allow on one page."""

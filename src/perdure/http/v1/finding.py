@@ -31,7 +31,8 @@ async def search(
     limit: Limit = 100,
 ) -> Response[FoundIdentifiers]:
     """Find identifiers by words in their names, targets, values and descriptions."""
-    return Response(found(await use.search(asking.registry, q.split(), limit=asking.bounded(limit))))
+    async with asking.turn_to_search():
+        return Response(found(await use.search(asking.registry, q.split(), limit=asking.bounded(limit))))
 
 
 @get(
@@ -54,5 +55,6 @@ async def reverse(
     limit: Limit = 100,
 ) -> Response[FoundIdentifiers]:
     """Find the identifiers that lead to exactly this target, or say exactly this."""
-    hits = await use.find_by_value(asking.registry, said, type=type, limit=asking.bounded(limit))
+    async with asking.turn_to_search():
+        hits = await use.find_by_value(asking.registry, said, type=type, limit=asking.bounded(limit))
     return Response(found(hits))

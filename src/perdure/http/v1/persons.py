@@ -168,13 +168,15 @@ async def find(
     most = asking.bounded(limit)
     origin = asking.request.origin
     if key == "name":
-        page = await find_by_name(asking.registry, text.split(), after=after, limit=most)
+        async with asking.turn_to_search():
+            page = await find_by_name(asking.registry, text.split(), after=after, limit=most)
         following = urlencode({"name": text, "after": page.next, "limit": limit})
         headers = {} if page.next is None else {"link": f'<{ROOT}/persons?{following}>; rel="next"'}
         return Response(found_persons(origin, page.persons, page.next), headers=headers)
     if after is not None:
         raise InvalidInput("request", "after", f"only a search by name has more pages, and one by {key} has not")
     try:
-        return Response(found_persons(origin, await find_by_link(asking.registry, key, text, limit=most)))
+        async with asking.turn_to_search():
+            return Response(found_persons(origin, await find_by_link(asking.registry, key, text, limit=most)))
     except InvalidName as problem:
         raise InvalidInput("request", key, problem.reason) from None

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from weakref import WeakValueDictionary
 
-from perdure.http.refusals import ClientGone, TookTooLong, TooMuchAtOnce
+from perdure.http.refusals import ClientGone, TookTooLong, TooManyAtOnce
 
 
 class _Agent:
@@ -65,10 +65,10 @@ class Turns:
 
     @contextmanager
     def begin(self, agent: str) -> Iterator[Turn]:
-        """Give a body of an agent its turn; TooMuchAtOnce, if the agent has enough bodies under way."""
+        """Give a body of an agent its turn; TooManyAtOnce, if the agent has enough bodies under way."""
         own = self._agents.setdefault(agent, _Agent())
         if own.bodies >= self._each:
-            raise TooMuchAtOnce(f"{self._each} bulk requests of the same agent are under way")
+            raise TooManyAtOnce("bulk bodies")
         turn = Turn(own, self._free)
         own.bodies += 1
         try:

@@ -69,7 +69,7 @@ async def find_handles(
         keys = {locate(prefixes, name).key: name for name in named}
         return list(islice(_those_that_hold(reader, keys, conditions), limit))
 
-    return await registry.store.read(work)
+    return await registry.store.scan(work)
 
 
 def _those_that_hold(reader: Reader, keys: dict[str, str], conditions: Sequence["_Condition"]) -> Iterator[str]:

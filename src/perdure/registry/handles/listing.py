@@ -1,5 +1,6 @@
 """List the handles under a prefix, and the prefixes: for administrators, page by page."""
 
+from collections import OrderedDict
 from typing import Final
 
 from perdure.errors import NotAuthorised, OutOfRange
@@ -14,31 +15,49 @@ from perdure.registry.registry import Registry
 
 _CHUNK: Final = 1000
 MOST_LISTED: Final = 100_000  # names in one page
+_MOST_WALKS: Final = 1_000
+
+
+class Walks:
+    """Where the next page of each list begins, for those who ask for page after page. Bounded: the oldest goes first.
+
+    A page that follows is read from the key where it begins, and nothing before it is counted again.
+    """
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[tuple[object, ...], tuple[int, str]] = OrderedDict()
+
+    def find(self, *which: object) -> tuple[int, str] | None:
+        return self._known.get(which)
+
+    def keep(self, *which: object, total: int, key: str) -> None:
+        self._known[which] = total, key
+        self._known.move_to_end(which)
+        if len(self._known) > _MOST_WALKS:
+            self._known.popitem(last=False)
 
 
 async def list_handles(
-    registry: Registry, by: Agent | None, prefix: str, page: int = 0, page_size: int = 0
+    registry: Registry, by: Agent | None, prefix: str, page: int = 0, page_size: int = 0, *, walks: Walks | None = None
 ) -> tuple[int, list[str]]:
-    """How many handles are active under a prefix (`12345`, or `0.NA/12345`), and one page of their names.
+    """Return how many handles are active under a prefix (`12345`, or `0.NA/12345`), and one page of their names.
 
-    A page of size 0 counts only. They are read in chunks, so a list of many is not of one instant.
+    A page of size 0 counts only. With `walks`, the page that follows one of them has the number of its first page.
     """
     actor = authenticated(by, "list", prefix)
-    first, behind = _bounds(page, page_size)
-    under = await registry.store.read(lambda reader: _permitted(registry, reader, actor, prefix))
-    total, names = 0, list[str]()
-    key = ""
-    while True:
+    first, _ = _bounds(page, page_size)
+    known = None if walks is None else walks.find(actor.id, prefix, page_size, page)
 
-        def work(reader: Reader, key: str = key) -> tuple[str, list[str]]:
-            rows = reader.after(key, _CHUNK, under)
-            return rows[-1].key if rows else "", [row.name for row in rows if row.state == "active"]
+    def work(reader: Reader) -> tuple[int, list[tuple[str, str]]]:
+        under = _permitted(registry, reader, actor, prefix)
+        total, key = known or (reader.number_of_active(under), reader.active_key(first, under) if first else "")
+        return total, [] if key is None else reader.active_names(key, page_size, under)
 
-        key, chunk = await registry.store.read(work)
-        if not key:
-            return total, names
-        names += chunk[max(first - total, 0) : max(behind - total, 0)]
-        total += len(chunk)
+    total, rows = await registry.store.scan(work)
+    last = rows[-1][0] if rows else known and known[1]
+    if walks is not None and last is not None:
+        walks.keep(actor.id, prefix, page_size, page + 1, total=total, key=last)
+    return total, [name for _, name in rows]
 
 
 async def list_prefixes(

@@ -51,7 +51,7 @@ async def find_by_name(
     """
     check_words(words)
     most = bounded(limit)
-    return await registry.store.read(lambda reader: _page(reader, words, after, most))
+    return await registry.store.scan(lambda reader: _page(reader, words, after, most))
 
 
 def _page(reader: Reader, words: Sequence[str], after: str | None, limit: int) -> PageOfPersons:
@@ -107,7 +107,7 @@ async def find_by_link(registry: Registry, scheme: str, text: str, *, limit: int
     """The reconstructions that are linked to this person of another system, however its identifier is written."""
     linked = external.parse(scheme, text).value
     hits = [hit.name for hit in await find_by_value(registry, linked, type=scheme, limit=limit)]
-    return await registry.store.read(lambda reader: list(_persons(reader, hits)))
+    return await registry.store.scan(lambda reader: list(_persons(reader, hits)))
 
 
 def _persons(reader: Reader, names: Sequence[str]) -> Iterator[FoundPerson]:

@@ -12,6 +12,7 @@ class PostgresOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The `[postgresql]` section of the settings. `partitions` counts when the database is made, and never again."""
 
     connections: Number = 4  # for reading; two more look names up, and one more writes
+    search_connections: Number = 2  # for searching, listing and counting, which other readers never wait for
     connect_seconds: Seconds = 5.0
     statement_seconds: Seconds = 30.0
     long_statement_seconds: Seconds = 21_600.0  # backup, export, verify, stats

@@ -229,6 +229,18 @@ class TransactionQuestions(PostgresReader, ABC):
         self.flush()
         return super().number_of_persons()
 
+    def active_names(self, key: str, limit: int, under: str) -> list[tuple[str, str]]:
+        self.flush()
+        return super().active_names(key, limit, under)
+
+    def number_of_active(self, under: str) -> int:
+        self.flush()
+        return super().number_of_active(under)
+
+    def active_key(self, number: int, under: str) -> str | None:
+        self.flush()
+        return super().active_key(number, under)
+
     def input_of(self, name: str) -> str | None:
         self.flush()
         return super().input_of(name)

@@ -57,6 +57,7 @@ ANSWERS: Final = (
     'CROSS JOIN LATERAL (SELECT * FROM answers WHERE agent = wanted.agent COLLATE "C" '
     'AND token = wanted.token COLLATE "C" OFFSET 0) AS a'
 )
+_ACTIVE: Final = "FROM identifiers AS i WHERE i.state = 'active' AND i.key > %s AND i.key < %s"
 _AFTER: Final = f"SELECT {_COLUMNS} FROM identifiers AS i WHERE i.key > %s AND i.key < %s ORDER BY i.key LIMIT %s"
 _HISTORIES: Final = sql.SQL(
     f"COPY (SELECT {_COLUMNS}, i.added, p.uuid_raw FROM identifiers AS i LEFT JOIN person_names AS p ON p.name = i.key "
@@ -355,6 +356,18 @@ class PostgresReader:
     def number_of_persons(self) -> int:
         self._take_time()
         return int(self._rows(NUMBER_OF_PERSONS)[0][0])
+
+    def active_names(self, key: str, limit: int, under: str) -> list[tuple[str, str]]:
+        asked = f"SELECT i.key, coalesce(i.name, i.key) {_ACTIVE} ORDER BY i.key LIMIT %s"
+        return [(found, name) for found, name in self._rows(asked, (*key_range(key, under), limit))]
+
+    def number_of_active(self, under: str) -> int:
+        return int(self._rows(f"SELECT count(*) {_ACTIVE}", key_range("", under))[0][0])
+
+    def active_key(self, number: int, under: str) -> str | None:
+        asked = f"SELECT i.key {_ACTIVE} ORDER BY i.key LIMIT 1 OFFSET %s"
+        row = self._row(asked, (*key_range("", under), number - 1))
+        return None if row is None else str(row[0])
 
     def input_of(self, name: str) -> str | None:
         return _one(self._row("SELECT uuid_raw FROM person_names WHERE name = %s", (name,)))

@@ -58,6 +58,7 @@ class PostgresStore:
         self._local = threading.local()
         self._lines: list[Line] = []
         self._pool = ThreadPoolExecutor(options.connections, "perdure-reader")
+        self._scanners = ThreadPoolExecutor(options.search_connections, "perdure-scanner")
         commit = GroupCommit(self._line(BY_KEY), self.high_water, self._mark, options.settle_seconds)
         self._writer = Writer(commit, LARGEST_GROUP)
 
@@ -90,12 +91,15 @@ class PostgresStore:
     async def read(self, work: Callable[[Reader], T]) -> T:
         return await self._submit(work)
 
+    async def scan(self, work: Callable[[Reader], T]) -> T:
+        return await self._submit(work, self._scanners)
+
     async def glance(self, work: Callable[[Reader], T]) -> T:
         return await self._submit(work)
 
-    async def _submit(self, work: Callable[[PostgresReader], T]) -> T:
+    async def _submit(self, work: Callable[[PostgresReader], T], pool: ThreadPoolExecutor | None = None) -> T:
         self._check_open()
-        return await asyncio.get_running_loop().run_in_executor(self._pool, self._read, work)
+        return await asyncio.get_running_loop().run_in_executor(pool or self._pool, self._read, work)
 
     def ready(self, change: Change) -> Change:
         return with_vector(change)
@@ -145,6 +149,7 @@ class PostgresStore:
         self._closed = True
         self._writer.close()
         self._pool.shutdown()
+        self._scanners.shutdown()
         for line in self._lines:
             line.hang_up()
         for lookups in self._lookups:

@@ -35,6 +35,7 @@ _IDENTIFIER: Final = (
 FIND: Final = f"{_IDENTIFIER} WHERE key = ?"
 PERSON: Final = "SELECT name FROM person_inputs WHERE uuid_raw = ?"
 _FIND_MANY: Final = f"{_IDENTIFIER} WHERE key IN (SELECT value FROM json_each(?))"
+_ACTIVE: Final = "FROM identifiers WHERE state = 'active' AND key > ? AND key < ?"
 _AFTER: Final = f"{_IDENTIFIER} WHERE key > ? AND key < ? ORDER BY key LIMIT ?"
 
 _HISTORIES: Final = (
@@ -278,6 +279,17 @@ class SqliteReader:
 
     def number_of_persons(self) -> int:
         return int(self._execute(NUMBER_OF_PERSONS).get)
+
+    def active_names(self, key: str, limit: int, under: str) -> list[tuple[str, str]]:
+        asked = f"SELECT key, name {_ACTIVE} ORDER BY key LIMIT ?"
+        return [(found, name) for found, name in self._execute(asked, (*key_range(key, under), limit))]
+
+    def number_of_active(self, under: str) -> int:
+        return int(self._execute(f"SELECT count(*) {_ACTIVE}", key_range("", under)).get)
+
+    def active_key(self, number: int, under: str) -> str | None:
+        asked = f"SELECT key {_ACTIVE} ORDER BY key LIMIT 1 OFFSET ?"
+        return _one(self._execute(asked, (*key_range("", under), number - 1)).fetchone())
 
     def input_of(self, name: str) -> str | None:
         return _one(self._execute("SELECT uuid_raw FROM person_inputs WHERE name = ?", (name,)).fetchone())

@@ -30,6 +30,7 @@ from perdure.store.writer import Writer
 T = TypeVar("T")
 
 _READERS: Final = 4
+_SCANNERS: Final = 2  # search, list and count, beside the others
 
 
 class SqliteStore:
@@ -47,6 +48,7 @@ class SqliteStore:
         self._closed = False
         # Threads of its own, so that their connections live as long as the store, whatever event loops come and go.
         self._pool = ThreadPoolExecutor(_READERS, "perdure-reader")
+        self._scanners = ThreadPoolExecutor(_SCANNERS, "perdure-scanner")
         self.high_water = HighWater(file.with_name(HIGH_WATER))
         self._mark = CommitMarkFile(file.parent)
         self._had_log = self._log_file.exists()  # before a connection makes one
@@ -84,6 +86,10 @@ class SqliteStore:
     async def read(self, work: Callable[[Reader], T]) -> T:
         self._check_open()
         return await asyncio.get_running_loop().run_in_executor(self._pool, self._read, work)
+
+    async def scan(self, work: Callable[[Reader], T]) -> T:
+        self._check_open()
+        return await asyncio.get_running_loop().run_in_executor(self._scanners, self._read, work)
 
     async def glance(self, work: Callable[[Reader], T]) -> T:
         return self._read(work)
@@ -155,6 +161,7 @@ class SqliteStore:
         self._closed = True
         self._writer.close()
         self._pool.shutdown()
+        self._scanners.shutdown()
         lineage = None
         with suppress(apsw.Error):
             lineage = SqliteReader(self._connections[0]).fact(LINEAGE)

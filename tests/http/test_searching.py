@@ -1,0 +1,104 @@
+"""Searching has readers and bounds of its own: clients that search all the time do not slow other requests down."""
+
+import asyncio
+import secrets
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from statistics import median
+
+import httpx
+import pytest
+from tests.http.furnished import PREFIX, furnish, writing
+from tests.http.live import LiveServer, serving
+from tests.postgres.shared import database
+from tests.registry_fixture import ENGINES, need_engine
+
+from perdure.registry import Statement, mint
+from perdure.settings_file import DEFAULT_STORE
+
+NAMES = 60_000
+SEARCHERS = 16
+SLOW = {"q": " ".join(["num*"] * 20), "limit": "1"}  # each word is looked for among as many words as there are names
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def full(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
+    """A registry with so many names that a search takes long, on each engine."""
+    need_engine(request.param)
+    folder, schema = tmp_path_factory.mktemp("full") / "registry", f"t_{secrets.token_hex(6)}"
+    furnish(folder, {}, store=database().address(schema) if request.param == "postgres" else DEFAULT_STORE)
+    asyncio.run(fill(folder))
+    with serving(folder, "--no-access-log") as server:
+        yield server
+    if request.param == "postgres":
+        database().drop(schema)
+
+
+async def fill(folder: Path, at_once: int = 2_000) -> None:
+    async with writing(folder) as (registry, admin):
+        for first in range(0, NAMES, at_once):
+            suffixes = [f"number{number}" for number in range(first, first + at_once)]
+            await mint(registry, admin, PREFIX, said=Statement(target="https://example.org/"), suffixes=suffixes)
+
+
+def typical(client: httpx.Client, path: str, params: dict[str, str], times: int) -> float:
+    """The median of how long a request takes, in seconds."""
+    taken = []
+    for _ in range(times):
+        started = time.monotonic()
+        assert client.get(path, params=params).status_code == 200
+        taken.append(time.monotonic() - started)
+    return median(taken)
+
+
+class Searchers:
+    """Clients without credentials that search without a pause, until they are stopped."""
+
+    def __init__(self, server: LiveServer, number: int) -> None:
+        self._server = server
+        self._done = threading.Event()
+        self.answers: Counter[tuple[int, str | None]] = Counter()
+        self._threads = [threading.Thread(target=self._search) for _ in range(number)]
+        for thread in self._threads:
+            thread.start()
+
+    def _search(self) -> None:
+        with self._server.client("") as client:
+            while not self._done.is_set():
+                answer = client.get("/api/v1/search", params=SLOW)
+                self.answers[answer.status_code, answer.headers.get("retry-after")] += 1
+                if answer.status_code == 429:
+                    self._done.wait(0.1)
+
+    def stop(self) -> None:
+        self._done.set()
+        for thread in self._threads:
+            thread.join(60)
+
+
+def test_sixteen_searchers_do_not_slow_other_requests(full: LiveServer) -> None:
+    """With readers in common, a request would wait for the searches in front of it: several of them, and not one."""
+    with ExitStack() as stack:
+        client = stack.enter_context(full.client(""))
+        info, search = (f"/{PREFIX}/number5", {"info": ""}), ("/api/v1/search", SLOW)
+        alone = typical(client, *info, times=10)
+        one_search = typical(client, *search, times=3)
+        searchers = Searchers(full, SEARCHERS)
+        stack.callback(searchers.stop)
+        time.sleep(one_search)
+        beside = typical(client, *info, times=15)
+        other = stack.enter_context(_from("127.0.0.2", full))
+        assert other.get("/api/v1/search", params={"q": "number7"}).status_code == 200
+        searchers.stop()
+        assert beside < alone + 2 * one_search, (alone, one_search, beside)
+        assert {status for status, _ in searchers.answers} == {200, 429}
+        assert {wait for status, wait in searchers.answers if status == 429} == {"1"}
+
+
+def _from(address: str, server: LiveServer) -> httpx.Client:
+    """A client with another address of this machine."""
+    return httpx.Client(base_url=server.url, transport=httpx.HTTPTransport(local_address=address), timeout=60)
