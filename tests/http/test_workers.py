@@ -5,6 +5,7 @@ import json
 import os
 import secrets
 import signal
+import socket
 import threading
 import time
 from collections import Counter
@@ -246,6 +247,49 @@ def test_no_worker_outlives_the_server(tmp_path: Path) -> None:
         pids = workers(server, 2)
         assert server.stop() == 0
     assert not any(b"spawn_main" in _command(pid) for pid in pids)
+
+
+def servers_in(folder: Path) -> list[Path]:
+    """The temporary folders of servers."""
+    return sorted(one for one in folder.iterdir() if one.name.startswith("perdure-server-"))
+
+
+def test_workers_end_with_a_server_that_is_killed_and_the_next_server_tidies_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, temporary = tmp_path / "registry", tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    furnish(folder, {"abc": "https://example.org/abc"})
+    with serving(folder, "--workers", "2") as server, connection(server) as idle:
+        assert idle.ask("/healthz").status == 200
+        pids = workers(server, 2)
+        server.process.kill()
+        server.process.wait()
+        until = time.monotonic() + PATIENCE
+        while any(b"spawn_main" in _command(pid) for pid in pids):
+            assert time.monotonic() < until, "workers go on without the process that started them"
+            time.sleep(0.05)
+        with socket.socket() as other:
+            other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            other.bind(server.address)
+            other.listen()
+    [left] = servers_in(temporary)
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "lock").write_text("")
+    link, not_ours = temporary / "perdure-server-link", temporary / "perdure-server-without-lock"
+    link.symlink_to(tmp_path / "elsewhere")
+    not_ours.mkdir()
+    with serving(folder, "--workers", "2") as running:
+        assert left not in servers_in(temporary)
+        with serving(folder) as beside:  # leaves the folder of one that runs alone
+            assert len(servers_in(temporary)) == 4
+            with beside.client() as client:
+                assert client.get("/metrics").status_code == 200
+        with running.client() as client:
+            assert client.get("/metrics").status_code == 200
+    assert servers_in(temporary) == [link, not_ours]
+    assert (tmp_path / "elsewhere" / "lock").exists()
 
 
 # The write-ahead log

@@ -2,6 +2,9 @@
 
 import asyncio
 import gc
+import multiprocessing
+import os
+import signal
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
@@ -63,6 +66,7 @@ class Application:
                     "options": self._options,
                     "pulse": service.pulse,
                 }
+                _end_with_supervisor()
                 for work in (service.pulse.beat(), _tell(service, self._access)):
                     stack.callback(asyncio.create_task(work).cancel)
             except PerdureError as problem:
@@ -157,6 +161,20 @@ def _preflight() -> Response:
 def _internal() -> Response:
     problem = PerdureError("something went wrong here, and the log says what")
     return problem_response(problem)
+
+
+def _end_with_supervisor() -> None:
+    """End this worker as SIGTERM does, once the process that started it is gone, however that ended."""
+    supervisor = multiprocessing.parent_process()
+    if supervisor is None:
+        return
+    loop = asyncio.get_running_loop()
+
+    def end() -> None:
+        loop.remove_reader(supervisor.sentinel)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    loop.add_reader(supervisor.sentinel, end)  # the other end of this pipe is the supervisor's alone
 
 
 async def _tell(service: Service, access: AccessLog) -> None:

@@ -7,7 +7,6 @@ import secrets
 import signal
 import socket
 import ssl
-import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -20,6 +19,7 @@ import uvicorn
 from uvicorn.supervisors import Multiprocess
 
 from perdure.errors import InvalidInput, StoreUnavailable
+from perdure.http.shared_folder import shared_folder
 from perdure.http.surroundings import COUNTED, HOW, PLACE, SECRET, SESSIONS
 from perdure.http_options import HttpOptions
 
@@ -50,9 +50,9 @@ def serve(
     port = listening.getsockname()[1]
     host = f"[{place.host}]" if ":" in place.host else place.host
     url = f"{place.scheme}://{host}:{port}"
-    with tempfile.TemporaryDirectory(prefix="perdure-", ignore_cleanup_errors=True) as shared:
+    with shared_folder() as shared:
         for name, part in ((COUNTED, "counted"), (SESSIONS, "sessions")):
-            os.environ[name] = os.path.join(shared, part)
+            os.environ[name] = str(shared / part)
             os.mkdir(os.environ[name], 0o700)
         os.environ[SECRET] = secrets.token_hex(32)
         os.environ[PLACE] = str(folder.resolve())
