@@ -1,7 +1,7 @@
 """How a registry is served over HTTP: what the section [http] of the settings may say."""
 
 from functools import lru_cache
-from ipaddress import IPv4Network, IPv6Network, ip_network
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Annotated, Final
 
 import msgspec
@@ -27,6 +27,8 @@ class HttpOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     trusted_proxies: tuple[str, ...] = ()
     certificate_header: str = ""
     plain_credentials: bool = False
+    metrics_clients: tuple[str, ...] = ("127.0.0.0/8", "::1")
+    hsts_seconds: Annotated[int, msgspec.Meta(ge=0, le=1 << 31)] = 0
     access_log: bool = True
     url_bytes: Size = 16_384
     header_bytes: Size = 32_768
@@ -48,12 +50,17 @@ class HttpOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def proxies(self) -> tuple[IPv4Network | IPv6Network, ...]:
         """The networks of the trusted proxies."""
-        return _networks(self.trusted_proxies)
+        return _networks(self.trusted_proxies, "trusted_proxies")
+
+    @property
+    def metrics_networks(self) -> tuple[IPv4Network | IPv6Network, ...]:
+        """The networks of the clients that see what is counted."""
+        return _networks(self.metrics_clients, "metrics_clients")
 
 
 def check_http_options(options: HttpOptions) -> HttpOptions:
     """Refuse, at the start, what would go wrong later."""
-    _ = options.proxies
+    _ = options.proxies, options.metrics_networks
     for name in ("public_url", "upstream"):
         text = getattr(options, name)
         if text and not text.startswith(("https://", "http://")):
@@ -61,12 +68,17 @@ def check_http_options(options: HttpOptions) -> HttpOptions:
     return options
 
 
+def is_loopback(address: str) -> bool:
+    """Return whether a machine with this address is this one."""
+    return any(ip_address(address) in network for network in LOOPBACK)
+
+
 @lru_cache(maxsize=16)
-def _networks(texts: tuple[str, ...]) -> tuple[IPv4Network | IPv6Network, ...]:
-    return tuple(_network(text) for text in texts)
+def _networks(texts: tuple[str, ...], setting: str) -> tuple[IPv4Network | IPv6Network, ...]:
+    return tuple(_network(text, setting) for text in texts)
 
 
-def _network(text: str) -> IPv4Network | IPv6Network:
+def _network(text: str, setting: str) -> IPv4Network | IPv6Network:
     """Addresses of version 4 are compared as such, so a network of them in the dress of version 6 is read so too."""
     try:
         network = ip_network(text)
@@ -75,5 +87,5 @@ def _network(text: str) -> IPv4Network | IPv6Network:
             return IPv4Network((first, network.prefixlen - _MAPPED.prefixlen))
         return network
     except ValueError:
-        reason = f"{shown(text)} in trusted_proxies is neither an address nor a network (10.0.0.0/8)"
-        raise InvalidInput("settings", "trusted_proxies", reason) from None
+        reason = f"{shown(text)} in {setting} is neither an address nor a network (10.0.0.0/8)"
+        raise InvalidInput("settings", setting, reason) from None

@@ -73,6 +73,10 @@ type_prefix = {type_prefix}
 # certificate_header = ""
 # Credentials over plain HTTP are accepted from this machine only, unless this is true.
 # plain_credentials = false
+# Who may read /metrics, by address or network: this machine, unless others are named.
+# metrics_clients = ["127.0.0.0/8", "::1"]
+# With --tls-cert: for how many seconds browsers are told to use https only. 0 tells them nothing.
+# hsts_seconds = 0
 # access_log = true
 # body_bytes = 4194304
 # A file that is uploaded with an observation, to be hashed.

@@ -234,6 +234,37 @@ def test_https_with_a_certificate_of_its_own(tmp_path: Path) -> None:
             pass
 
 
+@pytest.mark.parametrize(("is_tls", "seconds"), [(True, 31_536_000), (True, 0), (False, 31_536_000)])
+def test_browsers_are_told_to_stay_with_https_if_the_settings_say_so(
+    tmp_path: Path, is_tls: bool, seconds: int
+) -> None:
+    """On every answer, of the express lane too; over plain HTTP the header would mean nothing."""
+    certificate, key = self_signed(tmp_path)
+    options = ("--tls-cert", str(certificate), "--tls-key", str(key)) if is_tls else ()
+    settings = f"hsts_seconds = {seconds}"
+    with furnished(tmp_path / "registry", *options, settings=settings) as server, server.client("") as client:
+        answers = [client.get(path) for path in (HOME, f"{HOME}?info", "/healthz", "/nothing", "/api/v1/openapi.json")]
+    expected = f"max-age={seconds}" if is_tls and seconds else None
+    assert [answer.headers.get("strict-transport-security") for answer in answers] == [expected] * len(answers)
+
+
+@pytest.mark.parametrize(
+    ("host", "settings", "is_warned"),
+    [
+        ("0.0.0.0", "", True),  # noqa: S104  (it is what the warning is about)
+        ("0.0.0.0", 'public_url = "https://id.example.org"', False),  # noqa: S104  (it is what the warning is about)
+        ("127.0.0.1", "", False),
+        ("localhost", "", False),
+    ],
+)
+def test_serving_beyond_this_machine_without_an_address_of_its_own_is_warned_of(
+    tmp_path: Path, host: str, settings: str, is_warned: bool
+) -> None:
+    with furnished(tmp_path / "registry", "--host", host, settings=settings) as server:
+        log = (server.folder / "server.log").read_text()
+    assert ("public_url" in log) is is_warned, log
+
+
 def test_pipelined_requests_over_tls(tmp_path: Path) -> None:
     certificate, key = self_signed(tmp_path)
     trusting = ssl.create_default_context(cafile=str(certificate))
@@ -420,6 +451,47 @@ def test_metrics_hold_no_names_and_no_keys(tmp_path: Path) -> None:
         text = client.get("/metrics").text
     for word in (PREFIX, "hunter2", "of-the-kind", server.key, "BREW"):
         assert word not in text
+
+
+METRICS_BEHIND_PROXY = 'trusted_proxies = ["127.0.0.1"]'
+
+
+def test_metrics_are_for_this_machine_alone(tmp_path: Path) -> None:
+    """Behind a proxy the client counts, and one that the proxy cannot name is not this machine."""
+    with furnished(tmp_path / "registry", settings=METRICS_BEHIND_PROXY) as server, server.client() as client:
+        for path in ("/metrics", "/metrics/"):
+            for said in ("203.0.113.9", "unknown", "127.0.0.1, 203.0.113.9"):
+                for method in ("GET", "HEAD"):
+                    refused = client.request(method, path, headers={"X-Forwarded-For": said})
+                    assert refused.status_code == 403, (path, said)
+                    assert "perdure_http" not in refused.text
+                assert client.get("/healthz", headers={"X-Forwarded-For": said}).status_code == 200
+        assert refused.headers["content-type"] == "application/problem+json"
+        assert client.get("/metrics", headers={"X-Forwarded-For": "127.0.0.9"}).status_code == 200
+        assert client.get("/metrics").status_code == 200
+
+
+def test_metrics_are_for_those_whom_the_settings_name(tmp_path: Path) -> None:
+    settings = METRICS_BEHIND_PROXY + '\nmetrics_clients = ["203.0.113.0/24", "2001:db8::/32"]'
+    with furnished(tmp_path / "registry", settings=settings) as server, server.client() as client:
+        answers = {
+            said: client.get("/metrics", headers={"X-Forwarded-For": said}).status_code
+            for said in ("203.0.113.9", "2001:db8::9", "203.0.114.1", "127.0.0.1", "unknown")
+        }
+    assert list(answers.values()) == [200, 200, 403, 403, 403]
+
+
+def test_pages_of_other_origins_cannot_read_metrics(tmp_path: Path) -> None:
+    origin = {"Origin": "https://elsewhere.example"}
+    with furnished(tmp_path / "registry") as server, server.client("") as client:
+        asked = [
+            client.get("/metrics", headers=origin),
+            client.head("/metrics", headers=origin),
+            client.options("/metrics", headers=origin | {"Access-Control-Request-Method": "GET"}),
+        ]
+        assert "access-control-allow-origin" in client.get("/healthz", headers=origin).headers
+    for answer in asked:
+        assert not [name for name in answer.headers if name.startswith("access-control-")]
 
 
 # The access log

@@ -31,6 +31,7 @@ from perdure.http_options import HttpOptions
 Handler = Callable[[Service, Request], Awaitable[Response]]
 
 _OWN_API: Final = "/api/v1"
+_METRICS: Final = "/metrics"
 _TELL_EVERY: Final = 1.0  # seconds between two countings
 _OBJECTS_BETWEEN: Final = 10_000  # new ones before the collector looks for cycles: a busy second makes a million
 _log = structlog.get_logger("perdure.http")
@@ -95,7 +96,7 @@ class Application:
             ("/hrls/handles", "reverse", handle_api.reverse),
             ("/healthz", "monitoring", _telling_problems("monitoring", monitoring.health)),
             ("/readyz", "monitoring", _telling_problems("monitoring", monitoring.readiness)),
-            ("/metrics", "monitoring", _telling_problems("monitoring", monitoring.counted)),
+            (_METRICS, "monitoring", _telling_problems("monitoring", monitoring.counted)),
             ("", "resolver", _telling_problems("resolver", resolving.resolve)),
         )
 
@@ -111,6 +112,8 @@ class Application:
                 door = "v1"
                 await self._own(request, outgoing)
             else:
+                if is_under(request.path, _METRICS):
+                    outgoing.keep_from_other_origins()
                 door, response = await self._response(service, request)
                 await outgoing.respond(response)
         except ClientGone:
@@ -129,7 +132,8 @@ class Application:
 
     async def _response(self, service: Service, request: Request) -> tuple[str, Response]:
         door, handler = next((name, handler) for path, name, handler in self._doors if is_under(request.path, path))
-        if request.method == "OPTIONS" and request.header(b"access-control-request-method") is not None:
+        is_preflight = request.method == "OPTIONS" and request.header(b"access-control-request-method") is not None
+        if is_preflight and not is_under(request.path, _METRICS):
             return door, _preflight()
         if not request.path.startswith("/"):
             return door, problem_response(Malformed("the target of the request is no path"))

@@ -91,6 +91,10 @@ class Request:
             return False
         return _is_loopback(self.client)
 
+    def is_from(self, networks: tuple[Any, ...]) -> bool:
+        """Return whether the client, behind whatever proxy is trusted, is in one of these networks."""
+        return self._is_client_known and _is_within(self.client, networks)
+
     @property
     def origin(self) -> str:
         """The address of this server as the client used it, or as the settings have it: without a slash at its end."""

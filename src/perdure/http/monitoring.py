@@ -7,7 +7,7 @@ import msgspec
 from perdure.errors import PerdureError
 from perdure.http import metrics
 from perdure.http.message import Request, Response
-from perdure.http.refusals import MethodNotAllowed
+from perdure.http.refusals import MethodNotAllowed, NotForThisClient
 from perdure.http.service import Service
 
 _PATIENCE = 5.0  # seconds for the store to answer
@@ -31,10 +31,14 @@ async def readiness(service: Service, request: Request) -> Response:
 
 
 async def counted(service: Service, request: Request) -> Response:
+    """Everything that is counted, for the clients that may see it."""
     _only_reading(request)
+    if not request.is_from(service.options.metrics_networks):
+        raise NotForThisClient()
     service.tell()
     body = await asyncio.to_thread(metrics.page)
-    return Response(200, body, [(b"content-type", b"text/plain; version=1.0.0; charset=utf-8")])
+    kind = b"text/plain; version=1.0.0; charset=utf-8"
+    return Response(200, body, [(b"content-type", kind), (b"cache-control", b"no-store")])
 
 
 def _only_reading(request: Request) -> None:

@@ -22,15 +22,19 @@ _ENDED: Final = struct.pack("ii", 0, 0)
 class Outgoing:
     """Adds the headers that all answers have, and remembers what was sent."""
 
-    __slots__ = ("_cycle", "_ends_with_connection", "_held", "_is_reading", "size", "status")
+    __slots__ = ("_cycle", "_ends_with_connection", "_held", "_is_readable_anywhere", "size", "status")
 
     def __init__(self, scope: Scope) -> None:
         self._cycle: RequestResponseCycle = scope[CYCLE]
-        self._is_reading = scope["method"] in READING
+        self._is_readable_anywhere = scope["method"] in READING
         self._held: Any = None  # a head, until it is known whether what follows is all
         self._ends_with_connection = False
         self.status = 0
         self.size = 0
+
+    def keep_from_other_origins(self) -> None:
+        """Let no page of another origin read this answer."""
+        self._is_readable_anywhere = False
 
     async def respond(self, response: Response) -> None:
         """The whole of it, with its length; in place of a head that was only announced."""
@@ -92,7 +96,7 @@ class Outgoing:
             transport.get_extra_info("socket").setsockopt(SOL_SOCKET, SO_LINGER, told)
 
     def _common(self) -> Headers:
-        return [*EVERYWHERE, *READABLE_ANYWHERE] if self._is_reading else EVERYWHERE
+        return [*EVERYWHERE, *READABLE_ANYWHERE] if self._is_readable_anywhere else EVERYWHERE
 
     async def _whole(self, status: int, headers: Headers, body: bytes) -> None:
         cycle = self._cycle

@@ -23,6 +23,7 @@ _STATUSES: Final[tuple[tuple[type[errors.PerdureError], int], ...]] = (
     (refusals.NotNegotiable, 406),
     (refusals.PlainCredentials, 403),
     (refusals.FromAnotherSite, 403),
+    (refusals.NotForThisClient, 403),
     (refusals.TooManyAttempts, 429),
     (refusals.TooManyAtOnce, 429),
     (refusals.TooBusy, 503),

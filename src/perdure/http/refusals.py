@@ -158,6 +158,18 @@ class PlainCredentials(PerdureError):
         )
 
 
+class NotForThisClient(PerdureError):
+    """What is counted is shown to the machines that the settings name, and to no other."""
+
+    code = "not-for-this-client"
+
+    def __str__(self) -> str:
+        return (
+            "what is counted is shown to this machine only, unless metrics_clients under [http] in the settings names "
+            "others"
+        )
+
+
 class FromAnotherSite(PerdureError):
     """A browser sends it for a page of another site, which nobody here has asked to write."""
 

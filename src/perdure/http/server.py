@@ -15,17 +15,20 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import msgspec
+import structlog
 import uvicorn
 from uvicorn.supervisors import Multiprocess
 
 from perdure.errors import InvalidInput, StoreUnavailable
+from perdure.http import logs
 from perdure.http.shared_folder import shared_folder
 from perdure.http.surroundings import COUNTED, HOW, PLACE, SECRET, SESSIONS
-from perdure.http_options import HttpOptions
+from perdure.http_options import HttpOptions, is_loopback
 
 _BACKLOG: Final = 4096
 _OTHER_FILES: Final = 256  # databases, logs, sockets to a server
 _POLL: Final = 0.02  # seconds between two looks at whether the workers answer
+_log = structlog.get_logger("perdure.http")
 
 
 class Place(NamedTuple):
@@ -47,6 +50,12 @@ def serve(
 ) -> None:
     """Until it is told to stop. `ready` is called once, with the address, when requests are answered."""
     _allow_connections(options.connections)
+    if not options.public_url and not is_loopback(listening.getsockname()[0]):
+        logs.configure()
+        _log.warning(
+            "this serves other machines, and public_url is not set: links name whatever host a client says in its Host "
+            "header. Set public_url under [http] to the address that readers use"
+        )
     port = listening.getsockname()[1]
     host = f"[{place.host}]" if ":" in place.host else place.host
     url = f"{place.scheme}://{host}:{port}"
@@ -82,6 +91,7 @@ class _Server(uvicorn.Server):
 
 
 def _config(options: HttpOptions, place: Place) -> uvicorn.Config:
+    hsts = [("strict-transport-security", f"max-age={options.hsts_seconds}")]
     return uvicorn.Config(
         "perdure.http.worker:application",
         factory=True,
@@ -94,6 +104,7 @@ def _config(options: HttpOptions, place: Place) -> uvicorn.Config:
         log_level="warning",
         access_log=False,
         server_header=False,
+        headers=hsts if options.hsts_seconds and place.certificate else [],
         proxy_headers=False,  # whom to believe is settled per request, from the settings
         backlog=_BACKLOG,
         limit_concurrency=options.connections,
