@@ -25,16 +25,20 @@ PerdureError                 has a stable `code`, the same in every language and
        ├─ StoreSealed        it takes no writes, on purpose
        ├─ StoreBehind        it does not have what it has acknowledged       (missing)
        └─ StoreDamaged       what is stored cannot be read
+            └─ SchemaChanged the database has other tables, indexes or triggers than it should   (differences)
 
 Invalid names and inputs are ValueErrors as well, so that code that knows nothing of Perdure catches them as it would
 expect.
 """
 
+from collections.abc import Sequence
 from datetime import datetime, timezone
 from fractions import Fraction
 from typing import ClassVar, Final
 
 _LONGEST_SHOWN: Final = 60
+_MOST_DIFFERENCES: Final = 5
+_REMEDY: Final = "do not use it; restore a backup from before that change (perdure restore FILE)"
 
 
 def shown(value: object) -> str:
@@ -377,3 +381,18 @@ class StoreDamaged(StoreUnavailable):
     """What is stored cannot be read, or contradicts itself."""
 
     code = "store-damaged"
+
+
+class SchemaChanged(StoreDamaged):
+    """The schema of a database, or of a backup, is not the one that this program makes.
+
+    `differences` names each table, index, trigger or other part that is extra, missing or different.
+    """
+
+    code = "schema-changed"
+
+    def __init__(self, differences: Sequence[str], of: str = "the database") -> None:
+        more = len(differences) - _MOST_DIFFERENCES
+        listed = "; ".join(differences[:_MOST_DIFFERENCES]) + (f"; and {more} more" if more > 0 else "")
+        super().__init__(f"the schema of {of} was changed by another program ({listed}): {_REMEDY}")
+        self.differences = tuple(differences)

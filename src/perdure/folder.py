@@ -40,6 +40,7 @@ from perdure.settings_file import (
     write_settings,
     write_whole,
 )
+from perdure.store.digest import read_digest
 from perdure.store.key_file import FileSealer
 from perdure.store.place import Place
 from perdure.store.places import place_of
@@ -177,15 +178,26 @@ def _refuse_what_is_there(folder: Path, place: Place, building: Place) -> None:
 
 
 async def restore_registry(
-    folder: Path, backup: Path, *, clock: Clock | None = None, progress: Progress = lambda done, of: None
+    folder: Path,
+    backup: Path,
+    *,
+    digest: str | None = None,
+    clock: Clock | None = None,
+    progress: Progress = lambda done, of: None,
 ) -> Restored:
-    """Put a backup in the place of the database, and move every timeline past all that may have been issued since."""
+    """Put a backup in the place of the database, and move every timeline past all that may have been issued since.
+
+    A file that does not have the SHA-256 digest that is given is refused.
+    """
     file = read_settings(folder)
+    wanted = None if digest is None else read_digest(digest)
     with _held(folder, alone=True):
-        return await _restore(folder, file, backup, clock or SystemClock(), progress)
+        return await _restore(folder, file, backup, wanted, clock or SystemClock(), progress)
 
 
-async def _restore(folder: Path, file: SettingsFile, backup: Path, clock: Clock, progress: Progress) -> Restored:
+async def _restore(
+    folder: Path, file: SettingsFile, backup: Path, digest: str | None, clock: Clock, progress: Progress
+) -> Restored:
     place = _place(folder, file)
     if place.is_file(backup):
         raise InvalidInput("restore", "file", f"{backup.name} is the database itself, and no backup")
@@ -193,7 +205,7 @@ async def _restore(folder: Path, file: SettingsFile, backup: Path, clock: Clock,
     incoming = place.beside("incoming")
     incoming.remove()
     try:
-        await incoming.fill(backup, progress)
+        await incoming.fill(backup, progress, digest)
         await _check_backup(incoming, file, clock)
         if not place.exists():
             advance = await _advance(incoming, file, clock, {})

@@ -104,7 +104,7 @@ class Place:
 
     def files(self) -> dict[str, bytes]:
         """What lies in the folder, but for locks and the engine's own files."""
-        passing = ("lock", "-wal", "-shm")
+        passing = ("lock", "-wal", "-shm", "schema.digest")
         return {path.name: path.read_bytes() for path in self.folder.iterdir() if not path.name.endswith(passing)}
 
 

@@ -11,11 +11,12 @@ from perdure import registry as use
 from perdure.cli.progress import count_bar, share_bar
 from perdure.cli.screen import as_json, complain, console, printable, show_table
 from perdure.cli.session import Folder, Json, find_folder, read
-from perdure.errors import ClockUnconfirmed, InvalidInput
+from perdure.errors import ClockUnconfirmed, InvalidInput, SchemaChanged
 from perdure.folder import recover_registry, restore_registry
 from perdure.registry.entities import COUNTER
 from perdure.registry.opening import confirm_clock, find_clock_doubt
 from perdure.registry.registry import Registry
+from perdure.registry.verifying import schema_problems
 
 BACKUP_EXAMPLES = "**Example**\n\n- `perdure backup /mnt/safe/registry-2026-11-16.db`"
 RECOVER_EXAMPLES = (
@@ -35,8 +36,12 @@ def backup(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write the copy.", dir_okay=False)],
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file that is there.")] = False,
     folder: Folder = None,
+    json: Json = False,
 ) -> None:
-    """A consistent copy of the whole database, while the registry goes on working."""
+    """A consistent copy of the whole database, while the registry goes on working.
+
+    The SHA-256 digest of the file is printed: with it, restore can check that the file is still the same.
+    """
     if file.exists() and not overwrite:
         raise InvalidInput("backup", "file", f"{file} is there already; name another file, or say --overwrite")
     place = find_folder(folder)
@@ -46,12 +51,19 @@ def backup(
         def progress(done: int, total: int) -> None:
             bar.update(task, completed=done, total=total)
 
-        read(place, lambda registry: registry.store.backup(file, progress), check=False)
+        digest = read(place, lambda registry: registry.store.backup(file, progress), check=False)
+    if json:
+        typer.echo(as_json({"file": str(file), "sha256": digest}))
+        return
     typer.echo(f"The backup is in {file}. To go back to it:  perdure restore {file}")
+    typer.echo(f"Its SHA-256 digest, which restore checks if you give it with --digest:  {digest}")
 
 
 def restore(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A backup.")],
+    digest: Annotated[
+        str | None, typer.Option(metavar="HEX", help="The SHA-256 digest that the file must have.")
+    ] = None,
     folder: Folder = None,
     json: Json = False,
 ) -> None:
@@ -61,13 +73,13 @@ def restore(
     every timeline is moved past all that may have been issued. Names that people choose can be chosen again.
     """
     place = find_folder(folder)
-    with count_bar("identifiers") as bar:
+    with share_bar() as bar:
         task = bar.add_task("restoring", total=None)
 
         def progress(done: int, total: int) -> None:
             bar.update(task, completed=done, total=total)
 
-        restored = asyncio.run(restore_registry(place, file, progress=progress))
+        restored = asyncio.run(restore_registry(place, file, digest=digest, progress=progress))
     if json:
         typer.echo(as_json({"set_aside": restored.set_aside, "moved": restored.moved, "unsure": restored.unsure}))
         return
@@ -170,7 +182,10 @@ def verify(folder: Folder = None, json: Json = False) -> None:
 
             return await use.verify(registry, progress)
 
-    problems = read(folder, work, check=False)
+    try:
+        problems = read(folder, work, check=False)
+    except SchemaChanged as change:  # such a database is not opened
+        problems = schema_problems(change.differences)
     if json:
         typer.echo(as_json({"sound": not problems, "problems": problems}))
     else:

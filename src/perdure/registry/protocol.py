@@ -251,8 +251,11 @@ class Store(Protocol):
         """
         ...
 
-    async def backup(self, file: Path, progress: Progress) -> None:
-        """A consistent copy, while writes go on: a file of the embedded store, whatever the engine."""
+    async def backup(self, file: Path, progress: Progress) -> str:
+        """A consistent copy, while writes go on: a file of the embedded store, whatever the engine.
+
+        Return the SHA-256 digest of that file.
+        """
         ...
 
     async def compact(self) -> tuple[int, int]:
@@ -282,6 +285,10 @@ class Store(Protocol):
 
     async def reset_marks(self) -> None:
         """Let the marks say what the store says, after somebody has said how they came to disagree."""
+        ...
+
+    async def schema_differences(self) -> list[str]:
+        """Return which tables, indexes, triggers and other parts are not those that the store makes."""
         ...
 
     def log_bytes(self) -> int:

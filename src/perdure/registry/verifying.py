@@ -39,7 +39,8 @@ Watch = Callable[[int, int], None]  # identifiers checked, of how many
 
 async def verify(registry: Registry, progress: Watch | None = None) -> list[str]:
     """Every invariant, over the whole registry; what is wrong, or nothing. At most a thousand problems are listed."""
-    problems = [f"the database: {one}" for one in await _mark_problems(registry)]
+    problems = schema_problems(await registry.store.schema_differences())
+    problems += [f"the database: {one}" for one in await _mark_problems(registry)]
     problems += await registry.store.read(lambda reader: list(reader.contradictions()))
     total = 0
     try:
@@ -69,6 +70,11 @@ async def verify(registry: Registry, progress: Watch | None = None) -> list[str]
         if progress is not None:
             progress(done, max(done, total))
     return problems[:MOST_PROBLEMS]
+
+
+def schema_problems(differences: Sequence[str]) -> list[str]:
+    """Return the differences of a schema as problems to list."""
+    return [f"the schema was changed by another program: {one}" for one in differences]
 
 
 async def _mark_problems(registry: Registry) -> Sequence[str]:

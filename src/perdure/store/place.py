@@ -57,8 +57,8 @@ class Place(Protocol):
         """Throw away what is there: only ever something unfinished."""
         ...
 
-    async def fill(self, backup: Path, progress: Progress) -> None:
-        """Bring a backup in, into a place where nothing is."""
+    async def fill(self, backup: Path, progress: Progress, digest: str | None = None) -> None:
+        """Load the rows of a backup, into a place where nothing is; refuse a file that has another digest."""
         ...
 
     def take(self, fresh: "Place") -> None:

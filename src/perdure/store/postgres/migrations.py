@@ -251,7 +251,8 @@ CREATE VIEW persons AS
     WHERE i.scheme = 'ppid' AND substr(i.key, 1, 4) IN ('POID', 'PRID');
 """
 
-MIGRATIONS: Final[tuple[str | Callable[[Connection], None], ...]] = (_FIRST, _SECOND, _THIRD, _FOURTH, add_digests)
+Step = str | Callable[[Connection], None]
+MIGRATIONS: Final[tuple[Step, ...]] = (_FIRST, _SECOND, _THIRD, _FOURTH, add_digests)
 
 _TRIES: Final = 10
 _SOMETHING_ELSE: Final = (

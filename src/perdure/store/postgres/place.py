@@ -89,11 +89,11 @@ class PostgresPlace:
         with in_our_words(), closing(self._connect()) as connection:
             connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(self.schema)))
 
-    async def fill(self, backup: Path, progress: Progress) -> None:
+    async def fill(self, backup: Path, progress: Progress, digest: str | None = None) -> None:
         """A backup is a file of the embedded store: it is opened as one, and copied from there."""
         with tempfile.TemporaryDirectory(prefix=".restore-", dir=self._marks.parent) as folder:
             file = SqlitePlace(Path(folder) / "backup.db")
-            await file.fill(backup, progress)
+            await file.fill(backup, lambda done, of: None, digest)
             source = file.open()
             # With marks of its own: those of the folder must not follow a backup that may yet be refused.
             target = PostgresStore(self._address, Path(folder) / "marks.json", self._options, create=True)

@@ -25,6 +25,7 @@ from perdure.store.postgres.line import Line
 from perdure.store.postgres.lookups import Lookups
 from perdure.store.postgres.options import PostgresOptions
 from perdure.store.postgres.reading import PostgresReader
+from perdure.store.postgres.schema import SCHEMA_DIGEST, check_parts, find_differences
 from perdure.store.sqlite import SqliteStore
 from perdure.store.writer import Writer
 
@@ -51,6 +52,7 @@ class PostgresStore:
                 migrations.create(connection, self._address.schema, options.partitions)
             migrations.check_schema(connection, self._address.schema)
             self._lineage = _lineage(connection)
+            check_parts(connection, marks.with_name(SCHEMA_DIGEST))
         self._mark = CommitMarkFile(marks.parent, self._lineage)
         self._lookups: list[Lookups] = []  # one for each event loop
         self._newest_lookups: Lookups | None = None
@@ -108,13 +110,13 @@ class PostgresStore:
         result: T = await self._writer.submit(work)
         return result
 
-    async def backup(self, file: Path, progress: Progress) -> None:
+    async def backup(self, file: Path, progress: Progress) -> str:
         """One state, into a store of its own; and then into its place, when nobody's snapshot is held up by it."""
         with backup_folder(file) as folder:
             copy = SqliteStore(folder / "copy.db", create=True)
             try:
                 await self._submit(lambda reader: fill_copy(copy, reader, progress))
-                await copy.backup(file, lambda done, of: None)
+                return await copy.backup(file, lambda done, of: None)
             finally:
                 copy.close()
 
@@ -139,6 +141,10 @@ class PostgresStore:
 
     def remove_mark(self) -> None:
         self._mark.remove(self._lineage)
+
+    async def schema_differences(self) -> list[str]:
+        self._check_open()
+        return await asyncio.get_running_loop().run_in_executor(self._pool, self._schema_differences)
 
     def log_bytes(self) -> int:
         return 0  # the server sees to its own
@@ -184,6 +190,10 @@ class PostgresStore:
         reader = PostgresReader(line.connection(), self._options.long_statement_seconds)
         with reader.snapshot():
             return work(reader)
+
+    def _schema_differences(self) -> list[str]:
+        with in_our_words(), closing(connect(self._address, self._options)) as connection:
+            return find_differences(connection)
 
     def _seal(self, reason: str) -> None:
         with in_our_words(), closing(connect(self._address, self._options)) as connection, connection.transaction():

@@ -7,6 +7,7 @@ from typing import Final
 import apsw
 
 from perdure.registry.protocol import Progress
+from perdure.store.digest import digest_file
 from perdure.store.sqlite.connection import in_our_words
 from perdure.store.sqlite.files import create_private
 from perdure.store.sqlite.reading import SqliteReader
@@ -14,8 +15,11 @@ from perdure.store.sqlite.reading import SqliteReader
 _PAGES_PER_STEP: Final = 4096
 
 
-def copy_file(connection: apsw.Connection, file: Path, progress: Progress) -> None:
-    """Into a new file beside the wanted one, which takes its place only when it is whole and on disk."""
+def copy_file(connection: apsw.Connection, file: Path, progress: Progress) -> str:
+    """Into a new file beside the wanted one, which takes its place only when it is whole and on disk.
+
+    Return its digest.
+    """
     fresh = file.with_name(f".{file.name}.new")
     fresh.unlink(missing_ok=True)
     try:
@@ -33,6 +37,8 @@ def copy_file(connection: apsw.Connection, file: Path, progress: Progress) -> No
                 target.close()
         with fresh.open("rb") as stream:
             os.fsync(stream.fileno())
+        digest = digest_file(fresh)
         fresh.replace(file)
+        return digest
     finally:
         fresh.unlink(missing_ok=True)

@@ -41,6 +41,7 @@ def connect(path: Path, *, create: bool = False, patience: "float | Patience" = 
     connection.execute("PRAGMA fullfsync = ON")
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA trusted_schema = OFF")
+    connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)  # no statement changes the catalogue or the search's tables
     connection.execute(f"PRAGMA cache_size = -{_CACHE_KIBIBYTES}")
     connection.execute(f"PRAGMA journal_size_limit = {_WAL_BYTES}")
     connection.execute("PRAGMA temp_store = MEMORY")

@@ -1,6 +1,6 @@
 """The schema, as a series of steps that only go forward; `user_version` says how many have been made."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import apsw
@@ -205,13 +205,8 @@ CREATE VIEW persons AS
     WHERE i.scheme = 'ppid' AND substr(i.key, 1, 4) IN ('POID', 'PRID');
 """
 
-MIGRATIONS: Final[tuple[str | Callable[[apsw.Connection], None], ...]] = (
-    _FIRST,
-    _SECOND,
-    _THIRD,
-    _FOURTH,
-    add_digests,
-)
+Step = str | Callable[[apsw.Connection], None]
+MIGRATIONS: Final[tuple[Step, ...]] = (_FIRST, _SECOND, _THIRD, _FOURTH, add_digests)
 
 
 def migrate(connection: apsw.Connection) -> None:
@@ -224,17 +219,21 @@ def migrate(connection: apsw.Connection) -> None:
         check_known(version, len(MIGRATIONS))
         if version == 0 and connection.execute("SELECT count(*) FROM sqlite_schema").get:
             raise StoreUnavailable("the file holds something else, which is left alone: name another")
-        for number in range(version, len(MIGRATIONS)):
-            step = MIGRATIONS[number]
-            if isinstance(step, str):
-                connection.execute(step)
-            else:
-                step(connection)
-            connection.execute(f"PRAGMA user_version = {number + 1}")
+        make_steps(connection, MIGRATIONS, version)
     except BaseException:
         connection.execute("ROLLBACK")
         raise
     connection.execute("COMMIT")
+
+
+def make_steps(connection: apsw.Connection, steps: Sequence[Step], made: int) -> None:
+    """Make the steps behind the first `made`."""
+    for number, step in enumerate(steps[made:], made + 1):
+        if isinstance(step, str):
+            connection.execute(step)
+        else:
+            step(connection)
+        connection.execute(f"PRAGMA user_version = {number}")
 
 
 def check_schema(connection: apsw.Connection) -> None:

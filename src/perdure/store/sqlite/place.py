@@ -1,12 +1,10 @@
 """A place that is a file."""
 
-import shutil
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from itertools import chain, count
 from pathlib import Path
 
-from perdure.errors import StoreUnavailable, shown
 from perdure.registry.protocol import Progress
 from perdure.store.commit_mark import LINEAGE
 from perdure.store.place import Place, SetAside
@@ -14,6 +12,7 @@ from perdure.store.sqlite.backup import copy_file
 from perdure.store.sqlite.connection import connect, in_our_words
 from perdure.store.sqlite.files import create_private, put_in_place, remove_database, set_aside
 from perdure.store.sqlite.migrations import MIGRATIONS, migrate, schema_version
+from perdure.store.sqlite.restore import load_backup
 from perdure.store.sqlite.store import SqliteStore, check_there
 
 
@@ -49,18 +48,11 @@ class SqlitePlace:
     def remove(self) -> None:
         remove_database(self.file)
 
-    async def fill(self, backup: Path, progress: Progress) -> None:
+    async def fill(self, backup: Path, progress: Progress, digest: str | None = None) -> None:
         create_private(self.file)
-        try:
-            shutil.copyfile(backup, self.file)
-        except OSError as problem:
-            raise StoreUnavailable(f"{shown(str(backup))} cannot be read: {problem.strerror}") from None
-        try:
-            self.migrate()  # a backup may be older than this program
-            self._forget_lineage()
-        except StoreUnavailable as problem:
-            reason = f"{backup.name} is no backup of Perdure, or is damaged; nothing was changed"
-            raise StoreUnavailable(reason) from problem
+        load_backup(backup, self.file, progress, digest)
+        self.migrate()  # a backup may be older than this program
+        self._forget_lineage()
 
     def _forget_lineage(self) -> None:
         """Part the copy from the database that it was made of: it gets a mark of its own with its first commit."""

@@ -22,6 +22,7 @@ from perdure.store.sqlite.connection import Patience, connect, in_our_words
 from perdure.store.sqlite.files import create_private
 from perdure.store.sqlite.migrations import check_schema, migrate
 from perdure.store.sqlite.reading import SEALED, SqliteReader
+from perdure.store.sqlite.schema import check_parts, find_differences
 from perdure.store.sqlite.scrubbing import Scrubbing, scrub, size_of
 from perdure.store.sqlite.turns import Turns
 from perdure.store.sqlite.writing import SqliteTransaction
@@ -61,6 +62,7 @@ class SqliteStore:
             if create:
                 migrate(connection)
             check_schema(connection)
+            check_parts(connection)
         scrubbing, checkpoints = Scrubbing(connection, waiting), Checkpoints(connection, waiting, largest_log)
         commit = GroupCommit(connection, SqliteTransaction(connection, self.high_water, scrubbing), self._mark)
 
@@ -101,9 +103,9 @@ class SqliteStore:
         result: T = await self._writer.submit(work, foreseen)
         return result
 
-    async def backup(self, file: Path, progress: Progress) -> None:
+    async def backup(self, file: Path, progress: Progress) -> str:
         self._check_open()
-        await asyncio.get_running_loop().run_in_executor(self._pool, self._backup, file, progress)
+        return await asyncio.get_running_loop().run_in_executor(self._pool, self._backup, file, progress)
 
     async def compact(self) -> tuple[int, int]:
         self._check_open()
@@ -148,6 +150,10 @@ class SqliteStore:
     @property
     def _log_file(self) -> Path:
         return self._file.with_name(f"{self._file.name}-wal")
+
+    async def schema_differences(self) -> list[str]:
+        self._check_open()
+        return await asyncio.get_running_loop().run_in_executor(self._pool, self._schema_differences)
 
     def log_bytes(self) -> int:
         try:
@@ -195,6 +201,10 @@ class SqliteStore:
             with reader.snapshot():
                 return work(reader)
 
+    def _schema_differences(self) -> list[str]:
+        with in_our_words():
+            return find_differences(self._reader().connection)
+
     def _seal(self, reason: str | None) -> None:
         """Past the writer, which lets nothing through once this is said."""
         with in_our_words():
@@ -211,12 +221,12 @@ class SqliteStore:
             scrub(connection)
             return before, size_of(connection)
 
-    def _backup(self, file: Path, progress: Progress) -> None:
+    def _backup(self, file: Path, progress: Progress) -> str:
         if file.exists() and file.samefile(self._file):
             raise StoreUnavailable("a backup cannot take the place of the database itself: name another file")
         with in_our_words():
             reader = self._reader()
-        copy_file(reader.connection, file, progress)
+        return copy_file(reader.connection, file, progress)
 
 
 def check_there(file: Path) -> None:

@@ -1,0 +1,98 @@
+"""Load a backup: its rows go into a new file, whose schema the migrations make.
+
+A backup may come from anywhere. It is copied first, so that what is checked is what is loaded. Its catalogue is
+compared before anything else of it is read: a trigger, a view or a virtual table that does not belong there is refused.
+"""
+
+import os
+from contextlib import closing
+from pathlib import Path
+from typing import Final
+
+import apsw
+
+from perdure.errors import SchemaChanged, StoreUnavailable
+from perdure.registry.protocol import Progress
+from perdure.store.digest import copy_with_digest
+from perdure.store.sqlite import migrations
+from perdure.store.sqlite.connection import in_our_words
+from perdure.store.sqlite.schema import find_differences, list_tables
+from perdure.store.versions import check_known
+
+_OPEN: Final = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI
+_CACHE_KIBIBYTES: Final = 262_144
+_UNCHANGED: Final = "nothing was changed"
+
+# What reading a strange file may cost at most; the schema and all statements here are far below.
+_LIMITS: Final = (
+    (apsw.SQLITE_LIMIT_SQL_LENGTH, 100_000),
+    (apsw.SQLITE_LIMIT_EXPR_DEPTH, 100),
+    (apsw.SQLITE_LIMIT_COMPOUND_SELECT, 10),
+    (apsw.SQLITE_LIMIT_TRIGGER_DEPTH, 1),
+)
+
+
+def load_backup(backup: Path, file: Path, progress: Progress, digest: str | None = None) -> None:
+    """Load the rows of a backup into an empty file, with the schema of the version that the backup has.
+
+    With a digest, a backup that has another one is refused.
+    """
+    copy = file.with_name(f"{file.name}.copy")
+    copy.unlink(missing_ok=True)
+    try:
+        found = copy_with_digest(backup, copy)
+        if digest not in (None, found):
+            raise StoreUnavailable(
+                f"{backup.name} has the digest {found}, and not the one that was given; {_UNCHANGED}"
+            )
+        try:
+            with in_our_words(), closing(_open_both(copy, file)) as connection:
+                _load_rows(connection, progress)
+        except SchemaChanged as problem:
+            raise SchemaChanged(problem.differences, f"the backup {backup.name}") from None
+        except StoreUnavailable as problem:
+            if problem.safe_to_retry:  # the disk is full
+                raise
+            reason = f"{backup.name} is no backup of Perdure, or is damaged ({problem}); {_UNCHANGED}"
+            raise StoreUnavailable(reason) from problem
+    finally:
+        copy.unlink(missing_ok=True)
+    with file.open("rb") as stream:
+        os.fsync(stream.fileno())
+
+
+def _open_both(copy: Path, file: Path) -> apsw.Connection:
+    """Return a connection to the new file, with the backup beside it; nothing in a schema is obeyed."""
+    connection = apsw.Connection(str(file), flags=_OPEN)
+    for limit, most in _LIMITS:
+        connection.limit(limit, most)
+    for pragma in (
+        "trusted_schema = OFF",
+        "cell_size_check = ON",
+        "foreign_keys = OFF",  # rows come table by table; the check of the whole follows
+        "synchronous = OFF",  # the file is synchronised once, at the end
+        f"cache_size = -{_CACHE_KIBIBYTES}",
+    ):
+        connection.execute(f"PRAGMA {pragma}")
+    connection.execute("ATTACH ? AS backup", (f"{copy.absolute().as_uri()}?immutable=1",))
+    return connection
+
+
+def _load_rows(connection: apsw.Connection, progress: Progress) -> None:
+    version = int(connection.execute("PRAGMA backup.user_version").get)
+    check_known(version, len(migrations.MIGRATIONS))
+    if version < 1:
+        raise StoreUnavailable("it has no schema of Perdure")
+    differences = find_differences(connection, "backup", version)
+    if differences:
+        raise SchemaChanged(differences)
+    for (problem,) in connection.execute("PRAGMA backup.integrity_check(1)"):
+        if problem != "ok":
+            raise StoreUnavailable(problem)
+    with connection:
+        migrations.make_steps(connection, migrations.MIGRATIONS[:version], 0)
+        connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
+        tables = list_tables(version)
+        for number, table in enumerate(tables, 1):
+            connection.execute(f"DELETE FROM main.{table}; INSERT INTO main.{table} SELECT * FROM backup.{table}")
+            progress(number, len(tables))

@@ -1,0 +1,318 @@
+"""A schema that another program has changed is noticed: by an opening, by verify and by restore, on both engines."""
+
+import asyncio
+import json
+import re
+from collections.abc import Callable
+from contextlib import closing
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+from tests.folder.grounds import PAIRS, Grounds, Place, anywhere, grounds, minting, on_a_file, on_a_server
+from tests.postgres.shared import database
+from typer.testing import CliRunner
+
+from perdure.cli.app import app
+from perdure.errors import InvalidInput, SchemaChanged, StoreUnavailable
+from perdure.registry import Registry, Statement, find_by_value, history, mint, search, show, verify
+from perdure.registry.entities import Agent
+from perdure.settings_file import DATABASE, DEFAULT_STORE
+from perdure.store.digest import digest_file
+
+__all__ = ["anywhere", "grounds", "minting"]
+
+GRANT = (
+    "INSERT INTO grants (agent, scope, action, own, given_by, given_at) "
+    "SELECT id, '*', 'administer', 0, 'nobody', '2020' FROM agents"
+)
+
+# What is done to a database, and the part that is named.
+ON_A_FILE = {
+    "a trigger more": (f"CREATE TRIGGER kind AFTER INSERT ON identifiers BEGIN {GRANT}; END", "trigger kind on iden"),
+    "a trigger less": ("DROP TRIGGER revisions_are_kept", "trigger revisions_are_kept on revisions is missing"),
+    "another trigger of the same name": (
+        "DROP TRIGGER revisions_are_kept; CREATE TRIGGER revisions_are_kept BEFORE DELETE ON revisions "
+        "BEGIN SELECT 1; END",
+        "trigger revisions_are_kept on revisions is not as it should be",
+    ),
+    "an index less": ("DROP INDEX redirects", "index redirects on identifiers is missing"),
+    "another index of the same name": (
+        "DROP INDEX redirects; CREATE INDEX redirects ON identifiers (key)",
+        "index redirects on identifiers is not as it should be",
+    ),
+    "another view of the same name": (
+        "DROP VIEW persons; CREATE VIEW persons AS SELECT key AS ppid FROM identifiers",
+        "view persons is not as it should be",
+    ),
+    "a table more": ("CREATE TABLE more (text)", "table more does not belong there"),
+    "a column more": ("ALTER TABLE keys ADD COLUMN more TEXT", "table keys is not as it should be"),
+    "another default": (
+        "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'DEFAULT 0', 'DEFAULT 1') "
+        "WHERE name = 'prefixes'",
+        "table prefixes is not as it should be",
+    ),
+    "a virtual table more": ("CREATE VIRTUAL TABLE more USING fts5 (text)", "table more_data does not belong there"),
+    "statistics": ("ANALYZE", "table sqlite_stat1 does not belong there"),
+}
+FUNCTION = "CREATE FUNCTION more() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$"
+ON_A_SERVER = {
+    "a trigger more": (
+        f"{FUNCTION}; CREATE TRIGGER kind AFTER INSERT ON identifiers FOR EACH ROW EXECUTE FUNCTION more()",
+        "trigger kind on identifiers does not belong there",
+    ),
+    "a function more": (FUNCTION, r"function more\(\) does not belong there"),
+    "another function of the same name": (
+        FUNCTION.replace("CREATE", "CREATE OR REPLACE").replace("more", "refuse_change"),
+        r"function refuse_change\(\) is not as it should be",
+    ),
+    "a trigger less": (
+        "DROP TRIGGER revisions_are_kept ON revisions",
+        "trigger revisions_are_kept on revisions is mis",
+    ),
+    "a trigger less on one partition": (
+        "DROP TRIGGER revisions_001_is_not_emptied ON revisions_001",
+        "trigger revisions_001_is_not_emptied on revisions_001 is missing",
+    ),
+    "a trigger that is switched off": (
+        "ALTER TABLE events DISABLE TRIGGER events_stay",
+        "trigger events_stay on events is not as it should be",
+    ),
+    "foreign keys that are switched off": (
+        "ALTER TABLE grants DISABLE TRIGGER ALL",
+        "switched-off trigger RI_ConstraintTrigger_.* on grants does not belong there",
+    ),
+    "a rule more": (
+        "CREATE RULE more AS ON INSERT TO grants DO ALSO DELETE FROM secrets",
+        "rule more on grants does not belong there",
+    ),
+    "a policy more": ("CREATE POLICY more ON grants USING (true)", "policy more on grants does not belong there"),
+    "rows that are hidden": ("ALTER TABLE grants ENABLE ROW LEVEL SECURITY", "table grants is not as it should be"),
+    "another view of the same name": (
+        "CREATE OR REPLACE VIEW persons AS SELECT key AS ppid, key AS ppid_type, key AS created_at, key AS uuid_raw "
+        "FROM identifiers",
+        "rule _RETURN on persons is not as it should be",
+    ),
+    "an index less": ("DROP INDEX answers_by_age", "index answers_by_age on answers is missing"),
+    "another index of the same name": (
+        "DROP INDEX answers_by_age; CREATE INDEX answers_by_age ON answers (token)",
+        "index answers_by_age on answers is not as it should be",
+    ),
+    "a constraint less": (
+        "ALTER TABLE grants DROP CONSTRAINT grants_agent_fkey",
+        "constraint grants_agent_fkey on grants is missing",
+    ),
+    "a table more": ("CREATE TABLE more (text text)", "table more does not belong there"),
+    "a column more": ("ALTER TABLE keys ADD COLUMN more text", "column more of keys does not belong there"),
+    "another default": (
+        "ALTER TABLE prefixes ALTER COLUMN pass_through SET DEFAULT true",
+        "column pass_through of prefixes is not as it should be",
+    ),
+    "a type more": ("CREATE TYPE more AS ENUM ('a')", "type .*more does not belong there"),
+    "a table elsewhere that adds its rows": (
+        "CREATE TABLE pg_temp.more () INHERITS (grants)",
+        r"table pg_temp.*more under grants does not belong there",
+    ),
+}
+
+
+def change(place: Place, statements: str) -> None:
+    """Change a registry's database as a person with the engine's own tool does."""
+    if place.store == DEFAULT_STORE:
+        change_file(place.folder / DATABASE, statements)
+        return
+    schema = place.store.rpartition("schema=")[2]
+    database().execute(f"SET search_path = {schema}; {statements}; RESET search_path")
+
+
+def change_file(file: Path, statements: str) -> None:
+    with closing(apsw.Connection(str(file))) as connection:
+        connection.execute(statements)
+
+
+def check_noticed(place: Place, named: str) -> None:
+    with pytest.raises(SchemaChanged, match=named):
+        place.mint("777")
+    told = CliRunner().invoke(app, ["verify", "-R", str(place.folder), "--json"])
+    assert told.exit_code == 1
+    assert any(re.search(f"schema was changed .*: {named}", one) for one in json.loads(told.stdout)["problems"])
+
+
+@on_a_file
+@pytest.mark.parametrize(("statements", "named"), ON_A_FILE.values(), ids=ON_A_FILE)
+def test_a_changed_schema_of_a_file_is_not_opened(minting: Place, statements: str, named: str) -> None:
+    change(minting, statements)
+    check_noticed(minting, named)
+
+
+@on_a_server
+@pytest.mark.parametrize(("statements", "named"), ON_A_SERVER.values(), ids=ON_A_SERVER)
+def test_a_changed_schema_on_a_server_is_not_opened(minting: Place, statements: str, named: str) -> None:
+    try:
+        change(minting, statements)
+        check_noticed(minting, named)
+    finally:
+        database().execute("DROP TABLE IF EXISTS pg_temp.more")
+
+
+def test_verify_notices_what_was_changed_while_the_registry_is_open(minting: Place) -> None:
+    statements, named = (ON_A_FILE if minting.store == DEFAULT_STORE else ON_A_SERVER)["a trigger less"]
+
+    async def work(registry: Registry, by: Agent) -> list[str]:
+        assert await verify(registry) == []
+        change(minting, statements)
+        return await verify(registry)
+
+    assert re.search(named, minting.inside(work)[0]) is not None
+
+
+@pytest.mark.parametrize(("statements", "named"), ON_A_FILE.values(), ids=ON_A_FILE)
+@on_a_file
+def test_a_backup_with_a_changed_schema_is_refused(minting: Place, statements: str, named: str) -> None:
+    backup = minting.backup()
+    change_file(backup, statements)
+    before = minting.files()
+    with pytest.raises(SchemaChanged, match=named) as refused:
+        minting.restore(backup)
+    assert "backup.db" in str(refused.value)
+    assert minting.files() == before
+
+
+@on_a_server
+def test_a_server_refuses_a_backup_with_a_changed_schema_too(minting: Place) -> None:
+    backup = minting.backup()
+    change_file(backup, ON_A_FILE["a trigger more"][0])
+    with pytest.raises(SchemaChanged, match="trigger kind on identifiers does not belong there"):
+        minting.restore(backup)
+    assert minting.mint("777")
+
+
+def test_a_database_with_a_changed_schema_is_replaced_by_a_backup(minting: Place) -> None:
+    """That is the way out."""
+    [name] = minting.mint("777")
+    backup = minting.backup()
+    statements, named = (ON_A_FILE if minting.store == DEFAULT_STORE else ON_A_SERVER)["a trigger more"]
+    change(minting, statements)
+    with pytest.raises(SchemaChanged, match=named):
+        minting.mint("777")
+    assert minting.restore(backup).set_aside is not None
+    assert minting.ask(show, name).name == name
+    assert minting.ask(verify) == []
+
+
+def everything(file: Path) -> dict[str, list[tuple[Any, ...]]]:
+    """Return all rows of all tables, those of the search among them, and the numbers of rows where they matter."""
+    with closing(apsw.Connection(str(file))) as connection:
+        tables = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0").fetchall()
+        return {name: sorted(connection.execute(f"SELECT * FROM {name}"), key=repr) for (name,) in tables}  # noqa: S608
+
+
+@on_a_file
+def test_a_restore_brings_every_row(minting: Place) -> None:
+    for prefix in ("12345", "777", PAIRS):
+        minting.mint(prefix, 3)
+
+    async def work(registry: Registry, by: Agent) -> None:
+        await mint(registry, by, "12345", said=Statement("https://example.org/rare"))
+
+    minting.inside(work)
+    backup = minting.backup()
+    before = everything(backup)
+    assert all(before[table] for table in ("changes", "words_data", "words_docsize", "facts", "events", "reverse"))
+    minting.restore(backup)
+    after = everything(minting.folder / DATABASE)
+    assert set(after.pop("events")) > set(before.pop("events"))  # a restore is an event, and moves timelines
+    assert len(after.pop("timelines")) == len(before.pop("timelines"))
+    for tables in (before, after):  # these belong to the one database, and not to the registry
+        tables["facts"] = [fact for fact in tables["facts"] if fact[0] not in ("lineage", "newest_event")]
+    assert after == before
+    [found] = minting.ask(find_by_value, "https://example.org/rare")
+    assert [one.name for one in minting.ask(search, ["rare"])] == [found.name]
+    assert len(minting.ask(history, found.name)) == 1
+
+
+# The digest of a backup
+
+
+def test_a_backup_tells_the_digest_of_its_file(minting: Place) -> None:
+    file = minting.folder.parent / "told.db"
+    told = CliRunner().invoke(app, ["backup", str(file), "-R", str(minting.folder), "--json"])
+    digest = sha256(file.read_bytes()).hexdigest()
+    assert json.loads(told.stdout) == {"file": str(file), "sha256": digest}
+    told = CliRunner().invoke(app, ["backup", str(file), "-R", str(minting.folder), "--overwrite"])
+    assert digest_file(file) in told.stdout
+
+
+WRITTEN: list[Callable[[str], str]] = [str, str.upper, "sha256:{}".format, " SHA256:{}\n".format]
+
+
+@pytest.mark.parametrize("written", WRITTEN)
+def test_a_restore_checks_the_digest(anywhere: Place, written: Callable[[str], str]) -> None:
+    backup = anywhere.backup()
+    told = CliRunner().invoke(
+        app, ["restore", str(backup), "-R", str(anywhere.folder), "--digest", written(digest_file(backup))]
+    )
+    assert told.exit_code == 0, told.output
+
+
+def test_a_restore_refuses_another_digest(minting: Place) -> None:
+    backup = minting.backup()
+    digest = digest_file(backup)
+    change_file(backup, "CREATE TABLE more (text); DROP TABLE more")  # still a good backup, and another file
+    before = minting.files()
+    with pytest.raises(StoreUnavailable, match=f"{digest_file(backup)}.*nothing was changed"):
+        asyncio.run(restored(minting, backup, digest))
+    assert minting.files() == before
+    asyncio.run(restored(minting, backup, digest_file(backup)))
+
+
+@pytest.mark.parametrize("text", ["", "sha256:", "12", "md5:" + "0" * 64, "g" * 64, "0" * 63, "0" * 65])
+@on_a_file
+def test_what_is_no_digest_is_refused(anywhere: Place, text: str) -> None:
+    with pytest.raises(InvalidInput, match="SHA-256"):
+        asyncio.run(restored(anywhere, anywhere.backup(), text))
+
+
+async def restored(place: Place, backup: Path, digest: str) -> None:
+    from perdure.folder import restore_registry
+
+    await restore_registry(place.folder, backup, digest=digest, clock=place.clock)
+
+
+@on_a_file
+def test_what_was_checked_is_what_is_loaded(minting: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file is exchanged in the moment after its digest was taken."""
+    from perdure.store.sqlite import restore
+
+    backup = minting.backup()
+    digest = digest_file(backup)
+    copied = restore.copy_with_digest
+
+    def exchanging(source: Path, target: Path) -> str:
+        found = copied(source, target)
+        source.write_bytes(b"something else")
+        return found
+
+    monkeypatch.setattr(restore, "copy_with_digest", exchanging)
+    asyncio.run(restored(minting, backup, digest))
+    assert minting.ask(verify) == []
+
+
+# What an opening costs
+
+
+@on_a_server
+def test_an_opening_makes_nothing_where_the_schema_is_known(
+    grounds: Grounds, minting: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from perdure.store.postgres import schema
+
+    monkeypatch.setattr(schema, "_expected", {})
+    minting.mint("777")
+    assert schema._expected == {}
+    (minting.folder / schema.SCHEMA_DIGEST).write_text("of another schema")
+    minting.mint("777")
+    assert len(schema._expected) == 1
+    assert database().execute("SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'perdure$check%'") == [(0,)]
