@@ -363,7 +363,7 @@ class StoreSealed(StoreUnavailable):
 class StoreBehind(StoreUnavailable):
     """The store does not have what it has acknowledged, as the marks beside it tell.
 
-    `missing` says what, as far as they tell.
+    It says what is missing, as far as they tell.
     """
 
     code = "store-behind"
@@ -386,7 +386,7 @@ class StoreDamaged(StoreUnavailable):
 class SchemaChanged(StoreDamaged):
     """The schema of a database, or of a backup, is not the one that this program makes.
 
-    `differences` names each table, index, trigger or other part that is extra, missing or different.
+    It names each table, index, trigger or other part that is extra, missing or different.
     """
 
     code = "schema-changed"

@@ -209,4 +209,4 @@ READS: dict[str, Callable[[Stage], list[str]]] = {
 }
 NEED_NO_REGISTRY = {"explain", "check", "generate pilin", "generate ibi", "generate poid", "generate prid", "tour"}
 # They make, keep or move the files themselves, and are for whoever may read and write those: docs/people.md says so.
-OF_FILES = {"init", "serve", "backup", "restore", "move", "migrate", "compact", "agent recover"}
+OF_FILES = {"init", "serve", "backup", "restore", "recover", "move", "migrate", "compact", "agent recover"}

@@ -62,7 +62,7 @@ def test_a_wrong_command_is_exit_code_2(run: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "index", "offered"),
     [
-        ("perdure re", 1, ["reinstate", "remove-value", "resolve", "restore"]),
+        ("perdure re", 1, ["recover", "redact", "reinstate", "remove-value", "resolve", "restore"]),
         ("perdure agent ", 2, ["add", "grant", "key", "list", "recover", "revoke"]),
         ("perdure ex", 1, ["explain", "export"]),
         ("perdure generate p", 2, ["pilin", "poid", "prid"]),

@@ -22,6 +22,7 @@ def outgoing(method: str = "GET") -> tuple[Outgoing, list[bytes], Any]:
         default_headers=[(b"date", b"today")],
         keep_alive=True,
         disconnected=False,
+        waiting_for_100_continue=False,
         flow=SimpleNamespace(write_paused=False),
         transport=SimpleNamespace(write=written.append, close=lambda: written.append(b"closed")),
         message_event=asyncio.Event(),

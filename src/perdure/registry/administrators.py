@@ -81,7 +81,7 @@ class Administrators:
         seen = {asked}
         waiting = [asked]
         for depth in range(_DEEPEST + 1):
-            if any(key == self.key and self._stands_for(index) for key, index in waiting):
+            if any(self._is_actor(key, index) for key, index in waiting):
                 return True
             if depth == _DEEPEST or self._left <= 0:
                 return False
@@ -90,6 +90,9 @@ class Administrators:
             if not waiting:
                 return False
         return False
+
+    def _is_actor(self, key: str, index: int) -> bool:
+        return key == self.key and self._stands_for(index)
 
     def _stands_for(self, index: int) -> bool:
         """An agent stands for every value of its own handle; index 0 of a reference means any of them.
@@ -138,6 +141,17 @@ class Administrators:
             found = self._reader.prefix(key)
             self._prefixes[key] = found if found is not None and found.scheme == "handle" else None
         return self._prefixes[key]
+
+
+class AdministratorsUnder(Administrators):
+    """Answers for everybody who is named under a prefix, also where that prefix is not kept yet."""
+
+    def __init__(self, reader: Reader, by: Agent, prefix: str) -> None:
+        super().__init__(reader, by)
+        self.key = prefix
+
+    def _is_actor(self, key: str, index: int) -> bool:
+        return key.startswith((f"{self.key}/", f"{self.key}."))
 
 
 def active_record(row: Identifier | None) -> Record | None:

@@ -17,8 +17,8 @@ from perdure.errors import BadKey, Conflict, InvalidInput, NameTaken, shown
 from perdure.records.authority import to_seconds
 from perdure.records.checks import iso_seconds, one_line, storable
 from perdure.records.value import Text, Value
-from perdure.registry.authority import known_agent, require
-from perdure.registry.entities import ACTIONS, EVERYWHERE, Action, Agent, Event, Grant, Key
+from perdure.registry.authority import bound_end, grant_end, known_agent, require
+from perdure.registry.entities import ACTIONS, EVERYWHERE, Action, Agent, Event, Grant, Key, TemporaryAgent
 from perdure.registry.minting import mint
 from perdure.registry.naming import known_prefix
 from perdure.registry.parties import actionable
@@ -52,6 +52,8 @@ async def authenticate(registry: Registry, token: str) -> Agent:
         raise BadKey(f"it was revoked at {key.revoked}")
     if key.expires is not None and key.expires <= to_seconds(registry.now()):
         raise BadKey(f"it lapsed at {key.expires}")
+    if key.expires is not None:
+        return TemporaryAgent(**msgspec.structs.asdict(agent), key_expires=key.expires)
     return agent
 
 
@@ -95,7 +97,10 @@ async def add_agent(
 async def new_key(
     registry: Registry, by: Agent, id: str, *, expires: str | None = None, label: str = ""
 ) -> tuple[Key, str]:
-    """One more key for an agent, beside those it has. The second value is the key itself: it is never seen again."""
+    """One more key for an agent, beside those it has. The second value is the key itself: it is never seen again.
+
+    It ends no later than the key and the grant by which it is made; where no end is given, it ends with them.
+    """
     until = None if expires is None else iso_seconds(expires, "expires")
     if label:
         one_line(label, "label", _LONGEST_NAME)
@@ -103,11 +108,13 @@ async def new_key(
     def work(tx: Transaction) -> tuple[Key, str]:
         at = registry.now()
         agent = known_agent(tx, id)
+        ends = [by.key_expires] if isinstance(by, TemporaryAgent) else []
         if by.id != agent.id:
             require(tx, by, "admin", EVERYWHERE, at)
+            ends += [end for end in [grant_end(tx, by, "admin", EVERYWHERE, at)] if end is not None]
         if until is not None and until <= to_seconds(at):
             raise InvalidInput("agent", "expires", f"{until} has passed already")
-        key, token = make_key(registry.id, agent.id, at, until, label)
+        key, token = make_key(registry.id, agent.id, at, bound_end(until, min(ends, default=None), "expires"), label)
         tx.put_key(key)
         tx.put_event(Event(at, by.id, "key add", agent.id, f"key {key.id}"))
         return key, token
@@ -144,7 +151,10 @@ async def grant(
     own: bool = False,
     until: str | None = None,
 ) -> list[Grant]:
-    """Let an agent do these things under a prefix, or everywhere (`*`). Only who administers that scope may."""
+    """Let an agent do these things under a prefix, or everywhere (`*`). Only who administers that scope may.
+
+    The grants end no later than the one by which they are given; where no end is given, they end with it.
+    """
     lapses = None if until is None else iso_seconds(until, "until")
     _check_actions(actions)
 
@@ -155,12 +165,13 @@ async def grant(
         require(tx, by, "admin", where, at)
         if lapses is not None and lapses <= to_seconds(at):
             raise InvalidInput("agent", "until", f"{lapses} has passed already")
-        grants = [Grant(agent.id, where, action, own, lapses, by.id, at) for action in actions]
+        end = bound_end(lapses, grant_end(tx, by, "admin", where, at), "until")
+        grants = [Grant(agent.id, where, action, own, end, by.id, at) for action in actions]
         for one in grants:
             tx.remove_grant(agent.id, where, one.action)  # what is said last is what holds
             tx.put_grant(one)
         _require_administrator(tx, agent.id)
-        what = ", ".join(actions) + (" (own only)" if own else "") + (f" until {lapses}" if lapses else "")
+        what = ", ".join(actions) + (" (own only)" if own else "") + (f" until {end}" if end else "")
         tx.put_event(Event(at, by.id, "grant", agent.id, f"{what} on {where}"))
         return grants
 

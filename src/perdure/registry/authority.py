@@ -6,7 +6,7 @@ Both are read anew in every transaction, so what is taken back is taken back at 
 from collections.abc import Collection, Iterable
 from typing import Final
 
-from perdure.errors import InvalidInput, NotAuthorised
+from perdure.errors import InvalidInput, NotAuthorised, OutOfRange
 from perdure.records.authority import to_seconds
 from perdure.records.checks import storable
 from perdure.records.record import Record
@@ -26,9 +26,10 @@ from perdure.registry.administrators import (
     REMOVE_VALUE,
     VALUES,
     Administrators,
+    AdministratorsUnder,
     active_record,
 )
-from perdure.registry.entities import ACTIONS, EVERYWHERE, Action, Agent, Grant, HandleIdentity
+from perdure.registry.entities import ACTIONS, EVERYWHERE, Action, Agent, Grant, HandleIdentity, TemporaryAgent
 from perdure.registry.prefix_names import RECORDS, prefix_of_key, record_key
 from perdure.registry.protocol import Reader
 
@@ -167,8 +168,14 @@ def require_new(
 
 
 def _administers(reader: Reader, by: Agent, scope: str, now: str, name: str | None) -> bool:
-    """Whether a grant says so of the whole prefix: one for what is one's own is not enough for keys."""
-    return is_granted(reader, by, "admin", scope, now, None, name)
+    """Whether a grant says so of the whole prefix, and does not end: keys in a record do not end either.
+
+    A grant for what is one's own is not enough for keys, and neither is a key that ends.
+    """
+    if isinstance(by, TemporaryAgent) or not is_granted(reader, by, "admin", scope, now, None, name):
+        return False
+    named = prefix_of_key(reader, name) if scope == RECORDS else None
+    return grant_end(reader, by, "admin", scope if named is None else named.key, now) is None
 
 
 def _is_trusted(reader: Reader, by: Agent, scope: str, name: str | None) -> bool:
@@ -266,6 +273,41 @@ def authenticated(by: Agent | None, action: str, scope: str) -> Agent:
 
 def has_lapsed(grant: Grant, now: str) -> bool:
     return grant.until is not None and grant.until <= to_seconds(now)
+
+
+def grant_end(
+    reader: Reader, by: Agent, action: Action, scope: str, now: str, record: Record | None = None
+) -> str | None:
+    """Return when the grant ends by which an agent may do this; None, if it does not end, or is an HS_ADMIN value."""
+    ends = [
+        grant.until
+        for grant in _of(reader, by, action)
+        if _covers(grant, by, scope, record) and not has_lapsed(grant, now)
+    ]
+    known = [end for end in ends if end is not None]
+    return max(known) if known and len(known) == len(ends) else None
+
+
+def bound_end(wanted: str | None, end: str | None, part: str) -> str | None:
+    """Return when what is given ends: as is wanted, and never after the authority by which it is given."""
+    if wanted is not None and end is not None and wanted > end:
+        reason = f"{wanted} is too late: the authority by which this is given ends at {end}"
+        raise OutOfRange("agent", part, reason)
+    return wanted or end
+
+
+def refuse_derived_administrators(reader: Reader, by: Agent, prefix: str, parents: Iterable[str], now: str) -> None:
+    """Refuse a derived prefix, under which administrators of a parent are named, to who does not administer the parent.
+
+    Whoever keeps that prefix could make the name of the administrator, and so have authority over the parent.
+    """
+    for parent in parents:
+        kept = reader.prefix(parent)
+        record = None if kept is None else active_record(reader.find(record_key(reader, kept)))
+        if record is None or is_granted(reader, by, "admin", parent, now):
+            continue
+        if AdministratorsUnder(reader, by, prefix).rights(record):
+            raise NotAuthorised(by.id, f"derive {prefix}, under which administrators of {parent} are named,", parent)
 
 
 def known_agent(reader: Reader, id: str) -> Agent:

@@ -162,6 +162,12 @@ class Agent(msgspec.Struct, frozen=True):
     kind: Literal["person", "program"] = "person"
 
 
+class TemporaryAgent(Agent, frozen=True, kw_only=True):
+    """An agent who acts by a key that ends; it is made for one request and never stored."""
+
+    key_expires: str
+
+
 class HandleIdentity(Agent, frozen=True, kw_only=True):
     """Who proved to hold the key that one value of a handle names, as clients of Handle servers do.
 

@@ -106,11 +106,14 @@ def write_prefix_record(
     return 1
 
 
-def let_administer(tx: Transaction, by: Agent, prefix: Prefix, at: str, largest: int) -> None:
-    """Let whoever made a prefix do everything with it: an agent by grants, others by an HS_ADMIN in its record."""
+def let_administer(tx: Transaction, by: Agent, prefix: Prefix, at: str, largest: int, until: str | None = None) -> None:
+    """Let whoever made a prefix do everything with it: an agent by grants, others by an HS_ADMIN in its record.
+
+    The grants end when the authority ends by which the prefix was made.
+    """
     if not isinstance(by, HandleIdentity):
         for action in ACTIONS:
-            tx.put_grant(Grant(by.id, prefix.key, action, given_by=by.id, given_at=at))
+            tx.put_grant(Grant(by.id, prefix.key, action, until=until, given_by=by.id, given_at=at))
         return
     row = tx.find(record_key(tx, prefix))
     second = to_seconds(at)

@@ -13,7 +13,7 @@ from perdure.minting.timeline import AHEAD
 from perdure.names import handle, ibi, ppid
 from perdure.names.instant import Exact
 from perdure.records.checks import one_line, plain_text
-from perdure.registry.authority import require
+from perdure.registry.authority import grant_end, refuse_derived_administrators, require
 from perdure.registry.entities import (
     EVERYWHERE,
     HANDLE_MINTERS,
@@ -84,9 +84,11 @@ async def derive_prefix(
         if parent.scheme != "handle":
             raise InvalidInput("prefix", "prefix", f"{parent.name} is no Handle prefix: nothing is derived from it")
         require(tx, by, "derive", parent.key, at)
+        refuse_derived_administrators(tx, by, handle.fold(name), prefix_parents(tx, name), at)
         kept = _handle_prefix(name, minter, case_sensitive, policy, pattern, pass_through, at, parent.key)
         put_new(tx, kept, by)
-        let_administer(tx, by, kept, at, registry.settings.limits.record_bytes)
+        until = grant_end(tx, by, "derive", parent.key, at)
+        let_administer(tx, by, kept, at, registry.settings.limits.record_bytes, until)
         return kept
 
     return await registry.store.write(work)

@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from perdure.registry import change
-from perdure.registry.authority import is_granted, known_agent, require
+from perdure.registry.authority import grant_end, is_granted, known_agent, require
 from perdure.registry.entities import ACTIONS, EVERYWHERE, Action, Agent, Event, Grant, Prefix
 from perdure.registry.existing import existing
 from perdure.registry.naming import keys_under, known_prefix
@@ -25,13 +25,14 @@ async def transfer_prefix(registry: Registry, by: Agent, prefix: str, to: str, *
         kept = known_prefix(tx, prefix)
         require(tx, by, "transfer", kept.key, at)
         require(tx, by, "admin", kept.key, at)
+        until = grant_end(tx, by, "admin", kept.key, at)
         receiver, source = known_agent(tx, to), known_agent(tx, giver or by.id)
         if receiver.id != source.id:
             for grant in tx.grants(source.id):
                 if grant.scope == kept.key:
                     tx.remove_grant(source.id, kept.key, grant.action)
         for action in ACTIONS:
-            tx.put_grant(Grant(receiver.id, kept.key, action, given_by=by.id, given_at=at))
+            tx.put_grant(Grant(receiver.id, kept.key, action, until=until, given_by=by.id, given_at=at))
         tx.put_event(Event(at, by.id, "prefix transfer", kept.name, f"from {source.id} to {receiver.id}"))
         return kept
 
@@ -79,7 +80,7 @@ def _transfer(registry: Registry, tx: Transaction, by: Agent, names: Sequence[st
         if owners == record.owners:
             continue
         if is_granted(tx, by, "transfer", prefix.key, at, record, found.key):  # an HS_ADMIN speaks of its record only
-            _let_own(tx, by, receiver, prefix, at)
+            _let_own(tx, by, receiver, prefix, at, grant_end(tx, by, "transfer", prefix.key, at, record))
         revised = msgspec.structs.replace(record, owners=owners)
         change.revise(tx, found, revised, by, "transfer", at, f"to {receiver.id}")
         moved += 1
@@ -88,9 +89,13 @@ def _transfer(registry: Registry, tx: Transaction, by: Agent, names: Sequence[st
     return moved
 
 
-def _let_own(tx: Transaction, by: Agent, receiver: Agent, prefix: Prefix, at: str) -> None:
-    """A grant for what is one's own under the prefix, unless one reaches as far already and never ends."""
-    held = {one.action for one in tx.grants(receiver.id) if one.scope in (EVERYWHERE, prefix.key) and one.until is None}
+def _let_own(tx: Transaction, by: Agent, receiver: Agent, prefix: Prefix, at: str, until: str | None) -> None:
+    """A grant for what is one's own under the prefix, unless one reaches as far already and ends no earlier."""
+    held = {
+        one.action
+        for one in tx.grants(receiver.id)
+        if one.scope in (EVERYWHERE, prefix.key) and (one.until is None or (until is not None and one.until >= until))
+    }
     for action in _OWNERS_ACTIONS:
         if action not in held:
-            tx.put_grant(Grant(receiver.id, prefix.key, action, own=True, given_by=by.id, given_at=at))
+            tx.put_grant(Grant(receiver.id, prefix.key, action, own=True, until=until, given_by=by.id, given_at=at))

@@ -13,7 +13,7 @@ from perdure.records.authority import DESCRIPTIONS
 from perdure.records.checks import checked_values
 from perdure.records.record import Record
 from perdure.records.target import plain_target, reverse_entries
-from perdure.registry.entities import Event, History, Identifier, Prefix, Revision
+from perdure.registry.entities import EVERYWHERE, Event, Grant, History, Identifier, Prefix, Revision
 from perdure.registry.history_digest import event_digest, expected_digest
 from perdure.registry.naming import locate
 from perdure.registry.parties import actionable
@@ -112,7 +112,50 @@ def _registry_problems(registry: Registry, reader: Reader) -> Iterator[str]:
         if owner is not None and owner.minter in ("pilin", "ibi") and last - now > registry.settings.wait + 60:
             yield f"{key}: its last date is {float(last - now):.0f} s in the future (see: perdure prefix reset --help)"
     yield from _event_problems(reader.events(_ALL_EVENTS)[::-1])
+    yield from _end_problems(reader)
     yield from _secret_problems(registry, reader)
+
+
+def _end_problems(reader: Reader) -> Iterator[str]:
+    """Which grants and keys outlive the grant or the key by which they were made, as far as that is still known."""
+    for agent in reader.agents():
+        for one in reader.grants(agent.id):
+            ends = _giver_ends(reader, one)
+            if ends and None not in ends and (one.until is None or one.until > max(filter(None, ends))):
+                yield (
+                    f"{agent.id} may {one.action} on {one.scope} {_until(one.until)}, and the grant of {one.given_by}, "
+                    f"who gave that, {_until(max(filter(None, ends)))}: grant it again with an end, or revoke it"
+                )
+    keys = {key.id: key for agent in reader.agents() for key in reader.keys(agent.id)}
+    for event in reader.events(_ALL_EVENTS):
+        made = keys.get(event.detail.removeprefix("key ")) if event.action == "key add" else None
+        if made is None or made.revoked is not None:
+            continue
+        others = [one for one in keys.values() if one.agent == event.agent and one.created < event.at and one != made]
+        ends = [one.expires for one in others]
+        if ends and None not in ends and (made.expires is None or made.expires > max(filter(None, ends))):
+            yield (
+                f"the key {made.id} of {made.agent} works {_until(made.expires)}, and every key of {event.agent}, who "
+                f"made it, {_until(max(filter(None, ends)))}: revoke it with perdure agent key --revoke"
+            )
+
+
+def _giver_ends(reader: Reader, one: Grant) -> list[str | None]:
+    """When the grants end by which another could have given this one; of a prefix that somebody derived, theirs."""
+    prefix = reader.prefix(one.scope)
+    scopes = {EVERYWHERE, one.scope}
+    if one.given_by == one.agent and prefix is not None and prefix.parent is not None:
+        scopes = {EVERYWHERE, prefix.parent}
+    given = reader.grants(one.given_by)
+    return [
+        other.until
+        for other in given
+        if other.action in ("admin", "derive") and other.scope in scopes and not other.own
+    ]
+
+
+def _until(end: str | None) -> str:
+    return "without an end" if end is None else f"until {end}"
 
 
 def _event_problems(events: Sequence[Event]) -> Iterator[str]:

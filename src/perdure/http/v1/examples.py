@@ -30,6 +30,7 @@ EXAMPLES: Final[dict[str, dict[str, Any]]] = {
             "values": [{"index": 0, "type": "EMAIL", "data": {"format": "string", "value": "desk@example.org"}}]
         }
     },
+    "redactValues": {"by law": {"indexes": [3], "reason": "a court order"}},
     "transfer": {"one": {"to": "maria", "names": ["12345/Y35XYS0QH"]}},
     "addPrefix": {
         "a Handle prefix": {"prefix": "12345", "policy": "Names are never used again."},

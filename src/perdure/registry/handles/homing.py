@@ -2,7 +2,13 @@
 
 from perdure.errors import Immutable, InvalidInput, NotAuthorised
 from perdure.names import handle
-from perdure.registry.authority import authenticated, is_granted, require
+from perdure.registry.authority import (
+    authenticated,
+    grant_end,
+    is_granted,
+    refuse_derived_administrators,
+    require,
+)
 from perdure.registry.entities import EVERYWHERE, Agent, Prefix
 from perdure.registry.naming import known_prefix
 from perdure.registry.prefix_names import PREFIX_OF_RECORDS, RECORDS, prefix_of_record
@@ -28,8 +34,9 @@ async def home_prefix(registry: Registry, by: Agent | None, name: str) -> Prefix
 
     def work(tx: Transaction) -> Prefix:
         at = registry.now()
+        until = grant_end(tx, actor, "admin", EVERYWHERE, at)
         if not is_granted(tx, actor, "admin", EVERYWHERE, at):
-            _require_above(tx, actor, key, at)
+            until = _require_above(tx, actor, key, at)
         parent = next(iter(prefix_parents(tx, wanted)), None)
         prefix = Prefix(
             key=key,
@@ -41,7 +48,7 @@ async def home_prefix(registry: Registry, by: Agent | None, name: str) -> Prefix
             created=at,
         )
         put_new(tx, prefix, actor)
-        let_administer(tx, actor, prefix, at, registry.settings.limits.record_bytes)
+        let_administer(tx, actor, prefix, at, registry.settings.limits.record_bytes, until)
         return prefix
 
     return await registry.store.write(work)
@@ -59,10 +66,15 @@ def _named(name: str) -> str:
     return rest if slash and handle.fold(head) == RECORDS else name
 
 
-def _require_above(reader: Reader, by: Agent, key: str, at: str) -> None:
-    """Authority to derive from the Handle prefix directly above. Where none is kept here, nothing is derived."""
+def _require_above(reader: Reader, by: Agent, key: str, at: str) -> str | None:
+    """Authority to derive from the Handle prefix directly above, and when it ends.
+
+    Where none is kept here, nothing is derived.
+    """
     above = handle.parents(key)
     parent = reader.prefix(above[0]) if above else None
     if parent is None or parent.scheme != "handle":
         raise NotAuthorised(by.id, "admin", EVERYWHERE)
     require(reader, by, "derive", parent.key, at)
+    refuse_derived_administrators(reader, by, key, prefix_parents(reader, key), at)
+    return grant_end(reader, by, "derive", parent.key, at)

@@ -12,6 +12,7 @@ from perdure.minting.timeline import AHEAD
 from perdure.names import handle, ibi, ppid
 from perdure.records.checks import Limits, check_seconds, one_line
 from perdure.registry.agents import checked_id
+from perdure.registry.authority import bound_end, grant_end
 from perdure.registry.entities import EVERYWHERE, Agent, Event, Grant, Prefix, counter
 from perdure.registry.importing.options import OUTCOMES, Options, Outcome
 from perdure.registry.naming import known_prefix
@@ -90,7 +91,8 @@ def _grant(tx: Transaction, by: Agent, fields: dict[str, Any], options: Options,
         return f"{wanted.agent!a} with the identifier {whose!a} is nobody here: the grant was passed over"
     if any((one.scope, one.action) == (wanted.scope, wanted.action) for one in tx.grants(wanted.agent)):
         return "unchanged"
-    tx.put_grant(wanted)
+    end = bound_end(wanted.until, grant_end(tx, by, "admin", wanted.scope, at), "until")
+    tx.put_grant(msgspec.structs.replace(wanted, until=end))
     tx.put_event(Event(at, by.id, "grant", wanted.agent, f"{wanted.action} on {wanted.scope}, {options.note}"))
     return "created"
 
