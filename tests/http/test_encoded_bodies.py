@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from collections.abc import Iterator
 
 import httpx
 import pytest
@@ -28,8 +29,9 @@ DOORS = {
 
 
 @pytest.fixture(scope="module")
-def client(office: HandleOffice) -> httpx.Client:
-    return office.server.client()
+def client(office: HandleOffice) -> Iterator[httpx.Client]:
+    with office.server.client() as one:
+        yield one
 
 
 @pytest.mark.parametrize("door", DOORS)
