@@ -5,6 +5,7 @@ perdure.db         the database of the embedded store (with -wal and -shm beside
 high-water.json    the furthest dates that may have been issued, for when an old backup is restored
 admin.key          the first administrator's key, readable by its owner alone; may be removed
 secrets.key        what secrets in the database are sealed with, made with the first of them; no backup holds it
+schema.digest      the digest of the schema on a server that was found to be right; may be removed
 perdure.lock       held by every program that has the registry open
 """
 

@@ -17,10 +17,13 @@ from typer.testing import CliRunner
 
 from perdure.cli.app import app
 from perdure.errors import InvalidInput, SchemaChanged, StoreUnavailable
+from perdure.folder import restore_registry
 from perdure.registry import Registry, Statement, find_by_value, history, mint, search, show, verify
 from perdure.registry.entities import Agent
 from perdure.settings_file import DATABASE, DEFAULT_STORE
 from perdure.store.digest import digest_file
+from perdure.store.postgres import schema
+from perdure.store.sqlite import restore
 
 __all__ = ["anywhere", "grounds", "minting"]
 
@@ -123,8 +126,8 @@ def change(place: Place, statements: str) -> None:
     if place.store == DEFAULT_STORE:
         change_file(place.folder / DATABASE, statements)
         return
-    schema = place.store.rpartition("schema=")[2]
-    database().execute(f"SET search_path = {schema}; {statements}; RESET search_path")
+    name = place.store.rpartition("schema=")[2]
+    database().execute(f"SET search_path = {name}; {statements}; RESET search_path")
 
 
 def change_file(file: Path, statements: str) -> None:
@@ -276,16 +279,12 @@ def test_what_is_no_digest_is_refused(anywhere: Place, text: str) -> None:
 
 
 async def restored(place: Place, backup: Path, digest: str) -> None:
-    from perdure.folder import restore_registry
-
     await restore_registry(place.folder, backup, digest=digest, clock=place.clock)
 
 
 @on_a_file
 def test_what_was_checked_is_what_is_loaded(minting: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file is exchanged in the moment after its digest was taken."""
-    from perdure.store.sqlite import restore
-
     backup = minting.backup()
     digest = digest_file(backup)
     copied = restore.copy_with_digest
@@ -307,8 +306,6 @@ def test_what_was_checked_is_what_is_loaded(minting: Place, monkeypatch: pytest.
 def test_an_opening_makes_nothing_where_the_schema_is_known(
     grounds: Grounds, minting: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from perdure.store.postgres import schema
-
     monkeypatch.setattr(schema, "_expected", {})
     minting.mint("777")
     assert schema._expected == {}

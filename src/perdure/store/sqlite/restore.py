@@ -42,9 +42,8 @@ def load_backup(backup: Path, file: Path, progress: Progress, digest: str | None
     try:
         found = copy_with_digest(backup, copy)
         if digest not in (None, found):
-            raise StoreUnavailable(
-                f"{backup.name} has the digest {found}, and not the one that was given; {_UNCHANGED}"
-            )
+            reason = f"{backup.name} has the digest {found}, and not the one that was given; {_UNCHANGED}"
+            raise StoreUnavailable(reason)
         try:
             with in_our_words(), closing(_open_both(copy, file)) as connection:
                 _load_rows(connection, progress)
