@@ -66,7 +66,8 @@ type_prefix = {type_prefix}
 # upstream = "https://hdl.handle.net"
 # Who runs it, for pages and problem documents: an address to write to.
 # contact = "archive@example.org"
-# The proxies in front, by address or network. Only they are believed about who the client is.
+# The proxies in front, by address or network. Only they are believed about who the client is (Forwarded or
+# X-Forwarded-For); without such a header from them the client is unknown, and never this machine.
 # trusted_proxies = ["127.0.0.1"]
 # The header in which they pass a client's certificate on (URL-encoded PEM). None is believed unless it is named
 # here; name it only if every proxy above overwrites it, or whoever sends it can be anybody.

@@ -67,7 +67,7 @@ class Ground:
     def __init__(self, server: LiveServer, keys: dict[str, str]) -> None:
         self.server = server
         self.keys = keys
-        self.client = httpx.Client(base_url=server.url, timeout=30, verify=False)
+        self.client = httpx.Client(base_url=server.url, headers=server.forwarded, timeout=30, verify=False)
         self.chief = server.client()
         self.watch = Watch(server.folder / DATABASE)
         self._sessions: dict[str, str] = {}

@@ -40,7 +40,7 @@ class HandleOffice:
     def __init__(self, server: LiveServer) -> None:
         self.server = server
         self.key = server.client()
-        self.admin = httpx.Client(base_url=server.url, headers=basic(), timeout=30)
+        self.admin = httpx.Client(base_url=server.url, headers=basic() | server.forwarded, timeout=30)
         self.nobody = httpx.Client(base_url=server.url, timeout=30)
         self._made = 0
 

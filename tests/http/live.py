@@ -16,6 +16,7 @@ import httpx
 from perdure.folder import make_registry
 
 _PATIENCE = 60.0
+_HERE = {"X-Forwarded-For": "127.0.0.2"}
 
 
 class LiveServer(NamedTuple):
@@ -25,6 +26,7 @@ class LiveServer(NamedTuple):
     key: str
     folder: Path
     process: "subprocess.Popen[str]"
+    forwarded: dict[str, str] = {}  # noqa: RUF012  (what a trusted proxy would say of a client on this machine)
 
     @property
     def address(self) -> tuple[str, int]:
@@ -34,7 +36,7 @@ class LiveServer(NamedTuple):
     def client(self, key: str | None = None) -> httpx.Client:
         """A client that shows a key: the administrator's, another one, or (with an empty one) none."""
         shown = self.key if key is None else key
-        headers = {"Authorization": f"Bearer {shown}"} if shown else {}
+        headers = self.forwarded | ({"Authorization": f"Bearer {shown}"} if shown else {})
         return httpx.Client(base_url=self.url, headers=headers, timeout=30, follow_redirects=False, verify=False)
 
     def perdure(self, *arguments: str) -> str:
@@ -79,7 +81,9 @@ def serving(folder: Path, *options: str, settings: str = "") -> Iterator[LiveSer
     try:
         line = process.stdout.readline()
         assert line, (folder / "server.log").read_text()
-        yield LiveServer(json.loads(line)["url"], (folder / "admin.key").read_text().strip(), folder, process)
+        key = (folder / "admin.key").read_text().strip()
+        forwarded = _HERE if "trusted_proxies" in settings else {}
+        yield LiveServer(json.loads(line)["url"], key, folder, process, forwarded)
     finally:
         if process.poll() is None:
             process.terminate()

@@ -280,8 +280,11 @@ def test_a_proxy_that_nobody_trusts_is_not_this_machine(plain_door: Door) -> Non
         with pytest.raises(PlainCredentials):
             plain_door.ask(shown | {name: "192.0.2.7"})
     trusting = plain_door.with_options(trusted_proxies=("127.0.0.1",))
-    for_itself = shown | {"X-Forwarded-For": "127.0.0.1"}
-    assert trusting.ask(for_itself) is not None
+    assert trusting.ask(shown | {"X-Forwarded-For": "127.0.0.2"}) is not None
+    assert trusting.ask(shown | {"Forwarded": "for=127.0.0.2"}) is not None
+    for unnamed in ({}, {"X-Forwarded-For": "127.0.0.1"}, {"Forwarded": "for=127.0.0.1"}, {"Via": "1.1 proxy"}):
+        with pytest.raises(PlainCredentials):
+            trusting.ask(shown | unnamed)
     with pytest.raises(PlainCredentials):
         trusting.ask(shown | {"X-Forwarded-For": "192.0.2.7"})
     assert trusting.ask(shown | {"X-Forwarded-For": "192.0.2.7", "X-Forwarded-Proto": "https"}) is not None

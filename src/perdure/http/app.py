@@ -46,7 +46,7 @@ class Application:
         self._doors: tuple[tuple[str, str, Handler], ...] = ()
         self._own: Any = None
         self._service: Service | None = None
-        self._access = AccessLog(options.access_log)
+        self._access = AccessLog(options)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -106,8 +106,8 @@ class Application:
         started = time.perf_counter()
         outgoing = Outgoing(scope)
         door = "resolver"
+        request = Request(scope, receive, self._options)
         try:
-            request = Request(scope, receive, self._options)
             if is_under(request.path, _OWN_API):
                 door = "v1"
                 await self._own(request, outgoing)
@@ -128,7 +128,7 @@ class Application:
         del scope[CYCLE]  # which holds the scope: what holds itself is never freed at once
         seconds = time.perf_counter() - started
         service.metrics.answered(door, scope["method"], outgoing.status or 499, seconds)
-        self._access.told(scope, outgoing.status or 499, outgoing.size, seconds)
+        self._access.told(request, outgoing.status or 499, outgoing.size, seconds)
 
     async def _response(self, service: Service, request: Request) -> tuple[str, Response]:
         door, handler = next((name, handler) for path, name, handler in self._doors if is_under(request.path, path))

@@ -1,16 +1,14 @@
 """One request and one response, as the handlers see them: bounded, and without anything of a framework."""
 
 import asyncio
-import re
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
-from functools import lru_cache
 from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl
 
 from perdure.errors import InvalidInput
-from perdure.http.addresses import read_address
+from perdure.http.forwarded import is_loopback, is_within, read_origin
 from perdure.http.refusals import BodyTooLarge, BodyTooSlow, ClientGone, EncodedBody, Malformed
-from perdure.http_options import LOOPBACK, HttpOptions
+from perdure.http_options import HttpOptions
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -22,7 +20,6 @@ CYCLE: Final = "perdure.cycle"
 READING: Final = ("GET", "HEAD", "OPTIONS")
 
 _MOST_PARAMETERS = 4_096
-_WITH_PORT = re.compile(r"\[([^\]]*)\](?::[0-9]{1,5})?|([0-9.]+):[0-9]{1,5}")
 
 
 class Response(NamedTuple):
@@ -41,10 +38,11 @@ class Request:
 
     __slots__ = (
         "_body",
-        "_is_client_known",
         "_single",
+        "agent",
         "client",
         "headers",
+        "is_client_known",
         "is_receiving",
         "is_secure",
         "method",
@@ -66,7 +64,11 @@ class Request:
         self.is_receiving = False  # somebody waits for more of the body, or had to stop waiting for it
         self._body: bytes | None = None
         self._single: dict[bytes, bytes] | None = None  # of each header one, once somebody asks for any
-        self.client, self._is_client_known, self.is_secure = _origin(scope, self, options)
+        self.agent: str | None = None  # the id of the agent whose credentials came with it, once they are checked
+        peer = (scope.get("client") or ("", 0))[0]
+        self.client, self.is_client_known, self.is_secure = read_origin(
+            self.headers, peer, scope["scheme"] == "https", options
+        )
 
     def header(self, name: bytes) -> str | None:
         """The value of a header that may come once. Said twice, and differently, it is refused: which would hold?"""
@@ -87,13 +89,11 @@ class Request:
     @property
     def is_loopback(self) -> bool:
         """Whether the client, behind whatever proxy is trusted, is this machine."""
-        if not self._is_client_known:
-            return False
-        return _is_loopback(self.client)
+        return self.is_client_known and is_loopback(self.client)
 
     def is_from(self, networks: tuple[Any, ...]) -> bool:
         """Return whether the client, behind whatever proxy is trusted, is in one of these networks."""
-        return self._is_client_known and _is_within(self.client, networks)
+        return self.is_client_known and is_within(self.client, networks)
 
     @property
     def origin(self) -> str:
@@ -176,49 +176,9 @@ class Request:
                 return
 
 
-def _origin(scope: Scope, request: Request, options: HttpOptions) -> tuple[str, bool, bool]:
-    """Who the client is, whether that is certain, and whether it spoke TLS.
-
-    It is the peer itself, or whom a trusted proxy says that it speaks for. Where what the proxy says is no address, the
-    peer has to stand for it: as many clients as there are texts would never be bounded.
-    """
-    peer = (scope.get("client") or ("", 0))[0]
-    is_secure = scope["scheme"] == "https"
-    networks = options.proxies
-    if not networks or not _is_within(peer, networks):
-        return peer, True, is_secure
-    protocol = request.header_list(b"x-forwarded-proto")
-    is_secure = (protocol or "").strip().lower() == "https" or is_secure
-    forwarded = request.header_list(b"x-forwarded-for")
-    for hop in reversed(forwarded.split(",") if forwarded else []):
-        address = _address(hop.strip())
-        if address is None:
-            return peer, False, is_secure
-        if not _is_within(address, networks):  # else proxies behind one another, all of them ours
-            return address, True, is_secure
-    return peer, True, is_secure
-
-
-def _address(hop: str) -> str | None:
-    """Without the port that some proxies add, by which one client would be many, and without brackets."""
-    found = _WITH_PORT.fullmatch(hop)
-    address = read_address((found[1] or found[2]) if found else hop)
-    return None if address is None else str(address)
-
-
-@lru_cache(maxsize=1024)
-def _is_loopback(text: str) -> bool:
-    return _is_within(text, LOOPBACK)
-
-
-def _is_within(text: str, networks: tuple[Any, ...]) -> bool:
-    address = read_address(text)
-    return address is not None and any(address in network for network in networks)
-
-
 def is_trusted_peer(scope: Scope, options: HttpOptions) -> bool:
     """Whether the peer of the connection itself is one of the trusted proxies."""
-    return _is_within((scope.get("client") or ("", 0))[0], options.proxies)
+    return is_within((scope.get("client") or ("", 0))[0], options.proxies)
 
 
 async def send_response(send: Send, response: Response) -> None:

@@ -201,7 +201,7 @@ class Protocol(PacedProtocol):
         if not self._is_stuck:
             self.deadline = self._pulse.now + self._idle_seconds
         if self._access is not None:
-            self._access.express(self.client, self.url, answer)
+            self._access.express(self.client, self.headers, self.url, answer)
         if self._held:
             self.loop.call_soon(self._parse_held)
 

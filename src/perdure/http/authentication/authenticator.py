@@ -46,7 +46,10 @@ class Authenticator:
     async def actor(self, request: Request) -> Agent | None:
         """Who the credentials of this request belong to; None, if there are none; BadKey, if they are wrong."""
         proven = await self._proven(request)
-        return None if proven is None else proven.actor
+        if proven is None:
+            return None
+        request.agent = proven.actor.id
+        return proven.actor
 
     def challenges(self, request: Request, *, error: str | None = None) -> Headers:
         """The headers of a 401: each time with a new session, which the client may answer."""
@@ -59,8 +62,10 @@ class Authenticator:
     async def begin_session(self, request: Request, cnonce: bytes | None = None) -> Session:
         """A new session; already answered, if the request shows who is asking, or proves it in one that it names."""
         proven = await self._proven(request)
-        if proven is not None and proven.session is not None:
-            return proven.session
+        if proven is not None:
+            request.agent = proven.actor.id
+            if proven.session is not None:
+                return proven.session
         session = self.sessions.create(cnonce)
         if proven is None or proven.who is None or proven.by is None:
             return session
@@ -69,7 +74,9 @@ class Authenticator:
     async def answer_session(self, request: Request, parameters: Mapping[str, str]) -> Session:
         """Answer the session that `sessionId` names by the proof in the other parameters; BadKey, if it is none."""
         check_channel(request)
-        return (await self._by_session(request, parameters))[1]
+        proven, session = await self._by_session(request, parameters)
+        request.agent = proven.actor.id
+        return session
 
     async def verify(self, request: Request, index: int, handle: str, parameters: Mapping[str, str]) -> bool:
         """Whether somebody's proof, of a number that somebody else chose, is right. Guessing is slowed here too."""
