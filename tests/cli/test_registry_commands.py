@@ -390,3 +390,14 @@ def _key_of_a_stranger(desk: Desk) -> str:
     desk.ok("agent", "add", "stranger", "--name", "A Stranger", "--identifier", "https://example.org/stranger")
     key: str = desk.json("agent", "key", "stranger")["key"]
     return key
+
+
+def test_an_import_refuses_a_line_with_a_key_twice(desk: Desk) -> None:
+    good = '{"name": "12345/k%d", "target": "https://example.org/"}\n'
+    twice = '{"name": "12345/k2", "target": "https://example.org/", "target": "https://example.org/2"}\n'
+    (desk.folder / "names.ndjson").write_text(good % 1 + twice + good % 3)
+    said = desk.run("import", "names.ndjson")
+    assert said.returncode == 1
+    assert said.stdout.startswith("2 created")
+    assert re.search("line 2: .*the key 'target' is given twice", said.stderr), said.stderr
+    assert "not registered" in desk.refuses("show", "12345/k2")

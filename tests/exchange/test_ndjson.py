@@ -153,3 +153,20 @@ def test_a_line_that_is_nested_too_deeply_is_refused_alone(field: str) -> None:
     [refused, taken] = read(deep, '{"name": "12345/a"}')
     assert isinstance(refused, Refused)
     assert isinstance(taken, Put)
+
+
+@pytest.mark.parametrize("line", [
+    '{"name": "12345/a", "target": "https://example.org/1", "target": "https://example.org/2"}',
+    '{"name": "12345/a", "name": "12345/b"}',
+    r'{"name": "12345/a", "about": {"who": "a", "\u0077ho": "b"}}',
+    '{"entry": "prefix", "name": "12345", "name": "12346"}',
+    '{"name": "12345/a", "scheme": "handle", "revisions": [], "revisions": []}',
+])  # fmt: skip
+def test_a_line_with_a_key_twice_is_refused_alone(line: str) -> None:
+    good = '{"name": "12345/c"}'
+    first, refused, last = read(good, line, good)
+    assert isinstance(first, Put)
+    assert isinstance(refused, Refused)
+    assert isinstance(last, Put)
+    assert refused.line == 2
+    assert "is given twice - at `$." in refused.reason

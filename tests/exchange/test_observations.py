@@ -236,3 +236,15 @@ def test_a_row_that_cannot_be_read_does_not_end_the_file() -> None:
     bad, good = table(text)
     assert "CSV" in refused(bad)
     assert seen(good).claims[0].value == "9"
+
+
+def test_a_key_that_is_given_twice_is_refused_with_its_place() -> None:
+    twice = json.dumps(JAN | {"claims": [{"type": "age", "value": "3"}]}).replace('"value"', '"value": "4", "value"')
+    first, problem, last = lines(JAN, twice, JAN)
+    seen(first)
+    seen(last)
+    assert isinstance(problem, Refused)
+    assert (problem.line, problem.part) == (2, "claims[1].value")
+    assert refused(problem) == "claims[1].value: the key 'value' is given twice"
+    with pytest.raises(InvalidInput, match="the key 'type' is given twice"):
+        read_claims(b'[{"type": "name", "type": "age", "value": "3"}]')

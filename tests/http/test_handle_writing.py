@@ -358,3 +358,25 @@ def test_a_secret_that_is_changed_works_at_once_and_the_old_one_does_not(office:
     kept = [path.read_bytes() for path in office.server.folder.rglob("*") if path.is_file()]
     assert any(b"CHANGING" in content for content in kept)
     assert not any(b"xyzzy" in content for content in kept)
+
+
+@pytest.mark.parametrize("body", [
+    '{"values": [VALUE], "values": [VALUE]}',
+    '[{"index": 1, "index": 2, "type": "DESC", "data": "x"}]',
+    '[{"index": 1, "type": "DESC", "data": {"format": "string", "value": "x", "value": "y"}}]',
+    r'{"index": 1, "type": "DESC", "data": "x", "typ\u0065": "URL"}',
+])  # fmt: skip
+def test_a_key_that_is_given_twice_is_refused(office: HandleOffice, body: str) -> None:
+    name = office.name()
+    content = body.replace("VALUE", '{"index": 1, "type": "DESC", "data": "x"}')
+    answer = office.admin.put(place(name), content=content, headers={"Content-Type": "application/json"})
+    assert code(answer) == (400, 4)
+    assert "is given twice" in answer.json()["message"]
+    assert office.get(name).status_code == 404
+
+
+def test_a_parameter_that_a_body_gives_twice_is_refused(office: HandleOffice) -> None:
+    content, kind = '{"index": 1, "index": 2}', {"Content-Type": "application/json"}
+    answer = office.nobody.post(place(ADMIN), content=content, headers=kind)
+    assert answer.status_code == 400, answer.text
+    assert "the key 'index' is given twice" in answer.text

@@ -282,3 +282,14 @@ def test_an_agent_has_a_bounded_number_of_bodies_under_way(bounded: LiveServer, 
         assert b"\r\nretry-after: " in answer
         client = stack.enter_context(bounded.client(maria))
         assert told(client.post(f"{API}/imports", content=line("12345/hers"), headers=LINES))[1]["created"] == 1
+
+
+def test_a_line_with_a_key_twice_is_refused_by_its_number(client: httpx.Client) -> None:
+    twice = b'{"name": "12345/k2", "target": "https://example.org/", "target": "https://example.org/2"}\n'
+    problems, tally = told(
+        client.post(f"{API}/imports", content=line("12345/k1") + twice + line("12345/k3"), headers=LINES)
+    )
+    [problem] = problems
+    assert (problem["line"], problem["refused"], tally["created"], tally["refused"]) == (2, True, 2, 1)
+    assert "the key 'target' is given twice" in str(problem)
+    assert client.get(f"{API}/identifiers/12345/k2").status_code == 404

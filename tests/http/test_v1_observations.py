@@ -207,3 +207,16 @@ def test_lines_are_the_same_however_the_body_is_cut(size: int) -> None:
     parts = [body[start : start + size] for start in range(0, len(body), size)]
     entries = list(read_observations(bounded_lines(parts, 1_000, 10_000), 1_000))
     assert [(type(one), one.line) for one in entries] == [(Seen, 1), (Refused, 3), (Refused, 4), (Seen, 5)]
+
+
+def test_a_key_that_is_given_twice_is_refused_in_one_observation_and_in_many(client: httpx.Client) -> None:
+    twice = json.dumps(named("Jan")).replace('"value"', '"value": "Piet", "value"').encode()
+    answer = client.post(f"{API}/poid", content=twice, headers={"Content-Type": "application/json"})
+    assert problem(answer) == (422, "invalid-input")
+    assert answer.json()["part"] == "claims[1].value"
+    (first, refused, last), tally = told(send(client, line() + twice + b"\n" + line()))
+    assert "ppid" in first
+    assert "ppid" in last
+    assert refused["line"] == 2
+    assert "the key 'value' is given twice" in str(refused)
+    assert tally["refused"] == 1

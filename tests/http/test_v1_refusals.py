@@ -297,3 +297,24 @@ def test_head_is_get_without_its_body(nobody: httpx.Client) -> None:
     got, asked = nobody.get(f"{API}/prefixes"), nobody.head(f"{API}/prefixes")
     assert (asked.status_code, asked.content) == (200, b"")
     assert asked.headers["content-length"] == got.headers["content-length"]
+
+
+@pytest.mark.parametrize(("method", "path", "body", "part"), [
+    ("POST", "/identifiers", '{"prefix": "12345", "prefix": "12345"}', "prefix"),
+    ("POST", "/identifiers", '{"prefix": "12345", "about": {"who": "a", "who": "b"}}', "about.who"),
+    ("POST", "/identifiers", r'{"prefix": "12345", "target": "https://example.org/", "\u0074arget": "https://example.org/"}', "target"),
+    ("POST", "/prefixes", '{"prefix": "12399", "minter": "uuid", "minter": "chosen"}', "minter"),
+    ("PATCH", "/prefixes/12345", '{"policy": "a", "policy": "b"}', "policy"),
+    ("PATCH", "/identifiers/NAME", '{"target": "https://example.org/1", "target": "https://example.org/2"}', "target"),
+    ("POST", "/values/NAME", '{"values": [{"index": 3, "index": 4, "type": "DESC", "data": {"format": "string", "value": "x"}}]}', "values[0].index"),
+])  # fmt: skip
+def test_a_key_that_is_given_twice_is_refused(
+    client: httpx.Client, method: str, path: str, body: str, part: str
+) -> None:
+    name = client.post(f"{API}/identifiers", json={"prefix": "12345"}).json()["identifiers"][0]["name"]
+    before = client.get(f"{API}/identifiers").json()
+    headers = JSON if path in ("/identifiers", "/prefixes") else JSON | ANY
+    answer = client.request(method, f"{API}{path.replace('NAME', name)}", content=body, headers=headers)
+    assert problem(answer) == (422, "invalid-input", part)
+    assert "is given twice" in answer.json()["detail"]
+    assert client.get(f"{API}/identifiers").json() == before

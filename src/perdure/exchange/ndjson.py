@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from perdure.exchange.entry import Entry, PastRevision, Put, Refused, Setting, Whole
+from perdure.exchange.json_text import refuse_duplicate_keys
 from perdure.records.plain import Plain
 from perdure.records.record import About
 from perdure.records.value import Value
@@ -46,7 +47,9 @@ def read(lines: Iterable[tuple[int, bytes]]) -> Iterator[Entry]:
         if not line or line.isspace():
             continue
         try:
-            yield _entry(number, line)
+            entry = _entry(number, line)
+            refuse_duplicate_keys(line)
+            yield entry
         except (msgspec.DecodeError, UnicodeDecodeError) as problem:
             yield Refused(number, f"this is not a line that an import understands: {problem}")
         except RecursionError:

@@ -11,6 +11,7 @@ import msgspec
 
 from perdure.errors import InvalidInput, shown
 from perdure.exchange.entry import Refused
+from perdure.exchange.json_text import refuse_duplicate_keys
 from perdure.names.ppid_inputs import SOURCE_RULE, TIMESTAMP_RULE
 from perdure.records.person import Claim, InSource, Observation, PersonName
 from perdure.records.plain import Plain
@@ -82,7 +83,12 @@ def _refuse_unknown(said: dict[str, Any], known: Iterable[str], where: str) -> N
 
 def _parsed(data: bytes) -> Any:
     try:
-        return msgspec.json.decode(data)
+        said = msgspec.json.decode(data)
+        refuse_duplicate_keys(data)
+        return said
+    except msgspec.ValidationError as problem:
+        where, what = _blamed(str(problem))
+        raise InvalidInput("person", where or "json", what) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as problem:
         raise InvalidInput("person", "json", f"this is not JSON: {problem}") from None
     except RecursionError:

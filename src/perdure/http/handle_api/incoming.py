@@ -9,6 +9,7 @@ from msgspec import UNSET, UnsetType
 
 from perdure.errors import InvalidInput, OutOfRange, shown
 from perdure.exchange.handle_data import from_bytes
+from perdure.exchange.json_text import refuse_duplicate_keys
 from perdure.http.handle_api.parameters import JSON, content_type, read_number
 from perdure.http.message import Request
 from perdure.http.refusals import Malformed
@@ -100,6 +101,7 @@ def read_body(body: bytes, most: int) -> Put:
             whole = _object(body)
             name = None if whole.handle is UNSET else whole.handle
             given = [_single(whole)] if whole.values is UNSET else whole.values
+        refuse_duplicate_keys(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as problem:
         raise Malformed(f"the values cannot be read: {problem}") from None
     except RecursionError:

@@ -7,6 +7,7 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from perdure.errors import shown
+from perdure.exchange.json_text import refuse_duplicate_keys
 from perdure.http.message import Request, one_parameter
 from perdure.http.refusals import Malformed
 
@@ -99,6 +100,7 @@ def _from_json(body: bytes) -> list[tuple[str, str]]:
     """An object of texts, numbers, yes and no, and lists of them."""
     try:
         said = msgspec.json.decode(body, type=dict[str, str | int | bool | list[str | int] | None])
+        refuse_duplicate_keys(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
         raise Malformed(f"the parameters cannot be read: {problem}") from None
     pairs = [(name, _written(one)) for name, value in said.items() for one in _each(value)]

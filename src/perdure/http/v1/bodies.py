@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Meta
 
 from perdure.errors import InvalidInput
+from perdure.exchange.json_text import refuse_duplicate_keys
 from perdure.http.refusals import Malformed
 from perdure.http.v1.person_bodies import PERSON_BODIES
 from perdure.http.v1.sent_values import Sent, SentValue, stated
@@ -205,7 +206,9 @@ _decoders: Final = {kind: msgspec.json.Decoder(kind) for kind in BODIES}
 def read_body(kind: type[Sent], body: bytes) -> Any:
     """A body of this kind; what is wrong with it is told by the name of the field."""
     try:
-        return _decoders[kind].decode(body)
+        said = _decoders[kind].decode(body)
+        refuse_duplicate_keys(body)
+        return said
     except msgspec.ValidationError as problem:
         part, reason = _blamed(kind, str(problem))
         raise InvalidInput("request", part, reason, kind.rules.get(part)) from None
