@@ -12,7 +12,8 @@ import apsw
 
 from perdure.errors import StoreDamaged, StoreUnavailable
 
-_CACHE_KIBIBYTES: Final = 65_536
+WRITER_CACHE: Final = 65_536  # KiB: whoever imports at random keys writes each page once, and not for every name
+READER_CACHE: Final = 4_096  # KiB: there are many readers, and what they miss is in the system's own cache
 _WAL_BYTES: Final = 64 << 20  # what a write-ahead log is cut back to once it is checkpointed
 _PAUSE: Final = (0.0002, 0.002)  # seconds between two tries for a lock, drawn anew each time so that nobody starves
 
@@ -30,8 +31,10 @@ _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _DAMAGE: Final = "the database is damaged: run perdure verify, and restore a backup (perdure restore)"
 
 
-def connect(path: Path, *, create: bool = False, patience: "float | Patience" = 30.0) -> apsw.Connection:
-    """Open the file. `patience` is how many seconds a lock of another process is waited for."""
+def connect(
+    path: Path, *, create: bool = False, patience: "float | Patience" = 30.0, cache: int = WRITER_CACHE
+) -> apsw.Connection:
+    """Open the file. `patience` is how many seconds a lock of another process is waited for; `cache` is in KiB."""
     waiting = patience if isinstance(patience, Patience) else Patience(patience)
     flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
     connection = apsw.Connection(str(path), flags=flags)
@@ -42,7 +45,7 @@ def connect(path: Path, *, create: bool = False, patience: "float | Patience" = 
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)  # no statement changes the catalogue or the search's tables
-    connection.execute(f"PRAGMA cache_size = -{_CACHE_KIBIBYTES}")
+    connection.execute(f"PRAGMA cache_size = -{cache}")
     connection.execute(f"PRAGMA journal_size_limit = {_WAL_BYTES}")
     connection.execute("PRAGMA temp_store = MEMORY")
     return connection

@@ -18,7 +18,7 @@ from perdure.store.high_water import HIGH_WATER, HighWater
 from perdure.store.sqlite.backup import copy_file
 from perdure.store.sqlite.checkpoints import LARGEST_LOG, Checkpoints
 from perdure.store.sqlite.committing import LARGEST_GROUP, GroupCommit
-from perdure.store.sqlite.connection import Patience, connect, in_our_words
+from perdure.store.sqlite.connection import READER_CACHE, WRITER_CACHE, Patience, connect, in_our_words
 from perdure.store.sqlite.files import create_private
 from perdure.store.sqlite.migrations import check_schema, migrate
 from perdure.store.sqlite.reading import SEALED, SqliteReader
@@ -83,7 +83,7 @@ class SqliteStore:
     def finder(self) -> Turns:
         self._check_open()
         with in_our_words():
-            return Turns(self._connect())
+            return Turns(self._connect(cache=READER_CACHE))
 
     async def read(self, work: Callable[[Reader], T]) -> T:
         self._check_open()
@@ -182,8 +182,10 @@ class SqliteStore:
         if self._closed:
             raise StoreUnavailable("the registry is closed")
 
-    def _connect(self, waiting: Patience | None = None, *, create: bool = False) -> apsw.Connection:
-        connection = connect(self._file, create=create, patience=waiting or self._patience)
+    def _connect(
+        self, waiting: Patience | None = None, *, create: bool = False, cache: int = WRITER_CACHE
+    ) -> apsw.Connection:
+        connection = connect(self._file, create=create, patience=waiting or self._patience, cache=cache)
         self._connections.append(connection)
         return connection
 
@@ -192,7 +194,7 @@ class SqliteStore:
         try:
             reader: SqliteReader = self._local.reader
         except AttributeError:
-            reader = self._local.reader = SqliteReader(self._connect())
+            reader = self._local.reader = SqliteReader(self._connect(cache=READER_CACHE))
         return reader
 
     def _read(self, work: Callable[[SqliteReader], T]) -> T:
