@@ -22,6 +22,7 @@ PerdureError                 has a stable `code`, the same in every language and
   │         └─ ClockUnconfirmed   it is far from the newest change, and nobody has said that it is right
   └─ StoreUnavailable        nothing was written                      (reason, safe_to_retry)
        ├─ OutcomeUnknown     it may have been written or not: look before trying again
+       ├─ StoreFull          the disk, or a quota, is full: there is no room for it
        ├─ StoreSealed        it takes no writes, on purpose
        ├─ StoreBehind        it does not have what it has acknowledged       (missing)
        └─ StoreDamaged       what is stored cannot be read
@@ -31,6 +32,7 @@ Invalid names and inputs are ValueErrors as well, so that code that knows nothin
 expect.
 """
 
+import errno
 from collections.abc import Sequence
 from datetime import datetime, timezone
 from fractions import Fraction
@@ -39,6 +41,14 @@ from typing import ClassVar, Final
 _LONGEST_SHOWN: Final = 60
 _MOST_DIFFERENCES: Final = 5
 _REMEDY: Final = "do not use it; restore a backup from before that change (perdure restore FILE)"
+
+
+_NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+def is_full(problem: OSError) -> bool:
+    """Return whether the system says that there is no room."""
+    return problem.errno in _NO_ROOM
 
 
 def shown(value: object) -> str:
@@ -352,6 +362,15 @@ class OutcomeUnknown(StoreUnavailable):
     """The store was lost in the very moment of keeping it, and has not come back: it may have been written or not."""
 
     code = "outcome-unknown"
+
+
+class StoreFull(StoreUnavailable):
+    """The disk, or a quota, is full: nothing was written, and the same call may succeed when there is room."""
+
+    code = "store-full"
+
+    def __init__(self, where: str) -> None:
+        super().__init__(f"{where} is full, or a quota is: nothing was written. Make room and try again", True)
 
 
 class StoreSealed(StoreUnavailable):

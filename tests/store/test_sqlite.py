@@ -9,7 +9,7 @@ import apsw
 import pytest
 from tests.store.material import AT, RECORD, Desk, change, revised
 
-from perdure.errors import StoreDamaged, StoreUnavailable
+from perdure.errors import StoreDamaged, StoreFull, StoreUnavailable
 from perdure.registry.entities import Event, Prefix
 from perdure.store.sqlite import SqliteStore
 from perdure.store.sqlite.connection import connect, translated
@@ -180,7 +180,7 @@ def test_a_damaged_page_is_an_error_in_our_words(own: Desk, file: Path) -> None:
     ("problem", "kind", "safe"),
     [
         (apsw.BusyError, StoreUnavailable, True),
-        (apsw.FullError, StoreUnavailable, True),
+        (apsw.FullError, StoreFull, True),
         (apsw.ReadOnlyError, StoreUnavailable, False),
         (apsw.IOError, StoreUnavailable, False),
         (apsw.CantOpenError, StoreUnavailable, False),

@@ -21,7 +21,7 @@ from typing import Final, NamedTuple, Protocol
 
 import msgspec
 
-from perdure.errors import StoreUnavailable, shown
+from perdure.errors import StoreFull, StoreUnavailable, is_full, shown
 from perdure.names import instant
 from perdure.store.event_chain import EventMark
 from perdure.store.folders import sync_folder
@@ -229,6 +229,8 @@ def _boot() -> str:
 
 
 def _unavailable(file: Path, problem: OSError) -> StoreUnavailable:
+    if is_full(problem):
+        return StoreFull(f"the disk of the mark of the last commit, {file.name},")
     return StoreUnavailable(
         f"the mark of the last commit, {file.name}, cannot be used ({problem.strerror}): nothing was written"
     )

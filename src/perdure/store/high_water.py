@@ -14,7 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Final
 
-from perdure.errors import StoreUnavailable
+from perdure.errors import StoreFull, StoreUnavailable, is_full
 from perdure.store.folders import open_private, sync_folder
 
 HIGH_WATER: Final = "high-water.json"  # in the registry's folder, whatever the engine
@@ -41,6 +41,8 @@ class HighWater:
                     _write(self._file, marks)
                 self._marks = marks  # only now: what is remembered here is what the file holds
         except OSError as problem:
+            if is_full(problem):
+                raise StoreFull(f"the disk of the high-water mark {self._file.name}") from problem
             raise StoreUnavailable(
                 f"the high-water mark {self._file.name} cannot be written ({problem.strerror}): nothing was issued",
                 True,

@@ -102,6 +102,7 @@ _STATUSES: Final[tuple[tuple[type[errors.PerdureError], int], ...]] = (
     (refusals.Outdated, 412),
     (refusals.NothingHere, 404),
     (errors.BadKey, 401),
+    (errors.StoreFull, 507),
 )
 
 

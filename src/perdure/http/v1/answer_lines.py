@@ -6,6 +6,8 @@ from typing import Final
 
 import msgspec
 
+from perdure.errors import StoreFull
+
 _IN_MEMORY: Final = 1 << 20
 _PIECE: Final = 1 << 16
 _encode: Final = msgspec.json.Encoder().encode
@@ -44,4 +46,7 @@ class AnswerLines:
             self.close()
 
     def _write(self, line: msgspec.Struct) -> None:
-        self._file.write(_encode(line) + b"\n")
+        try:
+            self._file.write(_encode(line) + b"\n")
+        except OSError as problem:
+            raise StoreFull("the disk of the temporary folder") from problem

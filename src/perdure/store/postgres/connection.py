@@ -13,7 +13,7 @@ from psycopg import errors as pg
 from psycopg import sql
 from psycopg.abc import PQGen
 
-from perdure.errors import StoreDamaged, StoreUnavailable
+from perdure.errors import StoreDamaged, StoreFull, StoreUnavailable
 from perdure.store.postgres.address import Address
 from perdure.store.postgres.options import PostgresOptions
 
@@ -51,7 +51,6 @@ _TROUBLES: Final[tuple[tuple[type[psycopg.Error], str, bool], ...]] = (
     (pg.DeadlockDetected, "other programs were in the way; try again", True),
     (pg.SerializationFailure, "other programs were in the way; try again", True),
     (pg.IdleInTransactionSessionTimeout, "this program stood still in the middle of a transaction; try again", True),
-    (pg.DiskFull, "the disk of the database is full: nothing was written. Make room and try again", True),
     (pg.TooManyConnections, "the database has no connection left: raise its max_connections, or close some", True),
     (pg.ReadOnlySqlTransaction, "the database takes no writes: it is a standby. Connect to the primary", True),
     (pg.InsufficientPrivilege, "the database user may not do this: see the documentation for what it needs", False),
@@ -175,6 +174,8 @@ def is_lost(connection: Connection | AsyncConnection) -> bool:
 
 
 def translated(problem: psycopg.Error) -> StoreUnavailable:
+    if isinstance(problem, pg.DiskFull):
+        return StoreFull("the disk of the database server")
     for kind, reason, safe_to_retry in _TROUBLES:
         if isinstance(problem, kind):
             damaged = isinstance(problem, pg.DataCorrupted | pg.IndexCorrupted)

@@ -1,6 +1,5 @@
 """One connection to the database file, set up for safety first, and SQLite's errors said in the registry's words."""
 
-import errno
 import random
 import time
 from collections.abc import Iterator
@@ -10,7 +9,7 @@ from typing import Final
 
 import apsw
 
-from perdure.errors import StoreDamaged, StoreUnavailable
+from perdure.errors import StoreDamaged, StoreFull, StoreUnavailable, is_full
 
 WRITER_CACHE: Final = 65_536  # KiB: whoever imports at random keys writes each page once, and not for every name
 READER_CACHE: Final = 4_096  # KiB: there are many readers, and what they miss is in the system's own cache
@@ -21,13 +20,11 @@ _PAUSE: Final = (0.0002, 0.002)  # seconds between two tries for a lock, drawn a
 _TROUBLES: Final[tuple[tuple[type[apsw.Error], str, bool], ...]] = (
     (apsw.BusyError, "the database is locked by another program; try again when that has finished", True),
     (apsw.LockedError, "the database is locked by another program; try again when that has finished", True),
-    (apsw.FullError, "the disk is full, or a quota is: nothing was written. Make room and try again", True),
     (apsw.ReadOnlyError, "the database, or its folder, cannot be written: check the permissions", False),
     (apsw.PermissionsError, "the database, or its folder, may not be used: check the permissions", False),
     (apsw.CantOpenError, "the database cannot be opened: check that the folder exists and can be written", False),
     (apsw.IOError, "the disk reports an error: nothing was written. Look at the disk before you try again", False),
 )
-_NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _DAMAGE: Final = "the database is damaged: run perdure verify, and restore a backup (perdure restore)"
 
 
@@ -99,6 +96,8 @@ def in_our_words() -> Iterator[None]:
     except FileExistsError:
         raise
     except OSError as problem:
+        if is_full(problem):
+            raise StoreFull("the disk of the registry's folder") from problem
         raise StoreUnavailable(
             f"the folder cannot be written ({problem.strerror}): check it exists, and its permissions"
         ) from problem
@@ -110,8 +109,10 @@ def translated(problem: apsw.Error, system_errno: int = 0) -> StoreUnavailable:
     """`system_errno` is what the system said last: a quota is an I/O error to SQLite, and a full disk to us."""
     if isinstance(problem, apsw.CorruptError | apsw.NotADBError):
         return StoreDamaged(_DAMAGE)
-    if isinstance(problem, apsw.IOError) and system_errno in _NO_ROOM:
-        problem = apsw.FullError()
+    if isinstance(problem, apsw.FullError) or (
+        isinstance(problem, apsw.IOError) and is_full(OSError(system_errno, ""))
+    ):
+        return StoreFull("the disk of the database")
     for kind, reason, safe_to_retry in _TROUBLES:
         if isinstance(problem, kind):
             return StoreUnavailable(reason, safe_to_retry)

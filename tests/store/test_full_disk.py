@@ -1,0 +1,45 @@
+"""A full disk is called a full disk, wherever it is met. /dev/full is one that always is."""
+
+import resource
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from psycopg import errors as pg
+
+from perdure.errors import StoreFull
+from perdure.http import problems
+from perdure.http.handle_api import codes
+from perdure.store.commit_mark import CommitMarkFile
+from perdure.store.high_water import HighWater
+from perdure.store.postgres.connection import translated
+
+FULL = Path("/dev/full")
+LIMITS = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+
+def test_the_mark_of_the_last_commit(tmp_path: Path) -> None:
+    mark = CommitMarkFile(tmp_path)
+    mark.path("a" * 32).symlink_to(FULL)
+    with pytest.raises(StoreFull, match="the disk of the mark of the last commit"):
+        mark.create("a" * 32)
+
+
+def test_the_high_water_mark(tmp_path: Path) -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, LIMITS[1]))  # no file may grow
+    try:
+        with pytest.raises(StoreFull, match="the disk of the high-water mark"):
+            HighWater(tmp_path / "high-water.json").reach("12345", Fraction(1), Fraction(5))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, LIMITS)
+
+
+def test_the_server_s_disk() -> None:
+    assert isinstance(translated(pg.DiskFull()), StoreFull)
+
+
+def test_over_http_it_is_507() -> None:
+    problem = StoreFull("the disk of the database")
+    assert problems.status_of(problem) == 507
+    assert "full" in problems.document(problem)["detail"]
+    assert codes.status_of(problem) == 507
