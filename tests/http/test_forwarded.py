@@ -7,6 +7,7 @@ from tests.http.handle_client import ADMIN, basic_header, door_on, request
 
 from perdure.errors import BadKey
 from perdure.http.authentication.attempts import FREE
+from perdure.http.forwarded import read_origin
 from perdure.http.message import Request
 from perdure.http.refusals import PlainCredentials, TooManyAttempts
 from perdure.http_options import HttpOptions
@@ -140,11 +141,11 @@ def test_a_client_that_forwarded_does_not_name_is_unknown(said: str) -> None:
 
 def test_several_lines_of_forwarded_are_one_list() -> None:
     lines = [(b"forwarded", b"for=127.0.0.9"), (b"forwarded", b"for=203.0.113.9"), (b"forwarded", b"for=10.0.0.1")]
-    assert request(TRUSTING, {}, PROXY, headers=lines).client == "203.0.113.9"
+    assert read_origin(lines, PROXY, False, TRUSTING).client == "203.0.113.9"
 
 
 def test_a_request_without_a_client_is_from_an_unknown_client() -> None:
-    for asked in (request(TRUSTING, {}, PROXY), request(HttpOptions(), {}, "", client=None)):
+    for asked in (request(TRUSTING, {}, PROXY), request(HttpOptions(), {}, "")):
         assert not asked.is_client_known
         assert not asked.is_loopback
     for options in (HttpOptions(), HttpOptions(trusted_proxies=("10.0.0.0/8",))):

@@ -47,7 +47,7 @@ def _make_schema(steps: tuple[Step, ...]) -> apsw.Connection:
 
 
 def _read_parts(connection: apsw.Connection, database: str) -> list[Part]:
-    """Return every row of the catalogue, shadow tables and automatic indexes too; statistics obey nobody, and may be."""
+    """Return every row of the catalogue, shadow tables and automatic indexes too; statistics may be there or not."""
     return [
         (f"{kind} {name}" if name == table else f"{kind} {name} on {table}", sql)
         for kind, name, table, sql in connection.execute(_ENTRIES.format(database))
