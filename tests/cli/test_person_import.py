@@ -127,8 +127,8 @@ def test_chunks_do_not_show(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None
 MEASURED = """
 import sys
 from perdure.cli import main
-from perdure.store.sqlite import connection
-connection._CACHE_KIBIBYTES = 2048
+from perdure.store.sqlite import store
+store.WRITER_CACHE = 2048
 try:
     main()
 finally:

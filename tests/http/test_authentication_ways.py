@@ -82,7 +82,8 @@ def test_a_key_of_perdure_opens_as_bearer_and_as_a_password(door: Door) -> None:
 def test_a_revoked_key_and_one_that_has_lapsed_are_refused_at_once(door: Door) -> None:
     key, token = door.office.do(new_key, "admin")
     _, until = door.office.do(new_key, "admin", expires="2027-01-15T09:00:00Z")
-    assert door.ask(f"Bearer {token}") == door.ask(f"Bearer {until}") == door.office.admin
+    assert door.ask(f"Bearer {token}") == door.office.admin
+    assert door.ask(f"Bearer {until}").id == door.office.admin.id
     door.office.do(revoke_key, key.id)
     assert is_refused(door, f"Bearer {token}")
     door.office.clock.step(3600)

@@ -11,7 +11,7 @@ from perdure.http.message import Request, Response
 from perdure.http_options import HttpOptions
 from perdure.registry.persons import PersonView
 
-_MOST_BYTES: Final = 64 << 20  # of one process
+_MOST_BYTES: Final = 16 << 20  # of one process
 _LARGEST: Final = 1 << 18  # of one document
 _OVERHEAD: Final = 1_000
 

@@ -58,7 +58,7 @@ class SqliteStore:
                 create_private(file)
         with in_our_words():
             waiting = Patience(patience)
-            connection = self._connect(waiting, create=create)
+            connection = self._connect(waiting, create=create, cache=WRITER_CACHE)
             if create:
                 migrate(connection)
             check_schema(connection)
@@ -182,9 +182,7 @@ class SqliteStore:
         if self._closed:
             raise StoreUnavailable("the registry is closed")
 
-    def _connect(
-        self, waiting: Patience | None = None, *, create: bool = False, cache: int = WRITER_CACHE
-    ) -> apsw.Connection:
+    def _connect(self, waiting: Patience | None = None, *, create: bool = False, cache: int) -> apsw.Connection:
         connection = connect(self._file, create=create, patience=waiting or self._patience, cache=cache)
         self._connections.append(connection)
         return connection
