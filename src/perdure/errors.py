@@ -19,7 +19,7 @@ PerdureError                 has a stable `code`, the same in every language and
   ├─ Conflict                somebody else was first                  (name, expected, found)
   ├─ ClockBehind             the next date is too far ahead           (timeline, last, now, wait)
   │    └─ ClockJumped        the clock itself cannot be believed
-  │         └─ ClockUnconfirmed   it is far from the newest change, and nobody has said that it is right
+  │         └─ ClockUnconfirmed   it is far from the newest change, and not confirmed by the operator
   └─ StoreUnavailable        nothing was written                      (reason, safe_to_retry)
        ├─ OutcomeUnknown     it may have been written or not: look before trying again
        ├─ StoreFull          the disk, or a quota, is full: there is no room for it
@@ -41,14 +41,12 @@ from typing import ClassVar, Final
 _LONGEST_SHOWN: Final = 60
 _MOST_DIFFERENCES: Final = 5
 _REMEDY: Final = "do not use it; restore a backup from before that change (perdure restore FILE)"
-
-
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
-def is_full(problem: OSError) -> bool:
-    """Return whether the system says that there is no room."""
-    return problem.errno in _NO_ROOM
+def is_full(number: int | None) -> bool:
+    """Return whether an error number of the system means that the disk, or a quota, is full."""
+    return number in _NO_ROOM
 
 
 def shown(value: object) -> str:
@@ -247,8 +245,8 @@ class CountUnknown(WrongState):
 
     def __str__(self) -> str:
         return (
-            f"nothing tells how far {shown(self.name)} had counted when a backup was restored, so that a number could "
-            "be issued twice: an administrator must say after which number to go on"
+            f"after a restore it is not known how far {shown(self.name)} had counted, and a number could be issued "
+            "twice: an administrator must say after which number to go on"
         )
 
 
@@ -329,7 +327,7 @@ class ClockJumped(ClockBehind):
 
 
 class ClockUnconfirmed(ClockJumped):
-    """The clock is far from the newest change, and nobody has said yet that it is right."""
+    """The clock is far from the newest change, and the operator has not confirmed it yet."""
 
     code = "clock-unconfirmed"
 
@@ -365,12 +363,12 @@ class OutcomeUnknown(StoreUnavailable):
 
 
 class StoreFull(StoreUnavailable):
-    """The disk, or a quota, is full: nothing was written, and the same call may succeed when there is room."""
+    """The disk, or a quota, is full. The same call may succeed when there is room."""
 
     code = "store-full"
 
-    def __init__(self, where: str) -> None:
-        super().__init__(f"{where} is full, or a quota is: nothing was written. Make room and try again", True)
+    def __init__(self, where: str, outcome: str = "nothing was written") -> None:
+        super().__init__(f"{where} is full, or a quota is: {outcome}. Make room and try again", True)
 
 
 class StoreSealed(StoreUnavailable):
@@ -390,7 +388,7 @@ class StoreBehind(StoreUnavailable):
     def __init__(self, missing: tuple[str, ...]) -> None:
         super().__init__(
             f"the database is not the one that was last written here: {'; '.join(missing)}. "
-            "Nothing is served or minted until that was put right, or somebody has said what happened"
+            "Nothing is served or minted until this is repaired, or the operator has said what happened"
         )
         self.args = (missing,)
         self.missing = missing

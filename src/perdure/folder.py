@@ -5,6 +5,7 @@ perdure.db         the database of the embedded store (with -wal and -shm beside
 high-water.json    the furthest dates that may have been issued, for when an old backup is restored
 admin.key          the first administrator's key, readable by its owner alone; may be removed
 secrets.key        what secrets in the database are sealed with, made with the first of them; no backup holds it
+commits-….mark     what the database has acknowledged; it belongs to the database, and must stay with it
 schema.digest      the digest of the schema on a server that was found to be right; may be removed
 perdure.lock       held by every program that has the registry open
 """
@@ -39,9 +40,10 @@ from perdure.settings_file import (
     changed_store,
     read_settings,
     write_settings,
-    write_whole,
 )
+from perdure.store.commit_mark import find_mark_files
 from perdure.store.digest import read_digest
+from perdure.store.folders import write_whole
 from perdure.store.key_file import FileSealer
 from perdure.store.place import Place
 from perdure.store.places import place_of
@@ -193,7 +195,11 @@ async def restore_registry(
     file = read_settings(folder)
     wanted = None if digest is None else read_digest(digest)
     with _held(folder, alone=True):
-        return await _restore(folder, file, backup, wanted, clock or SystemClock(), progress)
+        marks = find_mark_files(folder)
+        restored = await _restore(folder, file, backup, wanted, clock or SystemClock(), progress)
+        for mark in marks:  # without its mark, the database that was there is not opened if it is copied back
+            mark.unlink(missing_ok=True)
+        return restored
 
 
 async def _restore(

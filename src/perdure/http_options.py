@@ -1,7 +1,7 @@
 """How a registry is served over HTTP: what the section [http] of the settings may say."""
 
 from functools import lru_cache
-from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Annotated, Final
 
 import msgspec
@@ -66,11 +66,6 @@ def check_http_options(options: HttpOptions) -> HttpOptions:
         if text and not text.startswith(("https://", "http://")):
             raise InvalidInput("settings", name, f"{name} must be a web address, not {shown(text)}")
     return options
-
-
-def is_loopback(address: str) -> bool:
-    """Return whether a machine with this address is this one."""
-    return any(ip_address(address) in network for network in LOOPBACK)
 
 
 @lru_cache(maxsize=16)

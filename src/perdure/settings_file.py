@@ -1,6 +1,5 @@
 """`perdure.toml`: the settings of a registry, for people to edit."""
 
-import os
 import re
 from pathlib import Path
 from typing import Final
@@ -13,7 +12,7 @@ from perdure.records.authority import DEFAULT_TYPE_PREFIX
 from perdure.records.checks import Limits
 from perdure.records.iris import Namespaces
 from perdure.registry import Settings
-from perdure.store.folders import sync_folder
+from perdure.store.folders import write_whole
 from perdure.store.places import postgres_address
 from perdure.store.postgres.options import PostgresOptions
 
@@ -178,19 +177,6 @@ def changed_store(folder: Path, store: str) -> str:
         pass
     reason = f'the store in {SETTINGS} cannot be changed: write it as a line store = "…" under [registry]'
     raise InvalidInput("settings", "store", reason)
-
-
-def write_whole(path: Path, text: str, mode: int) -> None:
-    """A file that is there whole or not at all."""
-    fresh = path.with_name(f".{path.name}.new")
-    fresh.unlink(missing_ok=True)
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-    with os.fdopen(descriptor, "w") as stream:
-        stream.write(text)
-        stream.flush()
-        os.fsync(stream.fileno())
-    fresh.replace(path)
-    sync_folder(path.parent)
 
 
 def _mode(store: str) -> int:

@@ -9,11 +9,10 @@ from pathlib import Path
 import apsw
 import pytest
 from tests.cli.conftest import Run
-from tests.cli.test_registry_commands import Desk
+from tests.cli.test_registry_commands import Desk, make_desk
 from tests.http.live import serving
 
-from perdure.folder import make_registry, open_registry
-from perdure.registry import Statement, add_prefix, mint
+from perdure.folder import make_registry
 from perdure.store.high_water import HIGH_WATER
 from perdure.store.sqlite.files import set_aside
 
@@ -31,17 +30,9 @@ def open_to_all() -> Iterator[None]:
 
 @pytest.fixture
 def desk(quick: Run, tmp_path: Path, open_to_all: None) -> Desk:
-    founded = asyncio.run(make_registry(tmp_path, name="The Library"))
-
-    async def furnish() -> None:
-        async with open_registry(tmp_path) as registry:
-            await add_prefix(registry, founded.admin, "12345", minter="chosen")
-            await add_prefix(registry, founded.admin, "12346")
-            await mint(registry, founded.admin, "12345", said=Statement(URL), suffixes=["a"])
-            await mint(registry, founded.admin, "12346", said=Statement(URL))
-
-    asyncio.run(furnish())
-    return Desk(quick, tmp_path, founded.key)
+    desk = make_desk(quick, tmp_path)
+    desk.ok("mint", "12346", URL)
+    return desk
 
 
 def modes(folder: Path) -> dict[str, int]:

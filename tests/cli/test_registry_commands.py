@@ -68,19 +68,23 @@ def state(folder: Path) -> object:
     return asyncio.run(look()), files
 
 
-@pytest.fixture
-def desk(quick: Run, tmp_path: Path) -> Desk:
+def make_desk(run: Run, folder: Path) -> Desk:
     """Prefix 12345 with one identifier `12345/a`, made without starting the command."""
-    founded = asyncio.run(make_registry(tmp_path, name="The Library"))
+    founded = asyncio.run(make_registry(folder, name="The Library"))
 
     async def furnish() -> None:
-        async with open_registry(tmp_path) as registry:
+        async with open_registry(folder) as registry:
             await add_prefix(registry, founded.admin, "12345", minter="chosen")
             await add_prefix(registry, founded.admin, "12346")
             await mint(registry, founded.admin, "12345", said=Statement(URL), suffixes=["a"])
 
     asyncio.run(furnish())
-    return Desk(quick, tmp_path, founded.key)
+    return Desk(run, folder, founded.key)
+
+
+@pytest.fixture
+def desk(quick: Run, tmp_path: Path) -> Desk:
+    return make_desk(quick, tmp_path)
 
 
 # Wrong input

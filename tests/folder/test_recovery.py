@@ -1,4 +1,4 @@
-"""A database that has lost what it acknowledged is not served, and issues nothing, until somebody says what happened."""
+"""A database that has lost what it acknowledged is not served, and issues nothing, until the operator says what happened."""
 
 import asyncio
 import shutil
@@ -13,12 +13,26 @@ from typing import Any
 import apsw
 import pytest
 
-from perdure.errors import ClockUnconfirmed, CountUnknown, StoreBehind, StoreDamaged
+from perdure.errors import ClockUnconfirmed, CountUnknown, InvalidInput, StoreBehind, StoreDamaged
+from perdure.exchange import ndjson
 from perdure.folder import make_registry, open_registry, recover_registry, restore_registry
 from perdure.records.value import Text, Value
-from perdure.registry import Registry, Statement, add_prefix, mint, reset_timeline, update, verify
+from perdure.registry import (
+    Options,
+    Registry,
+    Statement,
+    add_prefix,
+    export,
+    import_entries,
+    mint,
+    reset_timeline,
+    update,
+    verify,
+)
 from perdure.registry.entities import Agent
 from perdure.registry.opening import confirm_clock
+from perdure.store import commit_mark
+from perdure.store.commit_mark import LINEAGE, CommitMarkFile
 
 DAYS = 86_400_000_000  # microseconds
 KILLED = """
@@ -123,6 +137,48 @@ def test_what_a_killed_program_acknowledged_is_there_and_its_missing_log_is_noti
     assert archive.mint() > int(names[-1].rpartition("/")[2])
 
 
+def test_a_lost_log_after_a_power_cut_is_refused_until_it_is_accepted(
+    archive: Archive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive.mint()
+    lineage = archive.do(lambda registry: registry.store.read(lambda reader: reader.fact(LINEAGE)))
+    mark = CommitMarkFile(archive.folder, lineage)
+    said = mark.read(lineage)
+    assert said is not None
+    with monkeypatch.context() as before:
+        before.setattr(commit_mark, "_boot", lambda: "before the power cut")
+        mark.reach(said.change, said.event)  # opens the mark, which no program closes
+    mark.close()
+    for _ in range(2):  # a refusal does not forget it
+        with pytest.raises(StoreBehind, match="write-ahead log"):
+            archive.mint()
+    assert archive.perdure("recover").returncode == 1
+    assert archive.perdure("recover", "--clock-is-right").returncode == 2
+    assert archive.perdure("recover").returncode == 1
+    asyncio.run(recover_registry(archive.folder, "the power was cut"))
+    assert archive.mint() > 1
+
+
+def test_nothing_is_accepted_where_nothing_is_missing(archive: Archive) -> None:
+    with pytest.raises(InvalidInput, match="nothing is missing"):
+        asyncio.run(recover_registry(archive.folder, "to be sure"))
+    assert archive.mint() == 1
+
+
+def test_the_database_from_before_a_restore_is_refused_if_it_is_copied_back(archive: Archive) -> None:
+    archive.mint()
+    backup = archive.folder.parent / "backup.db"
+    archive.do(lambda registry: registry.store.backup(backup, lambda done, of: None))
+    restored = asyncio.run(restore_registry(archive.folder, backup))
+    assert restored.set_aside is not None
+    last = archive.mint()
+    shutil.copyfile(archive.folder / restored.set_aside, archive.database)
+    with pytest.raises(StoreBehind, match="mark of its last commit"):
+        archive.mint()
+    asyncio.run(recover_registry(archive.folder, "the wrong file was copied"))
+    assert archive.mint() > last
+
+
 def test_a_database_that_went_on_elsewhere_is_refused(archive: Archive) -> None:
     archive.mint()
     other = Path(shutil.copytree(archive.folder, archive.folder.parent / "other"))
@@ -163,16 +219,30 @@ def test_a_restore_leaves_marks_that_agree(archive: Archive) -> None:
     assert archive.perdure("recover").stdout.startswith("Nothing is missing")
 
 
+async def export_all(registry: Registry) -> list[bytes]:
+    agent = await registry.store.read(lambda reader: reader.agent("admin"))
+    assert agent is not None
+    return [data async for _, data in export(registry, agent)]
+
+
 def test_after_a_restore_on_another_machine_a_prefix_does_not_count_until_it_is_reset(archive: Archive) -> None:
     archive.mint()
     backup = archive.folder.parent / "backup.db"
     archive.do(lambda registry: registry.store.backup(backup, lambda done, of: None))
+    exported = b"".join(archive.do(export_all)).splitlines()
     archive.database.unlink()
     restored = asyncio.run(restore_registry(archive.folder, backup))
     assert restored.unsure == ["777"]
     with pytest.raises(CountUnknown, match="777"):
         archive.mint()
     assert "or more" in archive.perdure("prefix", "show", "777").stdout
+    for mark in archive.folder.glob("commits-*.mark"):
+        mark.unlink()
+    assert asyncio.run(recover_registry(archive.folder, "its mark was deleted")).unsure == ["777"]
+    imported = ndjson.read(enumerate(exported, 1))
+    archive.do(lambda registry: import_entries(registry, archive.admin, imported, Options()))
+    with pytest.raises(CountUnknown, match="777"):
+        archive.mint()
     archive.do(lambda registry: reset_timeline(registry, archive.admin, "777", "looked it up", number=40))
     assert archive.mint() == 41
 
@@ -197,7 +267,9 @@ def test_every_older_revision_and_event_is_checked_by_verify(archive: Archive) -
         value = Value(1, "DESC", Text(f"version {number}"))
         archive.do(lambda registry, value=value: update(registry, archive.admin, "777/1", Statement(values=(value,))))
     archive.mint()
-    archive.alter("UPDATE revisions SET at = substr(at, 1, 25) || '0Z' WHERE version = 2")
+    archive.alter(
+        "UPDATE revisions SET at = substr(at, 1, 25) || ((substr(at, 26, 1) + 1) % 10) || 'Z' WHERE version = 2"
+    )
     archive.alter("UPDATE events SET detail = 'nothing' WHERE id = 1", "events_stay")
     found = archive.do(verify)
     assert "777/1: version 2 is not what was recorded: its digest differs" in found
@@ -224,5 +296,6 @@ def test_a_clock_that_is_behind_is_confirmed_by_the_command(archive: Archive) ->
     with pytest.raises(ClockUnconfirmed):
         archive.mint()
     assert archive.perdure("recover").returncode == 1
+    assert archive.perdure("recover", "--accept", "nothing").returncode == 2
     assert archive.perdure("recover", "--clock-is-right").returncode == 0
     assert archive.mint() > 1

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import httpx
 from hypothesis import strategies as st
-from tests.http.furnished import furnish, write_unchecked, writing
+from tests.http.furnished import furnish, writing
 from tests.http.live import LiveServer, serving
 from tests.http.raw_client import THROUGH_APPLICATION, Answer, Connection, connection, request
+from tests.registry_fixture import write_unchecked
 
 from perdure.records.value import Admin, AdminRights, Binary, Text, Value
 from perdure.registry import Statement, add_prefix, change_prefix, mint, withdraw

@@ -6,8 +6,9 @@ import pytest
 from tests.cli.conftest import quick
 from tests.http.handle_office import HandleOffice, handle_office
 from tests.http.live import LiveServer, serving
+from tests.http.numbered import served
 
-__all__ = ["office", "quick", "server"]
+__all__ = ["office", "quick", "served", "server"]
 
 
 @pytest.fixture(scope="module")

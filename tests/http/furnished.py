@@ -5,14 +5,10 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import msgspec
 from tests.registry_fixture import FEW_PARTITIONS
 
 from perdure.folder import ADMIN_KEY, make_registry, open_registry
-from perdure.records.value import Value
-from perdure.registry import Agent, Registry, Statement, add_prefix, authenticate, change, mint
-from perdure.registry.existing import existing
-from perdure.registry.protocol import Transaction
+from perdure.registry import Agent, Registry, Statement, add_prefix, authenticate, mint
 from perdure.settings_file import DEFAULT_STORE
 
 PREFIX = "20.500.777"
@@ -44,13 +40,3 @@ async def writing(folder: Path) -> AsyncIterator[tuple[Registry, Agent]]:
     """The registry of a folder, opened by the administrator in this process, whoever else has it open."""
     async with open_registry(folder) as registry:
         yield registry, await authenticate(registry, (folder / ADMIN_KEY).read_text())
-
-
-async def write_unchecked(registry: Registry, by: Agent, name: str, *values: Value) -> None:
-    """Give an identifier other values, past all checks: as a store may hold them since a check was less strict."""
-
-    def work(tx: Transaction) -> None:
-        found, record, _ = existing(tx, name)
-        change.revise(tx, found, msgspec.structs.replace(record, values=values), by, "set", registry.now())
-
-    await registry.store.write(work)

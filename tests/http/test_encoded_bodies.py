@@ -44,8 +44,7 @@ def test_a_compressed_body_is_refused(client: httpx.Client, door: str, encoding:
     answer = client.request(method, path, content=gzip.compress(body), headers=headers)
     assert answer.status_code == 415, answer.text
     said = answer.json()
-    assert said.get("code", "encoded-body") == "encoded-body"
-    assert said.get("responseCode", 4) == 4
+    assert said.get("code") == "encoded-body" or said.get("responseCode") == 4, said
     assert "Content-Encoding" in (said.get("detail") or said.get("message"))
 
 

@@ -150,6 +150,8 @@ def test_a_request_without_a_client_is_from_an_unknown_client() -> None:
         assert not asked.is_loopback
     for options in (HttpOptions(), HttpOptions(trusted_proxies=("10.0.0.0/8",))):
         assert request(options, {}, PROXY).is_loopback, "this machine asks for itself"
+        for name in ("Forwarded", "X-Forwarded-For", "X-Real-IP", "Via"):
+            assert not request(options, {name: "for=203.0.113.9"}, PROXY).is_loopback, "a proxy on this machine asks"
 
 
 def test_a_proxy_on_another_machine_does_not_name_this_machine() -> None:

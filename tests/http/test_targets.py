@@ -9,8 +9,9 @@ from pathlib import Path
 import httpx
 import pyoxigraph as ox
 import pytest
-from tests.http.furnished import write_unchecked, writing
+from tests.http.furnished import writing
 from tests.http.live import LiveServer, serving
+from tests.registry_fixture import write_unchecked
 
 from perdure.folder import make_registry
 from perdure.records.value import Text, Value

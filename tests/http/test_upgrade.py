@@ -4,18 +4,18 @@ import json
 import shutil
 import subprocess
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
-from tests.http.furnished import PREFIX, furnish
-from tests.http.live import LiveServer, serving
+from tests.http.furnished import PREFIX
+from tests.http.live import LiveServer
+from tests.http.numbered import TARGETS
 from tests.http.proxy import keeping_haproxy, websocket_nginx
 from tests.http.raw_client import Connection, connection, request, send_apart
 from tests.system_packages import need
 
-TARGETS = {f"n{number}": f"https://example.org/{number}" for number in range(20)}
 UPGRADES = {
     "anything": ("connection: Upgrade", "upgrade: anything"),
     "a WebSocket": ("connection: keep-alive, Upgrade", "upgrade: websocket", "sec-websocket-version: 13"),
@@ -36,15 +36,6 @@ UPGRADES = {
 }
 SMUGGLED = request(f"/{PREFIX}/n7")
 SENTINEL = request(f"/{PREFIX}/n19")
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
-    folder = tmp_path_factory.mktemp("served") / "registry"
-    furnish(folder, TARGETS)
-    with serving(folder, "--no-access-log") as one:
-        yield one
-        assert "Traceback" not in (folder / "server.log").read_text()
 
 
 def read_locations(one: Connection, count: int) -> list[str | None]:

@@ -53,6 +53,15 @@ def test_a_grant_ends_no_later_than_the_one_by_which_it_is_given(office: Office,
     assert office.ask(verify) == []
 
 
+def test_a_grant_ends_no_later_than_the_key_by_which_it_is_given(office: Office, jan: Agent) -> None:
+    _, token = office.do(new_key, "admin", expires=SOON)
+    acting = office.ask(authenticate, token)
+    with pytest.raises(OutOfRange, match=SOON):
+        office.by(acting, grant, "piet", "777", ["mint"], until=LATER)
+    [given] = office.by(acting, grant, "piet", "777", ["mint"])
+    assert given.until == SOON
+
+
 def test_a_prefix_that_is_derived_or_transferred_is_held_as_long(office: Office, jan: Agent) -> None:
     office.by(jan, derive_prefix, "777.1")
     office.by(jan, home_prefix, "777.2")
@@ -97,7 +106,7 @@ def test_verify_lists_what_was_given_for_too_long(office: Office, jan: Agent) ->
     too_long = Grant("piet", "777", "mint", given_by="jan", given_at="2026-01-01T00:00:00.000000Z")
     office.run(office.registry.store.write(lambda tx: tx.put_grant(too_long)))
     [found] = office.ask(verify)
-    assert found.startswith("piet may mint on 777 without an end, and the grant of jan, who gave that, until 2030")
+    assert found.startswith("piet may mint on 777 without an end, but jan, who granted it, only until 2030")
 
 
 def test_to_derive_is_no_authority_over_the_prefix_itself(office: Office, jan: Agent) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import msgspec
 import pytest
-from tests.registry_fixture import Office
+from tests.registry_fixture import Office, write_unchecked
 
 from perdure.errors import InvalidInput
 from perdure.exchange import batch_file, ndjson, tables
@@ -20,7 +20,6 @@ from perdure.registry import (
     add_agent,
     add_values,
     bind,
-    change,
     export,
     import_entries,
     mint,
@@ -34,8 +33,6 @@ from perdure.registry import (
     verify,
     withdraw,
 )
-from perdure.registry.existing import existing
-from perdure.registry.protocol import Transaction
 
 BAD = ["https://#", "https://\\x", "http://%00/", "https://a:65536/"]
 RIGHT = "https://bücher.example/ä"
@@ -143,6 +140,7 @@ def test_every_file_is_refused_line_by_line(
         told = entries(target)
         tally = library.do(import_entries, told, Options(dry_run=dry_run, update=True), report=problems.append)
         assert (tally.refused, tally.created, tally.changed) == (len(told), 0, 0)
+        assert len(problems) == len(told)
         assert all(isinstance(one, Refused) and "is no address" in one.reason for one in problems)
         assert library.everything() == before
     tally = library.do(import_entries, entries(RIGHT), Options(dry_run=dry_run, update=True))
@@ -158,7 +156,8 @@ def test_a_list_of_locations_leads_only_to_hosts() -> None:
 
 def test_what_is_stored_already_is_read_exported_reported_and_replaced(library: Office) -> None:
     for target in BAD:
-        _write_unchecked(library, "12345/a", _url(target))
+        dated = msgspec.structs.replace(_url(target), timestamp=AT)
+        library.run(write_unchecked(library.registry, library.admin, "12345/a", dated))
         assert library.ask(resolve, "12345/a").target == target
         assert library.ask(show, "12345/a").target == target
         for form in ("ndjson", "csv", "batch", "handles"):
@@ -175,15 +174,3 @@ def _exported(office: Office, format: str) -> bytes:
         return b"".join([data async for _, data in export(office.registry, office.admin, format)])  # type: ignore[arg-type]
 
     return office.run(collect())
-
-
-def _write_unchecked(office: Office, name: str, *values: Value) -> None:
-    """As a store may hold values since a check was less strict."""
-
-    def work(tx: Transaction) -> None:
-        found, record, _ = existing(tx, name)
-        dated = tuple(msgspec.structs.replace(one, timestamp=AT) for one in values)
-        replaced = msgspec.structs.replace(record, values=dated)
-        change.revise(tx, found, replaced, office.admin, "set", office.registry.now())
-
-    office.run(office.registry.store.write(work))

@@ -67,7 +67,7 @@ def test_a_mark_that_is_no_file_is_an_error_in_our_words(file: Path) -> None:
 
 
 def test_nothing_is_issued_when_the_mark_cannot_be_written(desk: Desk, tmp_path: Path) -> None:
-    (tmp_path / "registry" / "high-water.new").mkdir()
+    (tmp_path / "registry" / ".high-water.json.new").mkdir()
     with pytest.raises(StoreUnavailable) as refusal:
         desk.write(lambda tx: tx.put_timeline("1", Fraction(5), MINUTE))
     assert refusal.value.safe_to_retry

@@ -85,7 +85,7 @@ def add(
 )
 def key(
     agent: Id,
-    expires: Annotated[str | None, typer.Option(help="When it lapses: ISO 8601 with a zone. Default: never.")] = None,
+    expires: Annotated[str | None, typer.Option(help="When it ends, with a zone. Default: as your own.")] = None,
     label: Annotated[str, typer.Option(help="What it is for, to tell it from others.")] = "",
     revoke: Annotated[
         str | None, typer.Option(metavar="KEY-ID", help="End this key instead of making a new one.")
@@ -99,7 +99,9 @@ def key(
         say(_shown_key(ended), json, f"key {ended.id} of {ended.agent} opens nothing any more")
         return
     made, token = act(folder, lambda registry, by: use.new_key(registry, by, agent, expires=expires, label=label))
-    say(_shown_key(made) | {"key": token}, json, f"{token}\nThis is key {made.id} of {agent}; it is shown this once.")
+    end = f" It ends at {made.expires}." if made.expires else ""
+    text = f"{token}\nThis is key {made.id} of {agent}; it is shown this once.{end}"
+    say(_shown_key(made) | {"key": token}, json, text)
 
 
 @app.command("grant", epilog=GRANT_EXAMPLES)
@@ -110,7 +112,7 @@ def grant(
     own: Annotated[
         bool, typer.Option("--own", help="Only for identifiers that the agent answers for (as owner, or else creator).")
     ] = False,
-    until: Annotated[str | None, typer.Option(help="When it lapses: ISO 8601 with a zone. Default: never.")] = None,
+    until: Annotated[str | None, typer.Option(help="When it ends, with a zone. Default: as your own.")] = None,
     folder: Folder = None,
     json: Json = False,
 ) -> None:

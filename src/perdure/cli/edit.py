@@ -6,14 +6,14 @@ import typer
 
 from perdure import registry as use
 from perdure.cli.progress import count_bar
-from perdure.cli.session import Folder, Name, act, read
-from perdure.cli.statements import Values, Version, What, When, Where, Who, has_index, read_about, read_values
+from perdure.cli.redaction import ForGood, check_confirmed, print_traces
+from perdure.cli.session import Folder, Name, act
+from perdure.cli.statements import Values, Version, What, When, Where, Who, Why, has_index, read_about, read_values
 from perdure.errors import InvalidInput
 from perdure.records.value import DEFAULT_PERMISSIONS, DEFAULT_TTL, Text, Value
 from perdure.registry import Statement
 from perdure.registry.editing import ANY_INDEX
 from perdure.registry.entities import Agent
-from perdure.registry.redaction import leaves_traces
 from perdure.registry.registry import Registry
 
 BIND_EXAMPLES = """
@@ -40,7 +40,6 @@ WITHDRAW_EXAMPLES = """
 
 - `perdure withdraw 12345/Y35XYS0QH --reason "retracted by its author" --replaced-by 12345/0N8J991QH`
 """
-TRACES = "Its bytes may still lie in unused parts of the database file, until you run:  perdure compact"
 REINSTATE_EXAMPLES = "**Example**\n\n- `perdure reinstate 12345/Y35XYS0QH`"
 TRANSFER_EXAMPLES = """
 **Examples**
@@ -143,8 +142,8 @@ def remove_value(
 def redact(
     name: Name,
     index: Annotated[list[int], typer.Option(help="The index of a value; may be given many times.")],
-    reason: Annotated[str, typer.Option(help="Why; everybody can read it.")],
-    for_good: Annotated[bool, typer.Option("--for-good", help="Yes: it cannot be undone.")] = False,
+    reason: Why,
+    for_good: ForGood = False,
     if_version: Version = None,
     folder: Folder = None,
 ) -> None:
@@ -152,15 +151,12 @@ def redact(
 
     Values that were removed before can be redacted too. Backups that were made before still hold everything.
     """
-    if not for_good:
-        reason_against = "what is redacted is gone from every version: if that is meant, say --for-good"
-        raise InvalidInput("record", "for-good", f"{reason_against} (else: perdure remove-value)")
+    check_confirmed(for_good, "record", "perdure remove-value")
     version = act(
         folder, lambda registry, by: use.redact_values(registry, by, name, index, reason, expected_version=if_version)
     )
     _say(name, version)
-    if read(folder, leaves_traces):
-        typer.echo(TRACES)
+    print_traces(folder)
 
 
 def withdraw(

@@ -114,19 +114,23 @@ def recover(
     everything that may have been issued. Exit code 0: nothing is wrong; 1: something is.
     """
     place = find_folder(folder)
-    if clock_is_right:
-        read(place, confirm_clock, check=False)
-        typer.echo("The clock is recorded as right; a server that is running believes it when it is started again")
-    if accept is not None:
-        advance = asyncio.run(recover_registry(place, accept))
-        _tell_moved(advance.moved)
-        _tell_unsure(advance.unsure)
-        typer.echo("The registry goes on with the database as it is")
-        return
 
     async def work(registry: Registry) -> tuple[tuple[str, ...], ClockUnconfirmed | None]:
         return await registry.store.find_disagreement(), await find_clock_doubt(registry.store, registry.clock)
 
+    if accept is not None:
+        _, doubt = read(place, work, check=False)
+        if doubt is not None and not clock_is_right:
+            raise doubt  # all dates go on after the clock, so it has to be right
+        advance = asyncio.run(recover_registry(place, accept))
+        _tell_moved(advance.moved)
+        _tell_unsure(advance.unsure)
+        typer.echo("The registry goes on with the database as it is")
+    if clock_is_right:
+        read(place, confirm_clock)  # a commit to a store that is behind would write its mark anew, so this is checked
+        typer.echo("The clock is recorded as right; a server that is running believes it when it is started again")
+    if accept is not None:
+        return
     missing, doubt = read(place, work, check=False)
     for problem in missing:
         typer.echo(f"the database: {printable(problem)}")
@@ -153,7 +157,7 @@ def _tell_unsure(prefixes: list[str]) -> None:
     for key in prefixes:
         name = printable(key)
         complain(
-            f"nothing tells how far {name} had counted: it issues no number until you have said "
+            f"it is not known how far {name} had counted: it issues no number until you say "
             f"after which one to go on, with perdure prefix reset {name} --number …"
         )
 

@@ -5,7 +5,6 @@ from typing import Annotated
 import typer
 
 from perdure import registry as use
-from perdure.cli.edit import TRACES
 from perdure.cli.person_said import (
     Activity,
     AlgorithmVersion,
@@ -14,18 +13,17 @@ from perdure.cli.person_said import (
     CuratorName,
     Ppid,
     Prid,
-    Why,
     as_person,
     concluded,
 )
+from perdure.cli.redaction import ForGood, check_confirmed, print_traces
 from perdure.cli.screen import as_json, printable
-from perdure.cli.session import Folder, Json, act, read
-from perdure.cli.statements import Version
+from perdure.cli.session import Folder, Json, act
+from perdure.cli.statements import Version, Why
 from perdure.errors import InvalidInput, WrongState
 from perdure.registry import Curation, Person
 from perdure.registry.entities import Agent
 from perdure.registry.persons import show_person
-from perdure.registry.redaction import leaves_traces
 from perdure.registry.registry import Registry
 
 _BY = "--curator https://orcid.org/0000-0002-1825-0097"
@@ -175,7 +173,7 @@ def lift(name: Ppid, reason: Why, if_version: Version = None, folder: Folder = N
 def redact(
     name: Ppid,
     reason: Why,
-    for_good: Annotated[bool, typer.Option("--for-good", help="Yes: it cannot be undone.")] = False,
+    for_good: ForGood = False,
     if_version: Version = None,
     folder: Folder = None,
     json: Json = False,
@@ -184,11 +182,7 @@ def redact(
 
     What reconstructions took from an observation goes with it. Backups that were made before still hold everything.
     """
-    if not for_good:
-        reason_against = (
-            "what is redacted is gone from every version: if that is meant, say --for-good (else: restrict)"
-        )
-        raise InvalidInput("person", "for-good", reason_against)
+    check_confirmed(for_good, "person", "perdure person restrict")
     version, others = act(
         folder, lambda registry, by: use.redact(registry, by, name, reason, expected_version=if_version)
     )
@@ -198,8 +192,7 @@ def redact(
     _say(name, version, json, "is redacted")
     for other in others:
         typer.echo(f"{other} does not show any more what it took from there")
-    if read(folder, leaves_traces):
-        typer.echo(TRACES)
+    print_traces(folder)
 
 
 def _say(name: str, version: int, json: bool, what: str) -> None:

@@ -56,7 +56,6 @@ Namesakes = Annotated[
     list[str] | None, typer.Option("--different-from", metavar="PRID", help="Somebody like them who is another.")
 ]
 Notes = Annotated[str | None, typer.Option(help="What the next curator should know.")]
-Why = Annotated[str, typer.Option(help="Why; everybody can read it.")]
 
 
 def as_person(name: str, **said: Any) -> dict[str, Any]:

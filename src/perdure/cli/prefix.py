@@ -267,7 +267,7 @@ def reset(
     Names that were issued meanwhile stay what they are, and are never issued again.
     """
     act(folder, lambda registry, by: use.reset_timeline(registry, by, prefix, reason, number=number))
-    typer.echo(f"The timeline of {prefix} goes on from now")
+    typer.echo(f"The timeline of {prefix} goes on from now" if number is None else f"{prefix} goes on after {number}")
 
 
 def _shown(prefix: Prefix) -> dict[str, Any]:

@@ -58,7 +58,7 @@ def remark_on_key(folder: Path) -> None:
 
 
 def read(folder: Path | None, work: Callable[[Registry], Awaitable[T]], *, check: bool = True) -> T:
-    """Do something that needs nobody's authority; without `check`, also where the store has lost something."""
+    """Run work that needs no authority. Without `check`, a store that has lost changes is opened too."""
 
     place = find_folder(folder)
     remark_on_key(place)

@@ -22,6 +22,7 @@ Who = Annotated[str | None, typer.Option(help="Description, for landing pages an
 What = Annotated[str | None, typer.Option(help="Description: its title.")]
 When = Annotated[str | None, typer.Option(help="Description: its date.")]
 Where = Annotated[str | None, typer.Option(help="Description: where it was published, or is kept.")]
+Why = Annotated[str, typer.Option(help="Why. The reason is public.")]
 Version = Annotated[
     int | None,
     typer.Option(

@@ -7,7 +7,7 @@
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Final
 
-_MASK: Final = (1 << 64) - 1  # whoever has an address of version 6 has as many as fit into this
+_MASK: Final = (1 << 64) - 1  # one client with an IPv6 address usually has a whole /64 network
 
 
 def read_address(text: str) -> IPv4Address | IPv6Address | None:
@@ -27,7 +27,7 @@ def unmapped(text: str) -> str:
 
 
 def network_of(client: str) -> str:
-    """What counts as one client."""
+    """Return the network that counts as one client: the /64 of an IPv6 address, and an IPv4 address itself."""
     address = read_address(client)
     if isinstance(address, IPv6Address):
         return str(IPv6Address(int(address) & ~_MASK))

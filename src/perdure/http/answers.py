@@ -69,7 +69,7 @@ def redirect_headers(seconds: int, vary: bytes = VARY) -> Headers:
 
 
 def target_location(target: str) -> bytes | None:
-    """Return a target that was stored at any time as a header holds it; None for one that leads to no host."""
+    """Return a stored target as a header holds it; None if it names no real host."""
     try:
         return outgoing_address(target).encode("ascii")
     except ValueError:  # from before such a target was refused

@@ -16,6 +16,7 @@ _WITH_PORT: Final = re.compile(r"(?:\[([^\]]*)\]|([0-9.]+))(?::(?:[0-9]{1,5}|_[0
 _PARAMETER: Final = re.compile(
     r"""[ \t]*(?:([!#$%&'*+.^_`|~0-9A-Za-z-]+)=(?:([^\s",;]+)|"((?:[^"\\]|\\.)*)")[ \t]*)?([,;]|\Z)"""
 )
+_FROM_PROXIES: Final = frozenset({b"forwarded", b"x-forwarded-for", b"x-forwarded-proto", b"x-real-ip", b"via"})
 _ESCAPED: Final = re.compile(r"\\(.)")
 
 
@@ -35,7 +36,9 @@ def read_origin(headers: list[tuple[bytes, bytes]], peer: str, is_secure: bool, 
     """
     networks = options.proxies
     if not networks or not is_within(peer, networks):
-        return Origin(peer, bool(peer), is_secure)
+        # A proxy on this machine that is not trusted speaks for others, though it looks like this machine itself.
+        is_proxy = is_loopback(peer) and any(name in _FROM_PROXIES for name, _ in headers)
+        return Origin(peer, bool(peer) and not is_proxy, is_secure)
     clients: set[str | None] = set()
     protocols: set[str] = set()
     if (protocol := _join_lines(headers, b"x-forwarded-proto")) is not None:

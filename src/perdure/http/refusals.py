@@ -205,20 +205,20 @@ class TooManyAttempts(PerdureError):
 
 
 class TooManyAtOnce(PerdureError):
-    """As much as one client may have under way at once is under way already."""
+    """The client already has as many of these requests under way as one client may."""
 
     code = "too-many-at-once"
 
-    def __init__(self, what: str) -> None:
-        super().__init__(what)
-        self.what = what
+    def __init__(self, what: str, source: str = "client") -> None:
+        super().__init__(what, source)
+        self.what, self.source = what, source
 
     def __str__(self) -> str:
-        return f"too many {self.what} came at once from the same client: try again when others are answered"
+        return f"too many {self.what} came at once from the same {self.source}: try again when others are answered"
 
 
 class TooBusy(PerdureError):
-    """As much of this as the server does at once is under way already."""
+    """The server already has as many of these requests waiting as it allows."""
 
     code = "too-busy"
 

@@ -21,9 +21,10 @@ from uvicorn.supervisors import Multiprocess
 
 from perdure.errors import InvalidInput, StoreUnavailable
 from perdure.http import logs
+from perdure.http.forwarded import is_loopback
 from perdure.http.shared_folder import shared_folder
 from perdure.http.surroundings import COUNTED, HOW, PLACE, SECRET, SESSIONS
-from perdure.http_options import HttpOptions, is_loopback
+from perdure.http_options import HttpOptions
 
 _BACKLOG: Final = 4096
 _OTHER_FILES: Final = 256  # databases, logs, sockets to a server

@@ -21,7 +21,10 @@ class Turns:
 
     @asynccontextmanager
     async def turn(self, client: str) -> AsyncIterator[None]:
-        """Wait for a turn. TooManyAtOnce, if the client has enough waiting; TooBusy, if everybody together has."""
+        """Wait for a turn.
+
+        Raise TooManyAtOnce if this client has as much work waiting as it may, and TooBusy if all clients together do.
+        """
         network = network_of(client)
         if self._free.locked():
             if self._waiting[network] >= self._each:

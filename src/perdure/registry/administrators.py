@@ -144,7 +144,7 @@ class Administrators:
 
 
 class AdministratorsUnder(Administrators):
-    """Answers for everybody who is named under a prefix, also where that prefix is not kept yet."""
+    """Find the rights of all administrators whose names are under a prefix, even if it is not registered yet."""
 
     def __init__(self, reader: Reader, by: Agent, prefix: str) -> None:
         super().__init__(reader, by)

@@ -111,7 +111,8 @@ async def new_key(
         ends = [by.key_expires] if isinstance(by, TemporaryAgent) else []
         if by.id != agent.id:
             require(tx, by, "admin", EVERYWHERE, at)
-            ends += [end for end in [grant_end(tx, by, "admin", EVERYWHERE, at)] if end is not None]
+            end = grant_end(tx, by, "admin", EVERYWHERE, at)
+            ends += [] if end is None else [end]
         if until is not None and until <= to_seconds(at):
             raise InvalidInput("agent", "expires", f"{until} has passed already")
         key, token = make_key(registry.id, agent.id, at, bound_end(until, min(ends, default=None), "expires"), label)

@@ -3,7 +3,7 @@
 Both are read anew in every transaction, so what is taken back is taken back at once.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from perdure.errors import InvalidInput, NotAuthorised, OutOfRange
@@ -278,12 +278,21 @@ def has_lapsed(grant: Grant, now: str) -> bool:
 def grant_end(
     reader: Reader, by: Agent, action: Action, scope: str, now: str, record: Record | None = None
 ) -> str | None:
-    """Return when the grant ends by which an agent may do this; None, if it does not end, or is an HS_ADMIN value."""
+    """Return when the authority ends by which an agent may do this: its grant, or the key by which it acts.
+
+    None if neither ends, or the authority is an HS_ADMIN value.
+    """
     ends = [
         grant.until
         for grant in _of(reader, by, action)
         if _covers(grant, by, scope, record) and not has_lapsed(grant, now)
     ]
+    end = latest_end(ends)
+    return min(end or by.key_expires, by.key_expires) if isinstance(by, TemporaryAgent) else end
+
+
+def latest_end(ends: Sequence[str | None]) -> str | None:
+    """Return the latest of these ends; None if there are none, or one of them never comes."""
     known = [end for end in ends if end is not None]
     return max(known) if known and len(known) == len(ends) else None
 
@@ -297,9 +306,9 @@ def bound_end(wanted: str | None, end: str | None, part: str) -> str | None:
 
 
 def refuse_derived_administrators(reader: Reader, by: Agent, prefix: str, parents: Iterable[str], now: str) -> None:
-    """Refuse a derived prefix, under which administrators of a parent are named, to who does not administer the parent.
+    """Refuse to derive a prefix under which a parent names administrators, unless the agent administers that parent.
 
-    Whoever keeps that prefix could make the name of the administrator, and so have authority over the parent.
+    The owner of the derived prefix could create the administrator's name, and so gain authority over the parent.
     """
     for parent in parents:
         kept = reader.prefix(parent)

@@ -142,9 +142,9 @@ def unknown_count(number: int) -> Fraction:
     return Fraction(-1 - number)
 
 
-def known_count(last: Fraction | None) -> int:
+def known_count(last: Fraction) -> int:
     """Return how far a counter is known to have gone."""
-    return 0 if last is None else int(last) if last >= 0 else -1 - int(last)
+    return int(last) if last >= 0 else -1 - int(last)
 
 
 def counter(prefix: Prefix) -> str:

@@ -38,10 +38,14 @@ def event_digest(event: Event, before: bytes) -> bytes:
     return sha256(b"".join(map(_netstring, [before, *(text.encode() for text in texts)]))).digest()
 
 
+def original_digest(one: Revision) -> bytes:
+    """Return the digest of what a revision said before any redaction."""
+    return content_digest(one.record, one.note) if one.original is None else one.original
+
+
 def expected_digest(key: str, one: Revision, before: bytes) -> bytes:
     """Compute what the digest of a revision has to be."""
-    content = content_digest(one.record, one.note) if one.original is None else one.original
-    return revision_digest(key, one.version, one.at, one.agent, one.action, content, before)
+    return revision_digest(key, one.version, one.at, one.agent, one.action, original_digest(one), before)
 
 
 def add_digests(key: str, revisions: Iterable[Revision], before: bytes = b"") -> Iterator[Revision]:

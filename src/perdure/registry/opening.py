@@ -15,7 +15,7 @@ from perdure.registry.history_digest import event_digest, expected_digest
 from perdure.registry.protocol import Reader, Store, Transaction
 from perdure.registry.registry import Registry
 
-CLOCK_CONFIRMED: Final = "clock_confirmed"  # a fact: the time at which somebody last said that the clock is right
+CLOCK_CONFIRMED: Final = "clock_confirmed"  # a fact: the time at which the operator last confirmed the clock
 
 _LARGEST_LAG: Final = 3600  # seconds that a clock may be behind the newest change
 _LONGEST_PAUSE: Final = 400 * 86_400  # seconds without a change after which a clock is asked about
@@ -50,7 +50,7 @@ def _altered(what: str) -> StoreDamaged:
 
 
 async def find_clock_doubt(store: Store, clock: Clock) -> ClockUnconfirmed | None:
-    """Compare the clock with the newest change, and with the time at which the clock was last said to be right."""
+    """Compare the clock with the newest change, and with the time at which the operator last confirmed the clock."""
 
     def work(reader: Reader) -> tuple[int, int]:
         newest = reader.newest_change()
@@ -69,7 +69,7 @@ def _is_near(now: int, then: int) -> bool:
 
 
 async def confirm_clock(registry: Registry) -> None:
-    """Record that somebody has looked at the clock, and that it is right."""
+    """Record that the operator has confirmed the clock."""
     now = registry.clock.now_ns() * _MICROSECONDS // NANOSECONDS
 
     def work(tx: Transaction) -> None:

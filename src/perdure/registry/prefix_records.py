@@ -107,7 +107,7 @@ def write_prefix_record(
 
 
 def let_administer(tx: Transaction, by: Agent, prefix: Prefix, at: str, largest: int, until: str | None = None) -> None:
-    """Let whoever made a prefix do everything with it: an agent by grants, others by an HS_ADMIN in its record.
+    """Let the creator of a prefix do everything with it: an agent by grants, others by an HS_ADMIN in its record.
 
     The grants end when the authority ends by which the prefix was made.
     """

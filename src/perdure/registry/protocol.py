@@ -284,7 +284,7 @@ class Store(Protocol):
         ...
 
     async def reset_marks(self) -> None:
-        """Let the marks say what the store says, after somebody has said how they came to disagree."""
+        """Let the marks say what the store says, after the operator has said why they disagree."""
         ...
 
     async def schema_differences(self) -> list[str]:

@@ -3,6 +3,7 @@
 from fractions import Fraction
 from typing import NamedTuple
 
+from perdure.errors import InvalidInput
 from perdure.minting.clock import seconds
 from perdure.minting.timeline import AHEAD
 from perdure.names import instant
@@ -53,10 +54,14 @@ async def accept_loss(registry: Registry, marks: dict[str, Fraction], reason: st
     """Go on with a database that has lost changes: record why, move all timelines past the marks, and believe it."""
     one_line(reason, "reason", registry.settings.limits.text_characters)
     missing = await registry.store.find_disagreement()
+    if not missing:
+        raise InvalidInput("recover", "accept", "nothing is missing: the database has all that its marks name")
 
     def work(tx: Transaction) -> Advance:
-        advance = advance_timelines(registry, tx, marks, marks)
-        detail = f"{reason} ({'; '.join(missing) or 'nothing was missing'})"
+        stopped = {key for key, last in tx.timelines().items() if key.endswith(COUNTER) and last < 0}
+        known = {key: mark for key, mark in marks.items() if key not in stopped}
+        advance = advance_timelines(registry, tx, marks, known)
+        detail = f"{reason} ({'; '.join(missing)})"
         tx.put_event(Event(registry.now(), THE_MACHINE, "recover", registry.id, detail))
         return advance
 

@@ -25,7 +25,7 @@ class Registry(NamedTuple):
     def check_clock(self) -> None:
         """Refuse to make a new name while the clock is in doubt."""
         if self.clock_doubt is not None:
-            raise self.clock_doubt
+            raise self.clock_doubt.with_traceback(None)  # raised many times, it would keep every frame
 
     def now(self) -> str:
         return iso_now(self.clock)

@@ -13,6 +13,7 @@ from perdure.records.authority import DESCRIPTIONS
 from perdure.records.checks import checked_values
 from perdure.records.record import Record
 from perdure.records.target import plain_target, reverse_entries
+from perdure.registry.authority import latest_end
 from perdure.registry.entities import EVERYWHERE, Event, Grant, History, Identifier, Prefix, Revision
 from perdure.registry.history_digest import event_digest, expected_digest
 from perdure.registry.naming import locate
@@ -111,37 +112,42 @@ def _registry_problems(registry: Registry, reader: Reader) -> Iterator[str]:
         # A timeline without a prefix is right: a restore keeps those of prefixes that were added after the backup.
         if owner is not None and owner.minter in ("pilin", "ibi") and last - now > registry.settings.wait + 60:
             yield f"{key}: its last date is {float(last - now):.0f} s in the future (see: perdure prefix reset --help)"
-    yield from _event_problems(reader.events(_ALL_EVENTS)[::-1])
-    yield from _end_problems(reader)
+    events = reader.events(_ALL_EVENTS)
+    yield from _event_problems(events[::-1])
+    yield from _end_problems(reader, events)
     yield from _secret_problems(registry, reader)
 
 
-def _end_problems(reader: Reader) -> Iterator[str]:
-    """Which grants and keys outlive the grant or the key by which they were made, as far as that is still known."""
-    for agent in reader.agents():
+def _end_problems(reader: Reader, events: Sequence[Event]) -> Iterator[str]:
+    """List the grants and keys that outlive the grant or key by which they were made, as far as that is known."""
+    agents = reader.agents()
+    for agent in agents:
         for one in reader.grants(agent.id):
-            ends = _giver_ends(reader, one)
-            if ends and None not in ends and (one.until is None or one.until > max(filter(None, ends))):
+            end = latest_end(_giver_ends(reader, one))
+            if end is not None and (one.until is None or one.until > end):
                 yield (
-                    f"{agent.id} may {one.action} on {one.scope} {_until(one.until)}, and the grant of {one.given_by}, "
-                    f"who gave that, {_until(max(filter(None, ends)))}: grant it again with an end, or revoke it"
+                    f"{agent.id} may {one.action} on {one.scope} {_until(one.until)}, but {one.given_by}, who granted "
+                    f"it, only {_until(end)}: grant it again with an end, or revoke it"
                 )
-    keys = {key.id: key for agent in reader.agents() for key in reader.keys(agent.id)}
-    for event in reader.events(_ALL_EVENTS):
+    keys_of = {agent.id: reader.keys(agent.id) for agent in agents}
+    keys = {key.id: key for some in keys_of.values() for key in some}
+    for event in events:
         made = keys.get(event.detail.removeprefix("key ")) if event.action == "key add" else None
         if made is None or made.revoked is not None:
             continue
-        others = [one for one in keys.values() if one.agent == event.agent and one.created < event.at and one != made]
-        ends = [one.expires for one in others]
-        if ends and None not in ends and (made.expires is None or made.expires > max(filter(None, ends))):
+        end = latest_end([one.expires for one in keys_of.get(event.agent, ()) if one.created < event.at])
+        if end is not None and (made.expires is None or made.expires > end):
             yield (
-                f"the key {made.id} of {made.agent} works {_until(made.expires)}, and every key of {event.agent}, who "
-                f"made it, {_until(max(filter(None, ends)))}: revoke it with perdure agent key --revoke"
+                f"the key {made.id} of {made.agent} works {_until(made.expires)}, but every key of {event.agent}, who "
+                f"made it, only {_until(end)}: revoke it with perdure agent key --revoke"
             )
 
 
 def _giver_ends(reader: Reader, one: Grant) -> list[str | None]:
-    """When the grants end by which another could have given this one; of a prefix that somebody derived, theirs."""
+    """Return the ends of the grants by which its giver could have given this one.
+
+    For the grants on a derived prefix to its creator, these are grants on the parent.
+    """
     prefix = reader.prefix(one.scope)
     scopes = {EVERYWHERE, one.scope}
     if one.given_by == one.agent and prefix is not None and prefix.parent is not None:

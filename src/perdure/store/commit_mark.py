@@ -71,6 +71,11 @@ class DigestSource(Protocol):
     def tip(self) -> Tip: ...
 
 
+def find_mark_files(folder: Path) -> list[Path]:
+    """Return the marks in a folder: that of its database, and of databases that were there before."""
+    return list(folder.glob("commits-*.mark"))
+
+
 class CommitMarkFile:
     """The mark of one database. One thread writes it; other processes write it too."""
 
@@ -135,11 +140,11 @@ class CommitMarkFile:
         except OSError as problem:
             raise _unavailable(self.path(lineage), problem) from problem
 
-    def end(self, lineage: str) -> None:
-        """Record that the database was closed, and has nothing left beside it."""
+    def end(self, lineage: str, *, had_log: bool) -> None:
+        """Record that the database was closed, with nothing left beside it. A mark whose log was lost stays open."""
         with suppress(OSError, StoreUnavailable):
             mark = self.read(lineage)
-            if mark is not None and mark.is_open:
+            if mark is not None and mark.is_open and not has_lost_log(mark, had_log):
                 self.create(lineage)
                 self._rewrite(lambda mark: msgspec.structs.replace(mark, is_open=False))
                 self._flush()
@@ -174,14 +179,12 @@ class CommitMarkFile:
 
 def find_disagreement(mark: CommitMark, reader: DigestSource) -> tuple[str, ...]:
     """Say what the mark knows of and the database does not; nothing, if the database has all of it."""
-    tip = reader.tip()
     found = []
     if mark.change.number and mark.change.digest not in reader.change_digests(mark.change.number):
         key = shown(mark.change.key)
         found.append(f"the last change that was acknowledged, of {key} at {_time(mark.change.number)}, is not in it")
-        newest = (
-            "no change at all" if not tip.change.number else f"of {shown(tip.change.key)} at {_time(tip.change.number)}"
-        )
+        tip = reader.tip().change
+        newest = f"of {shown(tip.key)} at {_time(tip.number)}" if tip.number else "no change at all"
         found.append(f"its newest change is {newest}")
     if mark.event.number and mark.event.digest not in reader.event_digests(mark.event.number):
         found.append("the last event that was acknowledged (an agent, a key, a grant, a prefix) is not in it")
@@ -193,8 +196,13 @@ def _time(number: int) -> str:
     return instant.to_iso(number // 1_000_000)
 
 
+def has_lost_log(mark: CommitMark, had_log: bool) -> bool:
+    """Return whether a write-ahead log had to be there when the store was opened, and was not."""
+    return mark.is_open and not had_log and has_restarted(mark)
+
+
 def has_restarted(mark: CommitMark) -> bool:
-    """Whether the machine was started anew since the mark was written: then what was not flushed may be missing."""
+    """Return whether the machine has restarted since the mark was written. Marks not flushed may then be lost."""
     return mark.boot not in ("", _boot())
 
 
@@ -229,7 +237,7 @@ def _boot() -> str:
 
 
 def _unavailable(file: Path, problem: OSError) -> StoreUnavailable:
-    if is_full(problem):
+    if is_full(problem.errno):
         return StoreFull(f"the disk of the mark of the last commit, {file.name},")
     return StoreUnavailable(
         f"the mark of the last commit, {file.name}, cannot be used ({problem.strerror}): nothing was written"

@@ -14,6 +14,19 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
+def write_whole(path: Path, text: str, mode: int) -> None:
+    """Replace a file whole: after a crash there is the old one or the new one."""
+    fresh = path.with_name(f".{path.name}.new")
+    fresh.unlink(missing_ok=True)
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    with os.fdopen(descriptor, "w") as stream:
+        stream.write(text)
+        stream.flush()
+        os.fsync(stream.fileno())
+    fresh.replace(path)
+    sync_folder(path.parent)
+
+
 def open_private(file: Path) -> BinaryIO:
     """Open a new file for writing that only its owner can read, in place of one that has its name."""
     file.unlink(missing_ok=True)

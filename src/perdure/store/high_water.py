@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from perdure.errors import StoreFull, StoreUnavailable, is_full
-from perdure.store.folders import open_private, sync_folder
+from perdure.store.folders import write_whole
 
 HIGH_WATER: Final = "high-water.json"  # in the registry's folder, whatever the engine
 _PATIENCE: Final = 10.0  # seconds
@@ -41,7 +41,7 @@ class HighWater:
                     _write(self._file, marks)
                 self._marks = marks  # only now: what is remembered here is what the file holds
         except OSError as problem:
-            if is_full(problem):
+            if is_full(problem.errno):
                 raise StoreFull(f"the disk of the high-water mark {self._file.name}") from problem
             raise StoreUnavailable(
                 f"the high-water mark {self._file.name} cannot be written ({problem.strerror}): nothing was issued",
@@ -86,12 +86,5 @@ def _read(file: Path) -> dict[str, Fraction]:
 
 
 def _write(file: Path, marks: dict[str, Fraction]) -> None:
-    """Replace the file whole: after a crash there is the old one or the new one."""
-    fresh = file.with_suffix(".new")
-    with open_private(fresh) as stream:
-        told = {timeline: str(mark) for timeline, mark in marks.items()}
-        stream.write(json.dumps(told, indent=1, sort_keys=True).encode())
-        stream.flush()
-        os.fsync(stream.fileno())
-    fresh.replace(file)
-    sync_folder(file.parent)
+    lines = {timeline: str(mark) for timeline, mark in marks.items()}
+    write_whole(file, json.dumps(lines, indent=1, sort_keys=True), 0o600)

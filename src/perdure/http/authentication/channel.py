@@ -2,10 +2,9 @@
 
 from typing import Final
 
-from perdure.http.message import Request, is_trusted_peer
+from perdure.http.message import Request
 from perdure.http.refusals import PlainCredentials
 
-_FORWARDED: Final = frozenset({b"forwarded", b"x-forwarded-for", b"x-forwarded-proto", b"x-real-ip", b"via"})
 _OWN_PAGES: Final = ("same-origin", "none")
 
 
@@ -16,13 +15,8 @@ def check_channel(request: Request) -> None:
 
 
 def is_private(request: Request) -> bool:
-    """A proxy on this machine that is not trusted speaks for others, though it looks like this machine itself."""
-    if request.is_secure or request.options.plain_credentials:
-        return True
-    if not request.is_loopback:
-        return False
-    is_forwarded = any(name in _FORWARDED for name, _ in request.headers)
-    return not is_forwarded or is_trusted_peer(request.scope, request.options)
+    """Return whether nothing on the way can read the request: it came over TLS, or from this machine."""
+    return request.is_secure or request.options.plain_credentials or request.is_loopback
 
 
 def is_from_another_site(request: Request) -> bool:

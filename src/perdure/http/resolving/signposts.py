@@ -45,8 +45,9 @@ def places_of(
     A target that was stored before such targets were refused is no place.
     """
     if finding.alias is not None and follows_aliases:
-        place = link_to(service, finding.alias.text or "")
-        return [] if place is None else [LinkedPlace(absolute(request.origin, place), absolute(request.origin, place))]
+        link = link_to(service, finding.alias.text or "")
+        address = None if link is None else absolute(request.origin, link)
+        return [] if address is None else [LinkedPlace(address, address)]
     limits = service.registry.settings.limits
     places = view.locations or ([] if view.target is None else [view.target])
     return [LinkedPlace(href, place) for place in places if (href := target_link(place, limits)) is not None]

@@ -1,15 +1,17 @@
 """The lines of a bulk answer: kept, in memory or in a file, until the client has sent everything and listens."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import contextmanager, suppress
 from tempfile import SpooledTemporaryFile
 from typing import Final
 
 import msgspec
 
-from perdure.errors import StoreFull
+from perdure.errors import StoreFull, StoreUnavailable, is_full
 
 _IN_MEMORY: Final = 1 << 20
 _PIECE: Final = 1 << 16
+_OUTCOME: Final = "what came before may have been written, and is left as it is if it is sent again"
 _encode: Final = msgspec.json.Encoder().encode
 
 
@@ -32,10 +34,12 @@ class AnswerLines:
 
     def end(self, last: msgspec.Struct) -> None:
         self._write(last)
-        self._file.seek(0)
+        with _translate_errors():
+            self._file.seek(0)  # which writes what is buffered
 
     def close(self) -> None:
-        self._file.close()
+        with suppress(OSError):  # lines that did not fit are not needed any more
+            self._file.close()
 
     async def pieces(self) -> AsyncGenerator[bytes, None]:
         """What is sent, once it has ended."""
@@ -46,7 +50,15 @@ class AnswerLines:
             self.close()
 
     def _write(self, line: msgspec.Struct) -> None:
-        try:
+        with _translate_errors():
             self._file.write(_encode(line) + b"\n")
-        except OSError as problem:
-            raise StoreFull("the disk of the temporary folder") from problem
+
+
+@contextmanager
+def _translate_errors() -> Iterator[None]:
+    try:
+        yield
+    except OSError as problem:
+        if is_full(problem.errno):
+            raise StoreFull("the disk of the temporary folder", _OUTCOME) from problem
+        raise StoreUnavailable(f"the temporary folder cannot be written ({problem.strerror}): {_OUTCOME}") from problem

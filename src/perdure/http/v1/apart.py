@@ -24,7 +24,7 @@ async def run_apart(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
 def drawn(source: AsyncIterator[bytes], loop: asyncio.AbstractEventLoop, patience: float) -> Iterator[bytes]:
     """What another thread's loop receives, part by part: no more is taken than is used, so nothing piles up.
 
-    The source ends by itself when a part does not come; a loop that has stopped is waited for `patience` seconds.
+    The source itself raises when a part does not come in time. `patience` bounds the wait for a loop that has stopped.
     """
 
     async def next_part() -> bytes | None:

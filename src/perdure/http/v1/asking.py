@@ -20,7 +20,7 @@ from perdure.http.service import Service
 from perdure.http.v1.sent_values import Sent
 from perdure.http.v1.showing import shown_identifier
 from perdure.http.v1.told import Problem, ShownIdentifier
-from perdure.http.v1.turns import Turns
+from perdure.http.v1.turns import BulkTurns
 from perdure.names import handle
 from perdure.registry import Agent, Registry, show
 from perdure.registry.looking import View
@@ -69,8 +69,9 @@ MEANINGS: Final = {
     428: "If-Match is missing.",
     429: "Credentials were wrong too often, or as much as one client may have under way is under way already.",
     503: "It cannot be done now; try again later.",
+    507: "The disk of the server, or a quota, is full.",
 }
-_ALWAYS: Final = (400, 401, 403, 422, 429, 503)
+_ALWAYS: Final = (400, 401, 403, 422, 429, 503, 507)
 
 
 class Asking:
@@ -78,7 +79,7 @@ class Asking:
 
     __slots__ = ("body", "by", "imports", "request", "service")
 
-    def __init__(self, service: Service, request: Request, by: Agent | None, imports: Turns) -> None:
+    def __init__(self, service: Service, request: Request, by: Agent | None, imports: BulkTurns) -> None:
         self.service = service
         self.request = request
         self.by = by

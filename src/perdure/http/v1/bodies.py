@@ -185,7 +185,7 @@ class RedactedValues(Sent, frozen=True, kw_only=True):
     indexes: Annotated[
         tuple[int, ...], Meta(min_length=1, max_length=_MOST_VALUES, description="Of values, also of removed ones.")
     ]
-    reason: Annotated[str, Meta(min_length=1, description="Everybody can read it.", examples=["a court order"])]
+    reason: Annotated[str, Meta(min_length=1, description="Why. The reason is public.", examples=["a court order"])]
 
 
 BODIES: Final[tuple[type[Sent], ...]] = (

@@ -111,10 +111,10 @@ async def _carried_out(asking: Asking, options: Options, parts: Iterable[bytes])
         tally = await use.import_entries(
             asking.registry, asking.agent, entries, options, report=lambda problem: told.add(_told(problem))
         )
+        told.end(import_tally(tally, options.dry_run, told.untold))
     except BaseException:
         told.close()
         raise
-    told.end(import_tally(tally, options.dry_run, told.untold))
     return told
 
 

@@ -36,7 +36,7 @@ from perdure.http.v1.observing import observed
 from perdure.http.v1.observing_form import observed_in_form
 from perdure.http.v1.person_paths import person_path
 from perdure.http.v1.sent_form import FORM
-from perdure.http.v1.turns import Turns
+from perdure.http.v1.turns import BulkTurns
 
 _BULK: Final = ("/imports", "/exports", "/observations")
 _PAST_THE_FRAMEWORK: Final = {"/identifiers": minted, "/poid": observed}
@@ -58,7 +58,7 @@ class OwnApi:
         self._operations = operations(self._framework, document)
         roots = {path.partition("/{")[0]: path for path in self._operations if "{" in path}
         self._named = {root: path for root, path in roots.items() if root}
-        self._imports = Turns(_IMPORTS_AT_ONCE, _IMPORTS_OF_ONE_AGENT)
+        self._imports = BulkTurns(_IMPORTS_AT_ONCE, _IMPORTS_OF_ONE_AGENT)
 
     async def __call__(self, request: Request, send: Outgoing) -> None:
         asking = Asking(self._service, request, None, self._imports)

@@ -96,19 +96,19 @@ async def _made(asking: Asking, entries: Entries, dry_run: bool) -> AnswerLines:
                 line = _line(one.line, next(outcomes) if isinstance(one, Seen) else _problem(one))
                 tally["refused" if line.created is None else "created" if line.created else "unchanged"] += 1
                 told.add(line)
+        told.end(
+            ObservedTally(
+                created=tally["created"],
+                unchanged=tally["unchanged"],
+                refused=tally["refused"],
+                lines=tally.total(),
+                dry_run=dry_run,
+                untold=told.untold,
+            )
+        )
     except BaseException:
         told.close()
         raise
-    told.end(
-        ObservedTally(
-            created=tally["created"],
-            unchanged=tally["unchanged"],
-            refused=tally["refused"],
-            lines=tally.total(),
-            dry_run=dry_run,
-            untold=told.untold,
-        )
-    )
     return told
 
 

@@ -55,7 +55,7 @@ class Turn:
         self.leave()
 
 
-class Turns:
+class BulkTurns:
     """Bulk bodies of one process: `most` are worked on at once, one of each agent, which may have sent `each`."""
 
     def __init__(self, most: int, each: int) -> None:
@@ -68,7 +68,7 @@ class Turns:
         """Give a body of an agent its turn; TooManyAtOnce, if the agent has enough bodies under way."""
         own = self._agents.setdefault(agent, _Agent())
         if own.bodies >= self._each:
-            raise TooManyAtOnce("bulk bodies")
+            raise TooManyAtOnce("bulk bodies", "agent")
         turn = Turn(own, self._free)
         own.bodies += 1
         try:

@@ -34,9 +34,8 @@ async def home_prefix(registry: Registry, by: Agent | None, name: str) -> Prefix
 
     def work(tx: Transaction) -> Prefix:
         at = registry.now()
-        until = grant_end(tx, actor, "admin", EVERYWHERE, at)
-        if not is_granted(tx, actor, "admin", EVERYWHERE, at):
-            until = _require_above(tx, actor, key, at)
+        is_admin = is_granted(tx, actor, "admin", EVERYWHERE, at)
+        until = grant_end(tx, actor, "admin", EVERYWHERE, at) if is_admin else _require_above(tx, actor, key, at)
         parent = next(iter(prefix_parents(tx, wanted)), None)
         prefix = Prefix(
             key=key,

@@ -42,7 +42,7 @@ async def list_handles(
 ) -> tuple[int, list[str]]:
     """Return how many handles are active under a prefix (`12345`, or `0.NA/12345`), and one page of their names.
 
-    A page of size 0 counts only. With `walks`, the page that follows one of them has the number of its first page.
+    A page of size 0 counts only. With `walks`, a later page repeats the total that the first page counted.
     """
     actor = authenticated(by, "list", prefix)
     first, _ = _bounds(page, page_size)

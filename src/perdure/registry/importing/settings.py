@@ -57,7 +57,7 @@ def _prefix(tx: Transaction, by: Agent, fields: dict[str, Any], options: Options
     if last is not None:
         timeline = counter(wanted) if wanted.minter == "sequential" else wanted.key
         here = tx.timeline(timeline)
-        if here is None or last > here:
+        if here is None or 0 <= here < last:  # a counter below zero is stopped until an administrator resets it
             tx.put_timeline(timeline, last, AHEAD)
     return "created" if known is None else "unchanged"
 

@@ -21,13 +21,16 @@ _FEWEST_PARTS: Final = 2
 
 
 def no_person_problems(record: Record, limits: Limits) -> Iterator[Problem]:
-    """What only a person's record may say; and what is wrong with what is told of values that were redacted."""
+    """List parts that only a person's record may have, and errors in the redactions of values."""
     for part in ("observation", "reconstruction", "restriction"):
         if getattr(record, part) is not None:
             yield part, f"it has a part that only a person has: {part}"
     for act in () if record.redaction is None else record.redaction.acts:
         if act.of is not None or not act.indexes:
-            yield "redaction", "it is said to have been redacted as only a person can be: only values of it can"
+            yield (
+                "redaction",
+                "only a person can be redacted as a whole; of other identifiers, single values can",
+            )
         yield from _redaction_problems(act, limits)
     stone = record.tombstone
     if stone is not None and (stone.successors or stone.merged_at is not None):

@@ -33,7 +33,7 @@ async def redact(
         found, record, prefix = existing(tx, name, expected_version)
         require(tx, by, "admin", prefix.key, now, record)
         if found.scheme != "ppid":
-            reason_against = f"{found.name} is no person: of other identifiers, values are redacted (perdure redact)"
+            reason_against = f"{found.name} is not a person: to redact values of another identifier, use perdure redact"
             raise InvalidInput("person", "name", reason_against)
         if record.is_redacted:
             raise WrongState(found.name, "redacted", "whole")

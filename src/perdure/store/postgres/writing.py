@@ -14,7 +14,7 @@ import psycopg
 
 from perdure.errors import Conflict, NameTaken, StoreDamaged
 from perdure.registry.entities import Agent, Change, Event, Grant, Key, Prefix
-from perdure.registry.history_digest import content_digest, event_digest
+from perdure.registry.history_digest import event_digest, original_digest
 from perdure.store.commit_mark import ChangeMark, Tip
 from perdure.store.event_chain import NEWEST_EVENT, EventMark
 from perdure.store.high_water import HighWater
@@ -186,9 +186,7 @@ class PostgresTransaction(TransactionQuestions):
     def redact(self, subject: str, records: Mapping[int, bytes]) -> None:
         self.flush()
         self._act()
-        originals = {
-            one.version: one.original or content_digest(one.record, one.note) for one in self.revisions(subject)
-        }
+        originals = {one.version: original_digest(one) for one in self.revisions(subject)}
         self._sent += 1
         for version, record in records.items():
             self.connection.execute(_REDACT, (record, originals[version], subject, version))

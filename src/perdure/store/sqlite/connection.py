@@ -11,7 +11,7 @@ import apsw
 
 from perdure.errors import StoreDamaged, StoreFull, StoreUnavailable, is_full
 
-WRITER_CACHE: Final = 65_536  # KiB: whoever imports at random keys writes each page once, and not for every name
+WRITER_CACHE: Final = 65_536  # KiB: an import at random keys then writes each page once, not once per name
 READER_CACHE: Final = 4_096  # KiB: there are many readers, and what they miss is in the system's own cache
 _WAL_BYTES: Final = 64 << 20  # what a write-ahead log is cut back to once it is checkpointed
 _PAUSE: Final = (0.0002, 0.002)  # seconds between two tries for a lock, drawn anew each time so that nobody starves
@@ -59,6 +59,8 @@ def _use_wal(connection: apsw.Connection, patience: float) -> None:
             if time.monotonic() > until:
                 raise
             time.sleep(random.uniform(*_PAUSE))  # noqa: S311
+        except apsw.IOError as problem:
+            raise translated(problem, connection.system_errno) from problem
 
 
 class Patience:
@@ -96,7 +98,7 @@ def in_our_words() -> Iterator[None]:
     except FileExistsError:
         raise
     except OSError as problem:
-        if is_full(problem):
+        if is_full(problem.errno):
             raise StoreFull("the disk of the registry's folder") from problem
         raise StoreUnavailable(
             f"the folder cannot be written ({problem.strerror}): check it exists, and its permissions"
@@ -109,9 +111,7 @@ def translated(problem: apsw.Error, system_errno: int = 0) -> StoreUnavailable:
     """`system_errno` is what the system said last: a quota is an I/O error to SQLite, and a full disk to us."""
     if isinstance(problem, apsw.CorruptError | apsw.NotADBError):
         return StoreDamaged(_DAMAGE)
-    if isinstance(problem, apsw.FullError) or (
-        isinstance(problem, apsw.IOError) and is_full(OSError(system_errno, ""))
-    ):
+    if isinstance(problem, apsw.FullError) or (isinstance(problem, apsw.IOError) and is_full(system_errno)):
         return StoreFull("the disk of the database")
     for kind, reason, safe_to_retry in _TROUBLES:
         if isinstance(problem, kind):

@@ -85,14 +85,12 @@ _CHANGES: Final = (
     "WHERE c.number > ? ORDER BY c.number LIMIT ?"
 )
 
-_NEWEST_CHANGE: Final = (
-    f"SELECT c.number, i.key, {_REVISION_COLUMNS} FROM changes AS c JOIN identifiers AS i ON i.id = c.identifier "
+_NEWEST: Final = (
+    "FROM changes AS c JOIN identifiers AS i ON i.id = c.identifier "
     "JOIN revisions AS r ON r.identifier = c.identifier AND r.version = c.version ORDER BY c.number DESC LIMIT 1"
 )
-_TIP: Final = (
-    "SELECT c.number, i.key, r.digest FROM changes AS c JOIN identifiers AS i ON i.id = c.identifier "
-    "JOIN revisions AS r ON r.identifier = c.identifier AND r.version = c.version ORDER BY c.number DESC LIMIT 1"
-)
+_NEWEST_CHANGE: Final = f"SELECT c.number, i.key, {_REVISION_COLUMNS} {_NEWEST}"
+_TIP: Final = f"SELECT c.number, i.key, r.digest {_NEWEST}"  # at every commit, so without the record
 _CHANGE_DIGESTS: Final = (
     "SELECT r.digest FROM changes AS c JOIN revisions AS r ON r.identifier = c.identifier AND r.version = c.version "
     "WHERE c.number = ?"

@@ -11,7 +11,7 @@ from typing import Final
 
 import apsw
 
-from perdure.errors import SchemaChanged, StoreUnavailable
+from perdure.errors import SchemaChanged, StoreDamaged, StoreUnavailable
 from perdure.registry.protocol import Progress
 from perdure.store.digest import copy_with_digest
 from perdure.store.sqlite import migrations
@@ -38,7 +38,6 @@ def load_backup(backup: Path, file: Path, progress: Progress, digest: str | None
     With a digest, a backup that has another one is refused.
     """
     copy = file.with_name(f"{file.name}.copy")
-    copy.unlink(missing_ok=True)
     try:
         found = copy_with_digest(backup, copy)
         if digest not in (None, found):
@@ -52,7 +51,8 @@ def load_backup(backup: Path, file: Path, progress: Progress, digest: str | None
         except StoreUnavailable as problem:
             if problem.safe_to_retry:  # the disk is full
                 raise
-            reason = f"{backup.name} is no backup of Perdure, or is damaged ({problem}); {_UNCHANGED}"
+            cause = "" if isinstance(problem, StoreDamaged) else f" ({problem})"
+            reason = f"{backup.name} is not a backup of Perdure, or is damaged{cause}; {_UNCHANGED}"
             raise StoreUnavailable(reason) from problem
     finally:
         copy.unlink(missing_ok=True)

@@ -13,7 +13,7 @@ import apsw
 from perdure.errors import StoreDamaged, StoreUnavailable
 from perdure.registry.entities import Change, Identifier
 from perdure.registry.protocol import Foreseen, Progress, Reader, Transaction
-from perdure.store.commit_mark import LINEAGE, CommitMarkFile, Tip, find_disagreement, has_restarted
+from perdure.store.commit_mark import LINEAGE, CommitMarkFile, find_disagreement, has_lost_log
 from perdure.store.high_water import HIGH_WATER, HighWater
 from perdure.store.sqlite.backup import copy_file
 from perdure.store.sqlite.checkpoints import LARGEST_LOG, Checkpoints
@@ -86,12 +86,10 @@ class SqliteStore:
             return Turns(self._connect(cache=READER_CACHE))
 
     async def read(self, work: Callable[[Reader], T]) -> T:
-        self._check_open()
-        return await asyncio.get_running_loop().run_in_executor(self._pool, self._read, work)
+        return await self._submit(work)
 
     async def scan(self, work: Callable[[Reader], T]) -> T:
-        self._check_open()
-        return await asyncio.get_running_loop().run_in_executor(self._scanners, self._read, work)
+        return await self._submit(work, self._scanners)
 
     async def glance(self, work: Callable[[Reader], T]) -> T:
         return self._read(work)
@@ -126,18 +124,14 @@ class SqliteStore:
             mark = self._mark.read(lineage)
             if mark is None:
                 return (f"the mark of its last commit, {self._mark.path(lineage).name}, is missing or damaged",)
-            if mark.is_open and not self._had_log and has_restarted(mark):
+            if has_lost_log(mark, self._had_log):
                 return (f"its write-ahead log {self._log_file.name} is missing, and it was not closed properly",)
             return find_disagreement(mark, reader)
 
-        self._check_open()
-        return await asyncio.get_running_loop().run_in_executor(self._pool, self._read, work)
+        return await self._submit(work)
 
     async def reset_marks(self) -> None:
-        def work(reader: SqliteReader) -> tuple[str | None, Tip]:
-            return reader.fact(LINEAGE), reader.tip()
-
-        lineage, tip = await asyncio.get_running_loop().run_in_executor(self._pool, self._read, work)
+        lineage, tip = await self._submit(lambda reader: (reader.fact(LINEAGE), reader.tip()))
         if lineage is not None:
             self._mark.reset(lineage, *tip)
 
@@ -152,8 +146,7 @@ class SqliteStore:
         return self._file.with_name(f"{self._file.name}-wal")
 
     async def schema_differences(self) -> list[str]:
-        self._check_open()
-        return await asyncio.get_running_loop().run_in_executor(self._pool, self._schema_differences)
+        return await self._submit(lambda reader: find_differences(reader.connection))
 
     def log_bytes(self) -> int:
         try:
@@ -173,10 +166,9 @@ class SqliteStore:
             lineage = SqliteReader(self._connections[0]).fact(LINEAGE)
         for connection in self._connections:
             connection.close()
-        self._mark.close()
         if lineage is not None and not self._log_file.exists():  # SQLite removes it when the last program ends
-            self._mark.end(lineage)
-            self._mark.close()
+            self._mark.end(lineage, had_log=self._had_log)
+        self._mark.close()
 
     def _check_open(self) -> None:
         if self._closed:
@@ -195,15 +187,15 @@ class SqliteStore:
             reader = self._local.reader = SqliteReader(self._connect(cache=READER_CACHE))
         return reader
 
+    async def _submit(self, work: Callable[[SqliteReader], T], pool: ThreadPoolExecutor | None = None) -> T:
+        self._check_open()
+        return await asyncio.get_running_loop().run_in_executor(pool or self._pool, self._read, work)
+
     def _read(self, work: Callable[[SqliteReader], T]) -> T:
         with in_our_words():
             reader = self._reader()
             with reader.snapshot():
                 return work(reader)
-
-    def _schema_differences(self) -> list[str]:
-        with in_our_words():
-            return find_differences(self._reader().connection)
 
     def _seal(self, reason: str | None) -> None:
         """Past the writer, which lets nothing through once this is said."""

@@ -10,7 +10,7 @@ import msgspec
 
 from perdure.errors import Conflict, NameTaken, StoreDamaged
 from perdure.registry.entities import Agent, Change, Event, Grant, Identifier, Key, Prefix
-from perdure.registry.history_digest import content_digest, event_digest
+from perdure.registry.history_digest import event_digest, original_digest
 from perdure.registry.protocol import Foreseen
 from perdure.store.event_chain import NEWEST_EVENT, EventMark
 from perdure.store.high_water import HighWater
@@ -229,9 +229,7 @@ class SqliteTransaction(SqliteReader):
         self._is_redacting = True
         self._execute("PRAGMA secure_delete = ON")  # what is let go of is overwritten
         rowid = self._execute("SELECT id FROM identifiers WHERE key = ?", (subject,)).get
-        originals = {
-            one.version: one.original or content_digest(one.record, one.note) for one in self.revisions(subject)
-        }
+        originals = {one.version: original_digest(one) for one in self.revisions(subject)}
         self._executemany(
             _REDACT, [(record, originals[version], rowid, version) for version, record in records.items()]
         )
