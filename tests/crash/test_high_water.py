@@ -53,7 +53,7 @@ def test_a_mark_is_never_behind_a_date_that_was_told(tmp_path: Path) -> None:
 def test_a_mark_that_could_not_be_written_holds_the_mint_back(tmp_path: Path) -> None:
     async def run() -> None:
         await lay(tmp_path)
-        obstacle = tmp_path / MARKS.replace("json", "new")
+        obstacle = tmp_path / f".{MARKS}.new"
         obstacle.mkdir()  # stands for a full disk: the file cannot be written
         async with opened(tmp_path) as at:
             for timeline in TIMELINES:
