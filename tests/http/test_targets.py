@@ -57,8 +57,14 @@ async def _fill(folder: Path) -> None:
                 registry, admin, f"12345/both{number}", _url(target), _url("https://example.org/2", 2)
             )
             locations = Text(f"<locations><location href='{_escaped(target)}'/></locations>")
-            said = Statement(values=(Value(1, "10320/loc", locations), _url("https://example.org/3", 2)))
-            await mint(registry, admin, "12345", suffixes=[f"loc{number}"], said=said)
+            await mint(registry, admin, "12345", suffixes=[f"loc{number}"], said=Statement("https://example.org/"))
+            await write_unchecked(
+                registry,
+                admin,
+                f"12345/loc{number}",
+                Value(1, "10320/loc", locations),
+                _url("https://example.org/3", 2),
+            )
             alias = Statement(values=(Value(1, "HS_ALIAS", Text(target)),))
             await mint(registry, admin, "12345", suffixes=[f"alias{number}"], said=alias)
 

@@ -54,12 +54,19 @@ def _url(target: str, index: int = 1) -> Value:
     return Value(index, "URL", Text(target))
 
 
+def _locations(*targets: str) -> Value:
+    """A list of locations, of which the last may be bad."""
+    hrefs = "".join(f'<location href="{target}"/>' for target in targets)
+    return Value(6, "10320/loc", Text(f"<locations>{hrefs}</locations>"))
+
+
 WRITES: dict[str, Callable[[Office, str], object]] = {
     "mint": lambda office, target: office.do(mint, "12345", suffixes=["n"], said=Statement(target)),
     "mint a value": lambda office, target: office.do(mint, "12345", suffixes=["n"], said=Statement(values=(_url(target),))),
     "bind": lambda office, target: office.do(bind, "12345/reserved", Statement(target)),
     "update": lambda office, target: office.do(update, "12345/a", Statement(target)),
     "add a value": lambda office, target: office.do(add_values, "12345/a", [_url(target, 5)]),
+    "add a location": lambda office, target: office.do(add_values, "12345/a", [_locations("https://example.org/", target)]),
     "put a handle": lambda office, target: office.do(put_handle, "12345/n", [_url(target)]),
     "put a value": lambda office, target: office.do(put_values, "12345/a", [_url(target)]),
     "observe": lambda office, target: office.do(observe, target, AT, HASH),
@@ -148,8 +155,7 @@ def test_every_file_is_refused_line_by_line(
 
 
 def test_a_list_of_locations_leads_only_to_hosts() -> None:
-    hrefs = "".join(f'<location href="{target}"/>' for target in (*BAD, RIGHT))
-    found = read_locations(Value(1, "10320/loc", Text(f"<locations>{hrefs}</locations>")), Limits())
+    found = read_locations(_locations(*BAD, RIGHT), Limits())
     assert found is not None
     assert [one.href for one in found.all] == [RIGHT]
 

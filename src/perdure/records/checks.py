@@ -10,6 +10,7 @@ import msgspec
 
 from perdure.errors import InvalidInput, OutOfRange, shown
 from perdure.names import instant
+from perdure.records.location_xml import LOCATIONS, read_addresses, read_list
 from perdure.records.record import About
 from perdure.records.value import PUBLIC_READ, SECRET, Admin, Binary, Text, Value, ValueList
 from perdure.records.web_address import PLAIN_ADDRESS, outgoing_address
@@ -100,6 +101,8 @@ def _check_data(value: Value, where: str, limits: Limits) -> None:
         plain_text(data.value, f"{where}.data")
         if value.is_url:
             check_target(data.value, limits, f"{where}.data")
+        elif value.kind == LOCATIONS:
+            _check_locations(data.value, f"{where}.data")
     elif value.is_url:
         raise InvalidInput("record", f"{where}.data", "a URL is text")
     elif isinstance(data, Binary):
@@ -115,6 +118,16 @@ def _check_data(value: Value, where: str, limits: Limits) -> None:
         for reference in data.value:
             parts = f"{where}.data.handle", f"{where}.data.index"
             _check_reference(reference.handle, reference.index, *parts, limits)
+
+
+def _check_locations(text: str, part: str) -> None:
+    """Refuse a list with a web address that names no real host. Other lists are stored, and read as far as possible."""
+    root = read_list(text)
+    for href, _ in [] if root is None else read_addresses(root):
+        try:
+            outgoing_address(href)
+        except ValueError as problem:
+            raise InvalidInput("record", part, f"the location {shown(href)} is no address: {problem}") from None
 
 
 def _check_reference(name: str, index: int, name_part: str, index_part: str, limits: Limits) -> None:

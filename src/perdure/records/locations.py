@@ -1,7 +1,6 @@
 """Several locations in one value (type 10320/loc): read with care, for anybody may have written them."""
 
 import math
-import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable
 from typing import Final
 
@@ -9,16 +8,14 @@ import msgspec
 
 from perdure.errors import PerdureError
 from perdure.records.checks import Limits, check_target
+from perdure.records.location_xml import LOCATIONS, read_addresses, read_list
 from perdure.records.value import Value
 
-LOCATIONS: Final = "10320/LOC"
 BY_ATTRIBUTE: Final = "locatt"
 BY_COUNTRY: Final = "country"
 BY_WEIGHT: Final = "weighted"
 ROLE: Final = "http_role"
 _USUAL: Final = (BY_ATTRIBUTE, BY_COUNTRY, BY_WEIGHT)
-_LARGEST: Final = 65_536  # characters
-_MOST: Final = 1_000
 _STATUSES: Final = {"301": 301, "302": 302, "303": 303, "307": 307, "308": 308}
 
 
@@ -85,20 +82,15 @@ def places(values: Iterable[Value], limits: Limits) -> tuple[str, ...]:
 
 def read_locations(value: Value, limits: Limits) -> Locations | None:
     """The locations that a value holds, those that nobody may be sent to left out; None if it holds none."""
-    text = value.text
-    if value.kind != LOCATIONS or text is None or len(text) > _LARGEST or "<!DOCTYPE" in text:
-        return None  # a document type could define entities that grow without bound, or that are files of this machine
-    try:
-        root = ElementTree.fromstring(text)  # noqa: S314  (there are no entities in it)
-    except (ElementTree.ParseError, ValueError):
+    root = read_list(value.text or "") if value.kind == LOCATIONS else None
+    if root is None:
         return None
     found = []
-    for element in root.findall("location")[:_MOST]:
-        href = element.attrib.get("href", "").strip()
+    for href, attributes in read_addresses(root):
         try:
             check_target(href, limits)
         except PerdureError:
             continue
-        found.append(Location(href, {name: said.strip() for name, said in element.attrib.items() if name != "href"}))
+        found.append(Location(href, {name: said.strip() for name, said in attributes.items() if name != "href"}))
     methods = tuple(method.strip() for method in root.attrib.get("chooseby", "").split(",") if method.strip())
-    return Locations(methods or _USUAL, tuple(found)) if root.tag == "locations" and found else None
+    return Locations(methods or _USUAL, tuple(found)) if found else None

@@ -22,7 +22,7 @@ from perdure.http.v1.showing import shown_identifier, shown_value
 from perdure.linked import Withdrawal
 from perdure.names.ppid import validate_ppid
 from perdure.records.authority import to_seconds
-from perdure.records.locations import LOCATIONS
+from perdure.records.location_xml import LOCATIONS
 from perdure.registry import show
 from perdure.registry.entities import Act, Agent
 from perdure.registry.looking import View
