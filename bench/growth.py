@@ -1,8 +1,8 @@
-"""How the registry bears growing: `make bench-growth`.
+"""Performance of a growing registry: `make bench-growth`.
 
-One registry grows from a thousand identifiers to ten million. At each power of ten the same questions are asked of it
-and, turn by turn, of a second one that stays at a thousand: what else the machine does hits both, and the ratio of the
-two is what counts. `docs/growth.md` and `docs/growth.svg` are written by this.
+One registry grows from a thousand identifiers to ten million. At each power of ten the same queries run on it and,
+alternating, on a second one that stays at a thousand: other load on the machine affects both, so the ratio of the two
+counts. This program writes `performance-growth.md` and `performance-growth.svg` in docs/explanation.
 """
 
 import argparse
@@ -22,9 +22,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from bench.registry import UUIDS, accession, change_of, name_of, open_new, scratch, url_of
-from perdure.minting.clock import SystemClock
 from perdure.registry import Agent, Registry, Settings, Statement, find_by_value, mint, reopen, search
 from perdure.store.sqlite import SqliteStore
+from perdure.timelines.clock import SystemClock
 
 SMALLEST, LARGEST = 1000, 10_000_000
 BATCH = 5000
@@ -39,10 +39,11 @@ TIMES = {
     "search, a common word": 1000,
     "look-up by URL": 1000,
 }
-DOCS = Path(__file__).parent.parent / "docs"
+DOCS = Path(__file__).parent.parent / "docs" / "explanation"
+PAGE = "performance-growth"
 
 
-class Timing(NamedTuple):
+class Measurement(NamedTuple):
     """Ratios to the registry that stays small, in the median and in the 99th percentile, and the median in seconds."""
 
     ratio: float
@@ -50,8 +51,8 @@ class Timing(NamedTuple):
     median: float
 
 
-Measured = dict[str, Timing]
-Question = Callable[[int], Awaitable[object]]  # given the number of an identifier that is there
+Measured = dict[str, Measurement]
+Query = Callable[[int], Awaitable[object]]  # given the number of an existing identifier
 
 
 def main() -> None:
@@ -69,8 +70,8 @@ def main() -> None:
         options.folder.mkdir(parents=True, exist_ok=True)
         measured = asyncio.run(grow(options.folder, sizes))
     show(measured)
-    (DOCS / "growth.md").write_text(page(measured, options.to), encoding="utf-8")
-    plot(measured, DOCS / "growth.svg")
+    (DOCS / f"{PAGE}.md").write_text(page(measured, options.to), encoding="utf-8")
+    plot(measured, DOCS / f"{PAGE}.svg")
 
 
 def decades(largest: int) -> list[int]:
@@ -83,17 +84,17 @@ def decades(largest: int) -> list[int]:
 
 
 async def grow(folder: Path, sizes: list[int]) -> dict[int, Measured]:
-    """Build up to each size, close, open again as after a restart, and measure."""
+    """Build up to each size, close, reopen as after a restart, and measure."""
     file, notes = folder / FILE, folder / "measured.json"
-    small, small_admin, small_store, _ = await opened(folder / "small" / FILE)
+    small, small_admin, small_store, _ = await open_registry_at(folder / "small" / FILE)
     if small_store.lookup_now(name_of(0)) is None:
         first = [change_of(number, small_admin) for number in range(SMALLEST)]
         await small_store.write(lambda tx: tx.insert(first))
-    _, admin, store, there = await opened(file)
+    _, admin, store, there = await open_registry_at(file)
     measured: dict[int, Measured] = {}
     if notes.exists():  # an earlier run came so far
         kept = json.loads(notes.read_text())
-        measured = {int(size): {what: Timing(*one) for what, one in its.items()} for size, its in kept.items()}
+        measured = {int(size): {what: Measurement(*one) for what, one in its.items()} for size, its in kept.items()}
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     with Progress(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty()) as progress:
         task = progress.add_task("identifiers", total=sizes[-1])
@@ -109,10 +110,10 @@ async def grow(folder: Path, sizes: list[int]) -> dict[int, Measured]:
             store = SqliteStore(file)
             registry = await reopen(store, SystemClock(), Settings())
             progress.update(task, description=f"measuring at {size:,}")
-            big_questions = questions_to(registry, store, admin)
-            small_questions = questions_to(small, small_store, small_admin)
+            big_queries = queries_of(registry, store, admin)
+            small_queries = queries_of(small, small_store, small_admin)
             measured[size] = {
-                what: await timed(big_questions[what], small_questions[what], size, times)
+                what: await measure(big_queries[what], small_queries[what], size, times)
                 for what, times in TIMES.items()
             }
             notes.write_text(json.dumps(measured))
@@ -122,8 +123,8 @@ async def grow(folder: Path, sizes: list[int]) -> dict[int, Measured]:
     return measured
 
 
-async def opened(file: Path) -> tuple[Registry, Agent, SqliteStore, int]:
-    """A registry that is made, or found, and how many of the numbered identifiers it has."""
+async def open_registry_at(file: Path) -> tuple[Registry, Agent, SqliteStore, int]:
+    """Open or create a registry. Return it with the number of its numbered identifiers."""
     if not file.exists():
         return *(await open_new(file)), 0
     store = SqliteStore(file)
@@ -137,20 +138,20 @@ async def opened(file: Path) -> tuple[Registry, Agent, SqliteStore, int]:
 
 
 def warm(file: Path) -> None:
-    """Read the file through, so that it lies in the system's cache as far as memory allows."""
+    """Read the whole file, so that it is in the system's cache as far as memory allows."""
     with file.open("rb") as stream:
         while stream.read(1 << 24):
             pass
 
 
-def questions_to(registry: Registry, store: SqliteStore, by: Agent) -> dict[str, Question]:
-    """What is asked of a registry, given the number of an identifier that is there."""
+def queries_of(registry: Registry, store: SqliteStore, by: Agent) -> dict[str, Query]:
+    """Return the queries of a registry, given the number of an existing identifier."""
 
     async def look_up(number: int) -> object:
         return store.lookup_now(name_of(number))
 
     async def make(number: int) -> object:
-        return await mint(registry, by, UUIDS, said=Statement(target=f"https://minted.example.org/{number}"))
+        return await mint(registry, by, UUIDS, statement=Statement(target=f"https://minted.example.org/{number}"))
 
     async def find_rare(number: int) -> object:
         return await search(registry, [accession(number)], limit=LIMIT)
@@ -164,25 +165,25 @@ def questions_to(registry: Registry, store: SqliteStore, by: Agent) -> dict[str,
     return dict(zip(TIMES, (look_up, make, find_rare, find_common, find_url), strict=True))
 
 
-async def timed(big: Question, small: Question, size: int, times: int) -> Timing:
-    """Both turn by turn, after a tenth as many calls that only warm up."""
+async def measure(big: Query, small: Query, size: int, times: int) -> Measurement:
+    """Measure both alternately, after a warm-up of a tenth as many calls."""
     draw = random.Random(size).randrange
     taken: tuple[list[float], list[float]] = ([], [])
     for turn in range(-times // 10, times):
-        for question, largest, its in ((big, size, taken[0]), (small, SMALLEST, taken[1])):
+        for query, largest, its in ((big, size, taken[0]), (small, SMALLEST, taken[1])):
             number = draw(largest)
             begun = time.perf_counter()
-            answer = await question(number)
+            answer = await query(number)
             seconds = time.perf_counter() - begun
             assert answer, "what was asked for was not found"
             if turn >= 0:
                 its.append(seconds)
     medians = [statistics.median(its) for its in taken]
     p99 = [statistics.quantiles(its, n=100)[98] for its in taken]
-    return Timing(medians[0] / medians[1], p99[0] / p99[1], medians[0])
+    return Measurement(medians[0] / medians[1], p99[0] / p99[1], medians[0])
 
 
-def questions(measured: dict[int, Measured]) -> list[str]:
+def query_names(measured: dict[int, Measured]) -> list[str]:
     return list(next(iter(measured.values())))
 
 
@@ -194,7 +195,7 @@ def power(size: int) -> str:
 def show(measured: dict[int, Measured]) -> None:
     title = "Median, and 99th percentile, as ratios to a registry of 10³ in the same run (median µs)"
     table = Table("what", *(power(size) for size in measured), title=title)
-    for what in questions(measured):
+    for what in query_names(measured):
         timings = [at[what] for at in measured.values()]
         table.add_row(what, *(f"{one.ratio:.2f}, {one.p99:.2f}\n({one.median * 1e6:,.0f})" for one in timings))
     Console().print(table)
@@ -203,28 +204,33 @@ def show(measured: dict[int, Measured]) -> None:
 def page(measured: dict[int, Measured], largest: int) -> str:
     sizes = list(measured)
     lines = [
-        "# Growth",
+        "# Performance of a growing registry",
         "",
-        f"What the registry costs as it grows from {sizes[0]:,} identifiers to {sizes[-1]:,}, on SQLite: the median time, and "
-        "the 99th percentile, as ratios",
-        f"to a second registry that stays at {SMALLEST:,} and is asked turn by turn in the same run.",
+        f"The cost of operations while a registry on SQLite grows from {sizes[0]:,} to {sizes[-1]:,} identifiers. Each cell has "
+        "the median time and the",
+        f"99th percentile, as ratios to a second registry that stays at {SMALLEST:,} identifiers. Both registries are "
+        "measured alternately in the same run.",
         "",
-        "| | " + " | ".join(power(size) for size in sizes) + " |",
+        "| operation | " + " | ".join(power(size) for size in sizes) + " |",
         "|---|" + "---|" * len(sizes),
     ]
-    for what in questions(measured):
+    for what in query_names(measured):
         shown = (f"{at[what].ratio:.2f}, {at[what].p99:.2f}" for at in measured.values())
         lines.append(f"| {what} | " + " | ".join(shown) + " |")
     lines += [
         "",
-        "![Each question's median time as a ratio to that at a thousand identifiers](growth.svg)",
+        f"![The median time of each operation, as a ratio to a registry of a thousand identifiers]({PAGE}.svg)",
         "",
-        "One registry was filled with records that have a URL, a creator and a description, closed and opened again at "
-        "each size, and asked one question at a",
-        f"time about names drawn at random; searches ask for {LIMIT} hits, a rare word stands in one record and a common "
-        "one in every second, and a mint is",
-        "answered when it is on disk. The file was read through before, so that it lay in the system's cache; where memory is too small for that, a look-up by name "
-        "waits for a read or two of the disk besides. To print this again:",
+        "How it was measured:",
+        "",
+        "- Each record has a URL, a creator and a description.",
+        "- At each size the registry is closed and opened again. Operations run one at a time, on names drawn at random.",
+        f"- A search asks for {LIMIT} hits. A rare word is in one record, a common word in every second one.",
+        "- A mint ends when the name is on disk.",
+        "- The file is read once before, so that it is in the cache of the operating system. With less memory, a look-up by "
+        "name also waits for one or two reads of the disk.",
+        "",
+        "To repeat the measurement:",
         "",
         "```",
         COMMAND if largest == LARGEST else f"{COMMAND} --to {largest}",
@@ -237,7 +243,7 @@ def page(measured: dict[int, Measured], largest: int) -> str:
 def plot(measured: dict[int, Measured], file: Path) -> None:
     pyplot.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "perdure", "font.family": "sans-serif"})
     figure, axes = pyplot.subplots(figsize=(7, 4))
-    for what in questions(measured):
+    for what in query_names(measured):
         axes.plot(list(measured), [at[what].ratio for at in measured.values()], marker="o", label=what)
     axes.set_xscale("log")
     axes.set_ylim(bottom=0)

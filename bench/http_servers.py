@@ -1,4 +1,4 @@
-"""The servers that the HTTP bench compares: nginx, Perdure, and whatever else is running already."""
+"""Servers that the HTTP benchmark compares: nginx, Perdure, and other running resolvers."""
 
 import json
 import os
@@ -17,8 +17,8 @@ from tests.http.proxy import nginx as nginx_program
 
 from bench.rounds import CpuSeconds, cpu_of_tree
 
-_PATIENCE: Final = 60.0
-# A constant answer to everything: as fast as an HTTP server gets, and the same work for wrk.
+_TIMEOUT: Final = 60.0
+# A constant response to every request: as fast as an HTTP server can be, and the same work for wrk.
 _NGINX: Final = """
 daemon off;
 worker_processes 1;
@@ -42,7 +42,7 @@ http {{
 
 
 class Server(NamedTuple):
-    """`url` has {name} where a name goes; `cpu` is what its processes have used so far, where that can be told."""
+    """A running server. `url` contains {name}; `cpu` returns the CPU seconds of its processes, if known."""
 
     what: str
     url: str
@@ -55,7 +55,7 @@ class Server(NamedTuple):
 
 
 @contextmanager
-def nginx(folder: Path) -> Iterator[Server]:
+def run_nginx(folder: Path) -> Iterator[Server]:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     file = folder.resolve() / "nginx.conf"
@@ -64,16 +64,16 @@ def nginx(folder: Path) -> Iterator[Server]:
     assert program is not None
     process = subprocess.Popen([program, "-p", str(folder), "-c", str(file)], stderr=subprocess.DEVNULL)
     try:
-        _wait("nginx", lambda: _listens(port))
+        _wait("nginx", lambda: _is_listening(port))
         yield Server("nginx, constant 302", f"http://127.0.0.1:{port}/{{name}}", lambda: cpu_of_tree(process.pid))
     finally:
         process.terminate()
-        process.wait(_PATIENCE)
+        process.wait(_TIMEOUT)
 
 
 @contextmanager
-def perdure(folder: Path, what: str, more: CpuSeconds = lambda: 0.0) -> Iterator[Server]:
-    """One worker, no access log; `more` is the CPU time of a database server that works for it."""
+def run_perdure(folder: Path, what: str, more: CpuSeconds = lambda: 0.0) -> Iterator[Server]:
+    """Run Perdure with one worker and no access log. `more` is the CPU time of its database server."""
     log = (folder / "server.log").open("w")
     process = subprocess.Popen(
         [
@@ -89,34 +89,34 @@ def perdure(folder: Path, what: str, more: CpuSeconds = lambda: 0.0) -> Iterator
         line = process.stdout.readline()
         if not line:
             raise SystemExit(f"the server did not start: {(folder / 'server.log').read_text()}")
-        yield Server(what, f"{json.loads(line)['url']}/{{name}}", lambda: _sum(cpu_of_tree(process.pid), more()))
+        yield Server(what, f"{json.loads(line)['url']}/{{name}}", lambda: sum_or_none(cpu_of_tree(process.pid), more()))
     finally:
         process.terminate()
-        process.communicate(timeout=_PATIENCE)
+        process.communicate(timeout=_TIMEOUT)
         log.close()
 
 
-def peer(text: str) -> Server:
-    """NAME=URL, of a resolver that runs already. Without {name} in it, names go at the end of the path."""
+def parse_peer(text: str) -> Server:
+    """Parse NAME=URL of a running resolver. Without {name}, names are appended to the path."""
     what, _, url = text.partition("=")
     if not what or not url.startswith(("http://", "https://")):
-        raise SystemExit(f"--peer is NAME=URL, as in reference=http://127.0.0.1:8000/{{name}}, and not {text}")
+        raise SystemExit(f"--peer is NAME=URL, as in reference=http://127.0.0.1:8000/{{name}}, not {text}")
     if "{name}" not in url:
         url = f"{url.rstrip('/')}/{{name}}"
     port = urlsplit(url).port or (443 if url.startswith("https") else 80)
     return Server(what, url, lambda: _cpu_of_listeners(port))
 
 
-def made(folder: Path, store: str | None = None) -> bool:
-    """A registry in the folder; False, if an earlier run has left one there."""
+def create_registry(folder: Path, store: str | None = None) -> bool:
+    """Create a registry in the folder, or return False if an earlier run created it."""
     if (folder / "perdure.toml").exists():
         return False
     shutil.rmtree(folder, ignore_errors=True)
-    command("init", str(folder), "--name", "Bench", *(("--store", store) if store else ()))
+    run_command("init", str(folder), "--name", "Bench", *(("--store", store) if store else ()))
     return True
 
 
-def command(*arguments: str) -> str:
+def run_command(*arguments: str) -> str:
     done = subprocess.run([sys.executable, "-m", "perdure", *arguments], capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"perdure {arguments[0]} failed: {done.stderr}")
@@ -127,15 +127,15 @@ def missing_programs() -> list[str]:
     return [name for name, path in (("wrk", shutil.which("wrk")), ("nginx", nginx_program())) if path is None]
 
 
-def _wait(what: str, is_there: Callable[[], bool]) -> None:
-    until = time.monotonic() + _PATIENCE
-    while not is_there():
+def _wait(what: str, is_ready: Callable[[], bool]) -> None:
+    until = time.monotonic() + _TIMEOUT
+    while not is_ready():
         if time.monotonic() > until:
             raise SystemExit(f"{what} did not start")
         time.sleep(0.02)
 
 
-def _listens(port: int) -> bool:
+def _is_listening(port: int) -> bool:
     try:
         socket.create_connection(("127.0.0.1", port), timeout=1).close()
     except OSError:
@@ -144,7 +144,7 @@ def _listens(port: int) -> bool:
 
 
 def _cpu_of_listeners(port: int) -> float | None:
-    """Of all processes that have this port open for listening, and their children: on this machine, and on Linux."""
+    """Return the CPU seconds of all processes that listen on a port, and of their children. Only on Linux."""
     inodes = set()
     for table in ("tcp", "tcp6"):
         file = Path("/proc/net") / table
@@ -152,25 +152,25 @@ def _cpu_of_listeners(port: int) -> float | None:
             fields = line.split()
             if fields[3] == "0A" and int(fields[1].rpartition(":")[2], 16) == port:
                 inodes.add(f"socket:[{fields[9]}]")
-    owners = [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if inodes & _sockets(pid)]
-    parents = [pid for pid in owners if _parent(pid) not in owners]
-    told = [cpu_of_tree(pid) for pid in parents]
-    return _sum(*told) if told else None
+    owners = [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if inodes & _sockets_of(pid)]
+    parents = [pid for pid in owners if _parent_of(pid) not in owners]
+    seconds = [cpu_of_tree(pid) for pid in parents]
+    return sum_or_none(*seconds) if seconds else None
 
 
-def _sockets(pid: int) -> set[str]:
+def _sockets_of(pid: int) -> set[str]:
     try:
         return {os.readlink(link.path) for link in os.scandir(f"/proc/{pid}/fd")}
-    except OSError:  # it has ended, or is somebody else's
+    except OSError:  # it has ended, or belongs to another user
         return set()
 
 
-def _parent(pid: int) -> int:
+def _parent_of(pid: int) -> int:
     try:
         return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
     except OSError:
         return 0
 
 
-def _sum(*parts: float | None) -> float | None:
+def sum_or_none(*parts: float | None) -> float | None:
     return None if None in parts else sum(part for part in parts if part is not None)

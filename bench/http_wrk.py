@@ -1,4 +1,4 @@
-"""wrk, and what it is told to ask: names drawn at random, one thread, connections that stay open."""
+"""wrk with its scripts: random names, one thread, persistent connections."""
 
 import json
 import subprocess
@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
-# What all scripts have in common. The figures come out as one line of JSON; wrk counts every status above 399.
-_TELL: Final = """
+# The end of all scripts: it writes the figures as one line of JSON. wrk counts every status above 399 as an error.
+_REPORT_SCRIPT: Final = """
 function done(summary, latency, requests)
   local e = summary.errors
   io.write(string.format(
@@ -17,10 +17,10 @@ function done(summary, latency, requests)
 end
 """
 
-# Arguments: a seed, the file of names, what comes before a name in a request, and what comes after it. The names are one
-# text, and numbers say where each begins: a million texts would be walked over by Lua's collector again and again, for
-# tens of milliseconds in which wrk sends nothing, and all of that would count as the time of whoever is measured.
-_ASK: Final = (
+# Arguments: a seed, the file of names, the part of a request before the name, and the part after it. The names are one
+# string with an array of positions. Lua's garbage collector would walk over a million strings again and again, for tens of
+# milliseconds in which wrk sends nothing, and that time would count for the measured server.
+_READ_SCRIPT: Final = (
     """
 local ffi = require("ffi")
 local draw = math.random
@@ -46,11 +46,11 @@ function request()
   return before .. text:sub(starts[number], starts[number + 1] - 2) .. after
 end
 """
-    + _TELL
+    + _REPORT_SCRIPT
 )
 
-# Arguments: a seed, the method, the path up to the suffix (or the whole of it), the key, and the body with @ for a number.
-_CREATE: Final = (
+# Arguments: a seed, the method, the path, the key, and the body. @ stands for a suffix in the path and in the body.
+_CREATE_SCRIPT: Final = (
     """
 local method, path, key, body
 local draw, number = math.random, 0
@@ -62,17 +62,17 @@ function request()
   number = number + 1
   local suffix = string.format("%04x%04x-%04x-4%03x-%04x-%04x%04x%04x", draw(0, 65535), draw(0, 65535), draw(0, 65535),
     draw(0, 4095), draw(32768, 49151), draw(0, 65535), draw(0, 65535), draw(0, 65535))
-  local said = body:gsub("@", suffix)
+  local content = body:gsub("@", suffix)
   return method .. " " .. path:gsub("@", suffix) .. " HTTP/1.1\\r\\nhost: id.example.org\\r\\nauthorization: Bearer " .. key
-    .. "\\r\\ncontent-type: application/json\\r\\ncontent-length: " .. #said .. "\\r\\n\\r\\n" .. said
+    .. "\\r\\ncontent-type: application/json\\r\\ncontent-length: " .. #content .. "\\r\\n\\r\\n" .. content
 end
 """
-    + _TELL
+    + _REPORT_SCRIPT
 )
 
 
-class Taken(NamedTuple):
-    """One round: how many a second, the times of single requests in microseconds, and what went wrong."""
+class WrkResult(NamedTuple):
+    """The result of one round: rate per second, latencies in microseconds, and failures."""
 
     rate: float
     p50: float
@@ -87,36 +87,42 @@ class Taken(NamedTuple):
 
 
 class Wrk:
-    """Runs wrk with scripts that are written into a folder first."""
+    """Runs wrk with scripts that it writes to a folder."""
 
     def __init__(self, folder: Path, names: Path, seconds: float) -> None:
         self._names = names
         self._seconds = max(1, round(seconds))
         self._seed = 0
         self._scripts = {"ask": folder / "ask.lua", "create": folder / "create.lua"}
-        self._scripts["ask"].write_text(_ASK)
-        self._scripts["create"].write_text(_CREATE)
+        self._scripts["ask"].write_text(_READ_SCRIPT)
+        self._scripts["create"].write_text(_CREATE_SCRIPT)
 
-    def ask(self, url: str, connections: int, names: Path | None = None, accept: str | None = None) -> Taken:
-        """GETs of an address in which {name} stands for a name."""
+    def run_reads(self, url: str, connections: int, names: Path | None = None, accept: str | None = None) -> WrkResult:
+        """Send GET requests to a URL with {name}."""
         parts = urlsplit(url)
         before, _, after = (parts.path + (f"?{parts.query}" if parts.query else "")).partition("{name}")
-        liked = "" if accept is None else f"accept: {accept}\\r\\n"
-        head = f"{after} HTTP/1.1\\r\\nhost: id.example.org\\r\\n{liked}\\r\\n"
-        told = [str(names or self._names), f"GET {before}", head]
-        return self._run("ask", f"{parts.scheme}://{parts.netloc}/", connections, told)
+        accept_header = "" if accept is None else f"accept: {accept}\\r\\n"
+        head = f"{after} HTTP/1.1\\r\\nhost: id.example.org\\r\\n{accept_header}\\r\\n"
+        arguments = [str(names or self._names), f"GET {before}", head]
+        return self._run("ask", f"{parts.scheme}://{parts.netloc}/", connections, arguments)
 
-    def create(self, url: str, connections: int, method: str, path: str, key: str, body: dict[str, Any]) -> Taken:
-        """Requests that make something new each; @ stands for a suffix in the path, and in the body."""
+    def run_creates(
+        self, url: str, connections: int, method: str, path: str, key: str, body: dict[str, Any]
+    ) -> WrkResult:
+        """Send requests that create a name each. @ stands for the suffix in the path and in the body."""
         return self._run("create", url, connections, [method, path, key, json.dumps(body)])
 
-    def _run(self, script: str, url: str, connections: int, told: list[str]) -> Taken:
+    def _run(self, script: str, url: str, connections: int, arguments: list[str]) -> WrkResult:
         self._seed += 1
         command = ["wrk", "-t1", f"-c{connections}", f"-d{self._seconds}s", "-s", str(self._scripts[script]), url]
-        done = subprocess.run([*command, "--", str(self._seed), *told], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [*command, "--", str(self._seed), *arguments], capture_output=True, text=True, check=False
+        )
         line = next((line for line in done.stdout.splitlines() if line.startswith("RESULT ")), None)
         if line is None:
             raise SystemExit(f"wrk did not work: {done.stdout}{done.stderr}")
-        said = json.loads(line.removeprefix("RESULT "))
-        rate = said["requests"] / said["microseconds"] * 1e6
-        return Taken(rate, said["p50"], said["p99"], said["requests"], said["refused"], said["broken"])
+        figures = json.loads(line.removeprefix("RESULT "))
+        rate = figures["requests"] / figures["microseconds"] * 1e6
+        return WrkResult(
+            rate, figures["p50"], figures["p99"], figures["requests"], figures["refused"], figures["broken"]
+        )

@@ -1,7 +1,7 @@
 """Speed of the names library: `make bench-names`.
 
-Every figure is a ratio to a peer measured in the same run, alternately, the best of several rounds: what else the
-machine does hits both. `asked` is the ratio that we hold ourselves to.
+Every figure is a ratio to a peer in the same run, measured alternately, the best of several rounds, because other programs
+slow down both. `required` is our target.
 """
 
 import resource
@@ -56,14 +56,14 @@ def ibi_suffix_loop(date: int, digits: str = "23456789ABCDEFGHJKLMNPQRSTU") -> s
     return written
 
 
-def best(one: Callable[[], object], other: Callable[[], object]) -> tuple[float, float]:
-    """Seconds per call of both, measured alternately."""
+def measure_best(one: Callable[[], object], other: Callable[[], object]) -> tuple[float, float]:
+    """Return the seconds per call of both, measured alternately."""
     times = [(timeit.timeit(one, number=CALLS), timeit.timeit(other, number=CALLS)) for _ in range(ROUNDS)]
     return min(t for t, _ in times) / CALLS, min(t for _, t in times) / CALLS
 
 
-def cpu_of(command: list[str]) -> float:
-    """CPU seconds of a child process, start-up included."""
+def measure_cpu(command: list[str]) -> float:
+    """Return the CPU seconds of a child process, start-up included."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -103,37 +103,37 @@ def main() -> None:
         ("pilin.decode", "multiply loop", 1.0, lambda: pilin.decode("Y35XYS0QH"), lambda: pilin_decode_loop("Y35XYS0QH")),
         ("ibi.opaque_suffix", "divmod loop", 1.0, lambda: ibi.opaque_suffix(DATE), lambda: ibi_suffix_loop(DATE)),
     ]  # fmt: skip
-    table = Table("what", "peer", "µs", "peer µs", "ratio", "asked", title="The names library")
-    for what, peer, asked, ours, theirs in rows:
-        mine, other = best(ours, theirs)
-        table.add_row(what, peer, f"{mine * 1e6:.2f}", f"{other * 1e6:.2f}", f"{other / mine:.2f}", f"{asked:.1f}")
+    table = Table("what", "peer", "µs", "peer µs", "ratio", "required", title="The names library")
+    for what, peer, required, ours, theirs in rows:
+        mine, other = measure_best(ours, theirs)
+        table.add_row(what, peer, f"{mine * 1e6:.2f}", f"{other * 1e6:.2f}", f"{other / mine:.2f}", f"{required:.1f}")
     Console().print(table)
-    check()
-    importing()
+    measure_check()
+    measure_import()
 
 
-def check() -> None:
-    """The whole command over a million lines, by CPU time: one core, start-up and reading included."""
+def measure_check() -> None:
+    """Measure the whole command over a million lines: CPU time on one core, with start-up and reading."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "persons.txt")
         with path.open("w") as file:
             for i in range(LINES):
                 file.write(ppid.uuid_to_ppid(uuid.UUID(int=hash((i, "perdure")) & (2**128 - 1)), "POID") + "\n")
-        seconds = min(cpu_of([sys.executable, "-m", "perdure", "check", str(path)]) for _ in range(3))
-        peer = min(cpu_of([sys.executable, "-c", PEER_CHECK, str(path)]) for _ in range(3))
+        seconds = min(measure_cpu([sys.executable, "-m", "perdure", "check", str(path)]) for _ in range(3))
+        peer = min(measure_cpu([sys.executable, "-c", PEER_CHECK, str(path)]) for _ in range(3))
     table = Table(
-        "what", "peer", "lines/s", "peer lines/s", "ratio", "asked lines/s", title=f"perdure check, {LINES:,} lines"
+        "what", "peer", "lines/s", "peer lines/s", "ratio", "required lines/s", title=f"perdure check, {LINES:,} lines"
     )
     rates = f"{LINES / seconds:,.0f}", f"{LINES / peer:,.0f}"
     table.add_row("perdure check (PPIDs)", "the specification's loop", *rates, f"{peer / seconds:.2f}", "200,000")
     Console().print(table)
 
 
-def importing() -> None:
-    """What a program pays before its first identifier: why idutils serves the tests and not the library."""
-    nothing = min(cpu_of([sys.executable, "-c", ""]) for _ in range(5))
+def measure_import() -> None:
+    """Measure the import time of the library, beside idutils, which is used only in tests."""
+    nothing = min(measure_cpu([sys.executable, "-c", ""]) for _ in range(5))
     mine, other = (
-        min(cpu_of([sys.executable, "-c", f"import {module}"]) for _ in range(5)) - nothing
+        min(measure_cpu([sys.executable, "-c", f"import {module}"]) for _ in range(5)) - nothing
         for module in ("perdure", "idutils")
     )
     table = Table("what", "peer", "ms", "peer ms", "ratio", title="Importing")

@@ -1,8 +1,8 @@
-"""Speed of persons over HTTP: `make bench-persons`.
+"""Performance of persons over HTTP: `make bench-persons`.
 
-Observations that are created, beside a bare loop of commits; a reconstruction as Turtle, beside rdflib writing the same
-graph that it has in memory already; and as JSON-LD by negotiation, beside nginx with a constant answer. Turn by turn,
-in one run; what is asked is a ratio, and nothing fails if it is not met.
+The creation of observations, compared to a bare loop of commits; a reconstruction as Turtle, compared to rdflib, which
+writes the same graph from memory; and as JSON-LD by negotiation, compared to nginx with a constant response. Each
+alternates with its baseline in one run. A goal is a ratio; the program does not fail if it is not met.
 """
 
 import argparse
@@ -19,10 +19,10 @@ import httpx
 from rdflib import Graph
 from rich.console import Console
 
-from bench.http import READERS, WRITERS, Bare, turn_by_turn
-from bench.http_page import Row, show, write
-from bench.http_servers import missing_programs, nginx, perdure
-from bench.http_wrk import Taken, Wrk
+from bench.http import READERS, WRITERS, BareCommitLoop, run_alternately
+from bench.http_report import Row, print_rows, write_docs
+from bench.http_servers import missing_programs, run_nginx, run_perdure
+from bench.http_wrk import Wrk, WrkResult
 from bench.registry import scratch
 from perdure.folder import ADMIN_KEY, make_registry, open_registry
 from perdure.records.person import ChosenClaim, Claim, Employment, Link, PersonName, Reconstruction
@@ -32,9 +32,9 @@ PERSONS: Final = 10_000
 AT_ONCE: Final = 64
 WHEN: Final = "2025-01-09T10:30:00Z"
 CURATOR: Final = "https://orcid.org/0000-0002-1825-0097"
-DOCS: Final = Path(__file__).parent.parent / "docs"
-PAGE: Final = "speed-of-persons"
-SAID: Final = {
+DOCS: Final = Path(__file__).parent.parent / "docs" / "explanation"
+PAGE: Final = "performance-persons"
+OBSERVATION: Final = {
     "source_url": "https://example.org/register/@",
     "retrieval_timestamp": WHEN,
     "content_hash": "0" * 64,
@@ -54,76 +54,78 @@ def main() -> None:
     if missing:
         raise SystemExit(f"not installed: {', '.join(missing)} (apt-get install {' '.join(missing)})")
     if os.getloadavg()[0] > (os.cpu_count() or 1) / 2:
-        console.print(f"The load average is {os.getloadavg()[0]:.1f} before anything has begun: wait, or doubt.")
+        console.print(
+            f"The load average is {os.getloadavg()[0]:.1f} before the benchmark: wait, or distrust the results."
+        )
     with scratch() as folder:
-        rows = measured(folder, options)
-    show(rows, f"Persons over HTTP, {options.persons:,} reconstructions (CPU: microseconds per request)")
+        rows = measure(folder, options)
+    print_rows(rows, f"Persons over HTTP, {options.persons:,} reconstructions (CPU: microseconds per request)")
     if options.docs is not None:
-        write(rows, how(options), options.docs, PAGE)
+        write_docs(rows, describe_run(options), options.docs, PAGE)
     if not all(row.is_valid for row in rows):
         sys.exit(1)
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.persons", description=__doc__)
-    parser.add_argument("--persons", type=int, default=PERSONS, help="how many there are to read (%(default)s)")
-    parser.add_argument("--rounds", type=int, default=5, help="of each measurement (%(default)s)")
-    parser.add_argument("--seconds", type=float, default=4.0, help="that a round takes (%(default)s)")
-    parser.add_argument("--docs", type=Path, default=DOCS, help=f"where {PAGE}.md lies, to write the figures into")
+    parser.add_argument("--persons", type=int, default=PERSONS, help="number of persons to read (%(default)s)")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds of each measurement (%(default)s)")
+    parser.add_argument("--seconds", type=float, default=4.0, help="seconds per round (%(default)s)")
+    parser.add_argument("--docs", type=Path, default=DOCS, help=f"the folder of {PAGE}.md, which gets the figures")
     parser.add_argument("--no-docs", dest="docs", action="store_const", const=None, help="only print them")
     return parser.parse_args()
 
 
-def measured(folder: Path, options: argparse.Namespace) -> list[Row]:
+def measure(folder: Path, options: argparse.Namespace) -> list[Row]:
     console.print("loading …")
     registry = folder / "registry"
     names = folder / "names.txt"
     names.write_text("\n".join(asyncio.run(load(registry, options.persons))))
     wrk = Wrk(folder, names, options.seconds)
     key = (registry / ADMIN_KEY).read_text().strip()
-    with nginx(folder) as first, perdure(registry, "Perdure") as ours:
+    with run_nginx(folder) as first, run_perdure(registry, "Perdure") as ours:
         turtle = "text/turtle"
-        graph = Graph().parse(data=told(ours.root, names, turtle), format="turtle")
-        bare = Bare(folder / f"bare-{uuid4().hex}.db", options.seconds)
+        graph = Graph().parse(data=fetch_person(ours.root, names, turtle), format="turtle")
+        bare = BareCommitLoop(folder / f"bare-{uuid4().hex}.db", options.seconds)
 
-        def read(root: str, accept: str) -> Taken:
-            return wrk.ask(f"{root}/{{name}}", READERS, accept=accept)
+        def read(root: str, accept: str) -> WrkResult:
+            return wrk.run_reads(f"{root}/{{name}}", READERS, accept=accept)
 
         console.print("JSON-LD …")
-        ld = turn_by_turn(
+        json_ld = run_alternately(
             (lambda: read(ours.root, "application/ld+json"), ours.cpu),
             (lambda: read(first.root, "application/ld+json"), first.cpu),
             options.rounds,
         )
-        console.print("Turtle, anew …")
-        anew = turn_by_turn(
-            (lambda: wrk.ask(f"{ours.root}/{{name}}?format=ttl", READERS), ours.cpu),
-            (lambda: serialised(graph, options.seconds), time.process_time),
+        console.print("Turtle, not cached …")
+        rewritten = run_alternately(
+            (lambda: wrk.run_reads(f"{ours.root}/{{name}}?format=ttl", READERS), ours.cpu),
+            (lambda: serialize_repeatedly(graph, options.seconds), time.process_time),
             options.rounds,
         )
         console.print("Turtle …")
-        written = turn_by_turn(
+        written = run_alternately(
             (lambda: read(ours.root, turtle), ours.cpu),
-            (lambda: serialised(graph, options.seconds), time.process_time),
+            (lambda: serialize_repeatedly(graph, options.seconds), time.process_time),
             options.rounds,
         )
         console.print("observations …")
-        made = turn_by_turn(
-            (lambda: wrk.create(ours.root, WRITERS, "POST", "/api/v1/poid", key, dict(SAID)), ours.cpu),
-            (bare.once, time.process_time),
+        created = run_alternately(
+            (lambda: wrk.run_creates(ours.root, WRITERS, "POST", "/api/v1/poid", key, dict(OBSERVATION)), ours.cpu),
+            (bare.run, time.process_time),
             options.rounds,
         )
         bare.close()
     return [
-        Row("observations created", made[0], "a bare loop of durable commits, SQLite", made[1], 0.6),
+        Row("observations created", created[0], "a bare loop of durable commits, SQLite", created[1], 0.6),
         Row("a PRID as Turtle, over HTTP", written[0], "rdflib, the same graph in memory", written[1], 10),
-        Row("the same, written anew each time", anew[0], "rdflib, the same graph in memory", anew[1]),
-        Row("a PRID as JSON-LD, negotiated", ld[0], "nginx, constant 302", ld[1], 0.12),
+        Row("the same, without the cache", rewritten[0], "rdflib, the same graph in memory", rewritten[1]),
+        Row("a PRID as JSON-LD, negotiated", json_ld[0], "nginx, constant 302", json_ld[1], 0.12),
     ]
 
 
 async def load(folder: Path, count: int) -> list[str]:
-    """So many persons, each from two observations; returns their PRIDs."""
+    """Register persons, each from two observations, and return their PRIDs."""
     await make_registry(folder, name="Bench")
     claims = (
         Claim(
@@ -136,7 +138,7 @@ async def load(folder: Path, count: int) -> list[str]:
         by = await authenticate(registry, (folder / ADMIN_KEY).read_text())
 
         async def person(number: int) -> str:
-            seen = [
+            observed = [
                 await observe(
                     registry,
                     by,
@@ -148,8 +150,8 @@ async def load(folder: Path, count: int) -> list[str]:
                 )
                 for part in range(2)
             ]
-            chosen = tuple(ChosenClaim(seen[0].name, claim) for claim in (1, 2, 3))
-            said = Reconstruction(
+            chosen = tuple(ChosenClaim(observed[0].name, claim) for claim in (1, 2, 3))
+            reconstruction = Reconstruction(
                 (),
                 "",
                 "",
@@ -158,7 +160,11 @@ async def load(folder: Path, count: int) -> list[str]:
                 links=(Link("exact", "wikidata", f"Q{number + 1}"),),
                 employment=(Employment(institution="NL-NH-AMS-M-RM", role="Archivist", start="1920", end="1935"),),
             )
-            return (await reconstruct(registry, by, [one.name for one in seen], CURATOR, WHEN, said)).name
+            return (
+                await reconstruct(
+                    registry, by, [observation.name for observation in observed], CURATOR, WHEN, reconstruction
+                )
+            ).name
 
         async def some(part: int) -> list[str]:
             return [await person(number) for number in range(part, count, AT_ONCE)]
@@ -166,15 +172,15 @@ async def load(folder: Path, count: int) -> list[str]:
         return [name for names in await asyncio.gather(*map(some, range(AT_ONCE))) for name in names]
 
 
-def told(root: str, names: Path, accept: str) -> str:
+def fetch_person(root: str, names: Path, accept: str) -> str:
     answer = httpx.get(f"{root}/{names.read_text().partition(chr(10))[0]}", headers={"accept": accept})
     if answer.status_code != 200 or not answer.headers["content-type"].startswith(accept):
-        raise SystemExit(f"no person is told as {accept}: {answer}")
+        raise SystemExit(f"cannot fetch a person as {accept}: {answer}")
     return answer.text
 
 
-def serialised(graph: Graph, seconds: float) -> Taken:
-    """The yardstick of Turtle: rdflib writes one graph again and again."""
+def serialize_repeatedly(graph: Graph, seconds: float) -> WrkResult:
+    """Let rdflib write one graph repeatedly, as the reference for Turtle."""
     times = []
     begun = last = time.perf_counter()
     while last - begun < seconds:
@@ -183,13 +189,13 @@ def serialised(graph: Graph, seconds: float) -> Taken:
         times.append((now - last) * 1e6)
         last = now
     p99 = statistics.quantiles([*times, times[-1]], n=100)[98]
-    return Taken(len(times) / (last - begun), statistics.median(times), p99, len(times), 0, 0)
+    return WrkResult(len(times) / (last - begun), statistics.median(times), p99, len(times), 0, 0)
 
 
-def how(options: argparse.Namespace) -> str:
+def describe_run(options: argparse.Namespace) -> str:
     return (
         f"{options.persons:,} reconstructions from two observations each; {options.rounds} rounds of {options.seconds:g} s "
-        f"of each, by turns with its yardstick; {READERS} connections for reading, {WRITERS} for creating; "
+        f"of each, alternating with its baseline; {READERS} connections for reading, {WRITERS} for creating; "
         f"{os.cpu_count()} CPUs."
     )
 

@@ -1,8 +1,8 @@
 """Speed of the registry on PostgreSQL: `make bench-postgres`.
 
-Every figure is a ratio to a peer measured in the same run, turn by turn, the median of several rounds: what else the
-machine does hits both. `asked` is the ratio that we hold ourselves to; nothing fails if it is not met. The server is
-one of the bench's own with fsync on, on a real disk, or the one that PERDURE_TEST_POSTGRES names.
+Every figure is a ratio to a peer, measured in alternating rounds of the same run; the median counts. So other load on
+the machine affects both. `target` is the ratio that we aim at; nothing fails if it is not met. The server is the
+bench's own, with fsync on a real disk, or the one that PERDURE_TEST_POSTGRES names.
 """
 
 import argparse
@@ -21,22 +21,22 @@ from typing import Any, Final, NamedTuple
 from rich.console import Console
 from rich.table import Table
 
-from bench.postgres_place import BARE, OURS, Place, open_place
-from bench.registry import UUIDS, WHEN, encode, founded_on, name_of, open_new, record_of, scratch, url_of
+from bench.postgres_location import BARE, OURS, BenchLocation, open_location
+from bench.registry import UUIDS, WHEN, create_registry_on, encode, name_of, open_new, record_of, scratch, url_of
 from bench.rounds import OthersShare, Round, Rounds
-from perdure.exchange import ndjson
-from perdure.exchange.entry import Entry
-from perdure.minting.clock import SystemClock
+from perdure.formats import ndjson
+from perdure.formats.import_entries import Entry
 from perdure.registry import Agent, Registry, Settings, Statement, import_entries, mint, observe, reopen
 from perdure.registry.importing.driver import _CHUNK as BATCH
-from perdure.registry.protocol import Store
-from perdure.store.postgres import tables
+from perdure.registry.store_interface import Store
+from perdure.store.postgres import bulk_insert
 from perdure.store.postgres.address import parse
-from perdure.store.postgres.connection import BY_KEY, Connection, connect
-from perdure.store.postgres.options import PostgresOptions
-from perdure.store.postgres.reading import _COLUMNS as COLUMNS
-from perdure.store.postgres.reading import FIND_MANY, as_json
+from perdure.store.postgres.connection import KEY_LOOKUP_SETTINGS, Connection, connect
+from perdure.store.postgres.postgres_options import PostgresOptions
+from perdure.store.postgres.reader import _COLUMNS as COLUMNS
+from perdure.store.postgres.reader import FIND_MANY, to_json_array
 from perdure.store.postgres.store import PostgresStore
+from perdure.timelines.clock import SystemClock
 
 IDENTIFIERS: Final = 1_000_000
 SEGMENTS: Final = 10  # of the load: ours and the bare COPY take turns
@@ -52,13 +52,13 @@ console = Console(stderr=True)
 
 
 class Line(NamedTuple):
-    """A row of the result; `asked` is None where the figure only informs."""
+    """A row of the result; `target` is None where the figure only informs."""
 
     what: str
     mine: Rounds
     peer: str
     other: Rounds
-    asked: float | None = None
+    target: float | None = None
 
 
 def main() -> None:
@@ -70,10 +70,10 @@ def main() -> None:
         parser.error(f"--identifiers must be a multiple of {SEGMENTS * BATCH}")
     if os.getloadavg()[0] > (os.cpu_count() or 1) / 2:
         console.print(f"The load average is {os.getloadavg()[0]:.1f} before anything has begun: wait, or doubt.")
-    with open_place(options.keep) as place:
-        others = OthersShare(lambda: _sum(place.server_cpu(), time.process_time()))
-        lines = asyncio.run(measured(place, options.identifiers))
-        share = others.told()
+    with open_location(options.keep) as location:
+        others = OthersShare(lambda: _sum(location.server_cpu(), time.process_time()))
+        lines = asyncio.run(measured(location, options.identifiers))
+        share = others.read()
     show(lines, options.identifiers)
     if share is not None and share > BUSY:
         Console().print(
@@ -81,22 +81,22 @@ def main() -> None:
         )
 
 
-async def measured(place: Place, size: int) -> list[Line]:
-    notes = place.notes
+async def measured(location: BenchLocation, size: int) -> list[Line]:
+    notes = location.notes
     if notes is None or notes["identifiers"] != size:
-        place.drop()  # what an interrupted run has left, or one of another size
-        lines = await load(place, size)
+        location.drop()  # data of an interrupted run, or of another size
+        lines = await load(location, size)
     else:
         console.print("loaded already; the figures of the load are those of that run")
         lines = [_load_line(*(_rounds(notes[name]) for name in (OURS, BARE)))]
-    store = PostgresStore(place.address(OURS), place.marks(OURS), PostgresOptions())
+    store = PostgresStore(location.address(OURS), location.marks(OURS), PostgresOptions())
     registry = await reopen(store, SystemClock(), Settings())
     admin = (await store.read(lambda reader: reader.agents()))[0]
-    place.settle(OURS)
+    location.settle(OURS)
     console.print("looking up …")
-    lines += await lookups(place, store, size)
+    lines += await lookups(location, store, size)
     console.print("minting …")
-    lines += await mints(place, registry, admin)
+    lines += await mints(location, registry, admin)
     store.close()
     return lines
 
@@ -104,13 +104,13 @@ async def measured(place: Place, size: int) -> list[Line]:
 # Bulk load
 
 
-async def load(place: Place, size: int) -> list[Line]:
-    """An import, and a bare COPY of the rows that it came to into the same tables of another schema."""
-    PostgresStore(place.address(BARE), place.marks(BARE), PostgresOptions(), create=True).close()
-    store = PostgresStore(place.address(OURS), place.marks(OURS), PostgresOptions(), create=True)
-    registry, admin = await founded_on(store)
-    reading, writing = (connect(parse(place.address(name)), PostgresOptions()) for name in (OURS, BARE))
-    ours, bare = Rounds(place.server_cpu), Rounds(place.server_cpu)
+async def load(location: BenchLocation, size: int) -> list[Line]:
+    """Measure an import, and a bare COPY of its rows into the same tables of another schema."""
+    PostgresStore(location.address(BARE), location.marks(BARE), PostgresOptions(), create=True).close()
+    store = PostgresStore(location.address(OURS), location.marks(OURS), PostgresOptions(), create=True)
+    registry, admin = await create_registry_on(store)
+    reading, writing = (connect(parse(location.address(name)), PostgresOptions()) for name in (OURS, BARE))
+    ours, bare = Rounds(location.server_cpu), Rounds(location.server_cpu)
     with scratch() as folder:
         file = folder / "identifiers.ndjson"
         console.print("writing the file …")
@@ -129,16 +129,16 @@ async def load(place: Place, size: int) -> list[Line]:
     reading.close()
     writing.close()
     store.close()
-    place.drop(BARE)  # or the server would tidy it up in the middle of what comes next
-    place.note({"identifiers": size, OURS: ours.rounds, BARE: bare.rounds})
+    location.drop(BARE)  # or the server would vacuum it during the next measurement
+    location.note({"identifiers": size, OURS: ours.rounds, BARE: bare.rounds})
     return [_load_line(ours, bare)]
 
 
 def write_lines(file: Path, size: int) -> None:
     with file.open("wb") as lines:
         for number in range(size):
-            said = {"name": name_of(number), "target": url_of(number), "about": record_of(number, "").about}
-            lines.write(encode(said) + b"\n")
+            entry = {"name": name_of(number), "target": url_of(number), "about": record_of(number, "").about}
+            lines.write(encode(entry) + b"\n")
 
 
 def read_lines(file: Path) -> Iterator[Entry]:
@@ -152,34 +152,34 @@ def newest(connection: Connection) -> int:
     return int(row[0])
 
 
-Chunk = list[tuple[tables.Table, list[tuple[Any, ...]]]]
+Chunk = list[tuple[bulk_insert.Table, list[tuple[Any, ...]]]]
 
 
 def rows_since(connection: Connection, last: int) -> list[Chunk]:
-    """What an import came to, cut into transactions as large as its own, and in the order of its own."""
+    """Return the rows that an import has written, in transactions of the same size and order."""
     keys = connection.execute("SELECT key FROM identifiers WHERE added > %s ORDER BY added", (last,)).fetchall()
     chunk_of = {key: number // BATCH for number, (key,) in enumerate(keys)}
     chunks: list[Chunk] = [[] for _ in range(0, len(keys), BATCH)]
-    for table in (tables.IDENTIFIERS, tables.REVISIONS, tables.WORDS, tables.REVERSE):
+    for table in (bulk_insert.IDENTIFIERS, bulk_insert.REVISIONS, bulk_insert.WORDS, bulk_insert.REVERSE):
         columns = ", ".join(f"t.{column}" for column in table.columns)
         query = f"SELECT {columns} FROM {table.name} AS t JOIN identifiers AS i USING (key) WHERE i.added > %s"  # noqa: S608
         rows = connection.execute(query, (last,), binary=True).fetchall()
         for chunk in chunks:
             chunk.append((table, []))
-        place = table.columns.index("key")
+        position = table.columns.index("key")
         for row in rows:
-            chunks[chunk_of[row[place]]][-1][1].append(row)
+            chunks[chunk_of[row[position]]][-1][1].append(row)
         for chunk in chunks:
             chunk[-1][1].sort(key=_by_primary_key(table))
     return chunks
 
 
-def _by_primary_key(table: tables.Table) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
-    return (lambda row: row) if table is tables.REVERSE else (lambda row: row[:2])
+def _by_primary_key(table: bulk_insert.Table) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
+    return (lambda row: row) if table is bulk_insert.REVERSE else (lambda row: row[:2])
 
 
 def copy(connection: Connection, chunks: Sequence[Chunk]) -> None:
-    """The peer: rows that lie ready go into the same tables in as many transactions, and nothing else is done."""
+    """Copy the rows into the same tables, in as many transactions: the peer of the import."""
     for chunk in chunks:
         with connection.transaction():
             for table, rows in chunk:
@@ -195,20 +195,20 @@ def _load_line(ours: Rounds, bare: Rounds) -> Line:
     return Line("bulk load of NDJSON", ours, "bare COPY of its rows", bare, 0.5)
 
 
-def _rounds(kept: list[list[float]]) -> Rounds:
+def _rounds(stored: list[list[float]]) -> Rounds:
     rounds = Rounds()
-    rounds.rounds = [Round(*one) for one in kept]
+    rounds.rounds = [Round(*one) for one in stored]
     return rounds
 
 
 # Look-ups
 
 
-async def lookups(place: Place, store: Store, size: int) -> list[Line]:
-    """Random names: one at a time, many in flight, and in batches as large without anything around them."""
-    address = parse(place.address(OURS))
-    plain, planned = connect(address, PostgresOptions()), connect(address, PostgresOptions(), BY_KEY)
-    alone, together, by_any, joined = (Rounds(place.server_cpu) for _ in range(4))
+async def lookups(location: BenchLocation, store: Store, size: int) -> list[Line]:
+    """Look up random names: one at a time, many concurrently, and, as the peer, in bare batches of the same size."""
+    address = parse(location.address(OURS))
+    plain, planned = connect(address, PostgresOptions()), connect(address, PostgresOptions(), KEY_LOOKUP_SETTINGS)
+    alone, together, by_any, joined = (Rounds(location.server_cpu) for _ in range(4))
     draw = random.Random(size).randrange
 
     async def look_up(names: Sequence[str], times: list[float]) -> None:
@@ -230,18 +230,18 @@ async def lookups(place: Place, store: Store, size: int) -> list[Line]:
             await asyncio.gather(*(look_up(names[task::IN_FLIGHT], together.times) for task in range(IN_FLIGHT)))
         for rounds, connection, statement, written in (
             (by_any, plain, ANY, list),
-            (joined, planned, FIND_MANY, as_json),
+            (joined, planned, FIND_MANY, to_json_array),
         ):
             with rounds.round(len(names)):
                 in_batches(connection, statement, written, names)
     plain.close()
     planned.close()
     what = f"look-ups, {IN_FLIGHT} in flight"
-    asked = {id(max(by_any, joined, key=lambda one: one.rate)): 0.6}  # the faster of the two is the one that counts
+    targets = {id(max(by_any, joined, key=lambda one: one.rate)): 0.6}  # the faster of the two is the one that counts
     return [
         Line(what, together, "one at a time", alone, 15.0),
-        Line(what, together, f"bare loop, {IN_FLIGHT} a batch, = ANY", by_any, asked.get(id(by_any))),
-        Line(what, together, f"bare loop, {IN_FLIGHT} a batch, joined", joined, asked.get(id(joined))),
+        Line(what, together, f"bare loop, {IN_FLIGHT} a batch, = ANY", by_any, targets.get(id(by_any))),
+        Line(what, together, f"bare loop, {IN_FLIGHT} a batch, joined", joined, targets.get(id(joined))),
     ]
 
 
@@ -252,7 +252,7 @@ def in_batches(
         for first in range(0, len(names), IN_FLIGHT):
             batch = list(names[first : first + IN_FLIGHT])
             rows = cursor.execute(statement, (written(batch),)).fetchall()
-            assert len(rows) >= len(set(batch))  # a join answers twice who asks twice
+            assert len(rows) >= len(set(batch))  # a join returns a repeated key twice
 
 
 # Mints
@@ -260,13 +260,13 @@ def in_batches(
 Mint = Callable[[], Awaitable[object]]
 
 
-async def mints(place: Place, registry: Registry, admin: Agent) -> list[Line]:
-    """Durable mints: one at a time, and many at once; and the same on the embedded store, for comparison."""
+async def mints(location: BenchLocation, registry: Registry, admin: Agent) -> list[Line]:
+    """Mint durably: one at a time and many concurrently; and on the embedded store, for comparison."""
     with scratch() as folder:
         embedded, embedded_admin, embedded_store = await open_new(folder / "registry.db")
         lines = []
         for what, minters in (("mints of UUIDs", uuid_mint), ("observations (PPIDs)", observation)):
-            ours = await minted(place, minters(registry, admin))
+            ours = await minted(location, minters(registry, admin))
             its = await minted(None, minters(embedded, embedded_admin))
             lines += [
                 Line(f"{what}, {IN_FLIGHT} at once", ours[1], "one at a time", ours[0], 4.0),
@@ -278,11 +278,11 @@ async def mints(place: Place, registry: Registry, admin: Agent) -> list[Line]:
 
 def uuid_mint(registry: Registry, by: Agent) -> Mint:
     numbers = counting()
-    return lambda: mint(registry, by, UUIDS, said=Statement(target=f"https://example.org/{next(numbers)}"))
+    return lambda: mint(registry, by, UUIDS, statement=Statement(target=f"https://example.org/{next(numbers)}"))
 
 
 def observation(registry: Registry, by: Agent) -> Mint:
-    run = os.urandom(8).hex()  # a kept database must not have seen them
+    run = os.urandom(8).hex()  # a database that is used again must not have them
     numbers = counting()
 
     def make() -> Awaitable[object]:
@@ -292,8 +292,8 @@ def observation(registry: Registry, by: Agent) -> Mint:
     return make
 
 
-async def minted(place: Place | None, make: Mint) -> tuple[Rounds, Rounds]:
-    alone, together = (Rounds() if place is None else Rounds(place.server_cpu) for _ in range(2))
+async def minted(location: BenchLocation | None, make: Mint) -> tuple[Rounds, Rounds]:
+    alone, together = (Rounds() if location is None else Rounds(location.server_cpu) for _ in range(2))
 
     async def write(times: int, noted: list[float]) -> None:
         for _ in range(times):
@@ -317,12 +317,12 @@ async def minted(place: Place | None, make: Mint) -> tuple[Rounds, Rounds]:
 
 def show(lines: Sequence[Line], size: int) -> None:
     title = f"The registry on PostgreSQL, {size:,} identifiers (CPU: microseconds of each, here + on the server)"
-    table = Table("what", "peer", "per s", "peer's", "ratio", "asked", "met", "CPU", "peer's", title=title)
+    table = Table("what", "peer", "per s", "peer's", "ratio", "target", "met", "CPU", "peer's", title=title)
     for line in lines:
         ratio = line.mine.ratio_to(line.other)
-        asked, met = ("", "") if line.asked is None else (f"{line.asked:g}", "yes" if ratio >= line.asked else "NO")
+        target, met = ("", "") if line.target is None else (f"{line.target:g}", "yes" if ratio >= line.target else "NO")
         rates = (f"{rounds.rate:,.0f}" for rounds in (line.mine, line.other))
-        table.add_row(line.what, line.peer, *rates, f"{ratio:.2f}", asked, met, _cpu(line.mine), _cpu(line.other))
+        table.add_row(line.what, line.peer, *rates, f"{ratio:.2f}", target, met, _cpu(line.mine), _cpu(line.other))
     times = Table("what", "p50 ms", "p99 ms", title="How long a single call took")
     for line in lines:
         for what, rounds in ((line.what, line.mine), (f"{line.what.partition(',')[0]}, {line.peer}", line.other)):

@@ -1,8 +1,8 @@
 """Speed of the registry on the embedded store: `make bench-registry`.
 
-Every figure is a ratio to a peer measured in the same run, alternately, the best of several rounds: what else the
-machine does hits both. `asked` is the ratio that we hold ourselves to. The folder must lie on a real disk: where an
-fsync costs nothing, sharing one gains nothing.
+Every figure is a ratio to a peer measured in the same run, alternately, the best of several rounds: other load on the
+machine affects both. `asked` is the required ratio. The folder must be on a real disk: where an fsync costs nothing,
+sharing one gains nothing.
 """
 
 import asyncio
@@ -24,21 +24,22 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
-from perdure.exchange import ndjson, tables
-from perdure.exchange.entry import Entry, PastRevision, Whole
-from perdure.minting.clock import SystemClock
+from perdure.formats import identifiers_csv, ndjson
+from perdure.formats.csv_rows import read_rows
+from perdure.formats.import_entries import Entry, FullHistory, PastRevision
 from perdure.records import record as records
 from perdure.records.record import About, Record
-from perdure.records.target import words
+from perdure.records.target import full_text
 from perdure.records.value import Text, Value
-from perdure.registry import Agent, Registry, Settings, Statement, add_prefix, change, found, mint, reopen
+from perdure.registry import Agent, Registry, Settings, Statement, add_prefix, create_registry, mint, reopen, revisions
 from perdure.registry.entities import Change
 from perdure.registry.importing import import_entries
 from perdure.registry.importing.driver import _CHUNK as BATCH
-from perdure.registry.protocol import Store
+from perdure.registry.store_interface import Store
 from perdure.store.sqlite import SqliteStore
 from perdure.store.sqlite.connection import connect
-from perdure.store.sqlite.reading import FIND
+from perdure.store.sqlite.reader import FIND
+from perdure.timelines.clock import SystemClock
 
 ROUNDS = 5
 WRITERS, MINTS_EACH, MINTS_ALONE = 64, 40, 500
@@ -54,14 +55,16 @@ SUBJECTS = ("tides", "parish registers", "glaciers", "folk songs", "coinage", "r
 
 
 class Speed(NamedTuple):
-    """How many a second, and the CPU microseconds of each in this process: the figure that neighbours disturb least."""
+    """Operations per second, and CPU microseconds per operation in this process: the figure that other load affects
+    least.
+    """
 
     rate: float
     cpu: float | None = None
 
 
 class Stopwatch:
-    """Best of several rounds, by the clock and by CPU time."""
+    """The best of several rounds, by the clock and by CPU time."""
 
     def __init__(self) -> None:
         self._rounds: list[Speed] = []
@@ -80,7 +83,7 @@ class Stopwatch:
 
 @contextmanager
 def scratch(folder: Path | None = None) -> Iterator[Path]:
-    """A folder that is removed at the end; on disk, which /tmp often is not."""
+    """Create a folder that is removed at the end; on disk, which /tmp often is not."""
     lasting = Path("/var/tmp")  # noqa: S108  (only a place for mkdtemp)
     parent = folder or (lasting if lasting.is_dir() else None)
     with tempfile.TemporaryDirectory(dir=parent, prefix="perdure-bench-") as made:
@@ -88,7 +91,7 @@ def scratch(folder: Path | None = None) -> Iterator[Path]:
 
 
 def name_of(number: int) -> str:
-    """Names as scattered as UUIDs are, but which can be told again from their number."""
+    """Return a name as scattered as a UUID, but computed from its number."""
     return f"{UUIDS}/{UUID(bytes=hashlib.blake2b(number.to_bytes(8), digest_size=16).digest())}"
 
 
@@ -97,7 +100,7 @@ def url_of(number: int) -> str:
 
 
 def record_of(number: int, creator: str) -> Record:
-    """What a repository says of an item. Half the titles have "report", and one has the item's own accession number."""
+    """Return the record of an item. Half the titles contain "report", and one contains the item's accession number."""
     what = f"{'Report' if number % 2 else 'Notes'} on {SUBJECTS[number % 8]}, accession {accession(number)}"
     about = About(who=SURNAMES[number % 10], what=what, when=str(1900 + number % 120), where="Example University Press")
     values = (Value(1, "URL", Text(url_of(number)), WHEN),)
@@ -110,18 +113,18 @@ def accession(number: int) -> str:
 
 def change_of(number: int, by: Agent) -> Change:
     name = name_of(number)
-    return change.first(name, name, "handle", record_of(number, by.identifier), by, "import", WHEN)
+    return revisions.first_revision(name, name, "handle", record_of(number, by.identifier), by, "import", WHEN)
 
 
 async def open_new(file: Path) -> tuple[Registry, Agent, SqliteStore]:
     file.parent.mkdir(parents=True, exist_ok=True)
     store = SqliteStore(file, create=True)
-    return *(await founded_on(store)), store
+    return *(await create_registry_on(store)), store
 
 
-async def founded_on(store: Store) -> tuple[Registry, Agent]:
-    """A registry with prefixes to mint under, on a store that is new."""
-    founded = await found(store, SystemClock(), Settings(), name="Bench Library")
+async def create_registry_on(store: Store) -> tuple[Registry, Agent]:
+    """Create a registry with prefixes to mint under, on a new store."""
+    founded = await create_registry(store, SystemClock(), Settings(), name="Bench Library")
     await add_prefix(founded.registry, founded.admin, UUIDS, minter="uuid")
     await add_prefix(founded.registry, founded.admin, PILIN, minter="pilin")
     return founded.registry, founded.admin
@@ -156,13 +159,13 @@ def main() -> None:
 
 
 async def group_commit(folder: Path) -> tuple[Speed, Speed]:
-    """Mints per second of many writers, and of one that commits alone."""
+    """Measure the mints per second of many writers, and of one that commits alone."""
     folder.mkdir()
     registry, admin, store = await open_new(folder / "registry.db")
 
     async def write(who: int, times: int) -> None:
         for number in range(times):
-            await mint(registry, admin, UUIDS, said=Statement(target=f"https://example.org/{who}/{number}"))
+            await mint(registry, admin, UUIDS, statement=Statement(target=f"https://example.org/{who}/{number}"))
 
     await write(0, 50)
     together, alone = Stopwatch(), Stopwatch()
@@ -179,7 +182,7 @@ BringIn = Callable[[Registry, Agent, Stopwatch], Awaitable[None]]
 
 
 def importers(folder: Path) -> list[tuple[str, BringIn]]:
-    """What is compared with bare SQL: the formats that people bring, and the store without any format at all."""
+    """Return the import formats that are compared with bare SQL, and the store without any format."""
     short, long, table = folder / "short.ndjson", folder / "long.ndjson", folder / "table.csv"
     with short.open("wb") as lines, table.open("w", newline="", encoding="utf-8") as rows:
         sheet = csv.writer(rows)
@@ -191,28 +194,28 @@ def importers(folder: Path) -> list[tuple[str, BringIn]]:
 
     def read_table() -> Iterator[Entry]:
         with table.open(newline="", encoding="utf-8") as rows:
-            yield from tables.read_identifiers(tables.rows(rows))
+            yield from identifiers_csv.read_identifiers(read_rows(rows))
 
     def read_lines(file: Path) -> Iterator[Entry]:
         with file.open("rb") as lines:
             yield from ndjson.read(enumerate(lines, 1))
 
     async def with_history(registry: Registry, by: Agent, watch: Stopwatch) -> None:
-        with long.open("wb") as lines:  # its creator must be somebody whom this registry knows
+        with long.open("wb") as lines:  # its creator must be an agent of this registry
             for number in range(LINES):
                 past = PastRevision(1, f"{WHEN[:-1]}.000000Z", by.id, "mint", record_of(number, by.identifier))
-                lines.write(ndjson.write(Whole(name=name_of(number), scheme="handle", revisions=(past,))) + b"\n")
-        await bring(registry, by, watch, read_lines(long))
+                lines.write(ndjson.write(FullHistory(name=name_of(number), scheme="handle", revisions=(past,))) + b"\n")
+        await import_file(registry, by, watch, read_lines(long))
 
     return [
-        ("import of NDJSON", lambda registry, by, watch: bring(registry, by, watch, read_lines(short))),
+        ("import of NDJSON", lambda registry, by, watch: import_file(registry, by, watch, read_lines(short))),
         ("import of NDJSON with history", with_history),
-        ("import of CSV", lambda registry, by, watch: bring(registry, by, watch, read_table())),
+        ("import of CSV", lambda registry, by, watch: import_file(registry, by, watch, read_table())),
         ("store.write of prepared changes", insert_prepared),
     ]
 
 
-async def bring(registry: Registry, by: Agent, watch: Stopwatch, entries: Iterator[Entry]) -> None:
+async def import_file(registry: Registry, by: Agent, watch: Stopwatch, entries: Iterator[Entry]) -> None:
     with watch.round(LINES):
         tally = await import_entries(registry, by, entries, checkpoint="bench")
     assert tally.created == LINES, tally
@@ -226,7 +229,7 @@ async def insert_prepared(registry: Registry, by: Agent, watch: Stopwatch) -> No
 
 
 async def bulk(folder: Path, bring_in: BringIn) -> tuple[Speed, Speed]:
-    """Identifiers per second of an import, and of nothing but the INSERTs that it came to."""
+    """Measure the identifiers per second of an import, and of its INSERTs alone."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     start, ours, theirs = (folder / name for name in ("start.db", "ours.db", "theirs.db"))
@@ -242,7 +245,7 @@ async def bulk(folder: Path, bring_in: BringIn) -> tuple[Speed, Speed]:
         store.close()
         rows = rows or rows_since(start, ours)
         executemany(theirs, rows, other)
-        assert counted(ours) == counted(theirs)
+        assert count_rows(ours) == count_rows(theirs)
     return mine.best, other.best
 
 
@@ -251,30 +254,33 @@ BY = {"identifiers": "id", "revisions": "identifier", "words": "rowid", "reverse
 
 
 def rows_since(start: Path, file: Path) -> Rows:
-    """What an import came to, in its own order, cut into transactions as large as its own."""
-    first = counted(start)["identifiers"] + 1
+    """Return the rows of an import, in its order, divided into transactions of the same size."""
+    first = count_rows(start)["identifiers"] + 1
     connection = apsw.Connection(str(file))
     batches: Rows = [[] for _ in range(0, LINES, BATCH)]
     for table, column in BY.items():
-        if table == "words":  # kept as an index only, so they are told again from the records
-            named = connection.execute("SELECT id, name, record FROM identifiers WHERE id >= ? ORDER BY id", (first,))
-            found = [(row, words(name, records.decode(record))) for row, name, record in named]
-            place, statement = 0, "INSERT INTO words (rowid, text) VALUES (?, ?)"
+        if table == "words":  # stored as an index only, so they are computed from the records
+            records_query = connection.execute(
+                "SELECT id, name, record FROM identifiers WHERE id >= ? ORDER BY id", (first,)
+            )
+            table_rows = [(row, full_text(name, records.decode(record))) for row, name, record in records_query]
+            key_column, statement = 0, "INSERT INTO words (rowid, text) VALUES (?, ?)"
         else:
             query = f"SELECT * FROM {table} WHERE {column} >= ? ORDER BY {column}"  # noqa: S608
-            found = connection.execute(query, (first,)).fetchall()
+            table_rows = connection.execute(query, (first,)).fetchall()
             columns = [column[1] for column in connection.execute(f"PRAGMA table_info({table})")]
-            place, statement = columns.index(column), f"INSERT INTO {table} VALUES ({', '.join('?' * len(columns))})"  # noqa: S608
+            key_column = columns.index(column)
+            statement = f"INSERT INTO {table} VALUES ({', '.join('?' * len(columns))})"  # noqa: S608
         for batch in batches:
             batch.append((statement, []))
-        for row in found:
-            batches[(row[place] - first) // BATCH][-1][1].append(row)
+        for row in table_rows:
+            batches[(row[key_column] - first) // BATCH][-1][1].append(row)
     connection.close()
     return batches
 
 
 def executemany(file: Path, batches: Rows, watch: Stopwatch) -> None:
-    """The peer: the same rows through the same connection settings, and nothing else."""
+    """Insert the same rows with the same connection settings, and nothing else. This is the peer."""
     connection = connect(file)
     with watch.round(LINES):
         for batch in batches:
@@ -285,8 +291,8 @@ def executemany(file: Path, batches: Rows, watch: Stopwatch) -> None:
     connection.close()
 
 
-def counted(file: Path) -> dict[str, int]:
-    """How many rows there are, which must be the same on both sides."""
+def count_rows(file: Path) -> dict[str, int]:
+    """Count the rows, which must be the same on both sides."""
     connection = apsw.Connection(str(file))
     tables = [table if table != "words" else "words_docsize" for table in BY]
     counts = {table: connection.execute(f"SELECT count(*) FROM {table}").get for table in tables}  # noqa: S608
@@ -295,7 +301,7 @@ def counted(file: Path) -> dict[str, int]:
 
 
 async def lookups(file: Path) -> tuple[Speed, Speed]:
-    """Look-ups per second of random names, and of the same statement without anything around it."""
+    """Measure the look-ups per second of random names, and of the bare statement."""
     store, connection = SqliteStore(file), connect(file)
     execute = connection.execute
     names = [name_of(random.randrange(LINES)) for _ in range(LOOKUPS)]
@@ -313,10 +319,10 @@ async def lookups(file: Path) -> tuple[Speed, Speed]:
 
 
 def pilin(folder: Path, callers: int, count: int) -> float:
-    """Suffixes per second that several processes acknowledge under one prefix, once all of them are under way."""
+    """Measure the suffixes per second that several processes acknowledge under one prefix, once all are running."""
     folder.mkdir()
     file = folder / "registry.db"
-    admin = asyncio.run(_founded(file))
+    admin = asyncio.run(_create_registry(file))
     context = multiprocessing.get_context("spawn")
     begin = time.time() + 3.0
     with context.Pool(PROCESSES) as pool:
@@ -326,14 +332,14 @@ def pilin(folder: Path, callers: int, count: int) -> float:
     return sum(acknowledged for acknowledged, _ in minted) / SECONDS
 
 
-async def _founded(file: Path) -> Agent:
+async def _create_registry(file: Path) -> Agent:
     _, admin, store = await open_new(file)
     store.close()
     return admin
 
 
 def mint_until(file: Path, by: Agent, callers: int, count: int, begin: float, end: float) -> tuple[int, list[str]]:
-    """In a process of its own: mint until the end; how many were acknowledged within the time, and all the names."""
+    """Mint until the end, in a separate process. Return how many were acknowledged in time, and all the names."""
     return asyncio.run(_mint_until(file, by, callers, count, begin, end))
 
 
@@ -348,7 +354,7 @@ async def _mint_until(
     async def call() -> None:
         nonlocal acknowledged
         while time.time() < end:
-            minted = await mint(registry, by, PILIN, count, said=Statement(target="https://example.org/"))
+            minted = await mint(registry, by, PILIN, count, statement=Statement(target="https://example.org/"))
             names.extend(one.name for one in minted)
             if begin <= time.time() < end:
                 acknowledged += len(minted)

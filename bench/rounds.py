@@ -1,4 +1,4 @@
-"""Rounds of one measurement: what each of several short ones came to, so that a median can be told."""
+"""Rounds of a measurement: the results of several short ones, for their median."""
 
 import os
 import statistics
@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
-_PROCESSES: Final = Path("/proc")  # of Linux; elsewhere nothing is told of other processes
+_PROCESSES: Final = Path("/proc")  # of Linux; elsewhere other processes are not known
 
 CpuSeconds = Callable[[], float | None]
 
 
 class Round(NamedTuple):
-    """How many a second, and the CPU microseconds of each: here, and on the server where that can be told."""
+    """The rate per second, and the CPU microseconds of each call: of the client, and of the server if known."""
 
     rate: float
     client: float
@@ -23,7 +23,7 @@ class Round(NamedTuple):
 
 
 class Rounds:
-    """The rounds of one measurement, and how long each single call of them took, if somebody noted it in `times`."""
+    """The rounds of a measurement, and the duration of each call, if the caller has noted it in `times`."""
 
     def __init__(self, server_cpu: CpuSeconds = lambda: None) -> None:
         self._server_cpu = server_cpu
@@ -48,20 +48,20 @@ class Rounds:
 
     @property
     def server(self) -> float | None:
-        told = [one.server for one in self.rounds if one.server is not None]
-        return statistics.median(told) if told else None
+        known = [one.server for one in self.rounds if one.server is not None]
+        return statistics.median(known) if known else None
 
     def percentile(self, percent: int) -> float:
-        """In seconds, over all calls of all rounds."""
+        """Return a percentile of the duration of all calls, in seconds."""
         return statistics.quantiles(self.times, n=100)[percent - 1]
 
     def ratio_to(self, peer: "Rounds") -> float:
-        """The median over rounds that were measured turn by turn: what else the machine did then hit both."""
+        """Return the median ratio over alternating rounds, in which other load affects both."""
         return statistics.median(mine.rate / its.rate for mine, its in zip(self.rounds, peer.rounds, strict=True))
 
 
 def cpu_of_tree(pid: int) -> float | None:
-    """CPU seconds of a process, its children, and those of its children that have ended."""
+    """Return the CPU seconds of a process, its children, and its children that have ended."""
     own = _times(_PROCESSES / str(pid) / "stat")
     if own is None:
         return None
@@ -71,13 +71,13 @@ def cpu_of_tree(pid: int) -> float | None:
 
 
 class OthersShare:
-    """How much of the machine was used by others while this ran, between 0 and 1; None where that cannot be told."""
+    """The share of the machine that other processes used meanwhile, between 0 and 1; None if it is not known."""
 
     def __init__(self, ours: CpuSeconds) -> None:
         self._ours = ours
         self._before = _busy_and_all(), ours()
 
-    def told(self) -> float | None:
+    def read(self) -> float | None:
         (now, ours), (before, ours_before) = (_busy_and_all(), self._ours()), self._before
         if now is None or before is None or ours is None or ours_before is None:
             return None
@@ -100,7 +100,7 @@ def _times(file: Path) -> _Times | None:
 
 
 def _busy_and_all() -> tuple[float, float] | None:
-    """CPU seconds of the whole machine since it was started: those used, and all that there were."""
+    """Return the CPU seconds of the machine since its start: those used, and all."""
     try:
         fields = (_PROCESSES / "stat").read_text().partition("\n")[0].split()[1:9]
     except OSError:

@@ -1,4 +1,4 @@
-"""Writes the command reference from the commands' own help: `make docs-reference`."""
+"""Generator of the command reference, from the help of the commands: `make docs-reference`."""
 
 import os
 import subprocess
@@ -74,8 +74,8 @@ COMMANDS = [
 WIDTH = "96"
 
 
-# One process for all of them: to start one takes longer than to write a page.
-_SHOW = """
+# One process for all commands, because starting a process takes longer than printing help.
+_PRINT_HELP = """
 import sys
 from perdure.cli.app import main
 
@@ -90,8 +90,8 @@ for command in sys.argv[1:]:
 """
 
 
-def helps() -> list[str]:
-    """The help of every command as it is shown, without the blanks at line ends."""
+def read_help_pages() -> list[str]:
+    """Return the help of every command, without trailing blanks."""
     environment = {
         **os.environ,
         "COLUMNS": WIDTH,
@@ -100,17 +100,17 @@ def helps() -> list[str]:
         "NO_COLOR": "1",
         "PYTHONUTF8": "1",
     }
-    call = [sys.executable, "-c", _SHOW, *COMMANDS]
-    shown = subprocess.run(call, capture_output=True, check=True, encoding="utf-8", env=environment).stdout
-    pages = shown.split("\f")[:-1]
+    call = [sys.executable, "-c", _PRINT_HELP, *COMMANDS]
+    output = subprocess.run(call, capture_output=True, check=True, encoding="utf-8", env=environment).stdout
+    pages = output.split("\f")[:-1]
     return ["\n".join(line.rstrip() for line in page.strip("\n").splitlines()) for page in pages]
 
 
 def reference() -> str:
-    """The whole page."""
-    parts = ["# Commands\n\nWhat `--help` says, command by command."]
-    for command, shown in zip(COMMANDS, helps(), strict=True):
-        parts.append(f"## `{f'perdure {command}'.strip()}`\n\n```text\n{shown}\n```")
+    """Return the reference as Markdown."""
+    parts = ["# Commands\n\nThe `--help` of every command. This page is generated."]
+    for command, output in zip(COMMANDS, read_help_pages(), strict=True):
+        parts.append(f"## `{f'perdure {command}'.strip()}`\n\n```text\n{output}\n```")
     return "\n\n".join(parts)
 
 

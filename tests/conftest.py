@@ -1,6 +1,7 @@
-"""How hypothesis works here: as many examples as `make test` has time for, many more in `make test-slow`.
+"""Settings of hypothesis, and hooks for a whole run of the tests.
 
-And what belongs to a run as a whole: the folder of its servers, and the list of what could not be tested.
+`make test` uses fewer examples, `make test-slow` many more. The hooks manage the folder of the test servers, and print
+the list of tests that could not run.
 """
 
 import os
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests import system_packages
-from tests.postgres import run_folder, shared
+from tests.postgres import run_folder, shared_server
 
 for profile, examples in (("usual", 300), ("thorough", 2000)):
     settings.register_profile(
@@ -20,22 +21,22 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "usual"))
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    if not hasattr(config, "workerinput"):  # the workers of pytest-xdist are part of a run that began elsewhere
+    if not hasattr(config, "workerinput"):  # workers of pytest-xdist belong to a run that another process started
         run_folder.begin()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    shared.close_database()
+    shared_server.close_database()
     if not hasattr(config, "workerinput"):
         run_folder.end()
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> Iterator[None]:
-    """After everything else, where it cannot be overlooked."""
+    """Print the list after all other output, where it is easy to see."""
     yield
     skipped = [(report.nodeid, str(report.longrepr)) for report in terminalreporter.stats.get("skipped", [])]
-    lines = system_packages.not_tested(skipped)
+    lines = system_packages.list_untested(skipped)
     if lines:
         terminalreporter.section("NOT TESTED", sep="!", red=True, bold=True)
         for line in lines:

@@ -1,10 +1,10 @@
-"""A network between a client and PostgreSQL that fails when it is told to, at the worst of moments.
+"""A proxy between a client and PostgreSQL that fails on demand, at the worst moments.
 
-It understands just enough of the wire protocol to know a COMMIT from the rest, however it is sent: as a simple query,
-or parsed, bound and executed, now or under a name from earlier. There is no TLS through it.
+It understands enough of the wire protocol to recognise a COMMIT, however it is sent: as a simple query, or parsed, bound
+and executed, also as a prepared statement. It does not support TLS.
 
-Its threads live in the process of the test: a call that waits for the network and lets no other thread run meanwhile
-waits for ever. Of psycopg's calls only `cancel()` is one; `cancel_safe()` is not.
+Its threads run in the process of the test, so a call that waits for the network without releasing the interpreter lock
+blocks forever. Of psycopg's calls only `cancel()` does; `cancel_safe()` does not.
 """
 
 import re
@@ -22,7 +22,7 @@ from psycopg.conninfo import conninfo_to_dict
 from tests.postgres.addresses import address_of, address_through
 
 _COMMIT: Final = re.compile(rb"(?:^|;)\s*(?:/\*.*?\*/\s*)*(?:commit|end)\b(?!\s+prepared)", re.IGNORECASE | re.DOTALL)
-_TLS, _GSS = 80877103, 80877104  # what a client asks before it says who it is
+_TLS, _GSS = 80877103, 80877104  # requests for encryption, before the startup message
 _NO: Final = b"N"
 
 
@@ -33,7 +33,7 @@ class _Mode(Enum):
 
 
 class CuttingProxy:
-    """Listens on a port of its own in front of the server of that address, until it is closed."""
+    """A proxy on a port of its own, in front of the server of an address, until it is closed."""
 
     def __init__(self, server: str) -> None:
         parts = conninfo_to_dict(address_of(server))  # a schema is none of libpq's business
@@ -42,46 +42,46 @@ class CuttingProxy:
         self._mode = _Mode.PASSING
         self._closed = False
         self._armed: Trap | None = None
-        self._lines: set[_Line] = set()
+        self._open_connections: set[_ProxiedConnection] = set()
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
         self._acceptor = threading.Thread(target=self._accept, daemon=True)
         self._acceptor.start()
 
     def address(self, direct: str) -> str:
-        """The same database, through this proxy."""
+        """Return the address of the same database through this proxy."""
         host = f"127.0.0.1:{self.port}"
         return address_through(direct, host, host=None, port=None, sslmode="disable", gssencmode="disable")
 
-    # What it can be told
+    # Control
 
     def cut_at_commit(self, *, reply: bool) -> threading.Event:
-        """Once, at the next COMMIT of anybody: cut the connection that it came on, and set the event.
+        """At the next COMMIT on any connection, once: cut that connection, and set the event.
 
-        With `reply`, the server has committed, and the client never hears of it. Without, the COMMIT never reaches the
-        server. From the client's side the two look the same.
+        With `reply`, the server has committed, and the client never gets the reply. Without, the COMMIT never reaches the
+        server. The client cannot distinguish the two.
         """
         with self._changed:
             self._armed = Trap(reply)
             return self._armed.sprung
 
     def cut_now(self) -> None:
-        """Every connection there is; new ones are welcome."""
+        """Cut every connection; new ones are accepted."""
         with self._changed:
-            lines = list(self._lines)
+            lines = list(self._open_connections)
         for line in lines:
             line.cut()
 
     def refuse(self) -> None:
-        """Close new connections at once; old ones go on."""
+        """Close new connections at once; old ones continue."""
         self._set(_Mode.REFUSING)
 
     def black_hole(self) -> None:
-        """Accept connections and never answer, nor on old ones: neither side hears of anything, as when a cable is cut."""
+        """Accept connections and pass nothing on, in neither direction, as when a cable is cut."""
         self._set(_Mode.SILENT)
 
     def heal(self) -> None:
-        """As in the beginning. What was held back arrives, as it would when a network is mended."""
+        """Pass everything on again. What was held back arrives, as when a network is repaired."""
         with self._changed:
             self._armed = None
         self._set(_Mode.PASSING)
@@ -89,7 +89,7 @@ class CuttingProxy:
     @property
     def connections(self) -> int:
         with self._changed:
-            return len(self._lines)
+            return len(self._open_connections)
 
     def close(self) -> None:
         with self._changed:
@@ -100,7 +100,7 @@ class CuttingProxy:
         self._listener.close()
         self._acceptor.join()
         with self._changed:
-            lines = list(self._lines)
+            lines = list(self._open_connections)
         for line in lines:
             line.cut()
             line.join()
@@ -113,7 +113,7 @@ class CuttingProxy:
     ) -> None:
         self.close()
 
-    # How it is done
+    # Implementation
 
     def _set(self, mode: _Mode) -> None:
         with self._changed:
@@ -130,16 +130,16 @@ class CuttingProxy:
                 if self._mode is _Mode.REFUSING or self._closed:
                     client.close()
                     continue
-                line = _Line(self, client)
-                self._lines.add(line)
+                line = _ProxiedConnection(self, client)
+                self._open_connections.add(line)
             line.start()
 
-    def _wait_until_passing(self, line: "_Line") -> None:
+    def _wait_until_passing(self, line: "_ProxiedConnection") -> None:
         with self._changed:
             self._changed.wait_for(lambda: self._mode is not _Mode.SILENT or line.is_cut or self._closed)
 
     def _take_trap(self) -> "Trap | None":
-        """Whoever comes first to a COMMIT has it."""
+        """Return the trap to the first connection with a COMMIT."""
         with self._changed:
             trap, self._armed = self._armed, None
             return trap
@@ -148,22 +148,22 @@ class CuttingProxy:
         with self._changed:
             self._armed = self._armed or trap
 
-    def _forget(self, line: "_Line") -> None:
+    def _forget(self, line: "_ProxiedConnection") -> None:
         with self._changed:
-            self._lines.discard(line)
+            self._open_connections.discard(line)
             self._changed.notify_all()
 
 
 class Trap:
-    """One COMMIT to be caught."""
+    """A COMMIT to be caught."""
 
     def __init__(self, reply: bool) -> None:
         self.lets_through = reply
         self.sprung = threading.Event()
 
 
-class _Line:
-    """One connection: two sockets, and a thread for either direction."""
+class _ProxiedConnection:
+    """A connection: two sockets, and a thread for each direction."""
 
     def __init__(self, proxy: CuttingProxy, client: socket.socket) -> None:
         self.is_cut = False
@@ -193,7 +193,7 @@ class _Line:
         return [self._client] if self._server is None else [self._client, self._server]
 
     def _outward(self) -> None:
-        """From the client to the server; the last of the two threads to go closes the sockets."""
+        """Pass data from the client to the server; the last of the two threads closes the sockets."""
         try:
             self._proxy._wait_until_passing(self)
             if not self.is_cut:
@@ -221,7 +221,7 @@ class _Line:
             self._proxy._forget(self)
 
     def _greet(self, server: socket.socket) -> None:
-        """The first message has no letter. A client that would like to encrypt is told no, and asks again."""
+        """Pass the first message, which has no letter. A request for encryption is declined, and the client starts again."""
         while True:
             (size,) = struct.unpack("!i", _exactly(self._client, 4))
             body = _exactly(self._client, size - 4)
@@ -239,12 +239,12 @@ class _Line:
             self._watch.expect_commit(message)
             self._trap = trap
             return True
-        trap.sprung.set()  # first: whoever notices the cut can rely on it
+        trap.sprung.set()  # first, so that it is set when the cut is noticed
         self.cut()
         return False
 
     def _inward(self, server: socket.socket) -> None:
-        """From the server to the client."""
+        """Pass data from the server to the client."""
         try:
             for message in _messages(server):
                 self._proxy._wait_until_passing(self)
@@ -257,7 +257,7 @@ class _Line:
             self._hang_up()
 
     def _hang_up(self) -> None:
-        """One side is gone; in a black hole not even that is heard by the other."""
+        """Close the other side, unless in a black hole."""
         self._proxy._wait_until_passing(self)
         self.cut()
 
@@ -270,13 +270,13 @@ class _Line:
         if not outcome:
             self._proxy._set_again(trap)  # the transaction had failed already: this was no commit
             return False
-        trap.sprung.set()  # first: whoever notices the cut can rely on it
+        trap.sprung.set()  # first, so that it is set when the cut is noticed
         self.cut()
         return True
 
 
 class _Watch:
-    """What one connection has said so far: which names stand for a COMMIT, and which answers are still to come."""
+    """The state of a connection: which prepared statements are a COMMIT, and which replies are expected."""
 
     def __init__(self) -> None:
         self._statements: dict[bytes, bool] = {}  # name → is it a COMMIT
@@ -286,7 +286,7 @@ class _Watch:
         self._commit_in_round: int | None = None
 
     def sends(self, message: bytes) -> bool:
-        """Whether this message of the client's, when it reaches the server, commits."""
+        """Return whether this message of the client commits when it reaches the server."""
         letter, body = message[:1], message[5:]
         commits = False
         if letter == b"Q":
@@ -304,11 +304,11 @@ class _Watch:
         return commits
 
     def expect_commit(self, message: bytes) -> None:
-        """The message that commits was seen just now: a query is a round of its own, the rest end with a later Sync."""
+        """Expect the reply to a COMMIT: a query is a round of its own, the others end with a later Sync."""
         self._commit_in_round = self._rounds_asked + (message[:1] != b"Q")
 
     def hears(self, message: bytes) -> bool | None:
-        """Of the COMMIT that is expected: True when the server says that it is done, False when it will not be."""
+        """Return True when the server has done the expected COMMIT, False when it will not."""
         letter, body = message[:1], message[5:]
         if letter == b"Z":
             self._rounds_answered += 1
@@ -324,7 +324,7 @@ class _Watch:
 
 
 def _messages(source: socket.socket) -> Iterator[bytes]:
-    """Whole messages: a letter, a length that counts itself, and the rest; until the other side hangs up."""
+    """Yield complete messages: a letter, a length that includes itself, and the rest; until the peer closes."""
     waiting = bytearray()
     while received := source.recv(65536):
         waiting += received

@@ -1,4 +1,4 @@
-"""What the property tests draw from: names, and the values that names are made from."""
+"""Strategies of the property tests: names, and the inputs of names."""
 
 from fractions import Fraction
 

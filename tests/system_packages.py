@@ -1,8 +1,8 @@
-"""What tests need beside Python: programs of the system. Installed when that can be done, and missed loudly when not.
+"""Programs of the system that tests need: installed if possible, and reported if missing.
 
-`make test` runs this file first: as root, on a system with apt-get, it installs what is missing. Whatever is still
-missing then is skipped, and a list at the end of the run says what was not tested. With PERDURE_NOTHING_SKIPPED=1, as
-in .ci/run, that is an error instead.
+`make test` runs this file first. As root, on a system with apt-get, it installs missing programs. Tests of programs that
+are still missing are skipped, and a list at the end of the run names them. With PERDURE_NOTHING_SKIPPED=1, as in
+.ci/run, a missing program is an error.
 """
 
 import os
@@ -25,7 +25,7 @@ _MISSING: Final = "not installed: "
 
 
 class Package(NamedTuple):
-    """Something that tests need; `debian` is what apt-get knows it by."""
+    """A program that tests need. `debian` is its name for apt-get."""
 
     debian: str
     present: Callable[[], bool]
@@ -38,61 +38,65 @@ PACKAGES: Final = {
         "postgresql",
         lambda: binaries() is not None,
         f"PostgreSQL {OLDEST} or newer",
-        "apt-get install postgresql (or `make test` as root, which does it), "
-        "or PERDURE_TEST_POSTGRES=postgresql://… to name a server that is there already",
+        "apt-get install postgresql (`make test` does this as root), "
+        "or PERDURE_TEST_POSTGRES=postgresql://… to use a server that runs already",
     ),
     "haproxy": Package(
         "haproxy",
         lambda: haproxy() is not None,
         "HAProxy",
-        "apt-get install haproxy (or `make test` as root, which does it)",
+        "apt-get install haproxy (`make test` does this as root)",
     ),
     "nginx": Package(
         "nginx",
         lambda: nginx() is not None,
         "nginx",
-        "apt-get install nginx (or `make test` as root, which does it)",
+        "apt-get install nginx (`make test` does this as root)",
     ),
 }
 
-# What only a benchmark needs: `python -m tests.system_packages bench` installs it too.
+# Programs for benchmarks only: `python -m tests.system_packages bench` installs them too.
 FOR_BENCHMARKS: Final = (
     Package(
-        "wrk", lambda: shutil.which("wrk") is not None, "wrk", "apt-get install wrk (or `make bench-http` as root)"
+        "wrk",
+        lambda: shutil.which("wrk") is not None,
+        "wrk",
+        "apt-get install wrk (`make bench-http` does this as root)",
     ),
 )
 
 
-def need(name: str) -> None:
-    """Skips the test that calls it, or fails it where nothing may be skipped, unless the package is there."""
+def require_package(name: str) -> None:
+    """Skip the calling test if a package is missing, or fail it if skipping is forbidden."""
     if PACKAGES[name].present():
         return
-    if strict():
+    if is_strict():
         pytest.fail(f"{_MISSING}{name}, and {STRICT} is set: {PACKAGES[name].advice}", pytrace=False)
     pytest.skip(f"{_MISSING}{name}")
 
 
-def strict() -> bool:
+def is_strict() -> bool:
+    """Return whether a missing program is an error."""
     return os.environ.get(STRICT, "") not in ("", "0")
 
 
-def not_tested(skipped: Iterable[tuple[str, str]]) -> list[str]:
-    """The list at the end of the run, out of every skipped test's id and reason; empty, if nothing was missing."""
-    missed: dict[str, Counter[str]] = {}
+def list_untested(skipped: Iterable[tuple[str, str]]) -> list[str]:
+    """Return the lines of the list at the end of the run, from the ids and reasons of skipped tests."""
+    untested: dict[str, Counter[str]] = {}
     for test, reason in skipped:
-        found = re.search(rf"{_MISSING}([\w-]+)", reason)
-        if found:
-            missed.setdefault(found[1], Counter())[test.partition("::")[0]] += 1
+        match = re.search(rf"{_MISSING}([\w-]+)", reason)
+        if match:
+            untested.setdefault(match[1], Counter())[test.partition("::")[0]] += 1
     lines = []
-    for name, files in sorted(missed.items()):
-        lines.append(f"{files.total()} tests were NOT run, for want of {PACKAGES[name].what}:")
+    for name, files in sorted(untested.items()):
+        lines.append(f"{files.total()} tests were NOT run, because {PACKAGES[name].what} is missing:")
         lines += [f"    {file} ({count})" for file, count in sorted(files.items())]
-        lines.append(f"  To get it: {PACKAGES[name].advice}.")
+        lines.append(f"  To install it: {PACKAGES[name].advice}.")
     return lines
 
 
-def install(packages: Iterable[Package]) -> int:
-    """Whether the tests can begin, as an exit status."""
+def install_missing(packages: Iterable[Package]) -> int:
+    """Install missing packages, and return an exit code: 0 if the tests can start."""
     missing = [package for package in packages if not package.present()]
     if not missing:
         return 0
@@ -101,12 +105,14 @@ def install(packages: Iterable[Package]) -> int:
         binaries.cache_clear()
         missing = [package for package in missing if not package.present()]
     for package in missing:
-        print(f"{package.what} is missing: its tests will be skipped. To get it: {package.advice}.", file=sys.stderr)
-    return 1 if missing and strict() else 0
+        print(
+            f"{package.what} is missing: its tests will be skipped. To install it: {package.advice}.", file=sys.stderr
+        )
+    return 1 if missing and is_strict() else 0
 
 
 def _apt_get(names: list[str]) -> None:
-    print(f"Installing what the tests need: {', '.join(names)} (apt-get, once) …", flush=True)
+    print(f"Installing programs for the tests: {', '.join(names)} (apt-get, once) …", flush=True)
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     for command in (["update", "-qq"], ["install", "-qq", "-y", "--no-install-recommends", *names]):
         done = subprocess.run(
@@ -124,4 +130,4 @@ def _apt_get(names: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(install([*PACKAGES.values(), *(FOR_BENCHMARKS if "bench" in sys.argv[1:] else ())]))
+    sys.exit(install_missing([*PACKAGES.values(), *(FOR_BENCHMARKS if "bench" in sys.argv[1:] else ())]))

@@ -1,4 +1,4 @@
-"""The public library is a promise: these names and signatures, and errors of one family."""
+"""The public library: its names, signatures and errors."""
 
 import importlib
 import inspect
@@ -24,6 +24,11 @@ def test_the_names_of_the_library() -> None:
     ("module", "function", "parameters"),
     [
         ("handle", "parse", ["text"]),
+        ("handle", "canonical", ["text"]),
+        ("handle", "is_valid", ["text"]),
+        ("pilin", "parse", ["text"]),
+        ("pilin", "canonical", ["text"]),
+        ("pilin", "is_valid", ["text"]),
         ("pilin", "encode", ["milliseconds"]),
         ("pilin", "decode", ["suffix"]),
         ("ibi", "repository_prefix", ["host", "port"]),
@@ -32,11 +37,19 @@ def test_the_names_of_the_library() -> None:
         ("ibi", "opaque_suffix", ["date"]),
         ("ibi", "next_date", ["now", "last", "granularity"]),
         ("ibi", "parse", ["label"]),
+        ("ibi", "canonical", ["label"]),
+        ("ibi", "is_valid", ["label"]),
+        ("ppid", "parse", ["text"]),
+        ("ppid", "canonical", ["text"]),
+        ("ppid", "is_valid", ["text"]),
         ("ppid", "generate_poid", ["source_url", "timestamp", "content_hash"]),
         ("ppid", "generate_prid", ["observation_ids", "curator_id", "timestamp"]),
         ("ppid", "validate_ppid", ["text"]),
         ("ppid", "parse_ppid", ["text"]),
         ("ppid", "uuid_to_ppid", ["uuid", "type"]),
+        ("external", "parse", ["scheme", "text"]),
+        ("external", "canonical", ["scheme", "text"]),
+        ("external", "is_valid", ["scheme", "text"]),
     ],
 )
 def test_the_signatures_of_the_contract(module: str, function: str, parameters: list[str]) -> None:
@@ -59,7 +72,7 @@ def test_every_error_has_a_stable_code_and_is_documented() -> None:
     errors = [value for value in vars(perdure).values() if isinstance(value, type) and issubclass(value, Exception)]
     codes = {error.code: error.__name__ for error in errors}
     assert len(codes) == len(errors)
-    documented = Path(__file__).parents[1].joinpath("docs", "errors.md").read_text("utf-8")
+    documented = Path(__file__).parents[1].joinpath("docs", "reference", "errors.md").read_text("utf-8")
     for code, name in codes.items():
         assert code == "error" or f"| `{name}` | `{code}` |" in documented
     for error in (perdure.InvalidName, perdure.InvalidInput, perdure.OutOfRange):
@@ -69,13 +82,17 @@ def test_every_error_has_a_stable_code_and_is_documented() -> None:
 
 PARSERS = [
     perdure.handle.parse,
+    perdure.handle.canonical,
     perdure.handle.unescape,
+    perdure.pilin.parse,
     perdure.pilin.decode,
     perdure.pilin.to_datetime,
     perdure.ibi.parse,
+    perdure.ibi.canonical,
     perdure.ibi.parse_legacy,
     perdure.ibi.parse_opaque,
     perdure.ibi.parse_repository,
+    perdure.ppid.parse,
     perdure.ppid.parse_ppid,
     perdure.ppid.neighbours,
     *(lambda text, scheme=scheme: perdure.external.parse(scheme, text) for scheme in perdure.external.SYSTEMS),
@@ -136,6 +153,8 @@ def test_values_are_immutable_and_hashable() -> None:
         perdure.ibi.parse("sid.inpe.br/mtc-m18/2009/02.16.17.46"),
         perdure.ibi.parse_legacy("APM77Z/KFQ6T"),
         perdure.external.parse("wikidata", "Q42"),
+        perdure.pilin.parse("Y35XYS0QH"),
+        perdure.ppid.parse("POID-93b0-4476-560e-5ac1"),
         perdure.recognise("10.1000/182"),
     ]
     assert len(set(values)) == len(values)

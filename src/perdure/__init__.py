@@ -1,4 +1,4 @@
-"""Perdure: a registry and resolver for persistent identifiers. Ours do not break."""
+"""Perdure: a registry and resolver for persistent identifiers."""
 
 import sys
 
@@ -33,9 +33,9 @@ from perdure.errors import (
 )
 from perdure.names import Recognition, external, handle, ibi, pilin, ppid, recognise
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
-# The modules of the contract live in the room `names`; `import perdure.handle` and its like find the same ones there.
+# The public modules are in the package `names`. `import perdure.handle`, and so on, imports the modules there.
 for _name, _module in list(sys.modules.items()):
     if _name.startswith(tuple(public.__name__ for public in (external, handle, ibi, pilin, ppid))):
         sys.modules[_name.replace(".names", "", 1)] = _module

@@ -1,35 +1,34 @@
 """Every error that Perdure raises on purpose.
 
-PerdureError                 has a stable `code`, the same in every language and every door
+PerdureError                 has a stable `code`, in every language and in every API
   ├─ InvalidName             the text is not a name of its scheme     (scheme, part, position, reason)
-  ├─ InvalidInput            this value cannot be taken               (scheme, part, reason, rule)
+  ├─ InvalidInput            the value is not accepted                (scheme, part, reason, rule)
   │    └─ OutOfRange         the right kind of value, but too early, too late, too small or too large
-  ├─ NameTaken               the name stands for something already    (name)
-  │    └─ ValueExists        a value has this index already           (name, index)
-  ├─ NoSuchName              nothing is registered under it           (name, suggestions)
-  │    ├─ NoSuchPrefix       and the prefix itself is unknown
-  │    └─ NoTarget           the name is there, but it leads nowhere
+  ├─ NameTaken               the name is already in use               (name)
+  │    └─ ValueExists        a value with this index exists           (name, index)
+  ├─ NoSuchName              the name is not registered               (name, suggestions)
+  │    ├─ NoSuchPrefix       the prefix is not registered
+  │    └─ NoTarget           the name is registered, but has no URL
   ├─ NoSuchValue             the record has no value with this index  (name, indexes)
   ├─ Withdrawn               there is a tombstone                     (name, reason, replaced_by)
-  ├─ WrongState              not in the state that this needs         (name, state, needed)
+  ├─ WrongState              not in the required state                (name, state, needed)
   │    ├─ Immutable          it can never be changed                  (name, reason)
-  │    └─ CountUnknown       a restore could not tell how far a prefix had counted
-  ├─ NotAuthorised           which grant was missing                  (agent, action, scope)
-  │    └─ BadKey             the key is wrong, lapsed or revoked
-  ├─ Conflict                somebody else was first                  (name, expected, found)
+  │    └─ CountUnknown       after a restore, the last number of a prefix is unknown
+  ├─ NotAuthorised           the required grant is missing            (agent, action, scope)
+  │    └─ BadKey             the key is wrong, expired or revoked
+  ├─ Conflict                the record was changed meanwhile         (name, expected, found)
   ├─ ClockBehind             the next date is too far ahead           (timeline, last, now, wait)
-  │    └─ ClockJumped        the clock itself cannot be believed
+  │    └─ ClockJumped        the clock itself cannot be trusted
   │         └─ ClockUnconfirmed   it is far from the newest change, and not confirmed by the operator
   └─ StoreUnavailable        nothing was written                      (reason, safe_to_retry)
-       ├─ OutcomeUnknown     it may have been written or not: look before trying again
-       ├─ StoreFull          the disk, or a quota, is full: there is no room for it
-       ├─ StoreSealed        it takes no writes, on purpose
-       ├─ StoreBehind        it does not have what it has acknowledged       (missing)
-       └─ StoreDamaged       what is stored cannot be read
+       ├─ OutcomeUnknown     it may have been written or not: check before trying again
+       ├─ StoreFull          the disk, or a quota, is full
+       ├─ StoreSealed        it is read-only, on purpose
+       ├─ StoreBehind        acknowledged changes are missing                (missing)
+       └─ StoreDamaged       stored data cannot be read
             └─ SchemaChanged the database has other tables, indexes or triggers than it should   (differences)
 
-Invalid names and inputs are ValueErrors as well, so that code that knows nothing of Perdure catches them as it would
-expect.
+Invalid names and inputs are ValueErrors as well, so that code that does not know Perdure can catch them.
 """
 
 import errno
@@ -38,26 +37,26 @@ from datetime import datetime, timezone
 from fractions import Fraction
 from typing import ClassVar, Final
 
-_LONGEST_SHOWN: Final = 60
+_LONGEST_QUOTE: Final = 60
 _MOST_DIFFERENCES: Final = 5
 _REMEDY: Final = "do not use it; restore a backup from before that change (perdure restore FILE)"
-_NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_DISK_FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def is_full(number: int | None) -> bool:
-    """Return whether an error number of the system means that the disk, or a quota, is full."""
-    return number in _NO_ROOM
+    """Return whether an error number of the operating system means that the disk, or a quota, is full."""
+    return number in _DISK_FULL
 
 
-def shown(value: object) -> str:
-    """A value as an error may show it: escaped, and not longer than a line."""
+def quote_text(value: object) -> str:
+    """Quote a text for an error message: escaped, and not longer than a line. Of any other value, return the type."""
     if not isinstance(value, str):
         return type(value).__name__
-    return f"{value!a}" if len(value) <= _LONGEST_SHOWN else f"{value[:_LONGEST_SHOWN]!a}…"
+    return f"{value!a}" if len(value) <= _LONGEST_QUOTE else f"{value[:_LONGEST_QUOTE]!a}…"
 
 
 class PerdureError(Exception):
-    """The root: catch this to catch everything that Perdure refuses."""
+    """The base of all errors of Perdure."""
 
     code: ClassVar[str] = "error"
 
@@ -65,9 +64,9 @@ class PerdureError(Exception):
 class InvalidName(PerdureError, ValueError):
     """The text is not a name of its scheme.
 
-    `part` says which piece of the name is wrong, and `position` where the trouble starts: an index into the text that
-    was given, counted from 0 (in a web address, once it is decoded, into the name), or None when no single place is to
-    blame. `suggestion` is the name that was probably meant, where only one can be.
+    `part` is the part of the name that is wrong. `position` is an index into the text, from 0, of the first wrong
+    character; in a web address, an index into the decoded name; None if no single position is wrong. `suggestion` is
+    the name that was probably meant, if there is only one.
     """
 
     code = "invalid-name"
@@ -87,10 +86,9 @@ class InvalidName(PerdureError, ValueError):
 
 
 class InvalidInput(PerdureError, ValueError):
-    """This value cannot be taken.
+    """The value is not accepted.
 
-    `part` names the field. `rule` is the rule of a specification that it breaks, in the specification's words, where
-    there is one.
+    `part` names the field. `rule` quotes the rule of a specification that the value violates, if there is one.
     """
 
     code = "invalid-input"
@@ -107,13 +105,13 @@ class InvalidInput(PerdureError, ValueError):
 
 
 class OutOfRange(InvalidInput):
-    """The right kind of value, but outside what the scheme can write."""
+    """The right kind of value, but outside the range of the scheme."""
 
     code = "out-of-range"
 
 
 class NameTaken(PerdureError):
-    """The name stands for something already, and names are never used twice."""
+    """The name is already in use, and names are never reused."""
 
     code = "name-taken"
 
@@ -122,11 +120,11 @@ class NameTaken(PerdureError):
         self.name = name
 
     def __str__(self) -> str:
-        return f"{shown(self.name)} is taken already"
+        return f"{quote_text(self.name)} is already in use"
 
 
 class ValueExists(NameTaken):
-    """The record has a value with this index, and it was not to be replaced; or two values claim one index."""
+    """The record has a value with this index, which must not be replaced; or two new values have one index."""
 
     code = "value-exists"
 
@@ -136,13 +134,13 @@ class ValueExists(NameTaken):
         self.index = index
 
     def __str__(self) -> str:
-        return f"index {self.index} of {shown(self.name)} is taken already"
+        return f"index {self.index} of {quote_text(self.name)} is already in use"
 
 
 class NoSuchName(PerdureError):
-    """Nothing is registered under this name.
+    """The name is not registered.
 
-    `suggestions` are names like it that exist.
+    `suggestions` are similar names that exist.
     """
 
     code = "no-such-name"
@@ -154,29 +152,29 @@ class NoSuchName(PerdureError):
 
     def __str__(self) -> str:
         guess = f"; did you mean {' or '.join(self.suggestions)}?" if self.suggestions else ""
-        return f"{shown(self.name)} is not registered here{guess}"
+        return f"{quote_text(self.name)} is not registered here{guess}"
 
 
 class NoSuchPrefix(NoSuchName):
-    """The name lies under a prefix that this registry does not keep."""
+    """The prefix of the name is not registered here."""
 
     code = "no-such-prefix"
 
     def __str__(self) -> str:
-        return f"this registry does not keep a prefix {shown(self.name)}"
+        return f"the prefix {quote_text(self.name)} is not registered here"
 
 
 class NoTarget(NoSuchName):
-    """The name is registered, and says nothing of where it leads."""
+    """The name is registered, but its record has no target."""
 
     code = "no-target"
 
     def __str__(self) -> str:
-        return f"{shown(self.name)} leads nowhere: it has no URL"
+        return f"{quote_text(self.name)} has no target: its record has no URL"
 
 
 class NoSuchValue(PerdureError):
-    """The record is there, and has no values with these indexes."""
+    """The record exists, but has no values with these indexes."""
 
     code = "no-such-value"
 
@@ -186,11 +184,11 @@ class NoSuchValue(PerdureError):
         self.indexes = indexes
 
     def __str__(self) -> str:
-        return f"{shown(self.name)} has no value with index {', '.join(map(str, self.indexes))}"
+        return f"{quote_text(self.name)} has no value with index {', '.join(map(str, self.indexes))}"
 
 
 class Withdrawn(PerdureError):
-    """The name was withdrawn: there is a tombstone, and a version history behind it."""
+    """The name was withdrawn. Its tombstone and its history remain."""
 
     code = "withdrawn"
 
@@ -202,11 +200,11 @@ class Withdrawn(PerdureError):
 
     def __str__(self) -> str:
         instead = f", replaced by {self.replaced_by}" if self.replaced_by else ""
-        return f"{shown(self.name)} was withdrawn ({shown(self.reason)}){instead}"
+        return f"{quote_text(self.name)} was withdrawn ({quote_text(self.reason)}){instead}"
 
 
 class WrongState(PerdureError):
-    """The identifier is not in the state that this act needs."""
+    """The identifier is not in the state that the operation requires."""
 
     code = "wrong-state"
 
@@ -217,11 +215,11 @@ class WrongState(PerdureError):
         self.needed = needed
 
     def __str__(self) -> str:
-        return f"{shown(self.name)} is {self.state}; this needs one that is {self.needed}"
+        return f"{quote_text(self.name)} is {self.state}; this operation requires one that is {self.needed}"
 
 
 class Immutable(WrongState):
-    """What this identifier says can never be changed."""
+    """The content of this identifier can never be changed."""
 
     code = "immutable"
 
@@ -231,11 +229,11 @@ class Immutable(WrongState):
         self.reason = reason
 
     def __str__(self) -> str:
-        return f"{shown(self.name)} cannot be changed: {self.reason}"
+        return f"{quote_text(self.name)} cannot be changed: {self.reason}"
 
 
 class CountUnknown(WrongState):
-    """After a restore nothing tells which numbers of a prefix were issued since the backup."""
+    """After a restore, it is unknown which numbers of a prefix were issued since the backup."""
 
     code = "count-unknown"
 
@@ -245,13 +243,13 @@ class CountUnknown(WrongState):
 
     def __str__(self) -> str:
         return (
-            f"after a restore it is not known how far {shown(self.name)} had counted, and a number could be issued "
-            "twice: an administrator must say after which number to go on"
+            f"after a restore the last number of {quote_text(self.name)} is unknown, and a number could be issued "
+            "twice: an administrator must set the number after which to continue"
         )
 
 
 class NotAuthorised(PerdureError):
-    """Nobody may do anything that no grant allows."""
+    """The agent has no grant for the action."""
 
     code = "not-authorised"
 
@@ -262,12 +260,12 @@ class NotAuthorised(PerdureError):
         self.scope = scope
 
     def __str__(self) -> str:
-        where = "the whole registry" if self.scope == "*" else shown(self.scope)
-        return f"{shown(self.agent)} has no grant to {self.action} on {where}"
+        where = "the whole registry" if self.scope == "*" else quote_text(self.scope)
+        return f"{quote_text(self.agent)} has no grant to {self.action} on {where}"
 
 
 class BadKey(NotAuthorised):
-    """The key opens nothing: it is wrong, lapsed or revoked. The key itself is never repeated."""
+    """The key is wrong, expired or revoked. The error never contains the key."""
 
     code = "bad-key"
 
@@ -281,7 +279,7 @@ class BadKey(NotAuthorised):
 
 
 class Conflict(PerdureError):
-    """The record is not, or is no longer, what the caller took it for."""
+    """The record is not, or is no longer, in the version that the caller expected."""
 
     code = "conflict"
 
@@ -292,11 +290,11 @@ class Conflict(PerdureError):
         self.found = found
 
     def __str__(self) -> str:
-        return f"{shown(self.name)}: expected {self.expected}, found {self.found}"
+        return f"{quote_text(self.name)}: expected {self.expected}, found {self.found}"
 
 
 class ClockBehind(PerdureError):
-    """The next free date lies further ahead of the clock than a caller is made to wait. All times in POSIX seconds."""
+    """The next free date is further ahead of the clock than a caller may wait. All times are POSIX seconds."""
 
     code = "clock-behind"
 
@@ -309,20 +307,20 @@ class ClockBehind(PerdureError):
 
     def __str__(self) -> str:
         return (
-            f"the next date for {shown(self.timeline)} comes in {float(self.wait):.1f} s: try again then. "
-            "If the clock is wrong, set it right"
+            f"the next date for {quote_text(self.timeline)} is available in {float(self.wait):.1f} s: try again then. "
+            "If the clock is wrong, correct it"
         )
 
 
 class ClockJumped(ClockBehind):
-    """The clock shows a time that it cannot have come to; a date issued now would block its timeline for long."""
+    """The clock shows an implausible time. A date issued now would block its timeline for a long time."""
 
     code = "clock-jumped"
 
     def __str__(self) -> str:
         return (
-            f"the clock has jumped by {float(self.wait):.0f} s, which cannot be right; nothing was issued. "
-            "Set the clock right and start again"
+            f"the clock has jumped by {float(self.wait):.0f} s, which is implausible; nothing was issued. "
+            "Correct the clock and start again"
         )
 
 
@@ -334,15 +332,15 @@ class ClockUnconfirmed(ClockJumped):
     def __str__(self) -> str:
         last, now = (datetime.fromtimestamp(int(one), timezone.utc).isoformat() for one in (self.last, self.now))
         return (
-            f"the clock says {now}, and the newest change came at {last}: nothing is minted until an administrator has "
-            "set the clock right, or said that it is right"
+            f"the clock shows {now}, and the newest change is from {last}: nothing is minted until an administrator "
+            "corrects the clock, or confirms that it is right"
         )
 
 
 class StoreUnavailable(PerdureError):
-    """The store could not do it, and nothing was written.
+    """The store failed, and nothing was written.
 
-    `safe_to_retry`: the same call may succeed later.
+    `safe_to_retry`: the call may succeed later.
     """
 
     code = "store-unavailable"
@@ -357,30 +355,30 @@ class StoreUnavailable(PerdureError):
 
 
 class OutcomeUnknown(StoreUnavailable):
-    """The store was lost in the very moment of keeping it, and has not come back: it may have been written or not."""
+    """The connection was lost during a commit and not restored: the change may have been written or not."""
 
     code = "outcome-unknown"
 
 
 class StoreFull(StoreUnavailable):
-    """The disk, or a quota, is full. The same call may succeed when there is room."""
+    """The disk, or a quota, is full. The call may succeed when there is free space."""
 
     code = "store-full"
 
     def __init__(self, where: str, outcome: str = "nothing was written") -> None:
-        super().__init__(f"{where} is full, or a quota is: {outcome}. Make room and try again", True)
+        super().__init__(f"{where} is full, or a quota is: {outcome}. Free some space and try again", True)
 
 
 class StoreSealed(StoreUnavailable):
-    """The store takes no writes, on purpose: its contents are moving elsewhere, or have."""
+    """The store is read-only, on purpose: its contents are being moved to another store, or have been."""
 
     code = "store-sealed"
 
 
 class StoreBehind(StoreUnavailable):
-    """The store does not have what it has acknowledged, as the marks beside it tell.
+    """By the high-water marks beside it, the store has lost changes that it acknowledged.
 
-    It says what is missing, as far as they tell.
+    The error describes them, as far as the marks show.
     """
 
     code = "store-behind"
@@ -388,20 +386,20 @@ class StoreBehind(StoreUnavailable):
     def __init__(self, missing: tuple[str, ...]) -> None:
         super().__init__(
             f"the database is not the one that was last written here: {'; '.join(missing)}. "
-            "Nothing is served or minted until this is repaired, or the operator has said what happened"
+            "Nothing is served or minted until this is repaired, or the operator confirms what happened"
         )
         self.args = (missing,)
         self.missing = missing
 
 
 class StoreDamaged(StoreUnavailable):
-    """What is stored cannot be read, or contradicts itself."""
+    """Stored data cannot be read, or is inconsistent."""
 
     code = "store-damaged"
 
 
 class SchemaChanged(StoreDamaged):
-    """The schema of a database, or of a backup, is not the one that this program makes.
+    """The schema of a database, or of a backup, is not the one that this program creates.
 
     It names each table, index, trigger or other part that is extra, missing or different.
     """

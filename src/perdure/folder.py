@@ -1,13 +1,13 @@
-"""A registry's folder: the settings, the marks, the database if it is a file, and how to open or make one.
+"""The folder of a registry: settings, marks, and the database if it is a file; functions to open, create and restore.
 
-perdure.toml       the settings, commented; for people to edit
+perdure.toml       the settings, with comments; for the operator to edit
 perdure.db         the database of the embedded store (with -wal and -shm beside it while it is open)
-high-water.json    the furthest dates that may have been issued, for when an old backup is restored
+high-water.json    the furthest dates that may have been issued, for the restore of an old backup
 admin.key          the first administrator's key, readable by its owner alone; may be removed
-secrets.key        what secrets in the database are sealed with, made with the first of them; no backup holds it
-commits-….mark     what the database has acknowledged; it belongs to the database, and must stay with it
-schema.digest      the digest of the schema on a server that was found to be right; may be removed
-perdure.lock       held by every program that has the registry open
+secrets.key        the key that encrypts secrets in the database, created with the first one; not in any backup
+commits-….mark     the last commit that the database acknowledged; it must stay with the database
+schema.digest      the digest of the last correct schema on a server; may be removed
+perdure.lock       locked by every program that has the registry open
 """
 
 import fcntl
@@ -19,80 +19,82 @@ from pathlib import Path
 from typing import Final, NamedTuple
 from uuid import UUID
 
-from perdure.errors import InvalidInput, StoreSealed, StoreUnavailable, shown
-from perdure.minting.clock import Clock, SystemClock, iso_now
+from perdure.errors import InvalidInput, StoreSealed, StoreUnavailable, quote_text
 from perdure.names.uuid5 import PPID_NAMESPACE
-from perdure.records.authority import DEFAULT_TYPE_PREFIX
-from perdure.registry import Founded, Registry, Settings, found, reopen
-from perdure.registry.agents import THE_MACHINE
+from perdure.records.authority_metadata import DEFAULT_TYPE_PREFIX
+from perdure.registry import NewRegistry, Registry, Settings, create_registry, reopen
 from perdure.registry.entities import Event
-from perdure.registry.moving import Moved, Watch, check_movable, check_unfinished, move
-from perdure.registry.opening import check_store, find_clock_doubt
-from perdure.registry.protocol import Progress, Transaction
+from perdure.registry.opening_checks import check_store, find_clock_doubt
+from perdure.registry.permissions.agents import MACHINE_AGENT
 from perdure.registry.recovery import Advance, accept_loss, advance_timelines
-from perdure.registry.sealing import SECRETS_KEY
+from perdure.registry.relocation import MoveProgress, MoveResult, check_movable, check_unfinished, move
+from perdure.registry.secret_box import SECRETS_KEY
+from perdure.registry.store_interface import Progress, Transaction
 from perdure.settings_file import (
     DATABASE,
     DEFAULT_STORE,
     SETTINGS,
     SettingsFile,
-    change_store,
-    changed_store,
     read_settings,
+    with_store,
     write_settings,
+    write_store,
 )
+from perdure.store.backup_digest import parse_digest
 from perdure.store.commit_mark import find_mark_files
-from perdure.store.digest import read_digest
-from perdure.store.folders import write_whole
+from perdure.store.file_sync import write_atomically
 from perdure.store.key_file import FileSealer
-from perdure.store.place import Place
-from perdure.store.places import place_of
-from perdure.store.postgres.options import PostgresOptions
+from perdure.store.location import StoreLocation
+from perdure.store.open_location import parse_location
+from perdure.store.postgres.postgres_options import PostgresOptions
+from perdure.timelines.clock import Clock, SystemClock, iso_now
 
 ADMIN_KEY: Final = "admin.key"
 LOCK: Final = "perdure.lock"
-_MOVING: Final = ".moving.lock"
-_NEW: Final = "new"
+_MOVE_LOCK: Final = ".moving.lock"
+_NEW_SUFFIX: Final = "new"
 _DEFAULT_OPTIONS: Final = PostgresOptions()
 
 
-class Restored(NamedTuple):
-    """What a restore did: where the database that was there went, and which timelines were moved forward, to when.
+class RestoreResult(NamedTuple):
+    """The result of a restore: the new name of the old database, and the timelines that were moved forward, with dates.
 
-    `unsure` are prefixes that do not count until an administrator has said after which number to go on.
+    `unsure` are prefixes that mint no numbers until an administrator has set the number after which to continue.
     """
 
-    set_aside: str | None
+    displaced_name: str | None
     moved: dict[str, str]
     unsure: list[str]
 
 
 def is_registry(folder: Path) -> bool:
-    """Whether a registry was made here, to its last step as far as files can tell."""
-    was_interrupted = (folder / f".{DATABASE}.{_NEW}").exists() and not (folder / DATABASE).exists()
+    """Return whether a folder contains a registry whose creation was completed, as far as its files show."""
+    was_interrupted = (folder / f".{DATABASE}.{_NEW_SUFFIX}").exists() and not (folder / DATABASE).exists()
     return (folder / SETTINGS).is_file() and not was_interrupted
 
 
 @contextmanager
-def _held(folder: Path, *, alone: bool = False) -> Iterator[None]:
-    """Whoever has the registry open says so; whoever replaces its files must be alone."""
-    what = "open in another program: stop that first" if alone else "being restored: try again when that has finished"
-    with _locked(folder / LOCK, f"the registry is {what}", alone=alone):
+def _lock_registry(folder: Path, *, alone: bool = False) -> Iterator[None]:
+    """Lock the registry while it is open; with `alone` exclusively, to replace its files."""
+    problem = (
+        "open in another program: stop that first" if alone else "being restored: try again when that has finished"
+    )
+    with _lock_file(folder / LOCK, f"the registry is {problem}", alone=alone):
         yield
 
 
 @contextmanager
-def _locked(file: Path, otherwise: str, *, alone: bool = True) -> Iterator[None]:
+def _lock_file(file: Path, busy: str, *, alone: bool = True) -> Iterator[None]:
     try:
         lock = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as problem:
-        reason = f"the folder {shown(str(file.parent))} cannot be written: {problem.strerror}"
+        reason = f"the folder {quote_text(str(file.parent))} is not writable: {problem.strerror}"
         raise StoreUnavailable(reason) from None
     try:
         try:
             fcntl.flock(lock, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise StoreUnavailable(otherwise, safe_to_retry=True) from None
+            raise StoreUnavailable(busy, safe_to_retry=True) from None
         yield
     finally:
         os.close(lock)
@@ -100,14 +102,14 @@ def _locked(file: Path, otherwise: str, *, alone: bool = True) -> Iterator[None]
 
 @asynccontextmanager
 async def open_registry(folder: Path, clock: Clock | None = None, *, check: bool = True) -> AsyncIterator[Registry]:
-    """The registry in a folder, until the block ends; what was acknowledged is on disk by then.
+    """Open the registry in a folder until the block ends. By then all acknowledged writes are on disk.
 
-    Without `check`, one that has lost what it acknowledged is opened too, to look at it and to repair it. A clock that
-    is passed in is the caller's, and is not doubted.
+    Without `check`, a registry that has lost acknowledged writes is opened too, to inspect and repair it. A clock that
+    the caller passes in is not checked.
     """
     file = read_settings(folder)
-    with _held(folder):
-        store = _place(folder, file).open()
+    with _lock_registry(folder):
+        store = _location_of(folder, file).open()
         try:
             sealer = FileSealer(folder / SECRETS_KEY)
             registry = await reopen(store, clock or SystemClock(), file.settings, file.registry.id, sealer)
@@ -131,21 +133,21 @@ async def make_registry(
     type_prefix: str = DEFAULT_TYPE_PREFIX,
     ppid_namespace: UUID = PPID_NAMESPACE,
     clock: Clock | None = None,
-) -> Founded:
-    """A new registry in a folder, which is made if it is not there. A half-made one from before is made again."""
-    place = place_of(store, folder, postgresql)
+) -> NewRegistry:
+    """Create a registry in a folder, and the folder if it does not exist. An unfinished registry is replaced."""
+    location = parse_location(store, folder, postgresql)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
-        raise StoreUnavailable(f"the folder {shown(str(folder))} cannot be made: {problem.strerror}") from None
-    with _held(folder, alone=True):  # two who make one at once must not mix theirs
-        building = place.beside(_NEW)
-        _refuse_what_is_there(folder, place, building)
+        raise StoreUnavailable(f"the folder {quote_text(str(folder))} cannot be created: {problem.strerror}") from None
+    with _lock_registry(folder, alone=True):  # two programs must not create one at once
+        building = location.temporary_location(_NEW_SUFFIX)
+        _refuse_existing(folder, location, building)
         building.remove()
         try:
             opened = building.create()
             try:
-                founded = await found(
+                created = await create_registry(
                     opened,
                     clock or SystemClock(),
                     Settings(type_prefix=type_prefix),
@@ -159,23 +161,23 @@ async def make_registry(
         except BaseException:
             building.remove()
             raise
-        write_whole(folder / ADMIN_KEY, f"{founded.key}\n", 0o600)
-        write_settings(folder, id=founded.registry.id, store=store, type_prefix=type_prefix)
-        place.take(building)  # the last step: interrupted before, all can be done again
-        return founded
+        write_atomically(folder / ADMIN_KEY, f"{created.key}\n", 0o600)
+        write_settings(folder, id=created.registry.id, store=store, type_prefix=type_prefix)
+        location.install(building)  # the last step: if interrupted before, all can be repeated
+        return created
 
 
-def _refuse_what_is_there(folder: Path, place: Place, building: Place) -> None:
-    there = place.exists()
+def _refuse_existing(folder: Path, location: StoreLocation, building: StoreLocation) -> None:
+    exists = location.exists()
     if (folder / SETTINGS).is_file():
-        if there or not building.exists():
-            building.remove()  # its name, if it was interrupted after the last step
-            raise InvalidInput("registry", "folder", "there is a registry in this folder already")
-        (folder / SETTINGS).unlink()  # it was interrupted before its last step: nobody has its key yet
-    if there:
+        if exists or not building.exists():
+            building.remove()  # its second name, if the last step was interrupted
+            raise InvalidInput("registry", "folder", "this folder already contains a registry")
+        (folder / SETTINGS).unlink()  # it was interrupted before its last step, so its key was not used yet
+    if exists:
         reason = (
-            f"there is a registry in {place.shown} already, but no {SETTINGS} in this folder: "
-            "bring that back from where it was made, or choose another place"
+            f"{location.display_name} already contains a registry, but this folder has no {SETTINGS}: "
+            "copy that file from the folder where the registry was created, or choose another location"
         )
         raise InvalidInput("registry", "folder", reason)
 
@@ -187,72 +189,74 @@ async def restore_registry(
     digest: str | None = None,
     clock: Clock | None = None,
     progress: Progress = lambda done, of: None,
-) -> Restored:
-    """Put a backup in the place of the database, and move every timeline past all that may have been issued since.
+) -> RestoreResult:
+    """Replace the database by a backup, and move every timeline past all dates that may have been issued since.
 
-    A file that does not have the SHA-256 digest that is given is refused.
+    With a digest, a file with another SHA-256 digest is refused.
     """
     file = read_settings(folder)
-    wanted = None if digest is None else read_digest(digest)
-    with _held(folder, alone=True):
+    expected = None if digest is None else parse_digest(digest)
+    with _lock_registry(folder, alone=True):
         marks = find_mark_files(folder)
-        restored = await _restore(folder, file, backup, wanted, clock or SystemClock(), progress)
-        for mark in marks:  # without its mark, the database that was there is not opened if it is copied back
+        restored = await _restore(folder, file, backup, expected, clock or SystemClock(), progress)
+        for mark in marks:  # without its mark, the old database is refused if it is copied back
             mark.unlink(missing_ok=True)
         return restored
 
 
 async def _restore(
     folder: Path, file: SettingsFile, backup: Path, digest: str | None, clock: Clock, progress: Progress
-) -> Restored:
-    place = _place(folder, file)
-    if place.is_file(backup):
-        raise InvalidInput("restore", "file", f"{backup.name} is the database itself, and no backup")
-    await _refuse_sealed(place)
-    incoming = place.beside("incoming")
+) -> RestoreResult:
+    location = _location_of(folder, file)
+    if location.is_file(backup):
+        raise InvalidInput("restore", "file", f"{backup.name} is the database itself, not a backup")
+    await _refuse_read_only(location)
+    incoming = location.temporary_location("incoming")
     incoming.remove()
     try:
-        await incoming.fill(backup, progress, digest)
+        await incoming.restore_backup(backup, progress, digest)
         await _check_backup(incoming, file, clock)
-        if not place.exists():
-            advance = await _advance(incoming, file, clock, {})
-            place.take(incoming)
-            return Restored(None, *advance)
-        with place.replaced(incoming, iso_now(clock)[:19].replace(":", "").replace("-", "")) as aside:
-            advance = await _advance(incoming, file, clock, aside.timelines)
-        return Restored(aside.name, *advance)
+        if not location.exists():
+            advance = await _advance_restored(incoming, file, clock, {})
+            location.install(incoming)
+            return RestoreResult(None, *advance)
+        with location.replace_with(incoming, iso_now(clock)[:19].replace(":", "").replace("-", "")) as displaced:
+            advance = await _advance_restored(incoming, file, clock, displaced.timelines)
+        return RestoreResult(displaced.name, *advance)
     except BaseException:
         incoming.remove()
         raise
 
 
-async def _refuse_sealed(place: Place) -> None:
-    """What is being moved, or was, must not come to life again here: it would live twice."""
+async def _refuse_read_only(location: StoreLocation) -> None:
+    """Refuse a registry that is being moved or was moved: after a restore there would be two of it."""
     try:
-        store = place.open()
+        store = location.open()
     except StoreUnavailable:
-        return  # it is not there, or damaged: that is why it is restored
+        return  # missing or damaged, which is why it is restored
     try:
-        sealed = await store.sealed()
+        reason = await store.seal_reason()
     finally:
         store.close()
-    if sealed is not None:
-        raise StoreSealed(sealed)
+    if reason is not None:
+        raise StoreSealed(reason)
 
 
-async def _check_backup(incoming: Place, file: SettingsFile, clock: Clock) -> None:
+async def _check_backup(incoming: StoreLocation, file: SettingsFile, clock: Clock) -> None:
     store = incoming.open()
     try:
         await reopen(store, clock, file.settings, file.registry.id)
         problems = await store.read(lambda reader: list(reader.contradictions()))
         if problems:
-            raise StoreUnavailable(f"the backup is damaged, and was left alone: {problems[0]}")
-        await store.seal(None)  # what is restored is wanted
+            raise StoreUnavailable(f"the backup is damaged, and was not restored: {problems[0]}")
+        await store.seal(None)  # a backup may have been made while it was read-only
     finally:
         store.close()
 
 
-async def _advance(incoming: Place, file: SettingsFile, clock: Clock, known: dict[str, Fraction]) -> Advance:
+async def _advance_restored(
+    incoming: StoreLocation, file: SettingsFile, clock: Clock, known: dict[str, Fraction]
+) -> Advance:
     store = incoming.open()
     try:
         registry = await reopen(store, clock, file.settings, file.registry.id)
@@ -260,7 +264,7 @@ async def _advance(incoming: Place, file: SettingsFile, clock: Clock, known: dic
         def work(tx: Transaction) -> Advance:
             advance = advance_timelines(registry, tx, store.high_water.marks(), known)
             detail = f"{len(advance.moved)} timelines moved forward"
-            tx.put_event(Event(registry.now(), THE_MACHINE, "restore", registry.id, detail))
+            tx.put_event(Event(registry.current_time(), MACHINE_AGENT, "restore", registry.id, detail))
             return advance
 
         return await store.write(work)
@@ -269,10 +273,10 @@ async def _advance(incoming: Place, file: SettingsFile, clock: Clock, known: dic
 
 
 async def recover_registry(folder: Path, reason: str) -> Advance:
-    """Go on with the database that is here, although it has lost what it acknowledged; `reason` is recorded."""
+    """Accept a database that has lost acknowledged writes; `reason` is recorded."""
     file = read_settings(folder)
-    with _held(folder, alone=True):
-        store = _place(folder, file).open()
+    with _lock_registry(folder, alone=True):
+        store = _location_of(folder, file).open()
         try:
             registry = await reopen(store, SystemClock(), file.settings, file.registry.id)
             return await accept_loss(registry, store.high_water.marks(), reason)
@@ -280,66 +284,71 @@ async def recover_registry(folder: Path, reason: str) -> Advance:
             store.close()
 
 
-async def move_registry(folder: Path, to: str, watch: Watch, *, clock: Clock | None = None) -> Moved:
-    """Take everything to another store, and let the settings name that from then on."""
+async def move_registry(folder: Path, to: str, watch: MoveProgress, *, clock: Clock | None = None) -> MoveResult:
+    """Copy the registry to another store, and change the settings to that."""
     file = read_settings(folder)
-    here, there = _place(folder, file), place_of(to, folder, file.postgresql)
+    current, new = _location_of(folder, file), parse_location(to, folder, file.postgresql)
     if file.registry.store == to:
-        raise InvalidInput("move", "to", f"the registry is in {there.shown} already")
-    changed_store(folder, to)  # before anything is moved: that the settings can be changed
-    with _held(folder), _locked(folder / _MOVING, "the registry is being moved by another program"):
-        source = here.open()
+        raise InvalidInput("move", "to", f"the registry is already in {new.display_name}")
+    with_store(folder, to)  # checks first that the settings can be changed
+    with _lock_registry(folder), _lock_file(folder / _MOVE_LOCK, "the registry is being moved by another program"):
+        source = current.open()
         try:
-            await check_movable(source, there.shown)
-            target = there.create()
+            await check_movable(source, new.display_name)
+            target = new.create()
             try:
                 moved = await move(
-                    source, target, clock or SystemClock(), origin=here.shown, to=there.shown, watch=watch
+                    source,
+                    target,
+                    clock or SystemClock(),
+                    origin=current.display_name,
+                    to=new.display_name,
+                    watch=watch,
                 )
             finally:
                 target.close()
         finally:
             source.close()
-        change_store(folder, to)  # the last step: interrupted before, the same move ends it
+        write_store(folder, to)  # the last step: if interrupted before, the same move completes it
         return moved
 
 
-async def give_up_move(folder: Path, to: str) -> None:
-    """Throw the unfinished copy away, and let the registry be written again where it is."""
+async def abandon_move(folder: Path, to: str) -> None:
+    """Delete the unfinished copy, and make the registry writable again where it is."""
     file = read_settings(folder)
-    here, there = _place(folder, file), place_of(to, folder, file.postgresql)
+    current, new = _location_of(folder, file), parse_location(to, folder, file.postgresql)
     if file.registry.store == to:
-        raise InvalidInput("move", "to", "the move is finished: the registry lives there now. Move it back instead")
-    with _held(folder), _locked(folder / _MOVING, "the registry is being moved by another program"):
-        source = here.open()
+        raise InvalidInput("move", "to", "the move is finished: the registry is there now. Move it back instead")
+    with _lock_registry(folder), _lock_file(folder / _MOVE_LOCK, "the registry is being moved by another program"):
+        source = current.open()
         try:
-            target = there.open() if there.exists() else None
+            target = new.open() if new.exists() else None
             try:
-                await check_unfinished(source, target, there.shown)
+                await check_unfinished(source, target, new.display_name)
                 if target is not None:
                     target.remove_mark()
             finally:
                 if target is not None:
                     target.close()
             if target is not None:
-                there.remove()
+                new.remove()
             await source.seal(None)
         finally:
             source.close()
 
 
-def registry_place(folder: Path) -> Place:
-    """Where the registry of a folder is kept."""
-    return _place(folder, read_settings(folder))
+def registry_location(folder: Path) -> StoreLocation:
+    """Return the location of the registry's store."""
+    return _location_of(folder, read_settings(folder))
 
 
 @contextmanager
-def alone_with(folder: Path) -> Iterator[Place]:
-    """The place of a registry that nobody on this machine has open meanwhile."""
-    place = registry_place(folder)
-    with _held(folder, alone=True):
-        yield place
+def exclusive_location(folder: Path) -> Iterator[StoreLocation]:
+    """Return the location of the registry's store, while no other program on this machine can open the registry."""
+    location = registry_location(folder)
+    with _lock_registry(folder, alone=True):
+        yield location
 
 
-def _place(folder: Path, file: SettingsFile) -> Place:
-    return place_of(file.registry.store, folder, file.postgresql)
+def _location_of(folder: Path, file: SettingsFile) -> StoreLocation:
+    return parse_location(file.registry.store, folder, file.postgresql)

@@ -1,86 +1,130 @@
-"""How a registry is served over HTTP: what the section [http] of the settings may say."""
+"""The section [http] of the settings: how a registry is served over HTTP."""
 
 from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Annotated, Final
 
 import msgspec
+from msgspec import Meta
 
-from perdure.errors import InvalidInput, shown
+from perdure.errors import InvalidInput, quote_text
 
-Size = Annotated[int, msgspec.Meta(ge=1, le=1 << 40)]
-Seconds = Annotated[float, msgspec.Meta(gt=0, le=86_400)]
-_MAPPED: Final = IPv6Network("::ffff:0:0/96")
+Size = Annotated[int, Meta(ge=1, le=1 << 40)]
+Seconds = Annotated[float, Meta(gt=0, le=86_400)]
+_IPV4_MAPPED: Final = IPv6Network("::ffff:0:0/96")
 LOOPBACK: Final = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
 
 
 class HttpOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`public_url` is where readers reach the resolver, if that is another address than the one it listens on.
+    """The settings of the HTTP server.
 
-    A trusted proxy says, in its forwarded headers, who the client is; nobody else is believed. What it says of the
-    client's certificate is believed only if `certificate_header` names where: not every proxy overwrites that header.
+    Only the forwarded headers of a trusted proxy are believed. Its header with a client certificate is believed only if
+    `certificate_header` names it, because not every proxy overwrites that header.
     """
 
-    public_url: str = ""
-    upstream: str = ""
-    contact: str = ""
-    trusted_proxies: tuple[str, ...] = ()
-    certificate_header: str = ""
-    plain_credentials: bool = False
-    metrics_clients: tuple[str, ...] = ("127.0.0.0/8", "::1")
-    hsts_seconds: Annotated[int, msgspec.Meta(ge=0, le=1 << 31)] = 0
-    access_log: bool = True
-    url_bytes: Size = 16_384
-    header_bytes: Size = 32_768
-    headers: Size = 100
-    body_bytes: Size = 4 << 20
-    content_bytes: Size = 1 << 30
-    content_seconds: Seconds = 3_600.0
-    bulk_bytes: Size = 16 << 30
-    bulk_line_bytes: Size = 2 << 20
-    bulk_bytes_per_second: Size = 1_000
-    page_size: Size = 1_000
-    header_seconds: Seconds = 10.0
-    idle_seconds: Seconds = 75.0
-    stall_seconds: Seconds = 60.0
-    request_seconds: Seconds = 30.0
-    connections: Size = 10_000
-    shutdown_seconds: Seconds = 20.0
+    public_url: Annotated[
+        str, Meta(description="Base URL at which readers reach the resolver, if it is not the address it listens on.")
+    ] = ""
+    upstream: Annotated[
+        str, Meta(description="Base URL of another resolver, to which names with an unknown prefix are redirected.")
+    ] = ""
+    contact: Annotated[
+        str, Meta(description="E-mail or web address of the operator, shown on pages and in problem documents.")
+    ] = ""
+    trusted_proxies: Annotated[
+        tuple[str, ...],
+        Meta(description="IP addresses or networks of the proxies whose Forwarded and X-Forwarded-For are trusted."),
+    ] = ()
+    certificate_header: Annotated[
+        str, Meta(description="Request header in which trusted proxies pass a client certificate on (URL-encoded PEM).")
+    ] = ""
+    plain_credentials: Annotated[
+        bool, Meta(description="Whether credentials are accepted over plain HTTP from other machines than this one.")
+    ] = False
+    metrics_clients: Annotated[
+        tuple[str, ...], Meta(description="IP addresses or networks of the clients that may read /metrics.")
+    ] = ("127.0.0.0/8", "::1")
+    hsts_seconds: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=1 << 31,
+            description="The max-age of Strict-Transport-Security, sent if the server uses TLS; 0: not sent.",
+        ),
+    ] = 0
+    access_log: Annotated[bool, Meta(description="Whether each request is written to the access log.")] = True
+    url_bytes: Annotated[Size, Meta(description="Largest URL of a request, in bytes.")] = 16_384
+    header_bytes: Annotated[Size, Meta(description="Largest size of all request headers together, in bytes.")] = 32_768
+    headers: Annotated[Size, Meta(description="Largest number of headers in a request.")] = 100
+    body_bytes: Annotated[
+        Size, Meta(description="Largest request body, in bytes, except for bulk requests and uploaded files.")
+    ] = 4 << 20
+    content_bytes: Annotated[
+        Size, Meta(description="Largest file that can be uploaded with an observation to be hashed, in bytes.")
+    ] = 1 << 30
+    content_seconds: Annotated[Seconds, Meta(description="Timeout for uploading a file with an observation.")] = 3_600.0
+    bulk_bytes: Annotated[Size, Meta(description="Largest body of a bulk request, in bytes.")] = 16 << 30
+    bulk_line_bytes: Annotated[Size, Meta(description="Longest line in the body of a bulk request, in bytes.")] = (
+        2 << 20
+    )
+    bulk_bytes_per_second: Annotated[
+        Size, Meta(description="Lowest average rate of a bulk request body, after the first request_seconds.")
+    ] = 1_000
+    page_size: Annotated[Size, Meta(description="Largest number of entries in one page of a listing or a search.")] = (
+        1_000
+    )
+    header_seconds: Annotated[
+        Seconds, Meta(description="Timeout for the request line and headers, and for the next part of a body.")
+    ] = 10.0
+    idle_seconds: Annotated[
+        Seconds, Meta(description="Timeout after which an idle keep-alive connection is closed.")
+    ] = 75.0
+    stall_seconds: Annotated[
+        Seconds,
+        Meta(description="Timeout after which a connection is closed if the client reads nothing of the response."),
+    ] = 60.0
+    request_seconds: Annotated[Seconds, Meta(description="Timeout for handling one request.")] = 30.0
+    connections: Annotated[Size, Meta(description="Largest number of concurrent connections per worker process.")] = (
+        10_000
+    )
+    shutdown_seconds: Annotated[
+        Seconds, Meta(description="How long requests in progress may take to finish when the server shuts down.")
+    ] = 20.0
 
     @property
     def proxies(self) -> tuple[IPv4Network | IPv6Network, ...]:
         """The networks of the trusted proxies."""
-        return _networks(self.trusted_proxies, "trusted_proxies")
+        return _parse_networks(self.trusted_proxies, "trusted_proxies")
 
     @property
     def metrics_networks(self) -> tuple[IPv4Network | IPv6Network, ...]:
-        """The networks of the clients that see what is counted."""
-        return _networks(self.metrics_clients, "metrics_clients")
+        """The networks of the clients that may read /metrics."""
+        return _parse_networks(self.metrics_clients, "metrics_clients")
 
 
 def check_http_options(options: HttpOptions) -> HttpOptions:
-    """Refuse, at the start, what would go wrong later."""
+    """Refuse invalid addresses and URLs when the server starts."""
     _ = options.proxies, options.metrics_networks
     for name in ("public_url", "upstream"):
         text = getattr(options, name)
         if text and not text.startswith(("https://", "http://")):
-            raise InvalidInput("settings", name, f"{name} must be a web address, not {shown(text)}")
+            raise InvalidInput("settings", name, f"{name} must be an http or https URL, not {quote_text(text)}")
     return options
 
 
 @lru_cache(maxsize=16)
-def _networks(texts: tuple[str, ...], setting: str) -> tuple[IPv4Network | IPv6Network, ...]:
-    return tuple(_network(text, setting) for text in texts)
+def _parse_networks(texts: tuple[str, ...], setting: str) -> tuple[IPv4Network | IPv6Network, ...]:
+    return tuple(_parse_network(text, setting) for text in texts)
 
 
-def _network(text: str, setting: str) -> IPv4Network | IPv6Network:
-    """Addresses of version 4 are compared as such, so a network of them in the dress of version 6 is read so too."""
+def _parse_network(text: str, setting: str) -> IPv4Network | IPv6Network:
+    """Parse a network. An IPv4-mapped IPv6 network becomes an IPv4 network, because addresses are compared as IPv4."""
     try:
         network = ip_network(text)
-        if isinstance(network, IPv6Network) and network.subnet_of(_MAPPED):
-            first = int(network.network_address) - int(_MAPPED.network_address)
-            return IPv4Network((first, network.prefixlen - _MAPPED.prefixlen))
+        if isinstance(network, IPv6Network) and network.subnet_of(_IPV4_MAPPED):
+            first = int(network.network_address) - int(_IPV4_MAPPED.network_address)
+            return IPv4Network((first, network.prefixlen - _IPV4_MAPPED.prefixlen))
         return network
     except ValueError:
-        reason = f"{shown(text)} in {setting} is neither an address nor a network (10.0.0.0/8)"
+        reason = f"{quote_text(text)} in {setting} is not a valid IP address or network (10.0.0.0/8)"
         raise InvalidInput("settings", setting, reason) from None

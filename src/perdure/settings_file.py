@@ -1,20 +1,22 @@
-"""`perdure.toml`: the settings of a registry, for people to edit."""
+"""`perdure.toml`: the settings of a registry, for the operator to edit."""
 
 import re
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
+from msgspec import Meta
 
-from perdure.errors import InvalidInput, StoreUnavailable, shown
+from perdure.errors import InvalidInput, StoreUnavailable, quote_text
 from perdure.http_options import HttpOptions
-from perdure.records.authority import DEFAULT_TYPE_PREFIX
-from perdure.records.checks import Limits
+from perdure.records.authority_metadata import DEFAULT_TYPE_PREFIX
 from perdure.records.iris import Namespaces
+from perdure.records.validation import Limits
 from perdure.registry import Settings
-from perdure.store.folders import write_whole
-from perdure.store.places import postgres_address
-from perdure.store.postgres.options import PostgresOptions
+from perdure.registry.settings import LargestGap, LongestWait, TypePrefix
+from perdure.store.file_sync import write_atomically
+from perdure.store.open_location import parse_postgres_address
+from perdure.store.postgres.postgres_options import PostgresOptions
 
 SETTINGS: Final = "perdure.toml"
 DATABASE: Final = "perdure.db"
@@ -27,31 +29,31 @@ _TEMPLATE: Final = """\
 # The settings of a Perdure registry. Lines that begin with # show the defaults; remove the # to change one.
 
 [registry]
-# Who this registry is. The database and the keys carry the same; they refuse those of another.
+# The identity of this registry. A database or a key of another registry is refused.
 id = "{id}"
-# Where identifiers are kept: sqlite: and a file beside this one, or postgresql://user@host:5432/database.
-# To change it, do not edit it: perdure move takes everything there.
+# The database: sqlite: and a file beside this one, or postgresql://user@host:5432/database.
+# Do not edit this: change it with perdure move, which copies everything.
 store = {store}
 
 [metadata]
-# The prefix of the types in which authority metadata is written into Handle records.
+# The prefix of the value types that hold authority metadata in Handle records.
 type_prefix = {type_prefix}
 
 [persons]
-# The addresses by which linked data knows persons, and the words about them.
+# The namespaces of persons, their properties and classes in linked data.
 # ppid = "https://ppid.org/"
 # ppidv = "https://ppid.org/vocab#"
 # ppidt = "https://ppid.org/type#"
 # picom = "https://personsincontext.org/model#"
 
 [minting]
-# How many seconds a caller is made to wait for a date that has not come, before an error says so.
+# Seconds that a caller waits for a date in the future, before an error is returned.
 # longest_wait = 10.0
-# A clock that is so many days after the last date of a timeline is not believed.
+# Minting is refused if the clock is more than this many days ahead of the last date of a timeline.
 # largest_gap_days = 3653.0
 
 [limits]
-# The schemes that a target may have. javascript: and data: are refused whatever is written here.
+# The URL schemes that a target may have. javascript: and data: are always refused.
 # schemes = ["http", "https", "ftp", "mailto"]
 # value_bytes = 65536
 # values = 2048
@@ -59,64 +61,72 @@ type_prefix = {type_prefix}
 # url_characters = 8192
 
 [http]
-# Where readers reach the resolver, if that is another address than the one it listens on.
+# The base URL at which readers reach the resolver, if it is not the address it listens on.
 # public_url = "https://id.example.org"
-# Where to send readers with names whose prefix is not kept here; without it they are told so.
+# The resolver to which names with an unknown prefix are redirected; without it they are not found.
 # upstream = "https://hdl.handle.net"
-# Who runs it, for pages and problem documents: an address to write to.
+# The e-mail address of the operator, for pages and problem documents.
 # contact = "archive@example.org"
-# The proxies in front, by address or network. Only they are believed about who the client is (Forwarded or
-# X-Forwarded-For); without such a header from them the client is unknown, and never this machine.
+# The reverse proxies, by IP address or network. Only their Forwarded or X-Forwarded-For header is trusted. Without
+# such a header from them, the client is unknown, and never this machine.
 # trusted_proxies = ["127.0.0.1"]
-# The header in which they pass a client's certificate on (URL-encoded PEM). None is believed unless it is named
-# here; name it only if every proxy above overwrites it, or whoever sends it can be anybody.
+# The header in which they pass a client's certificate on (URL-encoded PEM). No header is trusted unless it is named
+# here. Name one only if every proxy above overwrites it; otherwise a client can forge a certificate.
 # certificate_header = ""
-# Credentials over plain HTTP are accepted from this machine only, unless this is true.
+# If true, credentials over plain HTTP are accepted from other machines too.
 # plain_credentials = false
-# Who may read /metrics, by address or network: this machine, unless others are named.
+# The clients that may read /metrics, by IP address or network.
 # metrics_clients = ["127.0.0.0/8", "::1"]
-# With --tls-cert: for how many seconds browsers are told to use https only. 0 tells them nothing.
+# With --tls-cert: the max-age of Strict-Transport-Security, in seconds. 0 does not send it.
 # hsts_seconds = 0
 # access_log = true
 # body_bytes = 4194304
-# A file that is uploaded with an observation, to be hashed.
+# The largest file that can be uploaded with an observation, to be hashed.
 # content_bytes = 1073741824
 # request_seconds = 30.0
 # idle_seconds = 75.0
 # connections = 10000
 
 [postgresql]
-# Connections for reading, and for searching; beside them two look names up, and one writes.
+# Connections for reads, and for searches; two more look names up, and one more writes.
 # connections = 4
 # search_connections = 2
-# How long to wait, in seconds: for a connection, for an answer, for an answer that goes over everything (backup,
-# export, verify), for what another program holds, and for word of a commit whose answer was lost.
+# Timeouts in seconds: to connect, for a statement, for a statement that reads everything (backup, export, verify), for
+# a lock of another program, and for the outcome of a commit during which the connection was lost.
 # connect_seconds = 5.0
 # statement_seconds = 30.0
 # long_statement_seconds = 21600.0
 # lock_seconds = 10.0
 # settle_seconds = 30.0
-# Into how many partitions names are spread; it counts when perdure move makes a database.
+# The number of hash partitions of names; used only when perdure move creates a database.
 # partitions = 8
 """
 
 
 class _RegistrySection(msgspec.Struct, forbid_unknown_fields=True):
-    id: str
-    store: str = DEFAULT_STORE
+    """The registry and its store."""
+
+    id: Annotated[str, Meta(description="Identity of the registry; a database or a key of another is refused.")]
+    store: Annotated[
+        str, Meta(description="Location of the database: sqlite:FILE or postgresql://…; change it with perdure move.")
+    ] = DEFAULT_STORE
 
 
 class _MintingSection(msgspec.Struct, forbid_unknown_fields=True):
-    longest_wait: float = 10.0
-    largest_gap_days: float = 3653.0
+    """The clock and the wait for a new name."""
+
+    longest_wait: LongestWait = 10.0
+    largest_gap_days: LargestGap = 3653.0
 
 
 class _MetadataSection(msgspec.Struct, forbid_unknown_fields=True):
-    type_prefix: str = DEFAULT_TYPE_PREFIX
+    """Authority metadata in Handle records."""
+
+    type_prefix: TypePrefix = DEFAULT_TYPE_PREFIX
 
 
 class SettingsFile(msgspec.Struct, forbid_unknown_fields=True):
-    """What the file says."""
+    """The content of the file."""
 
     registry: _RegistrySection
     metadata: _MetadataSection = msgspec.field(default_factory=_MetadataSection)
@@ -130,7 +140,7 @@ class SettingsFile(msgspec.Struct, forbid_unknown_fields=True):
     def settings(self) -> Settings:
         minting = self.minting
         for name, most in (("longest_wait", _DAY), ("largest_gap_days", _DAY)):
-            if not 0 <= getattr(minting, name) <= most:  # what is no number is refused too
+            if not 0 <= getattr(minting, name) <= most:  # which refuses NaN too
                 raise InvalidInput("settings", name, f"{name} in {SETTINGS} must be between 0 and {most}")
         return Settings(
             self.limits, self.metadata.type_prefix, minting.longest_wait, minting.largest_gap_days, self.persons
@@ -143,32 +153,32 @@ def read_settings(folder: Path) -> SettingsFile:
         return msgspec.toml.decode(path.read_bytes(), type=SettingsFile)
     except FileNotFoundError:
         raise InvalidInput(
-            "registry", "folder", f"there is no registry in {shown(str(folder))}: make one with perdure init"
+            "registry", "folder", f"no registry found in {quote_text(str(folder))}: create one with perdure init"
         ) from None
     except OSError as problem:
         raise StoreUnavailable(f"{SETTINGS} cannot be read: {problem.strerror}") from None
     except msgspec.DecodeError as problem:
-        raise InvalidInput("settings", SETTINGS, f"{SETTINGS} is not right: {problem}") from None
+        raise InvalidInput("settings", SETTINGS, f"invalid setting in {SETTINGS}: {problem}") from None
 
 
 def write_settings(folder: Path, *, id: str, store: str, type_prefix: str) -> None:
-    text = _TEMPLATE.format(id=id, store=_quoted(store), type_prefix=_quoted(type_prefix))
-    write_whole(folder / SETTINGS, text, _mode(store))
+    text = _TEMPLATE.format(id=id, store=_quote_toml(store), type_prefix=_quote_toml(type_prefix))
+    write_atomically(folder / SETTINGS, text, _file_mode(store))
 
 
-def change_store(folder: Path, store: str) -> None:
-    """Name another store. Whoever has made the file less readable than we would keeps it so."""
+def write_store(folder: Path, store: str) -> None:
+    """Write another store into the settings. Permissions that the operator has restricted stay so."""
     path = folder / SETTINGS
-    write_whole(path, changed_store(folder, store), _mode(store) & path.stat().st_mode)
+    write_atomically(path, with_store(folder, store), _file_mode(store) & path.stat().st_mode)
 
 
-def changed_store(folder: Path, store: str) -> str:
-    """The settings with another store. Only that line: what people have written beside it stays."""
+def with_store(folder: Path, store: str) -> str:
+    """Return the text of the settings with another store; all other lines stay as the operator has written them."""
     text = (folder / SETTINGS).read_text()
-    line = f"store = {_quoted(store)}"
+    line = f"store = {_quote_toml(store)}"
     if _STORE_LINE.search(text):
         text = _STORE_LINE.sub(lambda _: f"\n{line}" if _[0].startswith("\n") else line, text, count=1)
-    else:  # it was left to its default
+    else:  # the setting is not in the file
         text = re.sub(r"^\[registry\][^\n]*", lambda match: f"{match[0]}\n{line}", text, count=1, flags=re.MULTILINE)
     try:
         if msgspec.toml.decode(text.encode(), type=SettingsFile).registry.store == store:
@@ -179,10 +189,10 @@ def changed_store(folder: Path, store: str) -> str:
     raise InvalidInput("settings", "store", reason)
 
 
-def _mode(store: str) -> int:
-    address = postgres_address(store)
+def _file_mode(store: str) -> int:
+    address = parse_postgres_address(store)
     return 0o600 if address is not None and address.has_password else 0o644
 
 
-def _quoted(text: str) -> str:
-    return msgspec.json.encode(text).decode()  # TOML's basic strings are written as JSON's are
+def _quote_toml(text: str) -> str:
+    return msgspec.json.encode(text).decode()  # a basic string of TOML has the syntax of JSON

@@ -1,11 +1,12 @@
-"""The command: every one that writes, with the keys of everybody who might try."""
+"""The command: every subcommand that writes, with the keys of every actor."""
 
 import subprocess
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.authorization.actors import CHIEF, DONE, HELD, NOBODY, REFUSED, SHORT, UNKNOWN, Trier, by_grant
+from tests.authorization.actors import ANONYMOUS, CHIEF, DONE, GRANTS_HELD, REFUSED, SHORT, UNKNOWN, Trier, by_grant
+from tests.authorization.attempts import NO_GRANT, try_all
 from tests.authorization.command_writes import (
     IDENTIFIERS,
     NEED_NO_REGISTRY,
@@ -15,37 +16,36 @@ from tests.authorization.command_writes import (
     READS,
     Command,
 )
-from tests.authorization.ground import Ground
-from tests.authorization.stages import Stage, nothing, restricted
-from tests.authorization.trying import NO_GRANT, try_all
+from tests.authorization.preparation import Stage, with_restricted_person, without_identifier
+from tests.authorization.served_registry import ServedRegistry
 from tests.cli.conftest import COMMAND, Run
 
 COMMANDS: dict[str, Command] = {**IDENTIFIERS, **PEOPLE, **{f"person: {name}": row for name, row in PERSONS.items()}}
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_exactly_who_may_succeeds(ground: Ground, command: str, quick: Run) -> None:
-    """The key is that from the environment."""
+def test_exactly_who_may_succeeds(ground: ServedRegistry, command: str, quick: Run) -> None:
+    """The key is taken from the environment."""
     row = COMMANDS[command]
 
     def attempt(trier: Trier, stage: Stage) -> str:
         given = [*row.command.split(), *row.arguments(stage)]
-        return came_of(run(quick, ground, trier.actor, given, row.stdin(stage)))
+        return outcome_of_command(run(quick, ground, trier.actor, given, row.stdin(stage)))
 
     try_all(ground, row.prepare, by_grant(row.needs), attempt)
 
 
-def test_everybody_makes_keys_of_their_own(ground: Ground, quick: Run) -> None:
+def test_every_agent_makes_keys_of_its_own(ground: ServedRegistry, quick: Run) -> None:
     def attempt(trier: Trier, _: Stage) -> str:
-        return came_of(run(quick, ground, trier.actor, ["agent", "key", SHORT.get(trier.actor, "ours")]))
+        return outcome_of_command(run(quick, ground, trier.actor, ["agent", "key", SHORT.get(trier.actor, "ours")]))
 
-    try_all(ground, nothing, by_grant(None, also=frozenset(HELD)), attempt)
+    try_all(ground, without_identifier, by_grant(None, also=frozenset(GRANTS_HELD)), attempt)
 
 
 @pytest.mark.parametrize("command", READS)
-def test_what_shows_something_changes_nothing(ground: Ground, command: str, quick: Run) -> None:
-    """Not even with the key of who may change everything."""
-    given = [*command.split(), *READS[command](restricted(ground))]
+def test_what_shows_something_changes_nothing(ground: ServedRegistry, command: str, quick: Run) -> None:
+    """This holds even with the key of an administrator."""
+    given = [*command.split(), *READS[command](with_restricted_person(ground))]
     before = ground.watch.state()
     done = run(quick, ground, CHIEF, given)
     assert done.returncode == 0, done.stderr
@@ -68,13 +68,13 @@ def commands(tree: Any, *path: str) -> Iterator[str]:
 
 
 def run(
-    quick: Run, ground: Ground, actor: str, given: list[str], stdin: str = ""
+    quick: Run, ground: ServedRegistry, actor: str, given: list[str], stdin: str = ""
 ) -> "subprocess.CompletedProcess[str]":
-    shown = {"PERDURE_KEY": "" if actor == NOBODY else ground.keys[actor]}
+    shown = {"PERDURE_KEY": "" if actor == ANONYMOUS else ground.keys[actor]}
     return quick(*given, "--registry", str(ground.server.folder), stdin=stdin, env=shown)
 
 
-def came_of(done: "subprocess.CompletedProcess[str]") -> str:
+def outcome_of_command(done: "subprocess.CompletedProcess[str]") -> str:
     if done.returncode == 0:
         return DONE
     if done.returncode in (1, 2) and NO_GRANT in done.stderr:

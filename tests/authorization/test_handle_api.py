@@ -1,11 +1,11 @@
-"""The Handle API: every write of every endpoint, by everybody who might try, by keys of ours and of handles."""
+"""The Handle API: every write of every endpoint, by every actor, with keys of agents and of handles."""
 
 import pytest
 from tests.authorization.actors import KEY, NAME_AND_KEY, by_administrator, by_grant
-from tests.authorization.ground import Ground
+from tests.authorization.attempts import try_over_http
 from tests.authorization.handle_writes import HANDLE_WRITES, HANDLES, PREFIXES, RECORDS_OF_PREFIXES
-from tests.authorization.stages import URL, active
-from tests.authorization.trying import try_over_http
+from tests.authorization.preparation import URL, with_active
+from tests.authorization.served_registry import ServedRegistry
 
 from perdure.http import handle_api
 
@@ -17,30 +17,30 @@ ENDPOINTS = {
     "sessions": "/api/sessions",
     "verifications": "/api/verifications",
     "reverse": "/hrls/handles",
-    "unknown": "/api/whatever",
+    "respond_unknown": "/api/whatever",
 }
 READING = {"GET", "HEAD", "OPTIONS"}
-# Methods that may write elsewhere and do not here: they ask, or are about a session, which is no part of the registry.
+# Methods that may write elsewhere and do not here: they query, or change a session, which is not part of the registry.
 NO_WRITES = {
     *(f"POST {path}" for path in (HANDLES, "/api/site", "/api/verifications")),
     *(f"{method} /api/sessions" for method in ("POST", "PUT", "DELETE")),
     *(f"{method} /api/whatever" for method in ("POST", "PUT", "DELETE")),
 }
-OTHER_DOORS = ["/", "/healthz", "/readyz", "/metrics", "/api/v1/openapi.json", "/api/v1/docs"]
+OTHER_PATHS = ["/", "/healthz", "/readyz", "/metrics", "/api/v1/openapi.json", "/api/v1/docs"]
 
 
 @pytest.mark.parametrize("write", WRITES)
-def test_exactly_who_may_succeeds(ground: Ground, write: str) -> None:
+def test_exactly_who_may_succeeds(ground: ServedRegistry, write: str) -> None:
     row = WRITES[write]
     expected = {**by_grant(row.needs, ways=(KEY, NAME_AND_KEY)), **by_administrator(row.stated)}
-    try_over_http(ground, row.prepare, expected, row.sent)
+    try_over_http(ground, row.prepare, expected, row.request_for)
 
 
 def test_every_endpoint_is_known_here() -> None:
     assert set(ENDPOINTS) == set(handle_api.__all__)
 
 
-def test_every_method_that_writes_is_tried(ground: Ground) -> None:
+def test_every_method_that_writes_is_tried(ground: ServedRegistry) -> None:
     taken = {
         f"{method} {path}"
         for path in ENDPOINTS.values()
@@ -51,21 +51,21 @@ def test_every_method_that_writes_is_tried(ground: Ground) -> None:
 
 
 @pytest.mark.parametrize("operation", sorted(NO_WRITES))
-def test_what_only_asks_writes_nothing(ground: Ground, operation: str) -> None:
+def test_what_only_asks_writes_nothing(ground: ServedRegistry, operation: str) -> None:
     method, path = operation.split(" ")
-    name = active(ground).name
-    places = {HANDLES: f"/{name}", "/api/verifications": f"/300:{name}", "/api/sessions": "/this"}
+    name = with_active(ground).name
+    details = {HANDLES: f"/{name}", "/api/verifications": f"/300:{name}", "/api/sessions": "/this"}
     before = ground.watch.state()
-    ground.chief.request(method, path + places.get(path, ""), json=[], params={"index": 1})
+    ground.chief.request(method, path + details.get(path, ""), json=[], params={"index": 1})
     assert ground.watch.state() == before
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
-def test_other_doors_take_no_writes(ground: Ground, method: str) -> None:
-    """Not even from the administrator of everything; what is asked by a form is answered."""
-    name = active(ground).name
+def test_other_paths_take_no_writes(ground: ServedRegistry, method: str) -> None:
+    """This holds even for the administrator of the whole registry; a form query is answered."""
+    name = with_active(ground).name
     before = ground.watch.state()
-    for path in (*OTHER_DOORS, f"/{name}", f"/hrls/handles/{name}"):
+    for path in (*OTHER_PATHS, f"/{name}", f"/hrls/handles/{name}"):
         ground.chief.request(method, path, json=[])
         ground.chief.request(method, path, data={"url": URL})
     assert ground.watch.state() == before

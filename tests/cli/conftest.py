@@ -1,3 +1,5 @@
+"""Fixtures that run the command, in a process of its own or in this one."""
+
 import io
 import os
 import subprocess
@@ -12,13 +14,13 @@ from typer.main import get_command
 
 from perdure.cli.app import app, main
 
-COMMAND = get_command(app)  # typer builds all of it anew each time, which takes longer than most commands
+COMMAND = get_command(app)  # built once, because building it takes longer than most commands
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    """The real command, in a process of its own, as a person would start it."""
+    """Run the command in a process of its own, as a user does."""
 
     def run(
         *arguments: str, stdin: str | bytes = "", env: dict[str, str] | None = None
@@ -39,7 +41,7 @@ def run(tmp_path: Path) -> Run:
 
 @pytest.fixture
 def quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """The command, from its arguments to its exit code, in this process: starting one takes longer than all the rest."""
+    """Run the command in this process, because starting a process takes longer than most commands."""
 
     def run(
         *arguments: str, stdin: str | bytes = "", env: dict[str, str] | None = None
@@ -49,18 +51,18 @@ def quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         with (
             monkeypatch.context() as now,
             tempfile.TemporaryFile() as file,
-            io.TextIOWrapper(file, "utf-8") as given,
-            open(os.devnull, "w") as nowhere,
+            io.TextIOWrapper(file, "utf-8") as standard_input,
+            open(os.devnull, "w") as devnull,
             redirect_stdout(out),
             redirect_stderr(err),
         ):
             file.write(stdin.encode() if isinstance(stdin, str) else stdin)
             file.seek(0)
-            now.setattr(f"{main.__module__}.open", lambda *_: nowhere, raising=False)  # or it would stay open
+            now.setattr(f"{main.__module__}.open", lambda *_: devnull, raising=False)  # otherwise it would stay open
             now.setattr(f"{main.__module__}.app", COMMAND)
             now.chdir(tmp_path)
             now.setattr(sys, "argv", ["perdure", *arguments])
-            now.setattr(sys, "stdin", given)
+            now.setattr(sys, "stdin", standard_input)
             for name in ("PERDURE_KEY", "PERDURE_REGISTRY"):
                 now.delenv(name, raising=False)
             for name, value in ({"COLUMNS": "80", "TERM": "dumb"} | (env or {})).items():
@@ -69,8 +71,8 @@ def quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
                 main()
             except SystemExit as end:
                 code = end.code or 0
-        said, complained = (stream.buffer.getvalue().decode() for stream in (out, err))
+        output, errors = (stream.buffer.getvalue().decode() for stream in (out, err))
         assert isinstance(code, int)
-        return subprocess.CompletedProcess(arguments, code, said, complained)
+        return subprocess.CompletedProcess(arguments, code, output, errors)
 
     return run

@@ -1,3 +1,5 @@
+"""Tests of `perdure check`."""
+
 import json
 import signal
 import subprocess
@@ -11,21 +13,21 @@ GOOD = "POID-93b0-4476-560e-5ac1"
 BAD = "POID-93b0-4476-560e-5ac2"
 
 
-def report(run: Run, *arguments: str, stdin: str | bytes = "") -> tuple[int, dict[str, object]]:
+def check_report(run: Run, *arguments: str, stdin: str | bytes = "") -> tuple[int, dict[str, object]]:
     done = run("check", "--json", *arguments, stdin=stdin)
     assert done.stderr == ""
     return done.returncode, json.loads(done.stdout)
 
 
 def test_all_valid_is_exit_code_0(run: Run) -> None:
-    code, found = report(run, "-", stdin=f"{GOOD}\n{GOOD.lower()}\n10.1000/182\n\n")
+    code, found = check_report(run, "-", stdin=f"{GOOD}\n{GOOD.lower()}\n10.1000/182\n\n")
     assert code == 0
     assert (found["total"], found["valid"], found["invalid"], found["blank_lines"]) == (3, 3, 0, 1)
     assert found["valid_by_scheme"] == {"ppid": 2, "handle": 1}
 
 
 def test_one_invalid_is_exit_code_1_and_the_right_one_is_suggested(run: Run) -> None:
-    code, found = report(run, "-", stdin=f"{GOOD}\n{BAD}\n102.100.272/Y35XYSOQH\n0000-0002-1825-0098\nhello\n")
+    code, found = check_report(run, "-", stdin=f"{GOOD}\n{BAD}\n102.100.272/Y35XYSOQH\n0000-0002-1825-0098\nhello\n")
     assert code == 1
     problems = {p["line"]: p for p in found["problems"]}  # type: ignore[attr-defined]
     assert problems[2]["suggestion"] == GOOD
@@ -57,41 +59,41 @@ def test_the_report_for_people(quick: Run) -> None:
 )  # fmt: skip
 def test_line_ends_and_marks(quick: Run, data: bytes) -> None:
     text = data.replace(b"A", GOOD.encode()).replace(b"B", BAD.encode())
-    _, found = report(quick, "-", stdin=text)
+    _, found = check_report(quick, "-", stdin=text)
     assert (found["valid"], found["invalid"]) == (1, 1)
     assert found["problems"][0]["line"] == 2  # type: ignore[index]
 
 
 def test_lines_longer_than_any_chunk_are_one_problem(quick: Run, tmp_path: Path) -> None:
     tmp_path.joinpath("long.txt").write_bytes(b"x" * 3_000_000 + b"\n" + GOOD.encode() + b"\n")
-    _, found = report(quick, "long.txt")
+    _, found = check_report(quick, "long.txt")
     assert (found["valid"], found["invalid"]) == (1, 1)
     assert found["problems"][0]["part"] == "length"  # type: ignore[index]
 
 
 def test_an_expected_scheme(quick: Run) -> None:
-    code, found = report(quick, "--scheme", "ppid", "-", stdin=f"{GOOD}\n10.1000/182\n")
+    code, found = check_report(quick, "--scheme", "ppid", "-", stdin=f"{GOOD}\n10.1000/182\n")
     assert code == 1
     assert found["problems"][0]["reason"] == "this is handle, not ppid"  # type: ignore[index]
-    code, found = report(quick, "--scheme", "handle", "-", stdin="8JMKD3MGP8W/34PGRBS\n")
+    code, found = check_report(quick, "--scheme", "handle", "-", stdin="8JMKD3MGP8W/34PGRBS\n")
     assert (code, found["valid_by_scheme"]) == (0, {"handle": 1})
 
 
 @pytest.mark.parametrize("arguments", [["--column", "id"], ["--column", "2"], ["--column", "ID"]])
 def test_a_column_of_a_table(quick: Run, tmp_path: Path, arguments: list[str]) -> None:
     tmp_path.joinpath("t.csv").write_text(f'name,id\n"Jan, the first",{GOOD}\n"two\nlines",{BAD}\nshort\n', "utf-8")
-    code, found = report(quick, *arguments, "t.csv")
+    code, found = check_report(quick, *arguments, "t.csv")
     assert code == 1
     lines = [problem["line"] for problem in found["problems"]]  # type: ignore[attr-defined]
-    assert lines == ([1, 4] if arguments[1] == "2" else [4])  # a number says that there is no heading
+    assert lines == ([1, 4] if arguments[1] == "2" else [4])  # with a number there is no heading
     assert found["valid"] == 1
 
 
 def test_a_tsv_file_and_other_separators(quick: Run, tmp_path: Path) -> None:
     tmp_path.joinpath("t.tsv").write_text(f"a\tb\n1\t{GOOD}\n", "utf-8")
-    assert report(quick, "--column", "b", "t.tsv")[0] == 0
+    assert check_report(quick, "--column", "b", "t.tsv")[0] == 0
     tmp_path.joinpath("t.txt").write_text(f"a;b\n1;{GOOD}\n", "utf-8")
-    assert report(quick, "--column", "b", "--delimiter", ";", "t.txt")[0] == 0
+    assert check_report(quick, "--column", "b", "--delimiter", ";", "t.txt")[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -99,19 +101,17 @@ def test_a_tsv_file_and_other_separators(quick: Run, tmp_path: Path) -> None:
     [
         (["missing.txt"], "No such file"),
         (["."], "directory"),
-        (["--column", "x", "t.csv"], "there is no one column 'x'; the first line has: a, b"),
+        (["--column", "x", "t.csv"], "column 'x' not found, or not unique; the first line has: a, b"),
         (["--column", "3", "t.csv"], "the first line has 2"),
-        (["--column", "0", "t.csv"], "there is no column 0"),
+        (["--column", "0", "t.csv"], "column 0 not found"),
         (["--column", "a", "--delimiter", "::", "t.csv"], "one character"),
-        (["--column", "a", "--delimiter", '"', "t.csv"], "no quotation mark"),
-        (["--column", "", "t.csv"], "there is no one column"),
-        (["--problems", "t.csv", "t.csv"], "would be overwritten"),
+        (["--column", "a", "--delimiter", '"', "t.csv"], "not a quotation mark"),
+        (["--column", "", "t.csv"], "not unique"),
+        (["--problems", "t.csv", "t.csv"], "is the input file"),
         (["--scheme", "isbn", "t.csv"], "isbn"),
     ],
 )
-def test_what_cannot_be_done_is_said_with_exit_code_2(
-    quick: Run, tmp_path: Path, arguments: list[str], message: str
-) -> None:
+def test_an_error_is_reported_with_exit_code_2(quick: Run, tmp_path: Path, arguments: list[str], message: str) -> None:
     tmp_path.joinpath("t.csv").write_text(f"a,b\n1,{GOOD}\n", "utf-8")
     done = quick("check", *arguments)
     assert done.returncode == 2
@@ -162,10 +162,15 @@ def test_a_long_list_takes_no_more_memory_than_a_short_one(tmp_path: Path) -> No
 
 def test_a_stray_quotation_mark_hides_no_line(quick: Run, tmp_path: Path) -> None:
     tmp_path.joinpath("t.tsv").write_text(f'title\tid\n5" disk\t{GOOD}\nx\t{BAD}\n', "utf-8")
-    code, found = report(quick, "--column", "id", "t.tsv")
+    code, found = check_report(quick, "--column", "id", "t.tsv")
     assert (code, found["valid"], found["invalid"]) == (1, 1, 1)
     tmp_path.joinpath("t.csv").write_text(f'title,id\n"5,{GOOD}\nx,{BAD}\n', "utf-8")
-    assert quick("check", "--column", "id", "t.csv").returncode == 2
+    code, found = check_report(quick, "--column", "id", "t.csv")
+    assert (code, found["valid"], found["invalid"]) == (1, 0, 2)
+    opened, wrong = found["problems"]  # type: ignore[misc]
+    assert (opened["line"], opened["part"]) == (2, "row")
+    assert "quotation mark" in opened["reason"]
+    assert (wrong["line"], wrong["text"]) == (3, BAD)
 
 
 @pytest.mark.parametrize(
@@ -178,23 +183,23 @@ def test_a_stray_quotation_mark_hides_no_line(quick: Run, tmp_path: Path) -> Non
     ],
     ids=["gzip", "xlsx", "utf-16 without a mark", "utf-16"],
 )
-def test_what_is_no_text_is_refused_with_advice(quick: Run, data: bytes, advice: str) -> None:
+def test_a_binary_file_is_refused_with_advice(quick: Run, data: bytes, advice: str) -> None:
     done = quick("check", "-", stdin=data)
     assert done.returncode == 2
     assert advice in done.stderr
 
 
 def test_lines_that_are_not_utf_8_are_named(run: Run) -> None:
-    _, found = report(run, "-", stdin=b"10.1000/caf\xe9\n10.1000/caf\xc3\xa9\n")
+    _, found = check_report(run, "-", stdin=b"10.1000/caf\xe9\n10.1000/caf\xc3\xa9\n")
     assert (found["valid"], found["problems"][0]["part"]) == (1, "encoding")  # type: ignore[index]
 
 
-def test_what_is_hardly_a_handle_is_counted_as_doubtful(quick: Run) -> None:
-    code, found = report(quick, "-", stdin="n/a\nand/or\n10.1000/182\n")
+def test_unlikely_handles_are_counted_as_doubtful(quick: Run) -> None:
+    code, found = check_report(quick, "-", stdin="n/a\nand/or\n10.1000/182\n")
     assert (code, found["valid"], found["doubtful"]) == (0, 3, 2)
 
 
-def test_nothing_to_check_is_said(quick: Run) -> None:
+def test_empty_input_is_reported(quick: Run) -> None:
     done = quick("check", "-", stdin="\n\n")
     assert (done.returncode, done.stdout) == (0, "")
     assert "nothing to check" in done.stderr
@@ -205,8 +210,8 @@ def test_a_suggestion_is_never_cut(run: Run) -> None:
     assert GOOD in done.stdout
 
 
-def _heed_ctrl_c() -> None:
-    """A shell starts what runs in its background with Ctrl-C ignored, and that is inherited."""
+def _restore_sigint() -> None:
+    """Restore the handler of Ctrl-C, which shells disable for background processes."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
@@ -217,12 +222,14 @@ def test_ctrl_c_ends_it_in_one_line() -> None:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        preexec_fn=_heed_ctrl_c,
+        preexec_fn=_restore_sigint,
     ) as process:
         assert process.stdin
         assert process.stderr
-        process.stdin.write(b"2142/1\n" * 20_000)  # more than the pipe holds: when this returns, it is at work
+        process.stdin.write(
+            b"2142/1\n" * 20_000
+        )  # more than the pipe holds, so the command is running when this returns
         process.stdin.flush()
-        process.send_signal(signal.SIGINT)  # while the input stays open: it cannot have come to the end
+        process.send_signal(signal.SIGINT)  # while the input is open, so the command cannot have ended
         assert process.wait(timeout=60) == 130
         assert process.stderr.read() == b"perdure: interrupted\n"

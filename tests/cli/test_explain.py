@@ -1,3 +1,5 @@
+"""Tests of `perdure explain` and `perdure tour`."""
+
 import json
 import subprocess
 import sys
@@ -6,7 +8,7 @@ import pytest
 from tests.cli.conftest import Run
 
 
-def test_a_table_tells_what_when_and_where(run: Run) -> None:
+def test_a_table_shows_scheme_date_and_host(run: Run) -> None:
     done = run("explain", "8JMKD3MGP8W/34PGRBS")
     assert done.returncode == 0
     for fact in (
@@ -48,7 +50,7 @@ def test_bytes_that_are_not_utf_8_are_explained_all_the_same(run: Run) -> None:
 
 
 @pytest.mark.parametrize("text", ["10.1/\x1b[31mred", "1/[bold]x[/bold]", "x\x07y"])
-def test_nothing_that_a_terminal_obeys_comes_out(quick: Run, text: str) -> None:
+def test_control_sequences_are_escaped(quick: Run, text: str) -> None:
     done = quick("explain", text)
     assert done.returncode == 0
     assert "\x1b" not in done.stdout

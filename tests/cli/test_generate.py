@@ -1,3 +1,5 @@
+"""Tests of `perdure generate`."""
+
 import hashlib
 import json
 from pathlib import Path
@@ -56,7 +58,7 @@ def test_content_is_hashed(run: Run, tmp_path: Path) -> None:
         (["ibi", "--host", "localhost"], "one word"),
         (["ibi", "--ip", "1.2.3"], "not an IP address"),
         (["ibi", "--ip", "1.2.3.4", "--at", "1994-01-01T00:00:00Z"], "before 1995-08-01"),
-        (["poid", "https://example.org/", "--at", "2025-01-09T10:30:00Z"], "--hash or --content"),
+        (["poid", "https://example.org/", "--at", "2025-01-09T10:30:00Z"], "--hash and --content"),
         (["poid", "https://example.org/", "--at", "2025-01-09T10:30:00Z", "--hash", ""], "64 lower-case"),
         (["pilin", "--prefix", ""], "the prefix, before the first slash, is empty"),
         (["poid", "https://example.org/", "--at", "2025-01-09T10:30:00Z", "--content", "missing"], "No such file"),
@@ -65,7 +67,7 @@ def test_content_is_hashed(run: Run, tmp_path: Path) -> None:
         (["prid", "POID-93b0-4476-560e-5ac1", "--curator", "a|b", "--at", "2025-01-09T10:30:00Z"], "without |"),
     ],
 )
-def test_what_cannot_be_made_is_said_with_exit_code_2(quick: Run, arguments: list[str], message: str) -> None:
+def test_an_error_is_reported_with_exit_code_2(quick: Run, arguments: list[str], message: str) -> None:
     done = quick("generate", *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert message in done.stderr

@@ -1,4 +1,4 @@
-"""`perdure person`, as a curator types it: wrong input first, then from a source to a person and back."""
+"""Tests of `perdure person`: invalid input first, then from a source to a person and back."""
 
 import asyncio
 import json
@@ -20,7 +20,7 @@ JAN = ("https://example.org/staff/jan", "--at", WHEN, "--hash", "0" * 64)
 PIET = ("https://example.org/staff/piet", "--at", WHEN, "--hash", "0" * 64)
 CURATOR = ("--curator", "https://orcid.org/0000-0002-1825-0097", "--at", "2025-01-10T09:00:00Z")
 LATER = ("--curator", "https://orcid.org/0000-0001-5109-3700", "--at", "2025-02-01T09:00:00Z")
-POID = "POID-93b0-4476-560e-5ac1"  # what JAN leads to
+POID = "POID-93b0-4476-560e-5ac1"  # the POID of JAN
 
 
 @pytest.fixture(scope="module")
@@ -28,45 +28,45 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """A registry with one observation of two claims, and its key."""
     folder = tmp_path_factory.mktemp("archive")
 
-    async def furnish() -> str:
-        founded = await make_registry(folder, name="The Archive")
+    async def fill() -> str:
+        created = await make_registry(folder, name="The Archive")
         async with open_registry(folder) as registry:
             seen = (Claim(type="name", value="Jan de Vries"), Claim(type="birth_date", value="1895-03~"))
-            made = await observe(registry, founded.admin, JAN[0], JAN[2], JAN[4], claims=seen)
+            made = await observe(registry, created.admin, JAN[0], JAN[2], JAN[4], claims=seen)
         assert made.name == POID
-        return founded.key
+        return created.key
 
-    return folder, asyncio.run(furnish())
+    return folder, asyncio.run(fill())
 
 
 @pytest.fixture
 def desk(quick: Run, tmp_path: Path, archive: tuple[Path, str]) -> Desk:
-    """The command, in a copy of that registry."""
+    """The command in a copy of that registry."""
     folder, key = archive
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     return Desk(quick, tmp_path, key)
 
 
-def reconstructed(desk: Desk, *options: str) -> str:
+def reconstruct_person(desk: Desk, *options: str) -> str:
     return desk.ok("person", "reconstruct", "--observation", POID, *CURATOR, *options).strip()
 
 
-def two_persons(desk: Desk) -> tuple[str, str, str]:
+def reconstruct_two_persons(desk: Desk) -> tuple[str, str, str]:
     """Jan, Piet, and the observation of Piet."""
     other = desk.ok("person", "observe", *PIET, "--claim", "name=Piet de Vries").strip()
     piet = desk.ok("person", "reconstruct", "--observation", other, *CURATOR, "--claim", f"{other}:1").strip()
-    return reconstructed(desk, "--claim", f"{POID}:1"), piet, other
+    return reconstruct_person(desk, "--claim", f"{POID}:1"), piet, other
 
 
-# Wrong input
+# Invalid input
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "expected"),
     [
         (("observe", JAN[0], "--at", WHEN), ["--content", "--hash"]),
-        (("observe", *JAN, "--content", "page.html"), ["--content and --hash", "only one of them may be given"]),
-        (("observe", *JAN, "--fetch"), ["--hash and --fetch", "only one of them may be given"]),
+        (("observe", *JAN, "--content", "page.html"), ["--content, --hash", "only one"]),
+        (("observe", *JAN, "--fetch"), ["--hash, --fetch", "only one"]),
         (("observe", "nowhere", *JAN[1:]), ["source_url", "absolute URL"]),
         (("observe", *PIET, "--claim", "Jan"), ["FIELD=VALUE"]),
         (("observe", *PIET, "--claim", "shoe=44"), ["shoe", "birth_date"]),
@@ -75,7 +75,7 @@ def two_persons(desk: Desk) -> tuple[str, str, str]:
         (("observe", *PIET, "--claims", "missing.json"), ["missing.json"]),
         (("observe", *JAN, "--claim", "name=Piet"), [POID, "never changes"]),
         (("reconstruct", "--observation", POID, "--claim", POID, *CURATOR), ["--claim", "number", f"{POID[:5]}…:1"]),
-        (("reconstruct", "--observation", POID, "--claim", f"{POID}:3", *CURATOR), ["2 claims", "number 3"]),
+        (("reconstruct", "--observation", POID, "--claim", f"{POID}:3", *CURATOR), ["claims are 1 to 2", "no claim 3"]),
         (("reconstruct", "--observation", POID, "--claim", "POID-1:3", *CURATOR), ["--claim", "POID-1"]),
         (("reconstruct", "--observation", POID, "--link", "viaf:12", *CURATOR), ["exact", "close"]),
         (("reconstruct", "--observation", POID, "--link", "exact:isbn:12", *CURATOR), ["isbn", "wikidata"]),
@@ -84,7 +84,7 @@ def two_persons(desk: Desk) -> tuple[str, str, str]:
         (("reconstruct", "--observation", POID, "--employment", "RM", *CURATOR), ["GHCID"]),
         (("reconstruct", "--observation", POID, "--curator", "jan", "--at", WHEN), ["ORCID", "algorithm"]),
         (("reconstruct", "--observation", "POID-5841-3d40-65d0-5c6X", *CURATOR), ["observe it first"]),
-        (("revise", POID, "--notes", "x"), ["observation", "never changes"]),
+        (("revise", POID, "--notes", "x"), ["observation", "never change"]),
         (("show", "POID-5841-3d40-65d0-5c6X"), ["not registered"]),
         (("show", POID, "--version", "2"), ["versions 1 to 1"]),
         (("undo", POID, "--reason", "x"), ["merged or split"]),
@@ -93,14 +93,14 @@ def two_persons(desk: Desk) -> tuple[str, str, str]:
     ],
 )  # fmt: skip
 def test_wrong_input_is_one_line_that_says_what_to_write(
-    desk: Desk, arguments: tuple[str, ...], told: list[str]
+    desk: Desk, arguments: tuple[str, ...], expected: list[str]
 ) -> None:
-    said = desk.refuses("person", *arguments)
-    for word in told:
-        assert word in said
+    message = desk.refuses("person", *arguments)
+    for word in expected:
+        assert word in message
 
 
-def test_who_has_no_grant_is_refused(desk: Desk) -> None:
+def test_an_agent_without_a_grant_is_refused(desk: Desk) -> None:
     desk.ok("agent", "add", "maria", "--name", "Maria", "--identifier", "https://example.org/maria")
     key = desk.json("agent", "key", "maria")["key"]
     assert "mint" in desk.refuses("person", "observe", *PIET, env={"PERDURE_KEY": key})
@@ -121,18 +121,18 @@ def test_content_is_hashed_from_a_file_or_from_standard_input(desk: Desk) -> Non
 
 
 def test_claims_come_from_options_and_from_a_file(desk: Desk) -> None:
-    said = [{"type": "birth_place", "value": "Breda", "confidence": 0.8, "where": {"page": "12"}}]
-    (desk.folder / "claims.json").write_text(json.dumps(said))
+    place = [{"type": "birth_place", "value": "Breda", "confidence": 0.8, "where": {"page": "12"}}]
+    (desk.folder / "claims.json").write_text(json.dumps(place))
     parts = ("--claim", "name.given_name=Piet", "--claim", "name.base_surname=Vries")
     name = desk.ok("person", "observe", *PIET, *parts, "--claims", "claims.json").strip()
     claims = desk.json("person", "show", name)["observation"]["claims"]
-    assert claims == [{"type": "name", "value": {"given_name": "Piet", "base_surname": "Vries"}}, *said]
+    assert claims == [{"type": "name", "value": {"given_name": "Piet", "base_surname": "Vries"}}, *place]
     shown = desk.ok("person", "show", name)
     assert "1\tname\tPiet Vries\tverified\t\n" in shown
     assert "2\tbirth_place\tBreda\tverified 0.8\tpage 12\n" in shown
 
 
-def test_the_same_again_says_that_nothing_was_created(desk: Desk) -> None:
+def test_a_repeated_observation_creates_nothing(desk: Desk) -> None:
     done = desk.run("person", "observe", *JAN)
     assert (done.returncode, done.stdout) == (0, f"{POID}\n")
     assert "nothing was created" in done.stderr
@@ -141,8 +141,8 @@ def test_the_same_again_says_that_nothing_was_created(desk: Desk) -> None:
 # Reconstruct and revise
 
 
-def test_a_reconstruction_shows_what_it_stands_upon(desk: Desk) -> None:
-    name = reconstructed(
+def test_a_reconstruction_shows_its_observations(desk: Desk) -> None:
+    name = reconstruct_person(
         desk,
         *("--claim", f"{POID.lower()}:2,1"),
         *("--link", "exact:orcid:https://orcid.org/0000-0001-5109-3700", "--link", "close:wikidata:q42"),
@@ -151,35 +151,35 @@ def test_a_reconstruction_shows_what_it_stands_upon(desk: Desk) -> None:
     )  # fmt: skip
     shown = desk.ok("person", "show", name)
     for line in (
-        "state        reconstruction, active",
-        "called       Jan de Vries",
-        "born         1895-03~",
-        "concluded    2025-01-10T09:00:00Z by https://orcid.org/0000-0002-1825-0097 (M. Silva)",
-        "exact match  https://orcid.org/0000-0001-5109-3700",
-        "close match  http://www.wikidata.org/entity/Q42",
-        "worked at    NL-NH-AMS-M-RM, Senior Archivist, 2015 – 2020",
-        "worked at    NL-NH-HAA-A-NHA",
-        "notes        See the letters",
-        f"observation  {POID} · {JAN[0]} · {WHEN}",
+        "state          reconstruction, active",
+        "person name    Jan de Vries",
+        "born           1895-03~",
+        "reconstructed  2025-01-10T09:00:00Z by https://orcid.org/0000-0002-1825-0097 (M. Silva)",
+        "exact match    https://orcid.org/0000-0001-5109-3700",
+        "close match    http://www.wikidata.org/entity/Q42",
+        "employment     NL-NH-AMS-M-RM, Senior Archivist, 2015 – 2020",
+        "employment     NL-NH-HAA-A-NHA",
+        "notes          See the letters",
+        f"observation    {POID} · {JAN[0]} · {WHEN}",
         f"{POID}:1\tname\tJan de Vries\tverified\t",
     ):
         assert line in shown.splitlines(), shown
 
 
 def test_what_is_not_revised_stays(desk: Desk) -> None:
-    name = reconstructed(desk, "--claim", f"{POID}:1", "--link", "exact:viaf:12345", "--notes", "old")
+    name = reconstruct_person(desk, "--claim", f"{POID}:1", "--link", "exact:viaf:12345", "--notes", "old")
     before = desk.json("person", "show", name)["reconstruction"]
-    assert desk.ok("person", "revise", name, "--notes", "new", "--at", LATER[3]) == f"{name} is at version 2\n"
+    assert desk.ok("person", "revise", name, "--notes", "new", "--at", LATER[3]) == f"Saved {name} as version 2.\n"
     after = desk.json("person", "show", name)["reconstruction"]
     assert after == before | {"notes": "new", "timestamp": LATER[3]}
     desk.ok("person", "revise", name, "--clear", "links", "--clear", "notes", "--at", LATER[3])
     cleared = desk.json("person", "show", name)["reconstruction"]
-    assert cleared == {field: said for field, said in after.items() if field not in ("links", "notes")}
+    assert cleared == {field: message for field, message in after.items() if field not in ("links", "notes")}
     assert desk.json("person", "show", name, "--version", "1")["reconstruction"] == before
 
 
-def test_a_revision_is_made_now_unless_it_says_when(desk: Desk) -> None:
-    name = reconstructed(desk)
+def test_a_revision_is_dated_now_by_default(desk: Desk) -> None:
+    name = reconstruct_person(desk)
     desk.ok("person", "revise", name, "--notes", "new")
     shown = desk.json("person", "show", name)
     assert shown["reconstruction"]["timestamp"] == shown["at"][:19] + "Z"
@@ -193,41 +193,43 @@ def test_another_curator_does_not_take_over_the_name_and_version_of_the_first(de
     assert made == {"observation_ids": [POID], "curator_id": LATER[1], "timestamp": LATER[3]}
 
 
-def test_claims_go_with_the_observation_that_makes_them(desk: Desk) -> None:
-    jan, _, other = two_persons(desk)
+def test_claims_are_removed_with_their_observation(desk: Desk) -> None:
+    jan, _, other = reconstruct_two_persons(desk)
     done = desk.run("person", "revise", jan, "--observation", other)
     assert done.returncode == 0
-    assert "claims that go" in done.stderr
+    assert "removed claims" in done.stderr
     made = desk.json("person", "show", jan)["reconstruction"]
     assert made["observation_ids"] == [other]
     assert "claims" not in made
 
 
 def test_two_curators_never_overwrite_each_other(desk: Desk) -> None:
-    name = reconstructed(desk)
+    name = reconstruct_person(desk)
     desk.ok("person", "revise", name, "--notes", "one")
     assert "version 2" in desk.refuses("person", "revise", name, "--notes", "two", "--if-version", "1")
 
 
-def test_a_revision_that_says_nothing_is_refused(desk: Desk) -> None:
-    name = reconstructed(desk)
+def test_an_empty_revision_is_refused(desk: Desk) -> None:
+    name = reconstruct_person(desk)
     assert "--help" in desk.refuses("person", "revise", name)
     assert "both" in desk.refuses("person", "revise", name, "--notes", "x", "--clear", "notes")
 
 
-# Acts that can be taken back
+# Actions that can be undone
 
 
 def test_a_merge_and_its_undoing(desk: Desk) -> None:
-    jan, piet, other = two_persons(desk)
-    said = desk.ok("person", "merge", piet, "--into", jan, *LATER, "--reason", "one baptism")
-    assert said == f"{piet} leads to {jan} now, which is at version 2\n"
+    jan, piet, other = reconstruct_two_persons(desk)
+    message = desk.ok("person", "merge", piet, "--into", jan, *LATER, "--reason", "one baptism")
+    assert message == f"Merged {piet} into {jan}, now version 2.\n"
     assert desk.json("person", "show", jan)["reconstruction"]["observation_ids"] == sorted([POID, other])
     shown = desk.ok("person", "show", piet)
     assert "reconstruction, merged" in shown
     assert jan in shown
     assert "--curator" in desk.refuses("person", "undo", piet, "--reason", "two baptisms")
-    assert desk.ok("person", "undo", piet, *LATER, "--reason", "two baptisms") == f"{piet} stands again, at version 3\n"
+    assert (
+        desk.ok("person", "undo", piet, *LATER, "--reason", "two baptisms") == f"Reactivated {piet}, now version 3.\n"
+    )
     assert desk.json("person", "show", jan)["reconstruction"]["observation_ids"] == [POID]
     rows = [line.split("\t") for line in desk.ok("person", "history", jan).splitlines()]
     assert [row[3] for row in rows] == ["mint", "merge", "undo merge"]
@@ -236,7 +238,7 @@ def test_a_merge_and_its_undoing(desk: Desk) -> None:
 
 
 def test_a_split_and_its_undoing(desk: Desk) -> None:
-    jan, _, other = two_persons(desk)
+    jan, _, other = reconstruct_two_persons(desk)
     desk.ok("person", "revise", jan, "--observation", POID, "--observation", other)
     parts = ("--part", POID, "--part", f" {other}, ")
     lines = desk.ok("person", "split", jan, *parts, *LATER, "--reason", "father and son").splitlines()
@@ -244,13 +246,13 @@ def test_a_split_and_its_undoing(desk: Desk) -> None:
     assert [line.split("\t")[1] for line in lines] == [POID, other]
     shown = desk.json("person", "show", jan)
     assert shown["tombstone"]["successors"] == successors
-    assert desk.ok("person", "undo", jan, "--reason", "one person") == f"{jan} stands again, at version 4\n"
+    assert desk.ok("person", "undo", jan, "--reason", "one person") == f"Reactivated {jan}, now version 4.\n"
     assert desk.json("person", "show", successors[0])["tombstone"]["replaced_by"] == jan
     assert jan in desk.refuses("person", "undo", successors[0], *LATER, "--reason", "two after all")
 
 
-def test_what_is_concluded_is_concluded_now_unless_it_says_when(desk: Desk) -> None:
-    jan, piet, other = two_persons(desk)
+def test_a_decision_is_dated_now_by_default(desk: Desk) -> None:
+    jan, piet, other = reconstruct_two_persons(desk)
     desk.ok("person", "merge", piet, "--into", jan, *LATER[:2], "--reason", "one baptism")
     made = [desk.json("person", "show", jan)]
     desk.ok("person", "undo", piet, *LATER[:2], "--reason", "two baptisms")
@@ -260,14 +262,16 @@ def test_what_is_concluded_is_concluded_now_unless_it_says_when(desk: Desk) -> N
     lines = desk.ok("person", "split", jan, *parts, *LATER[:2], "--reason", "father and son").splitlines()
     made += [desk.json("person", "show", line.split("\t")[0]) for line in lines]
     for one in made:
-        concluded, kept = (datetime.fromisoformat(told) for told in (one["reconstruction"]["timestamp"], one["at"]))
+        concluded, kept = (
+            datetime.fromisoformat(expected) for expected in (one["reconstruction"]["timestamp"], one["at"])
+        )
         assert timedelta() <= kept - concluded < timedelta(seconds=30)
 
 
-def test_programs_are_told_the_identifier_as_the_api_does(desk: Desk) -> None:
-    jan, piet, other = two_persons(desk)
+def test_json_names_the_identifier_as_the_api_does(desk: Desk) -> None:
+    jan, piet, other = reconstruct_two_persons(desk)
     why = ("--reason", "x")
-    told = {
+    outputs = {
         "observe": (POID, desk.json("person", "observe", *JAN)),
         "show": (jan, desk.json("person", "show", jan.lower())),
         "find": (piet, desk.json("person", "find", "piet", "--limit", "1")),
@@ -278,14 +282,14 @@ def test_programs_are_told_the_identifier_as_the_api_does(desk: Desk) -> None:
         "lift": (jan, desk.json("person", "lift", jan, *why)),
         "redact": (other, desk.json("person", "redact", other, *why, "--for-good")),
     }
-    for act, (name, said) in told.items():
-        assert said["ppid"] == name, act
-        assert said["name"].lower() == name.lower(), act
+    for command, (name, output) in outputs.items():
+        assert output["ppid"] == name, command
+        assert output["name"].lower() == name.lower(), command
 
 
-def test_what_is_restricted_is_hidden_from_who_has_no_key(desk: Desk) -> None:
-    name = reconstructed(desk, "--claim", f"{POID}:1")
-    assert "restricted" in desk.ok("person", "restrict", name, "--reason", "a living person")
+def test_a_restricted_person_is_hidden_without_a_key(desk: Desk) -> None:
+    name = reconstruct_person(desk, "--claim", f"{POID}:1")
+    assert "Restricted" in desk.ok("person", "restrict", name, "--reason", "a living person")
     assert "Jan de Vries" in desk.ok("person", "show", name)
     key = desk.folder / "admin.key"
     kept = key.read_text()
@@ -300,10 +304,10 @@ def test_what_is_restricted_is_hidden_from_who_has_no_key(desk: Desk) -> None:
 
 
 def test_what_is_redacted_is_gone_from_every_version(desk: Desk) -> None:
-    jan = reconstructed(desk, "--claim", f"{POID}:1")
-    told = desk.ok("person", "redact", POID, "--reason", "court order", "--for-good")
-    assert told.splitlines()[0] == f"{POID} is redacted, at version 2"
-    assert jan in told
+    jan = reconstruct_person(desk, "--claim", f"{POID}:1")
+    output = desk.ok("person", "redact", POID, "--reason", "court order", "--for-good")
+    assert output.splitlines()[0] == f"Redacted {POID}, now version 2."
+    assert jan in output
     shown = [
         desk.ok("person", "show", name, "--version", "1", *json) for name in (POID, jan) for json in ((), ("--json",))
     ]
@@ -314,28 +318,28 @@ def test_what_is_redacted_is_gone_from_every_version(desk: Desk) -> None:
 
 
 def test_persons_are_found_by_their_names_and_by_their_links(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    jan, piet, other = two_persons(desk)
+    jan, piet, other = reconstruct_two_persons(desk)
     names = {jan: "Jan", piet: "Piet", other: "Piet", POID: "Jan"}
     found = [f"{name}\tactive\t{given} de Vries" for name, given in names.items()]
     assert desk.ok("person", "find", "vries", "de").splitlines() == found
-    monkeypatch.setattr("perdure.registry.persons.finding._MOST_LOOKED_AT", 1)
+    monkeypatch.setattr("perdure.registry.persons.person_search._MOST_SCANNED", 1)
     assert desk.ok("person", "find", "vries", "de").splitlines() == found
     cut = desk.run("person", "find", "vrie*", "--limit", "3")
-    assert (cut.stdout.splitlines(), "more than 3" in cut.stderr, cut.returncode) == (found[:3], True, 0)
+    assert (cut.stdout.splitlines(), "More than 3" in cut.stderr, cut.returncode) == (found[:3], True, 0)
     assert desk.run("person", "find", "vries", "--limit", "4").stderr == ""
     assert json.loads(desk.ok("person", "find", "jan", "--json").splitlines()[1])["names"] == ["Jan de Vries"]
     desk.ok("person", "revise", jan, "--link", "exact:wikidata:Q42")
     assert desk.ok("person", "find", "--link", "wikidata:https://www.wikidata.org/wiki/Q42") == f"{found[0]}\n"
 
 
-@pytest.mark.parametrize(("arguments", "told"), [
+@pytest.mark.parametrize(("arguments", "expected"), [
     ((), "words of a name, or --link"),
     (("jan", "--link", "wikidata:Q42"), "words of a name, or --link"),
     (("jan", "--limit", "0"), "limit"),
     (("--link", "Q42"), "Q42"),
-    (("nobody",), "nobody was found"),
+    (("unknown",), "No persons found"),
 ])  # fmt: skip
-def test_a_search_that_finds_nobody_says_why(desk: Desk, arguments: tuple[str, ...], told: str) -> None:
+def test_an_empty_search_says_why(desk: Desk, arguments: tuple[str, ...], expected: str) -> None:
     done = desk.run("person", "find", *arguments)
     assert done.returncode != 0
-    assert told in done.stderr
+    assert expected in done.stderr

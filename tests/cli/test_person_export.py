@@ -1,4 +1,4 @@
-"""`perdure person export`: all persons, in every format the same, whole or not at all."""
+"""Tests of `perdure person export`: all persons, equal in every format, complete or not at all."""
 
 import asyncio
 import json
@@ -14,7 +14,7 @@ from tests.cli.test_registry_commands import Desk
 
 from perdure.errors import StoreUnavailable
 from perdure.folder import make_registry, open_registry
-from perdure.linked import dump
+from perdure.rdf import dump
 from perdure.records.person import ChosenClaim, Claim, Link, PersonName, Reconstruction
 from perdure.registry import Registry, merge, observe, reconstruct, redact, restrict
 from perdure.registry.entities import Agent
@@ -30,15 +30,15 @@ SECRET = "Zonderling"
 RDF = {"nt": "nt", "ttl": "turtle", "jsonld": "json-ld"}
 
 
-async def furnish(registry: Registry, by: Agent) -> list[str]:
-    """Persons in every state that there is: shown, restricted, merged, redacted."""
+async def add_sample_persons(registry: Registry, by: Agent) -> list[str]:
+    """Add persons in all states: public, restricted, merged and redacted."""
     poids = []
     for name in ("Jan", SECRET, "Kee"):
         claims = (Claim(type="name", value=PersonName(given_name=name)), Claim(type="birth_date", value="1895-03~"))
         made = await observe(registry, by, f"https://example.org/{name}", WHEN, "0" * 64, claims=claims)
         poids.append(made.name)
-    said = Reconstruction((), "", "", claims=(ChosenClaim(poids[0], 1),), links=(Link("exact", "viaf", "12345"),))
-    jan = (await reconstruct(registry, by, poids[:2], CURATOR, WHEN, said)).name
+    message = Reconstruction((), "", "", claims=(ChosenClaim(poids[0], 1),), links=(Link("exact", "viaf", "12345"),))
+    jan = (await reconstruct(registry, by, poids[:2], CURATOR, WHEN, message)).name
     other = (await reconstruct(registry, by, poids[:1], CURATOR, WHEN)).name
     await merge(registry, by, other, jan, Curation(CURATOR, WHEN), "the same baptism")
     await restrict(registry, by, poids[1], "a living person")
@@ -52,9 +52,9 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, list[s
     folder = tmp_path_factory.mktemp("archive")
 
     async def make() -> tuple[str, list[str]]:
-        founded = await make_registry(folder, name="The Archive")
+        created = await make_registry(folder, name="The Archive")
         async with open_registry(folder) as registry:
-            return founded.key, await furnish(registry, founded.admin)
+            return created.key, await add_sample_persons(registry, created.admin)
 
     return folder, *asyncio.run(make())
 
@@ -70,7 +70,7 @@ def names(archive: tuple[Path, str, list[str]]) -> list[str]:
     return archive[2]
 
 
-def test_every_format_of_rdf_says_the_same(desk: Desk, names: list[str]) -> None:
+def test_all_formats_of_rdf_are_equal(desk: Desk, names: list[str]) -> None:
     written = {ending: desk.ok("person", "export", "--format", ending) for ending in RDF}
     graphs = [Graph().parse(data=written[ending], format=known_as) for ending, known_as in RDF.items()]
     assert all(isomorphic(graphs[0], other) for other in graphs[1:])
@@ -79,7 +79,7 @@ def test_every_format_of_rdf_says_the_same(desk: Desk, names: list[str]) -> None
     assert not any(SECRET in text for text in written.values())
 
 
-def test_a_dump_says_what_the_documents_say_one_by_one(desk: Desk, names: list[str]) -> None:
+def test_a_dump_is_equal_to_the_single_documents(desk: Desk, names: list[str]) -> None:
     async def alone() -> bytes:
         async with open_registry(desk.folder) as registry:
             persons = [await show_person(registry, name) for name in names]
@@ -95,7 +95,7 @@ def test_both_engines_write_the_same_bytes(desk: Desk, addresses: Addresses) -> 
     assert [desk.ok("person", "export", "--format", ending) for ending in endings] == written
 
 
-def test_our_own_records_are_one_a_line(desk: Desk, names: list[str]) -> None:
+def test_ndjson_has_one_record_per_line(desk: Desk, names: list[str]) -> None:
     lines = [json.loads(line) for line in desk.ok("person", "export", "--format", "ndjson").splitlines()]
     assert [line["name"] for line in lines] == names
     hidden = [line for line in lines if "restriction" in line]
@@ -103,13 +103,13 @@ def test_our_own_records_are_one_a_line(desk: Desk, names: list[str]) -> None:
     assert "observation" not in hidden[0]
 
 
-def test_a_file_is_written_in_the_format_of_its_ending(desk: Desk, names: list[str]) -> None:
-    assert desk.ok("person", "export", "--output", "all.ttl") == f"{len(names)} persons were written to all.ttl\n"
+def test_the_suffix_of_the_file_selects_the_format(desk: Desk, names: list[str]) -> None:
+    assert desk.ok("person", "export", "--output", "all.ttl") == f"Exported {len(names)} persons to all.ttl.\n"
     assert (desk.folder / "all.ttl").read_text() == desk.ok("person", "export", "--format", "ttl", "-o", "-")
     assert not list(desk.folder.glob(".all*"))
 
 
-def test_an_export_that_fails_leaves_the_file_that_was_there(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_export_leaves_an_existing_file_unchanged(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     (desk.folder / "all.nt").write_text("before")
 
     async def broken(registry: Registry) -> int:
@@ -123,8 +123,8 @@ def test_an_export_that_fails_leaves_the_file_that_was_there(desk: Desk, monkeyp
 
 @pytest.mark.parametrize("format", [*RDF, "ndjson"])
 def test_a_registry_without_persons_is_a_document_too(quick: Run, tmp_path: Path, format: str) -> None:
-    founded = asyncio.run(make_registry(tmp_path, name="The Archive"))
-    written = Desk(quick, tmp_path, founded.key).ok("person", "export", "--format", format)
+    created = asyncio.run(make_registry(tmp_path, name="The Archive"))
+    written = Desk(quick, tmp_path, created.key).ok("person", "export", "--format", format)
     if format in RDF:
         assert len(Graph().parse(data=written, format=RDF[format])) == 0
     else:
@@ -132,14 +132,14 @@ def test_a_registry_without_persons_is_a_document_too(quick: Run, tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "expected"),
     [
         ((), ["--format nt, ttl, jsonld or ndjson"]),
         (("-o", "persons.xml"), ["--format nt, ttl, jsonld or ndjson"]),
-        (("-o", "nowhere/persons.nt"), ["no folder nowhere"]),
+        (("-o", "nowhere/persons.nt"), ["folder not found: nowhere"]),
     ],
 )
-def test_what_cannot_be_written_says_what_to_do(desk: Desk, arguments: tuple[str, ...], told: list[str]) -> None:
-    said = desk.refuses("person", "export", *arguments)
-    for word in told:
-        assert word in said
+def test_what_cannot_be_written_says_what_to_do(desk: Desk, arguments: tuple[str, ...], expected: list[str]) -> None:
+    message = desk.refuses("person", "export", *arguments)
+    for word in expected:
+        assert word in message

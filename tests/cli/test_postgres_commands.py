@@ -1,4 +1,4 @@
-"""The commands on a registry that a PostgreSQL server keeps: as on a file, and no word of the password, ever."""
+"""Tests of the commands with a registry on PostgreSQL: equal to a file, and the password is never printed."""
 
 import asyncio
 import re
@@ -13,7 +13,7 @@ from tests.cli.conftest import Run
 from tests.cli.test_registry_commands import Desk
 from tests.postgres.addresses import address_of
 from tests.postgres.server import USER, PostgresServer
-from tests.postgres.shared import database, need_postgres
+from tests.postgres.shared_server import database, need_postgres
 from tests.registry_fixture import FEW_PARTITIONS
 
 from perdure.errors import PerdureError
@@ -22,12 +22,12 @@ from perdure.registry import Statement, add_prefix, mint
 from perdure.settings_file import SETTINGS, read_settings
 
 URL = "https://example.org/"
-PASSWORD = "pa55-w0rd-of-nobody"
-NOWHERE = f"postgresql://{USER}:{PASSWORD}@127.0.0.1:1/perdure"
+PASSWORD = "pa55-w0rd-for-tests"
+UNREACHABLE = f"postgresql://{USER}:{PASSWORD}@127.0.0.1:1/perdure"
 
 
 class Addresses:
-    """Of schemas that are gone when the test is."""
+    """Addresses of schemas that are dropped after the test."""
 
     def __init__(self) -> None:
         self._schemas: list[str] = []
@@ -53,32 +53,32 @@ def addresses() -> Iterator[Addresses]:
 @pytest.fixture
 def desk(quick: Run, tmp_path: Path, addresses: Addresses) -> Desk:
     """A registry on a server with prefixes 12345 and 12346, and one identifier `12345/a`."""
-    founded = asyncio.run(make_registry(tmp_path, name="The Library", store=addresses.new(), postgresql=FEW_PARTITIONS))
+    created = asyncio.run(make_registry(tmp_path, name="The Library", store=addresses.new(), postgresql=FEW_PARTITIONS))
 
-    async def furnish() -> None:
+    async def fill() -> None:
         async with open_registry(tmp_path) as registry:
-            await add_prefix(registry, founded.admin, "12345", minter="chosen")
-            await add_prefix(registry, founded.admin, "12346")
-            await mint(registry, founded.admin, "12345", said=Statement(URL), suffixes=["a"])
+            await add_prefix(registry, created.admin, "12345", minter="chosen")
+            await add_prefix(registry, created.admin, "12346")
+            await mint(registry, created.admin, "12345", statement=Statement(URL), suffixes=["a"])
 
-    asyncio.run(furnish())
-    return Desk(quick, tmp_path, founded.key)
+    asyncio.run(fill())
+    return Desk(quick, tmp_path, created.key)
 
 
 def with_password(address: str, password: str = PASSWORD) -> str:
-    """The tests' own server asks nobody for one."""
+    """Return an address with a password, which the test server does not check."""
     return address.replace(f"{USER}@", f"{USER}:{password}@", 1)
 
 
 class Cut(BaseException):
-    """As from the keyboard: no error that anybody could take for his own."""
+    """An interruption as from the keyboard, which no code may handle as an error."""
 
 
-def stop(*_: object) -> None:
+def raise_cut(*_: object) -> None:
     raise Cut
 
 
-# A life
+# From creation to relocation
 
 
 def test_a_registry_is_made_on_a_server_once(run: Run, tmp_path: Path, addresses: Addresses) -> None:
@@ -111,7 +111,7 @@ def test_an_identifier_lives_on_a_server_as_on_a_file(desk: Desk) -> None:
     assert "retracted" in desk.refuses("resolve", name)
     stats = desk.json("stats")
     assert (stats["identifiers"], stats["withdrawn"]) == (5, 1)
-    assert "Everything is as it should be" in desk.ok("verify")
+    assert "No problems found" in desk.ok("verify")
 
 
 def test_names_go_in_and_out(desk: Desk) -> None:
@@ -145,50 +145,50 @@ def test_there_is_nothing_to_migrate(desk: Desk) -> None:
 
 
 def test_a_registry_moves_to_a_file_and_back_to_a_server(desk: Desk, addresses: Addresses) -> None:
-    """With --from as a folder, as a store, and without it."""
+    """Move with --from as a folder, as a store, and without it."""
     before = desk.ok("export", "--format", "csv", "-")
     moved = desk.json("move", "--from", str(desk.folder), "--to", "sqlite:perdure.db")
     assert moved["store"] == "sqlite:perdure.db"
     assert moved["names"] == desk.json("stats")["identifiers"]
     store = with_password(addresses.new())
-    said = desk.ok("move", "--from", "sqlite:perdure.db", "--to", store)
-    assert moved["sha256"] in said
-    assert PASSWORD not in said
+    message = desk.ok("move", "--from", "sqlite:perdure.db", "--to", store)
+    assert moved["sha256"] in message
+    assert PASSWORD not in message
     assert read_settings(desk.folder).registry.store == store
     third = desk.json("move", "--to", addresses.new())
     assert (third["names"], third["sha256"]) == (moved["names"], moved["sha256"])
     assert desk.ok("export", "--format", "csv", "-") == before
     desk.ok("mint", "12346", URL)
-    assert "Everything is as it should be" in desk.ok("verify")
+    assert "No problems found" in desk.ok("verify")
     events = desk.ok("log", "--json")
     assert events.count('"move"') == 3
     assert PASSWORD not in events
 
 
 def test_a_move_from_somewhere_else_is_refused(desk: Desk) -> None:
-    said = desk.refuses("move", "--from", NOWHERE, "--to", "sqlite:perdure.db")
-    assert "--from" in said
-    assert PASSWORD not in said
-    said = desk.refuses("move", "--to", read_settings(desk.folder).registry.store)
-    assert "already" in said
+    message = desk.refuses("move", "--from", UNREACHABLE, "--to", "sqlite:perdure.db")
+    assert "--from" in message
+    assert PASSWORD not in message
+    message = desk.refuses("move", "--to", read_settings(desk.folder).registry.store)
+    assert "already" in message
 
 
-def test_a_move_that_was_cut_is_said_to_everybody_finished_or_given_up(desk: Desk, addresses: Addresses) -> None:
-    """Whoever writes meanwhile is told what to do, and not the password."""
+def test_an_interrupted_move_is_reported_and_can_be_finished_or_cancelled(desk: Desk, addresses: Addresses) -> None:
+    """A write meanwhile is refused with a command that helps, and without the password."""
 
     to = with_password(addresses.new())
     with pytest.raises(Cut):
-        asyncio.run(move_registry(desk.folder, to, stop))
-    said = desk.refuses("mint", "12346", URL)
-    assert "perdure move" in said
-    assert "--give-up" in said
-    assert PASSWORD not in said
+        asyncio.run(move_registry(desk.folder, to, raise_cut))
+    message = desk.refuses("mint", "12346", URL)
+    assert "perdure move" in message
+    assert "--give-up" in message
+    assert PASSWORD not in message
     assert desk.ok("resolve", "12345/a") == f"{URL}\n"
-    assert "being moved to" in refused(desk.run, "move", "--to", "sqlite:perdure.db")
-    assert "given up" in desk.ok("move", "--to", to, "--give-up")
+    assert "being moved to" in assert_refused(desk.run, "move", "--to", "sqlite:perdure.db")
+    assert "Cancelled" in desk.ok("move", "--to", to, "--give-up")
     desk.ok("mint", "12346", URL)
     with pytest.raises(Cut):
-        asyncio.run(move_registry(desk.folder, to, stop))
+        asyncio.run(move_registry(desk.folder, to, raise_cut))
     desk.ok("move", "--to", to)
     assert "finished" in desk.refuses("move", "--to", to, "--give-up")
     desk.ok("mint", "12346", URL)
@@ -196,21 +196,21 @@ def test_a_move_that_was_cut_is_said_to_everybody_finished_or_given_up(desk: Des
 
 def test_a_move_that_is_refused_leaves_nothing_behind(desk: Desk, addresses: Addresses) -> None:
     with pytest.raises(Cut):
-        asyncio.run(move_registry(desk.folder, addresses.new(), stop))
+        asyncio.run(move_registry(desk.folder, addresses.new(), raise_cut))
     assert "being moved to" in desk.refuses("move", "--to", "sqlite:perdure.db")
 
 
-# An init that was cut
+# An interrupted init
 
 
 def test_an_init_that_was_cut_before_its_last_step_is_run_again(
     quick: Run, tmp_path: Path, addresses: Addresses, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from perdure.store.postgres.place import PostgresPlace
+    from perdure.store.postgres.location import PostgresLocation
 
     store = addresses.new()
     with monkeypatch.context() as cut:
-        cut.setattr(PostgresPlace, "take", stop)
+        cut.setattr(PostgresLocation, "install", raise_cut)
         with pytest.raises(Cut):
             asyncio.run(make_registry(tmp_path / "archive", name="The Library", store=store))
     again = quick("init", "archive", "--store", store)
@@ -218,11 +218,11 @@ def test_an_init_that_was_cut_before_its_last_step_is_run_again(
     assert quick("verify", "-R", "archive").returncode == 0
 
 
-# What goes wrong
+# Errors
 
 
-def refused(run: Run, *arguments: str, secret: str = PASSWORD) -> str:
-    """Exit code 2, one line, no traceback, and nothing of the password."""
+def assert_refused(run: Run, *arguments: str, secret: str = PASSWORD) -> str:
+    """Check a refusal: exit code 2, one line, no traceback, and no password."""
     done = run(*arguments)
     assert (done.returncode, done.stdout) == (2, ""), done.stdout + done.stderr
     assert re.fullmatch(r"perdure: [^\n]+\n", done.stderr), done.stderr
@@ -232,24 +232,24 @@ def refused(run: Run, *arguments: str, secret: str = PASSWORD) -> str:
 
 
 def test_a_database_that_is_down_is_one_line(quick: Run, desk: Desk) -> None:
-    assert "cannot be reached" in refused(quick, "init", "archive", "--store", NOWHERE)
-    assert "cannot be reached" in desk.refuses("move", "--to", NOWHERE)
+    assert "cannot be reached" in assert_refused(quick, "init", "archive", "--store", UNREACHABLE)
+    assert "cannot be reached" in desk.refuses("move", "--to", UNREACHABLE)
     settings = desk.folder / SETTINGS
-    settings.write_text(settings.read_text().replace(read_settings(desk.folder).registry.store, NOWHERE))
+    settings.write_text(settings.read_text().replace(read_settings(desk.folder).registry.store, UNREACHABLE))
     for command in (["mint", "12346", URL], ["show", "12345/a"], ["verify"], ["backup", "x.db"], ["migrate"]):
-        assert "cannot be reached" in refused(quick, *command)
+        assert "cannot be reached" in assert_refused(quick, *command)
     assert not (desk.folder / "x.db").exists()
 
 
 def test_a_database_that_does_not_exist_is_one_line(quick: Run, tmp_path: Path, addresses: Addresses) -> None:
     store = with_password(address_of(addresses.new(), "no_such_database"))
-    assert "no_such_database" in refused(quick, "init", "archive", "--store", store)
+    assert "no_such_database" in assert_refused(quick, "init", "archive", "--store", store)
     assert not (tmp_path / "archive" / SETTINGS).exists()
 
 
 @pytest.fixture(scope="module")
 def strict_server() -> Iterator[PostgresServer]:
-    """A server that wants a password."""
+    """A server that requires a password."""
     need_postgres()
     with PostgresServer(access=("local all all trust", "host all all 127.0.0.1/32 scram-sha-256")) as server:
         yield server
@@ -263,15 +263,15 @@ def test_a_wrong_password_is_one_line_and_the_right_one_is_nowhere(
     with psycopg.connect(strict_server.address(over_socket=True), autocommit=True) as connection:
         connection.execute(f"ALTER USER {USER} PASSWORD '{PASSWORD}'")
     right, wrong = (with_password(strict_server.address(), word) for word in (PASSWORD, "wr0ng-w0rd"))
-    assert "password" in refused(quick, "init", "archive", "--store", wrong, secret="wr0ng-w0rd")
-    assert "password" in refused(quick, "init", "archive", "--store", strict_server.address())
+    assert "password" in assert_refused(quick, "init", "archive", "--store", wrong, secret="wr0ng-w0rd")
+    assert "password" in assert_refused(quick, "init", "archive", "--store", strict_server.address())
     done = quick("init", "archive", "--store", right)
     assert (done.returncode, done.stderr) == (0, "")
     desk = Desk(quick, tmp_path / "archive", (tmp_path / "archive" / "admin.key").read_text().strip())
-    told = desk.ok("log", "--json", "-R", "archive") + desk.ok("stats", "-R", "archive")
+    output = desk.ok("log", "--json", "-R", "archive") + desk.ok("stats", "-R", "archive")
     desk.ok("move", "-R", "archive", "--to", "sqlite:perdure.db")
-    told += desk.ok("log", "--json", "-R", "archive")
-    assert PASSWORD not in done.stdout + told
+    output += desk.ok("log", "--json", "-R", "archive")
+    assert PASSWORD not in done.stdout + output
     sealed = strict_server.address(over_socket=True)
     with psycopg.connect(sealed, autocommit=True) as connection:
         [[reason]] = connection.execute("SELECT value FROM perdure.guards WHERE name = 'sealed'").fetchall()
@@ -293,7 +293,7 @@ def test_a_wrong_password_is_one_line_and_the_right_one_is_nowhere(
     ],
 )
 def test_an_address_that_is_not_right_is_one_line(quick: Run, store: str) -> None:
-    assert "database" in refused(quick, "init", "archive", "--store", store)
+    assert "database" in assert_refused(quick, "init", "archive", "--store", store)
 
 
 @pytest.mark.parametrize(
@@ -302,7 +302,7 @@ def test_an_address_that_is_not_right_is_one_line(quick: Run, store: str) -> Non
         f"mysql://u:{PASSWORD}@127.0.0.1/d",
         f"PostgreSQL://u:{PASSWORD}@127.0.0.1/d",
         f"postgresql+psycopg://u:{PASSWORD}@127.0.0.1/d",
-        # What a password must not hold as it is, and people write all the same:
+        # Characters that must be escaped in a password, but often are not:
         f"postgresql://u:x@{PASSWORD}@127.0.0.1:1/d",
         f"postgresql://u:{PASSWORD}/x@127.0.0.1:1/d",
         f"postgresql://u:x#{PASSWORD}@127.0.0.1:1/d",
@@ -310,12 +310,14 @@ def test_an_address_that_is_not_right_is_one_line(quick: Run, store: str) -> Non
     ],
 )
 def test_an_address_that_is_not_understood_is_not_repeated(quick: Run, store: str) -> None:
-    refused(quick, "init", "archive", "--store", store)
+    assert_refused(quick, "init", "archive", "--store", store)
 
 
-@pytest.mark.parametrize("store", [NOWHERE, f"{NOWHERE}?nonsense=1", f"{NOWHERE}?schema=No", f"{NOWHERE}%zz"])
+@pytest.mark.parametrize(
+    "store", [UNREACHABLE, f"{UNREACHABLE}?nonsense=1", f"{UNREACHABLE}?schema=No", f"{UNREACHABLE}%zz"]
+)
 def test_no_error_holds_the_password_wherever_one_looks(tmp_path: Path, store: str) -> None:
-    """In no text, no argument, no cause: an error may be logged with everything that hangs on it."""
+    """Check the text, the arguments and the causes, because an error may be logged with all of them."""
     with pytest.raises(PerdureError) as caught:
         asyncio.run(make_registry(tmp_path / "registry", name="The Library", store=store))
     problem: BaseException | None = caught.value
@@ -336,13 +338,13 @@ def test_settings_that_name_a_schema_without_a_registry_say_what_to_do(desk: Des
     settings = desk.folder / SETTINGS
     settings.write_text(settings.read_text().replace(read_settings(desk.folder).registry.store, addresses.new()))
     for command in (["show", "12345/a"], ["mint", "12346"]):
-        assert "there is no registry in the schema" in refused(desk.run, *command)
+        assert "no registry found in the schema" in assert_refused(desk.run, *command)
 
 
 def test_there_is_nothing_to_migrate_where_there_is_no_registry(desk: Desk, addresses: Addresses) -> None:
     settings = desk.folder / SETTINGS
     settings.write_text(settings.read_text().replace(read_settings(desk.folder).registry.store, addresses.new()))
-    assert "there is no registry" in refused(desk.run, "migrate", "--no-backup")
+    assert "no registry found" in assert_refused(desk.run, "migrate", "--no-backup")
 
 
 # The driver
@@ -365,7 +367,7 @@ _ON_A_FILE = [
 
 @pytest.mark.parametrize("commands", [_WITHOUT_A_REGISTRY, _ON_A_FILE], ids=["without a registry", "on a file"])
 def test_what_needs_no_server_does_not_load_its_driver(tmp_path: Path, commands: list[list[str]]) -> None:
-    """It takes longer to load than most commands take to run."""
+    """The driver takes longer to load than most commands take to run."""
     (tmp_path / "names.txt").write_text("8JMKD3MGP8W/34PGRBS\n")
     program = f"""
 import sys

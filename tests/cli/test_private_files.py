@@ -1,4 +1,4 @@
-"""Files that may hold what is not public are readable by their owner alone, whatever the umask is."""
+"""Tests of file permissions: only its owner can read a file with data that is not public, with any umask."""
 
 import asyncio
 import os
@@ -10,11 +10,11 @@ import apsw
 import pytest
 from tests.cli.conftest import Run
 from tests.cli.test_registry_commands import Desk, make_desk
-from tests.http.live import serving
+from tests.http.live_server import run_server
 
 from perdure.folder import make_registry
 from perdure.store.high_water import HIGH_WATER
-from perdure.store.sqlite.files import set_aside
+from perdure.store.sqlite.database_files import displace_database
 
 URL = "https://example.org/"
 SEEN = ("https://example.org/jan", "--at", "2025-01-09T10:30:00Z", "--hash", "0" * 64)
@@ -22,7 +22,7 @@ SEEN = ("https://example.org/jan", "--at", "2025-01-09T10:30:00Z", "--hash", "0"
 
 @pytest.fixture
 def open_to_all() -> Iterator[None]:
-    """A umask that lets others read and write every file for which the program says nothing."""
+    """Set a umask that lets others read and write every file with default permissions."""
     before = os.umask(0)
     yield
     os.umask(before)
@@ -35,7 +35,7 @@ def desk(quick: Run, tmp_path: Path, open_to_all: None) -> Desk:
     return desk
 
 
-def modes(folder: Path) -> dict[str, int]:
+def file_modes(folder: Path) -> dict[str, int]:
     return {file.name: stat.S_IMODE(file.stat().st_mode) for file in folder.iterdir()}
 
 
@@ -43,17 +43,17 @@ def test_every_file_but_the_settings_is_its_owners_alone(desk: Desk) -> None:
     desk.ok("person", "observe", *SEEN)
     (desk.folder / "bad.csv").write_text("name\n99999/x\n")
     for name in ("all.ndjson", "names.csv", "batch.txt"):
-        (desk.folder / name).write_text("was here before, for everybody to read")
+        (desk.folder / name).write_text("was here before, readable for all")
         desk.ok("export", name)
     desk.ok("person", "export", "--output", "persons.nt")
-    for _ in range(2):  # a new file, and one that is there
+    for _ in range(2):  # a new file, and an existing one
         desk.ok("import", "bad.csv", "--problems", "import.problems", code=1)
         desk.ok("check", "bad.csv", "--problems", "check.problems", code=1)
         (desk.folder / "check.problems").chmod(0o644)
     desk.ok("check", "bad.csv", "--problems", "check.problems", code=1)
     desk.ok("backup", "safe.db")
     desk.ok("restore", "safe.db")
-    found = modes(desk.folder)
+    found = file_modes(desk.folder)
     assert {found.pop(name) for name in ("perdure.toml", "bad.csv")} <= {0o644, 0o666}
     assert {
         "all.ndjson",
@@ -73,18 +73,18 @@ def test_a_mark_that_others_could_read_is_closed_when_it_moves(desk: Desk) -> No
     marks.write_text("{}")
     marks.chmod(0o644)
     desk.ok("mint", "12346", URL)
-    assert modes(desk.folder)[HIGH_WATER] == 0o600
+    assert file_modes(desk.folder)[HIGH_WATER] == 0o600
 
 
-@pytest.mark.slow  # 30 s, for which a database that another program holds is waited for
+@pytest.mark.slow  # waits 30 s for a locked database
 def test_the_log_of_a_database_that_is_set_aside_is_its_owners_alone(tmp_path: Path, open_to_all: None) -> None:
-    """Of one whose log cannot be folded in, because another program holds it."""
+    """Displace a database with a log that cannot be merged, because another program holds a lock."""
     holder = apsw.Connection(str(tmp_path / "a.db"))
     for statement in ("PRAGMA locking_mode = EXCLUSIVE", "PRAGMA journal_mode = WAL", "CREATE TABLE a (b)"):
         holder.execute(statement)
-    set_aside(tmp_path / "a.db", tmp_path / "b.db")
+    displace_database(tmp_path / "a.db", tmp_path / "b.db")
     holder.close()
-    assert modes(tmp_path)["b.db-wal"] == 0o600
+    assert file_modes(tmp_path)["b.db-wal"] == 0o600
 
 
 def test_standard_output_and_pipes_are_left_alone(desk: Desk) -> None:
@@ -98,25 +98,25 @@ def test_standard_output_and_pipes_are_left_alone(desk: Desk) -> None:
         assert b"99999/x" in os.read(reader, 10_000)
     finally:
         os.close(reader)
-    assert modes(desk.folder)["pipe"] == 0o622
+    assert file_modes(desk.folder)["pipe"] == 0o622
 
 
 @pytest.mark.parametrize("command", [("stats",), ("show", "12345/a"), ("mint", "12346", URL)])
-def test_a_key_that_others_can_read_is_remarked_on(desk: Desk, command: tuple[str, ...]) -> None:
+def test_a_key_that_others_can_read_gives_a_warning(desk: Desk, command: tuple[str, ...]) -> None:
     assert desk.run(*command).stderr == ""
     for mode in (0o640, 0o604, 0o602):
         (desk.folder / "admin.key").chmod(mode)
-        said = desk.run(*command)
-        assert said.returncode == 0
-        assert said.stderr.startswith("perdure: others can")
-        assert said.stderr.count("\n") == 1
-        assert "chmod 600 " in said.stderr
-        assert "admin.key" in said.stderr
-        assert desk.key not in said.stderr
+        message = desk.run(*command)
+        assert message.returncode == 0
+        assert message.stderr.startswith("perdure: other users can")
+        assert message.stderr.count("\n") == 1
+        assert "chmod 600 " in message.stderr
+        assert "admin.key" in message.stderr
+        assert desk.key not in message.stderr
 
 
-def test_a_server_remarks_on_it_too(tmp_path: Path) -> None:
+def test_a_server_warns_too(tmp_path: Path) -> None:
     asyncio.run(make_registry(tmp_path / "registry", name="The Library"))
     (tmp_path / "registry" / "admin.key").chmod(0o644)
-    with serving(tmp_path / "registry"):
+    with run_server(tmp_path / "registry"):
         assert "chmod 600 " in (tmp_path / "registry" / "server.log").read_text()

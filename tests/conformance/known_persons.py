@@ -1,7 +1,7 @@
-"""Persons who are registered when the OpenAPI document is tried out, and that document with their names in it.
+"""Persons that are registered when the OpenAPI document is tested, and that document with their names in it.
 
-The document can only say what a name looks like, so that whatever is made from it alone is nobody's name. Identifiers
-of persons are made from what they stand for: whoever will be there is known before the registry is.
+The document describes only the syntax of a name, so that generated names are not registered. Identifiers of persons
+are derived from their inputs: the registered ones are known before the registry exists.
 """
 
 import copy
@@ -9,7 +9,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
-from tests.http.furnished import writing
+from tests.http.sample_registry import open_for_writing
 
 from perdure.names import ppid
 from perdure.records.person import ChosenClaim, Claim, Employment, Link, Reconstruction
@@ -17,15 +17,15 @@ from perdure.registry import Curation, merge, observe, reconstruct, redact, rest
 
 CURATOR: Final = "https://orcid.org/0000-0002-1825-0097"
 WHEN: Final = "2025-01-09T10:30:00Z"
-JAN: Final = "https://example.org/staff/jan"  # whom the document has in its examples, and who may be gone by and by
+JAN: Final = "https://example.org/staff/jan"  # the person in the examples of the document, whom tests may withdraw
 HASH: Final = "0" * 64
 ORCID, WIKIDATA, GHCID = "0000-0002-1694-233X", "Q42", "NL-NH-AMS-M-RM"
 CLAIMS: Final = (Claim(type="name", value="Jan de Vries"), Claim(type="occupation", value="clerk"))
 
-# Each of two turns in which the document is tried has persons of its own: what is done to them can be done once.
-TURNS: Final = ("short", "long")
+# Each of the two test runs has its own persons: an action on a person can be done once.
+RUNS: Final = ("short", "long")
 _SEEN: Final = ("one", "other", "restricted", "redacted")
-_TO_HIDE: Final = tuple(f"{act}-{turn}" for turn in TURNS for act in ("restrict", "redact"))
+_TO_HIDE: Final = tuple(f"{act}-{run}" for run in RUNS for act in ("restrict", "redact"))
 URLS: Final = {"jan": JAN} | {name: f"https://example.org/known/{name}" for name in (*_SEEN, *_TO_HIDE)}
 POIDS: Final = {name: ppid.generate_poid(url, WHEN, HASH) for name, url in URLS.items()}
 BOTH: Final = sorted([POIDS["one"], POIDS["other"]])
@@ -34,7 +34,7 @@ _timestamps: Final[dict[str, str]] = {}
 
 
 def _persons(number: int) -> list[str]:
-    """The PRIDs of so many persons, all of whom stand upon both observations."""
+    """Return the PRIDs of so many persons, all of them based on both observations."""
     names = []
     for _ in range(number):
         minute = next(_minutes)
@@ -45,44 +45,44 @@ def _persons(number: int) -> list[str]:
 
 
 SURVIVOR, LINKED, MERGED, SPLIT, RESTRICTED, REDACTED = _persons(6)
-TO_UNDO: Final = {turn: (_persons(1), _persons(2), _persons(2)) for turn in TURNS}  # a survivor, merged, and split ones
-TO_LIFT: Final = {turn: _persons(1) for turn in TURNS}
+TO_UNDO: Final = {run: (_persons(1), _persons(2), _persons(2)) for run in RUNS}  # a survivor, merged, and split ones
+TO_LIFT: Final = {run: _persons(1) for run in RUNS}
 ACTED_ON: Final = {
-    turn: {
+    run: {
         "revisePerson": _persons(2),
         "replaceLinks": _persons(2),
         "mergePerson": _persons(4),
         "splitPerson": _persons(3),
-        "undoPerson": [*TO_UNDO[turn][1], *TO_UNDO[turn][2]],
-        "restrictPerson": [*_persons(1), POIDS[f"restrict-{turn}"]],
-        "liftRestriction": TO_LIFT[turn],
-        "redactPerson": [*_persons(2), POIDS[f"redact-{turn}"]],
+        "undoPerson": [*TO_UNDO[run][1], *TO_UNDO[run][2]],
+        "restrictPerson": [*_persons(1), POIDS[f"restrict-{run}"]],
+        "liftRestriction": TO_LIFT[run],
+        "redactPerson": [*_persons(2), POIDS[f"redact-{run}"]],
     }
-    for turn in TURNS
+    for run in RUNS
 }
 READ: Final = [
     *(POIDS[name] for name in ("jan", *_SEEN)),
     *(SURVIVOR, LINKED, MERGED, SPLIT, RESTRICTED, REDACTED),
 ]
 OPERATIONS: Final = (
-    *("observe", "observeMany", "reconstruct", *ACTED_ON[TURNS[0]]),
+    *("observe", "observeMany", "reconstruct", *ACTED_ON[RUNS[0]]),
     *("person", "observations", "personHistory", "validatePerson", "findPersons"),
 )
 
 
 async def furnish(folder: Path) -> None:
-    """All of them: shown, linked, employed, merged, split, restricted and redacted."""
-    async with writing(folder) as (registry, admin):
+    """Register all persons: linked, employed, merged, split, restricted and redacted."""
+    async with open_for_writing(folder) as (registry, admin):
         for url in URLS.values():
             await observe(registry, admin, url, WHEN, HASH, source_name="Register", claims=CLAIMS)
         for name, timestamp in _timestamps.items():
-            said = _WELL_KNOWN if name == LINKED else None
-            assert (await reconstruct(registry, admin, BOTH, CURATOR, timestamp, said)).name == name
+            schema = _WELL_KNOWN if name == LINKED else None
+            assert (await reconstruct(registry, admin, BOTH, CURATOR, timestamp, schema)).name == name
         into = {MERGED: SURVIVOR} | {name: survivor for [survivor], gone, _ in TO_UNDO.values() for name in gone}
         for name, survivor in into.items():
             await merge(registry, admin, name, survivor, Curation(CURATOR, WHEN), "the same man")
         for hour, name in enumerate([SPLIT, *(name for _, _, broken in TO_UNDO.values() for name in broken)]):
-            curation = Curation(CURATOR, f"2025-01-11T{hour:02d}:00:00Z")  # or all would make the same two
+            curation = Curation(CURATOR, f"2025-01-11T{hour:02d}:00:00Z")  # the same time would give the same two PRIDs
             await split(registry, admin, name, [[one] for one in BOTH], curation, "two men")
         for name in (RESTRICTED, POIDS["restricted"], *(name for names in TO_LIFT.values() for name in names)):
             await restrict(registry, admin, name, "a living person")
@@ -100,46 +100,55 @@ _WELL_KNOWN: Final = Reconstruction(
 )
 
 
-def with_names(document: dict[str, Any], turn: str) -> dict[str, Any]:
-    """The operations on persons, where every name, address and date is one of those that there are."""
+def with_names(document: dict[str, Any], run: str) -> dict[str, Any]:
+    """Return the document with the operations on persons, where every name, URL and date is a registered one."""
     document = copy.deepcopy(document)
     paths: dict[str, Any] = {}
     for path, item in document["paths"].items():
         for method, operation in item.items():
             if operation["operationId"] in OPERATIONS:
-                _name(operation, ACTED_ON[turn].get(operation["operationId"], READ))
+                _name(operation, ACTED_ON[run].get(operation["operationId"], READ))
                 paths.setdefault(path, {})[method] = operation
     document["paths"] = paths
     schemas = document["components"]["schemas"]
     for name in _SENT:
-        for field, said in schemas[name]["properties"].items():
+        for field, schema in schemas[name]["properties"].items():
             if field in _FIELDS:
                 schemas[name]["properties"][field] = _FIELDS[field]
             elif field in _TEXTS:
                 is_needed = field in schemas[name].get("required", ())
                 schemas[name]["properties"][field] = _TEXT if is_needed else {"anyOf": [_TEXT, {"type": "null"}]}
-            elif said.get("type") == "array":
-                said["maxItems"] = 3
-    schemas["NewObservation"]["properties"]["content_hash"] = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
-    schemas["NewObservation"]["required"].append("content_hash")
-    del schemas["NewObservation"]["properties"]["content"]
-    month = 3 + TURNS.index(turn)  # at any other time there may be whoever a split would make
-    schemas["Splitting"]["properties"]["timestamp"] = {
+            elif schema.get("type") == "array":
+                schema["maxItems"] = 3
+    schemas["ObserveRequest"]["properties"]["content_hash"] = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
+    schemas["ObserveRequest"]["required"].append("content_hash")
+    del schemas["ObserveRequest"]["properties"]["content"]
+    month = 3 + RUNS.index(run)  # at another time, the persons of the split may exist already
+    schemas["SplitRequest"]["properties"]["timestamp"] = {
         "enum": [f"2025-{month:02d}-{day:02d}T09:00:00Z" for day in range(1, 28)]
     }
-    schemas["Undoing"]["required"] += ["curator_id", "timestamp"]
-    schemas["SentLink"] = {"enum": _LINKS}
+    schemas["UndoRequest"]["required"] += ["curator_id", "timestamp"]
+    schemas["LinkInput"] = {"enum": _LINKS}
     return document
 
 
 _SENT: Final = (
-    *("NewObservation", "NewReconstruction", "RevisedReconstruction", "Merging", "Splitting", "Undoing"),
-    *("ReplacedLinks", "Restricting", "Lifting", "Redacting", "SentPlace", "SentClaim", "SentChoice", "SentEmployment"),
+    *("ObserveRequest", "ReconstructRequest", "ReviseRequest", "MergeRequest", "SplitRequest", "UndoRequest"),
+    *(
+        "ReplaceLinksRequest",
+        "RestrictRequest",
+        "LiftRestrictionRequest",
+        "RedactPersonRequest",
+        "SourceLocationInput",
+        "ClaimInput",
+        "ClaimChoiceInput",
+        "EmploymentInput",
+    ),
 )
 _TEXT: Final = {
     "type": "string",
     "pattern": "^[A-Za-z0-9][A-Za-z0-9à-ÿ .,;<>&'/-]{0,20}$",
-}  # which control characters are not
+}  # without control characters
 _TEXTS: Final = (
     *("reason", "curator_name", "algorithm_version", "activity", "notes", "role", "source_name", "value", "reasoning"),
     *("xpath", "quote", "page"),
@@ -187,7 +196,7 @@ _STREAMED: Final = {"application/x-ndjson": [_LINES[0], "".join(_LINES)], "text/
 
 
 def _name(operation: dict[str, Any], known: list[str]) -> None:
-    kept = []
+    parameters = []
     for parameter in operation.get("parameters", ()):
         parameter.pop("examples", None)
         if parameter["name"] == "ppid":
@@ -195,9 +204,9 @@ def _name(operation: dict[str, Any], known: list[str]) -> None:
         elif parameter["name"] in _PARAMETERS:
             parameter["schema"] = _PARAMETERS[parameter["name"]]
         if parameter["name"] not in ("map", "set", "If-None-Match") and parameter["schema"].get("type") != "string":
-            kept.append(parameter)
+            parameters.append(parameter)
     if "parameters" in operation:
-        operation["parameters"] = kept
+        operation["parameters"] = parameters
     content = operation.get("requestBody", {}).get("content", {})
     content.pop("multipart/form-data", None)
     for media, body in content.items():

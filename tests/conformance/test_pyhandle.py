@@ -1,4 +1,4 @@
-"""The suites that pyhandle ships for a real server, run as they are against this one.
+"""The test suites that pyhandle ships for a real server, run unchanged against this one.
 
 Left out are the tests that fail on every server, because of what they call or expect, and one that needs the global
 resolver.
@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from tests.http.live import LiveServer, serving
+from tests.http.live_server import LiveServer, run_server
 
 PREFIX = "21.T14999"
 IDENTITY = f"{PREFIX}/B2HANDLE_INTEGRATION_TESTS"
@@ -34,14 +34,14 @@ def administrator(permissions: str) -> dict[str, object]:
     return {"index": 100, "type": "HS_ADMIN", "data": {"format": "admin", "value": rights}}
 
 
-def text(index: int, type: str, said: str, **more: object) -> dict[str, object]:
-    return {"index": index, "type": type, "data": {"format": "string", "value": said}, **more}
+def text(index: int, type: str, value: str, **more: object) -> dict[str, object]:
+    return {"index": index, "type": type, "data": {"format": "string", "value": value}, **more}
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
-    """With a prefix, an identity that may create under it, and the handle that the suite reads."""
-    with serving(tmp_path_factory.mktemp("served") / "registry") as one:
+    """Serve a prefix, an identity that may create under it, and the handle that the suite reads."""
+    with run_server(tmp_path_factory.mktemp("served") / "registry") as one:
         with one.client() as client:
             assert client.post(f"/api/prefixes/0.NA/{PREFIX}").status_code == 201
             records = {
@@ -64,7 +64,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
 
 @pytest.fixture
 def suites(server: LiveServer, tmp_path: Path) -> Path:
-    """A copy of the package, with the file that its suites read, so that the installed one stays as it is."""
+    """Copy the package, with the file that its suites read, so that the installed one is not changed."""
     spec = find_spec("pyhandle")
     assert spec is not None
     assert spec.origin is not None
@@ -99,7 +99,7 @@ def suites(server: LiveServer, tmp_path: Path) -> Path:
 
 
 def run(folder: Path, *arguments: str) -> str:
-    """In a process of its own, in which the copy is found before the installed package. Both streams."""
+    """Run Python in a process that finds the copy before the installed package. Return both output streams."""
     done = subprocess.run(
         [sys.executable, "-W", "ignore", *arguments],
         cwd=folder,
@@ -115,13 +115,13 @@ def run(folder: Path, *arguments: str) -> str:
 def test_the_reading_and_writing_suites_pass(suites: Path) -> None:
     names = [f"{SUITES}.handleclient_{kind}_integration_test" for kind in ("read", "write")]
     options = ["-q", "-W", "ignore", "-p", "no:cacheprovider", "-p", "no:xdist", "--rootdir", str(suites)]
-    told = run(suites, "-m", "pytest", *options, "--pyargs", *names, "-k", SELECTED)
-    last = told.strip().splitlines()[-1]
-    assert re.search(r"\b22 passed\b", last), told
-    assert not re.search(r"failed|error", last), told
+    output = run(suites, "-m", "pytest", *options, "--pyargs", *names, "-k", SELECTED)
+    last = output.strip().splitlines()[-1]
+    assert re.search(r"\b22 passed\b", last), output
+    assert not re.search(r"failed|error", last), output
 
 
 def test_the_search_suite_passes(suites: Path) -> None:
-    told = run(suites, "-m", "unittest", f"{SUITES}.handleclient_search_integration_test")
-    assert re.search(r"^Ran 7 tests\b", told, re.MULTILINE), told
-    assert told.rstrip().endswith("\nOK"), told
+    output = run(suites, "-m", "unittest", f"{SUITES}.handleclient_search_integration_test")
+    assert re.search(r"^Ran 7 tests\b", output, re.MULTILINE), output
+    assert output.rstrip().endswith("\nOK"), output

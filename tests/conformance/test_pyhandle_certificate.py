@@ -1,4 +1,4 @@
-"""pyhandle with a client certificate, through nginx: it makes a handle, changes it and deletes it."""
+"""pyhandle with a client certificate, through nginx: it creates, changes and deletes a handle."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,9 +9,9 @@ from pyhandle.client.resthandleclient import RESTHandleClient
 from pyhandle.handleexceptions import HandleAuthenticationError
 from tests.http.certificates import certificate, subject, write_pair
 from tests.http.handle_client import b64, wire
-from tests.http.live import serving
+from tests.http.live_server import run_server
 from tests.http.proxy import proxied
-from tests.system_packages import need
+from tests.system_packages import require_package
 
 PREFIX = "21.T14999"
 ADMIN = f"{PREFIX}/ADMIN"
@@ -24,8 +24,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::urllib3.exceptions.InsecureRequ
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Where nginx listens; behind it the administrator's key is known, and what it may do."""
-    need("nginx")
+    """Return the URL of nginx, in front of a server with an administrator and its public key."""
+    require_package("nginx")
     folder = tmp_path_factory.mktemp("front")
     server_key = rsa.generate_private_key(65537, 2048)
     own = write_pair(folder, "server", server_key, certificate(server_key, subject(cn="localhost")))
@@ -33,7 +33,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     admin = {"index": 101, "type": "HS_ADMIN", "data": {"format": "admin", "value": rights}}
     public = {"index": 300, "type": "HS_PUBKEY", "data": {"format": "base64", "value": b64(wire(KEY))}}
     with (
-        serving(folder / "registry", settings=SETTINGS) as server,
+        run_server(folder / "registry", settings=SETTINGS) as server,
         proxied(folder / "nginx", server.address, *own) as front,
     ):
         with server.client() as client:

@@ -1,7 +1,7 @@
-"""Somebody else's reading of our OpenAPI document: requests made from it, right ones and wrong ones, by the hundred.
+"""Hundreds of valid and invalid requests that Schemathesis generates from the OpenAPI document.
 
-No answer may be a failure of the server, or anything that the document does not announce. What the document alone can
-tell of persons reaches hardly any of them, so that their part is tried again, with the names of those who are there.
+No response may be a server error, or differ from the document. Names of persons generated from the document alone are
+hardly ever registered, so the operations on persons are tested again with registered names.
 """
 
 import asyncio
@@ -19,12 +19,13 @@ import schemathesis
 from hypothesis import HealthCheck, given, settings
 from schemathesis import APIOperation, Case, SerializationContext
 from tests.conformance.known_persons import OPERATIONS, furnish, with_names
-from tests.http.live import LiveServer, serving
+from tests.http.live_server import LiveServer, run_server
 
-from perdure.http.v1.document import draw_up
-from perdure.http.v1.framework import framework
+from perdure.http.api.litestar_app import build_app
+from perdure.http.api.openapi import build_openapi
+from perdure.http.routes import API_ROUTES
 
-# What no schema can say (that a prefix is kept here, say) may be refused though the schema allows it.
+# A request may be refused though the schema allows it: for example, no schema can tell which prefixes exist.
 _REFUSED = ["2xx", "304", "307", "400", "401", "403", "404", "409", "410", "412", "422"]
 CONFIG = {
     "checks": {
@@ -52,7 +53,7 @@ CONFIG = {
 }
 
 
-# Every request is another client's: wrong credentials are tried so often that one client would soon have to wait.
+# Every request has another client address: one client would be delayed after so many wrong credentials.
 BEHIND_A_PROXY = 'trusted_proxies = ["127.0.0.1/32"]\nplain_credentials = true'
 CLIENTS = count(1)
 AS_ALWAYS: dict[str, Any] = {
@@ -69,7 +70,7 @@ def as_lines(context: SerializationContext, value: object) -> bytes:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
     folder: Path = tmp_path_factory.mktemp("described") / "registry"
-    with serving(folder, settings=BEHIND_A_PROXY) as one:
+    with run_server(folder, settings=BEHIND_A_PROXY) as one:
         one.perdure("prefix", "add", "12345")
         (folder / "known.ndjson").write_text('{"name": "12345/Y35XYS0QH", "target": "https://example.org/"}\n')
         one.perdure("import", str(folder / "known.ndjson"), "--any-suffix")
@@ -77,7 +78,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
         yield one
 
 
-schema = schemathesis.openapi.from_dict(draw_up(framework()), config=schemathesis.Config.from_dict(CONFIG))
+schema = schemathesis.openapi.from_dict(
+    build_openapi(build_app([route.handler for route in API_ROUTES])), config=schemathesis.Config.from_dict(CONFIG)
+)
 
 
 def test_the_document_that_is_tried_is_the_one_that_is_served(server: LiveServer) -> None:
@@ -97,8 +100,8 @@ def test_what_is_answered_is_what_is_announced(case: Case, server: LiveServer) -
 
 
 @cache
-def on_persons(turn: str) -> dict[str, APIOperation]:
-    document = with_names(schema.raw_schema, turn)
+def on_persons(run: str) -> dict[str, APIOperation]:
+    document = with_names(schema.raw_schema, run)
     named = schemathesis.openapi.from_dict(document, config=schemathesis.Config.from_dict(CONFIG))
     found = [result.ok() for result in named.get_all_operations()]
     return {one.definition.raw["operationId"]: one for one in found}
@@ -108,14 +111,14 @@ EXAMPLES = {"short": 25, "long": 200}
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-@pytest.mark.parametrize("turn", ["short", pytest.param("long", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("run", ["short", pytest.param("long", marks=pytest.mark.slow)])
 def test_what_is_done_to_persons_who_are_there_succeeds_as_announced(
-    server: LiveServer, operation: str, turn: str
+    server: LiveServer, operation: str, run: str
 ) -> None:
     answers: Counter[int] = Counter()
 
-    @settings(max_examples=EXAMPLES[turn], **AS_ALWAYS)
-    @given(on_persons(turn)[operation].as_strategy())
+    @settings(max_examples=EXAMPLES[run], **AS_ALWAYS)
+    @given(on_persons(run)[operation].as_strategy())
     def ask(case: Case) -> None:
         if operation == "findPersons":
             one_at_a_time(case)
@@ -127,9 +130,9 @@ def test_what_is_done_to_persons_who_are_there_succeeds_as_announced(
 
 
 def one_at_a_time(case: Case) -> None:
-    """Persons are found by a name, or by one of their identifiers: what no schema can say."""
-    asked = {**case.query}
-    ways = [way for way in ("orcid", "isni", "viaf", "wikidata", "name") if way in asked]
+    """Keep exactly one search criterion, which no schema can express."""
+    query = {**case.query}
+    ways = [way for way in ("orcid", "isni", "viaf", "wikidata", "name") if way in query]
     for way in ways[1:]:
-        del asked[way]
-    case.query = asked if ways else {**asked, "name": "jan"}
+        del query[way]
+    case.query = query if ways else {**query, "name": "jan"}

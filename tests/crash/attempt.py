@@ -1,4 +1,4 @@
-"""Try to use a registry, in a process of its own, and say how each step went: `ok`, or the error's name and text.
+"""A program that uses a registry, and prints for each step `ok`, or the error's name and text.
 
 python -m tests.crash.attempt FOLDER
 """
@@ -8,7 +8,7 @@ import json
 import sys
 from pathlib import Path
 
-from tests.crash.ground import DATED, opened
+from tests.crash.crash_registry import DATED, open_registry
 
 from perdure.errors import PerdureError
 from perdure.registry import Statement, find_by_value, mint
@@ -20,11 +20,11 @@ NEW_TARGET = "https://example.org/attempt"
 async def attempt(folder: Path) -> dict[str, str]:
     steps: dict[str, str] = {}
     try:
-        async with opened(folder) as at:
+        async with open_registry(folder) as at:
             steps["open"] = "ok"
             steps["read"] = "ok" if await find_by_value(at.registry, TARGET) else "not found"
             try:
-                await mint(*at, DATED, said=Statement(target=NEW_TARGET))
+                await mint(*at, DATED, statement=Statement(target=NEW_TARGET))
                 steps["mint"] = "ok"
             except PerdureError as problem:
                 steps["mint"] = f"{type(problem).__name__}: {problem}"

@@ -1,4 +1,4 @@
-"""Folders for registries on either engine. Assertions outside the test files say what they compared, too."""
+"""Folders for registries on either engine; assertions in helper modules are rewritten too."""
 
 import secrets
 from collections.abc import Callable, Iterator
@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-pytest.register_assert_rewrite("tests.crash.ground", "tests.crash.killing", "tests.crash.ledger")
+pytest.register_assert_rewrite("tests.crash.crash_registry", "tests.crash.kill", "tests.crash.ledger")
 
-from tests.crash.ground import Elsewhere  # noqa: E402
-from tests.postgres.shared import database  # noqa: E402
+from tests.crash.crash_registry import ServerNote  # noqa: E402
+from tests.postgres.shared_server import database  # noqa: E402
 from tests.registry_fixture import ENGINES, need_engine  # noqa: E402
 
 NewFolder = Callable[[str], Path]
@@ -17,7 +17,7 @@ NewFolder = Callable[[str], Path]
 
 @pytest.fixture(params=ENGINES)
 def new_folder(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[NewFolder]:
-    """Makes an empty folder of that name, for a registry on the engine of this case."""
+    """Return a function that creates an empty folder, for a registry on the engine of this case."""
     need_engine(request.param)
     schemas: list[str] = []
 
@@ -26,7 +26,7 @@ def new_folder(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[NewFo
         folder.mkdir()
         if request.param == "postgres":
             schemas.append(f"t_{secrets.token_hex(6)}")
-            Elsewhere(database().address(schemas[-1])).leave_in(folder)
+            ServerNote(database().address(schemas[-1])).write_to(folder)
         return folder
 
     yield make

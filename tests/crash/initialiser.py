@@ -1,4 +1,4 @@
-"""Make a registry in a folder, in a process of its own, to be killed meanwhile.
+"""A program that creates a registry in a folder, to be killed meanwhile.
 
 python -m tests.crash.initialiser FOLDER
 """

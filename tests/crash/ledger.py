@@ -1,4 +1,4 @@
-"""What a registry acknowledged, line by line, and whether it is still there."""
+"""The ledger of acknowledged operations, and the check that a registry still has them."""
 
 import json
 from collections import Counter, defaultdict
@@ -8,21 +8,21 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
-from tests.crash.ground import KEYS, MARKS, TIMELINES, Open
+from tests.crash.crash_registry import KEYS, MARKS, TIMELINES, Open
 
 from perdure.records import record as records
 from perdure.records.record import Record
 from perdure.registry import mint, observe
 from perdure.registry.entities import Identifier, Revision
-from perdure.registry.protocol import Reader
-from perdure.registry.verifying import verify
+from perdure.registry.integrity import verify
+from perdure.registry.store_interface import Reader
 
 _PAGE: Final = 1000
-OBSERVED: Final = ("2025-01-09T10:30:00Z", "0" * 64)  # when and what; where is different each time
+OBSERVED: Final = ("2025-01-09T10:30:00Z", "0" * 64)  # time and hash; the URL is different each time
 
 
 class Acknowledged(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One operation that returned. `said` is a text of its own, that the record holds at this version."""
+    """An operation that returned. `said` is a unique text, which the record has at this version."""
 
     act: str
     name: str
@@ -53,12 +53,12 @@ def write_line(acknowledged: Acknowledged) -> bytes:
 
 
 def read_lines(reported: bytes) -> list[Acknowledged]:
-    """Every whole line; the kill may have cut the last one off."""
+    """Return every complete line; the kill may have truncated the last one."""
     return [_read(line) for line in reported.split(b"\n")[:-1] if line.startswith(b"{")]
 
 
 class Ledger:
-    """Everything acknowledged so far, by all processes that ever worked on one registry."""
+    """All acknowledged operations, of all processes that ever worked on a registry."""
 
     def __init__(self) -> None:
         self._entries: list[Acknowledged] = []
@@ -69,7 +69,7 @@ class Ledger:
         return len(self._entries)
 
     def enter(self, batches: Iterable[list[Acknowledged]]) -> None:
-        """What each of several processes reported, since the last time; their dates must be later than all before."""
+        """Add what several processes reported since the last time; their dates must be later than all before."""
         before = dict(self._latest)
         for batch in batches:
             for one in batch:
@@ -81,35 +81,35 @@ class Ledger:
                 self._latest[one.timeline] = max(date, self._latest.get(one.timeline, Fraction(0)))
 
     def check_marks(self, folder: Path) -> None:
-        """The marks outside the database cover every date that anybody was told."""
+        """Check that the marks outside the database cover every date that was returned to a caller."""
         if self._latest:
             marks = json.loads((folder / MARKS).read_bytes())
             for timeline, latest in self._latest.items():
                 assert Fraction(marks[KEYS[timeline]]) >= latest, f"the mark of {timeline} lags behind what was issued"
 
-    async def audit(self, open_registry: Open, in_flight: int) -> None:
-        """Everything is there, once; `in_flight` operations at most were done without having been acknowledged."""
-        registry = open_registry.registry
+    async def audit(self, at: Open, in_flight: int) -> None:
+        """Check that everything exists once; at most `in_flight` operations were done without an acknowledgement."""
+        registry = at.registry
         assert await verify(registry) == []
-        kept = await registry.store.read(_everything)
-        self._check_contents(kept)
-        self._check_nothing_doubled(kept, in_flight)
-        await self._check_persons(open_registry)
-        await self._check_dates(open_registry)
+        stored = await registry.store.read(_everything)
+        self._check_contents(stored)
+        self._check_nothing_doubled(stored, in_flight)
+        await self._check_persons(at)
+        await self._check_dates(at)
 
-    def _check_contents(self, kept: dict[str, tuple[Identifier, list[Revision]]]) -> None:
+    def _check_contents(self, stored: dict[str, tuple[Identifier, list[Revision]]]) -> None:
         for one in self._entries:
-            assert one.name in kept, f"{one} is lost"
-            row, history = kept[one.name]
+            assert one.name in stored, f"{one} is lost"
+            row, history = stored[one.name]
             assert [revision.version for revision in history] == list(range(1, row.version + 1))
             assert one.version <= row.version, f"{one} is lost: only version {row.version} is there"
             record = records.decode(history[one.version - 1].record)
             assert _CONTENT[one.act](record, one.said), f"{one} says something else: {record}"
             if one.alias is not None:
-                alias, _ = kept[one.alias]
+                alias, _ = stored[one.alias]
                 assert (alias.record, alias.version, alias.subject) == (row.record, row.version, row.key)
 
-    def _check_nothing_doubled(self, kept: dict[str, tuple[Identifier, list[Revision]]], in_flight: int) -> None:
+    def _check_nothing_doubled(self, stored: dict[str, tuple[Identifier, list[Revision]]], in_flight: int) -> None:
         minted = Counter(one.name for one in self._entries if one.act in ("mint", "observe"))
         assert [name for name, times in minted.items() if times > 1] == [], "a name was given away twice"
         acts = Counter((one.name, one.version) for one in self._entries if one.act != "import")
@@ -118,17 +118,17 @@ class Ledger:
         assert [date for date, times in dates.items() if times > 1] == [], "a date was given away twice"
 
         first_said: defaultdict[str, set[str]] = defaultdict(set)
-        for name, (row, history) in kept.items():
+        for name, (row, history) in stored.items():
             if row.subject == row.key and (said := _first_target(history)) is not None:
                 first_said[said].add(name)
         for said, names in first_said.items():
             made = int(said.rpartition("?of=")[2])
             assert len(names) == made, f"the mint of {said} made {len(names)} names, not {made}"
 
-        _check_imports(name for name in kept if "/file-" in name)
+        _check_imports(name for name in stored if "/file-" in name)
 
         # One more operation than was acknowledged may be done for each that was under way, and no more.
-        versions = {name: row.version for name, (row, _) in kept.items() if row.subject == row.key}
+        versions = {name: row.version for name, (row, _) in stored.items() if row.subject == row.key}
         acknowledged: defaultdict[str, int] = defaultdict(int, self._versions)
         for one in self._entries:
             acknowledged[one.name] = max(acknowledged[one.name], one.version)
@@ -139,27 +139,27 @@ class Ledger:
         assert len(unheard_of) + more <= in_flight
         self._versions = versions
 
-    async def _check_persons(self, open_registry: Open) -> None:
-        """The same inputs lead to the same identifier still."""
+    async def _check_persons(self, at: Open) -> None:
+        """Check that the same inputs still yield the same identifier."""
         observed = [one for one in self._entries if one.act == "observe"]
         for one in observed[-5:]:
-            again = await observe(*open_registry, one.said, *OBSERVED)
+            again = await observe(*at, one.said, *OBSERVED)
             assert (again.name, again.created) == (one.name, False)
 
-    async def _check_dates(self, open_registry: Open) -> None:
-        """The registry goes on where it was: later than everything that was acknowledged."""
+    async def _check_dates(self, at: Open) -> None:
+        """Check that the registry continues later than everything that was acknowledged."""
         for timeline in TIMELINES:
-            (fresh,) = await mint(*open_registry, timeline)
+            (fresh,) = await mint(*at, timeline)
             assert date_of(timeline, fresh.name, fresh.date) > self._latest.get(timeline, 0)
 
 
 def date_of(timeline: str, name: str, date: Fraction | None) -> Fraction:
-    """The date of a name, or its number where the timeline only counts."""
+    """Return the date of a name, or its number if the timeline only counts."""
     return Fraction(name.removeprefix(f"{timeline}/")) if date is None else date
 
 
 def _check_imports(names: Iterable[str]) -> None:
-    """A file is brought in from its beginning, without gaps."""
+    """Check that a file was imported from its beginning, without gaps."""
     lines: defaultdict[str, set[int]] = defaultdict(set)
     for name in names:
         file, _, line = name.rpartition("-")
@@ -175,9 +175,9 @@ def _first_target(history: list[Revision]) -> str | None:
 
 
 def _everything(reader: Reader) -> dict[str, tuple[Identifier, list[Revision]]]:
-    kept: dict[str, tuple[Identifier, list[Revision]]] = {}
+    stored: dict[str, tuple[Identifier, list[Revision]]] = {}
     key = ""
-    while page := reader.after(key, _PAGE):
-        kept |= {row.name: (row, reader.revisions(row.subject)) for row in page}
+    while page := reader.identifiers_after(key, _PAGE):
+        stored |= {row.name: (row, reader.revisions(row.subject)) for row in page}
         key = page[-1].key
-    return kept
+    return stored

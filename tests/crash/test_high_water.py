@@ -1,4 +1,4 @@
-"""The marks outside the database cover every date that was ever told, so that an older copy cannot repeat one."""
+"""The marks outside the database cover every date that was returned, so that an older copy cannot repeat one."""
 
 import asyncio
 import json
@@ -7,16 +7,27 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from tests.crash.ground import DATABASE, DATED, KEYS, MARKS, NUMBERED, PAIRED, TIMELINES, Open, lay, opened
+from tests.crash.crash_registry import (
+    DATABASE,
+    DATED,
+    KEYS,
+    MARKS,
+    NUMBERED,
+    PAIRED,
+    TIMELINES,
+    Open,
+    create_in,
+    open_registry,
+)
 from tests.crash.ledger import date_of
 
 from perdure.errors import StoreUnavailable
-from perdure.minting.clock import NANOSECONDS, SystemClock
-from perdure.registry import Minted, mint
+from perdure.registry import MintedIdentifier, mint
+from perdure.timelines.clock import NANOSECONDS, SystemClock
 
 
 class _Later:
-    """A clock that is some seconds ahead, and for which waiting costs nothing."""
+    """A clock that is some seconds ahead, and does not really wait."""
 
     def __init__(self, seconds: int) -> None:
         self._now = SystemClock().now_ns() + seconds * NANOSECONDS
@@ -33,15 +44,15 @@ def _marks(folder: Path) -> dict[str, Fraction]:
 
 
 async def _mint(at: Open, timeline: str, count: int = 1) -> Fraction:
-    minted: list[Minted] = await mint(*at, timeline, count)
+    minted: list[MintedIdentifier] = await mint(*at, timeline, count)
     return max(date_of(timeline, one.name, one.date) for one in minted)
 
 
-def test_a_mark_is_never_behind_a_date_that_was_told(tmp_path: Path) -> None:
+def test_a_mark_is_never_behind_a_date_that_was_returned(tmp_path: Path) -> None:
     async def run() -> None:
-        await lay(tmp_path)
+        await create_in(tmp_path)
         for seconds in (0, 4, 6, 3600):  # the marks run some seconds ahead: within them, at their end, long after
-            async with opened(tmp_path, _Later(seconds)) as at:
+            async with open_registry(tmp_path, _Later(seconds)) as at:
                 for count in (1, 400, 900):
                     for timeline in TIMELINES:
                         date = await _mint(at, timeline, count)
@@ -52,10 +63,10 @@ def test_a_mark_is_never_behind_a_date_that_was_told(tmp_path: Path) -> None:
 
 def test_a_mark_that_could_not_be_written_holds_the_mint_back(tmp_path: Path) -> None:
     async def run() -> None:
-        await lay(tmp_path)
+        await create_in(tmp_path)
         obstacle = tmp_path / f".{MARKS}.new"
-        obstacle.mkdir()  # stands for a full disk: the file cannot be written
-        async with opened(tmp_path) as at:
+        obstacle.mkdir()  # simulates a full disk: the file cannot be written
+        async with open_registry(tmp_path) as at:
             for timeline in TIMELINES:
                 for _ in range(2):
                     with pytest.raises(StoreUnavailable, match="nothing was issued"):
@@ -70,7 +81,7 @@ def test_a_mark_that_could_not_be_written_holds_the_mint_back(tmp_path: Path) ->
 
 
 def test_marks_that_cannot_be_read_are_not_taken_for_none(tmp_path: Path) -> None:
-    asyncio.run(lay(tmp_path))
+    asyncio.run(create_in(tmp_path))
     for garbage in (b"", b"{", b"[]", b'{"12346": null}', b'{"12346": "1/0"}', b'{"12346": "soon"}', b"\xff"):
         (tmp_path / MARKS).write_bytes(garbage)
         with pytest.raises(StoreUnavailable, match="high-water"):
@@ -78,7 +89,7 @@ def test_marks_that_cannot_be_read_are_not_taken_for_none(tmp_path: Path) -> Non
 
 
 async def _open(folder: Path) -> None:
-    async with opened(folder):
+    async with open_registry(folder):
         pass
 
 
@@ -89,32 +100,32 @@ def test_a_database_put_back_from_an_older_copy_repeats_nothing_once_its_timelin
     folder.mkdir()
 
     async def run() -> None:
-        await lay(folder)
+        await create_in(folder)
         clock = _Later(0)
-        async with opened(folder, clock) as at:
+        async with open_registry(folder, clock) as at:
             for timeline in TIMELINES:
                 await _mint(at, timeline)
         shutil.copyfile(folder / DATABASE, old)
-        async with opened(folder, clock) as at:
-            told = {timeline: await _mint(at, timeline, 300) for timeline in TIMELINES}
+        async with open_registry(folder, clock) as at:
+            issued = {timeline: await _mint(at, timeline, 300) for timeline in TIMELINES}
         shutil.copyfile(old, folder / DATABASE)
 
-        async with opened(folder, clock) as at:
+        async with open_registry(folder, clock) as at:
             marks = at.registry.store.high_water.marks()
-            assert all(marks[KEYS[timeline]] >= told[timeline] for timeline in TIMELINES)
+            assert all(marks[KEYS[timeline]] >= issued[timeline] for timeline in TIMELINES)
             for key in KEYS.values():  # as `restore` does it
                 await at.registry.store.write(lambda tx, key=key: tx.put_timeline(key, marks[key], Fraction(0)))
-        async with opened(folder, _Later(120)) as at:
+        async with open_registry(folder, _Later(120)) as at:
             for timeline in TIMELINES:
-                assert await _mint(at, timeline) > told[timeline]
+                assert await _mint(at, timeline) > issued[timeline]
 
     asyncio.run(run())
 
 
 def test_processes_that_share_a_timeline_share_its_mark(tmp_path: Path) -> None:
     async def run() -> None:
-        await lay(tmp_path)
-        async with opened(tmp_path) as one, opened(tmp_path, _Later(300)) as other:
+        await create_in(tmp_path)
+        async with open_registry(tmp_path) as one, open_registry(tmp_path, _Later(300)) as other:
             for timeline in (DATED, PAIRED, NUMBERED):
                 await _mint(one, timeline)
                 later = await _mint(other, timeline)

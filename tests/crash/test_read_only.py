@@ -1,4 +1,4 @@
-"""A registry that cannot be written: said clearly, nothing changed, and it works again when it can be."""
+"""A registry without write permission: a clear error, no change, and it works again with the permission."""
 
 import asyncio
 import json
@@ -10,11 +10,11 @@ from typing import Final
 
 import pytest
 from tests.crash.attempt import NEW_TARGET, TARGET
-from tests.crash.confined import in_own_mounts
-from tests.crash.ground import DATABASE, DATED, MARKS, lay, opened
+from tests.crash.crash_registry import DATABASE, DATED, MARKS, create_in, open_registry
+from tests.crash.mount_namespace import in_own_mounts
 
 from perdure.registry import Statement, find_by_value, mint
-from perdure.registry.verifying import verify
+from perdure.registry.integrity import verify
 
 _ROOT: Final = Path(__file__).parents[2]
 _READ_ONLY: Final = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0"'
@@ -22,17 +22,17 @@ _READ_ONLY: Final = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0"'
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A registry with one name, closed; and after the test it must be as it was, and usable."""
-    place = tmp_path / "registry"
-    place.mkdir()
-    asyncio.run(_fill(place))
-    return place
+    """Return a closed registry with one name; after the test it must be unchanged and usable."""
+    registry = tmp_path / "registry"
+    registry.mkdir()
+    asyncio.run(_fill(registry))
+    return registry
 
 
 async def _fill(folder: Path) -> None:
-    await lay(folder)
-    async with opened(folder) as at:
-        await mint(*at, DATED, said=Statement(target=TARGET))
+    await create_in(folder)
+    async with open_registry(folder) as at:
+        await mint(*at, DATED, statement=Statement(target=TARGET))
 
 
 def _attempt(command: list[str]) -> dict[str, str]:
@@ -41,8 +41,8 @@ def _attempt(command: list[str]) -> dict[str, str]:
     return json.loads(done.stdout)
 
 
-def _as_somebody_whom_permissions_bind(program: list[str]) -> list[str]:
-    """For the administrator of the machine permissions do not count, unless that power is given up."""
+def _without_root_privileges(program: list[str]) -> list[str]:
+    """Return the command with the privileges dropped by which root ignores permissions."""
     if os.geteuid() != 0:
         return program
     confined = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", *program]
@@ -55,10 +55,10 @@ def _as_somebody_whom_permissions_bind(program: list[str]) -> list[str]:
 
 def _check_unchanged_and_usable(folder: Path) -> None:
     async def run() -> None:
-        async with opened(folder) as at:
+        async with open_registry(folder) as at:
             assert len(await find_by_value(at.registry, TARGET)) == 1
             assert await find_by_value(at.registry, NEW_TARGET) == []
-            await mint(*at, DATED, said=Statement(target=NEW_TARGET))
+            await mint(*at, DATED, statement=Statement(target=NEW_TARGET))
             assert await verify(at.registry) == []
 
     asyncio.run(run())
@@ -71,12 +71,12 @@ def _program(folder: Path) -> list[str]:
 def test_a_disk_that_is_mounted_read_only_is_refused_clearly(folder: Path) -> None:
     steps = _attempt(in_own_mounts(_READ_ONLY, folder, _program(folder)))
     assert steps["open"].startswith("StoreUnavailable: the database")
-    assert "written" in steps["open"]
+    assert "writable" in steps["open"]
     _check_unchanged_and_usable(folder)
 
 
 def test_a_folder_without_permission_to_write_is_refused_clearly(folder: Path) -> None:
-    command = _as_somebody_whom_permissions_bind(_program(folder))
+    command = _without_root_privileges(_program(folder))
     folder.chmod(0o555)
     try:
         steps = _attempt(command)
@@ -87,7 +87,7 @@ def test_a_folder_without_permission_to_write_is_refused_clearly(folder: Path) -
 
 
 def test_a_folder_that_may_not_be_entered_is_refused_clearly(folder: Path) -> None:
-    command = _as_somebody_whom_permissions_bind(_program(folder))
+    command = _without_root_privileges(_program(folder))
     folder.chmod(0)
     try:
         steps = _attempt(command)
@@ -98,7 +98,7 @@ def test_a_folder_that_may_not_be_entered_is_refused_clearly(folder: Path) -> No
 
 
 def test_marks_without_permission_to_read_are_refused_clearly(folder: Path) -> None:
-    command = _as_somebody_whom_permissions_bind(_program(folder))
+    command = _without_root_privileges(_program(folder))
     (folder / MARKS).chmod(0)
     try:
         steps = _attempt(command)
@@ -109,17 +109,17 @@ def test_marks_without_permission_to_read_are_refused_clearly(folder: Path) -> N
 
 
 def test_a_database_without_permission_to_write_can_be_read_and_not_minted_from(folder: Path) -> None:
-    command = _as_somebody_whom_permissions_bind(_program(folder))
+    command = _without_root_privileges(_program(folder))
     (folder / DATABASE).chmod(0o444)
     try:
         steps = _attempt(command)
     finally:
         (folder / DATABASE).chmod(0o644)
     assert (steps["open"], steps["read"]) == ("ok", "ok")
-    assert steps["mint"].startswith("StoreUnavailable: the database, or its folder, cannot be written"), steps
+    assert steps["mint"].startswith("StoreUnavailable: the database or its folder is not writable"), steps
     _check_unchanged_and_usable(folder)
 
 
 def test_a_folder_that_is_not_there_is_refused_clearly(folder: Path) -> None:
     steps = _attempt(_program(folder.with_name("elsewhere")))
-    assert steps["open"].startswith("StoreUnavailable: there is no database"), steps
+    assert steps["open"].startswith("StoreUnavailable: the database registry.db was not found"), steps

@@ -1,10 +1,10 @@
-"""A registry at work, to be killed: mints, edits and imports without end, and says what was acknowledged.
+"""A registry at work, to be killed: it mints, edits and imports without end, and reports what was acknowledged.
 
     python -m tests.crash.worker FOLDER SHARE OF [undaunted]
 
-Of several that work on one registry, each edits its own share of the names. Each line on standard output is one
-operation that returned, written at once and whole. The undaunted go on when the database is gone for a while, and say
-of each operation that failed whether they were told that nothing was written, or that nobody knows.
+Of several processes on one registry, each edits its own share of the names. Each line on standard output is one
+operation that returned, written at once and completely. An undaunted process continues when the database is unavailable
+for a while, and reports for each failed operation whether nothing was written or the outcome is unknown.
 """
 
 import asyncio
@@ -17,12 +17,12 @@ from typing import Final
 from uuid import uuid4
 from zlib import crc32
 
-from tests.crash.ground import BULK, DATED, NUMBERED, PAIRED, RANDOM, TIMELINES, Open, opened
+from tests.crash.crash_registry import BULK, DATED, NUMBERED, PAIRED, RANDOM, TIMELINES, Open, open_registry
 from tests.crash.ledger import OBSERVED, Acknowledged, date_of, write_line
 from tests.registry_fixture import set_target
 
 from perdure.errors import OutcomeUnknown, StoreUnavailable
-from perdure.exchange.entry import Put
+from perdure.formats.import_entries import ImportPut
 from perdure.records.value import Text, Value
 from perdure.registry import Statement, add_values, mint, observe, reinstate, show, withdraw
 from perdure.registry.editing import ANY_INDEX
@@ -44,12 +44,12 @@ def report(acknowledged: Acknowledged) -> None:
 
 
 def new_target(of: int = 1) -> str:
-    """An address that no other operation uses, and that tells how many names it is for."""
+    """Return a target that no other operation uses, and that contains the number of names it is for."""
     return f"https://example.org/{uuid4().hex}?of={of}"
 
 
 class Share:
-    """The names that this process may edit, each of them in the hands of one editor at a time."""
+    """The names that this process may edit, each by one editor at a time."""
 
     def __init__(self, share: int, of: int) -> None:
         self.number, self._of = share, of
@@ -67,22 +67,22 @@ class Share:
 
 async def mint_singly(at: Open, prefix: str, share: Share) -> None:
     target = new_target()
-    (one,) = await mint(*at, prefix, said=Statement(target=target))
+    (one,) = await mint(*at, prefix, statement=Statement(target=target))
     date = str(date_of(prefix, one.name, one.date)) if prefix in TIMELINES else None
     report(Acknowledged("mint", one.name, 1, target, one.alias, prefix if date else None, date))
     share.put(one.name)
 
 
 async def mint_in_bulk(at: Open) -> None:
-    """Many names in one transaction: all of them or none."""
+    """Mint many names in one transaction: all of them or none."""
     target = new_target(AT_ONCE)
-    for one in await mint(*at, BULK, AT_ONCE, said=Statement(target=target)):
+    for one in await mint(*at, BULK, AT_ONCE, statement=Statement(target=target)):
         report(Acknowledged("mint", one.name, 1, target))
     await asyncio.sleep(random.uniform(0, 0.1))
 
 
 class Files:
-    """One file after the other is imported; one that was interrupted goes on where it stopped."""
+    """Imports one file after the other; an interrupted import continues where it stopped."""
 
     def __init__(self, share: int) -> None:
         self._share = share
@@ -91,16 +91,18 @@ class Files:
     async def import_one(self, at: Open) -> None:
         checkpoint = f"file-{self._share}-{self._done}"
         entries = [
-            Put(line=line, name=f"{BULK}/{checkpoint}-{line}", target=f"https://example.org/{checkpoint}/{line}?of=1")
+            ImportPut(
+                line=line, name=f"{BULK}/{checkpoint}-{line}", target=f"https://example.org/{checkpoint}/{line}?of=1"
+            )
             for line in range(1, LINES + 1)
         ]
-        told = 0
+        reported = 0
 
         def acknowledge(tally: Tally) -> None:
-            nonlocal told
-            for entry in entries[told : tally.entries]:
+            nonlocal reported
+            for entry in entries[reported : tally.entries]:
                 report(Acknowledged("import", entry.name, 1, entry.target or ""))
-            told = tally.entries
+            reported = tally.entries
 
         tally = await import_entries(*at, entries, checkpoint=checkpoint, watch=acknowledge)
         assert (tally.created, tally.refused, tally.unchanged) == (LINES, 0, 0), tally
@@ -116,7 +118,7 @@ async def observe_person(at: Open) -> None:
 
 
 async def edit(at: Open, share: Share) -> None:
-    """Change, withdraw and reinstate; a name may have been left withdrawn by the process before."""
+    """Change, withdraw and reinstate a name, which the previous process may have left withdrawn."""
     name = await share.take()
     target, reason, note = new_target(), f"reason {uuid4().hex}", f"note {uuid4().hex}"
     try:
@@ -143,7 +145,7 @@ async def without_end(step: Callable[[], Awaitable[None]], undaunted: bool) -> N
 
 
 def activities(at: Open, share: Share, undaunted: bool) -> list[Coroutine[None, None, None]]:
-    """What goes on at the same time, so that many operations share a commit; each has one operation under way."""
+    """Return concurrent activities, so that many operations share a commit; each has one operation in progress."""
     files = Files(share.number)
     steps: list[Callable[[], Awaitable[None]]] = [
         *(
@@ -160,9 +162,11 @@ def activities(at: Open, share: Share, undaunted: bool) -> list[Coroutine[None, 
 
 async def work(folder: Path, share: Share, undaunted: bool) -> None:
     os.write(_ACKNOWLEDGEMENTS, OPENING)
-    async with opened(folder) as at:
+    async with open_registry(folder) as at:
         for prefix in (RANDOM, DATED, PAIRED):
-            for row in await at.registry.store.read(lambda reader, key=f"{prefix}/": reader.after("", 50, key)):
+            for row in await at.registry.store.read(
+                lambda reader, key=f"{prefix}/": reader.identifiers_after("", 50, key)
+            ):
                 if row.state != "reserved":  # minted by an audit, to see that it can be done
                     share.put(row.name)
         os.write(_ACKNOWLEDGEMENTS, READY)

@@ -1,3 +1,3 @@
-from tests.folder.grounds import anywhere, grounds, minting, place
+from tests.folder.registry_folders import any_registry, maker, minting_registry, registry_folder
 
-__all__ = ["anywhere", "grounds", "minting", "place"]
+__all__ = ["any_registry", "maker", "minting_registry", "registry_folder"]

@@ -1,4 +1,4 @@
-"""A database that has lost what it acknowledged is not served, and issues nothing, until the operator says what happened."""
+"""A database that has lost acknowledged writes is not served, and issues nothing, until the operator accepts the loss."""
 
 import asyncio
 import shutil
@@ -14,11 +14,11 @@ import apsw
 import pytest
 
 from perdure.errors import ClockUnconfirmed, CountUnknown, InvalidInput, StoreBehind, StoreDamaged
-from perdure.exchange import ndjson
 from perdure.folder import make_registry, open_registry, recover_registry, restore_registry
+from perdure.formats import ndjson
 from perdure.records.value import Text, Value
 from perdure.registry import (
-    Options,
+    ImportOptions,
     Registry,
     Statement,
     add_prefix,
@@ -30,7 +30,7 @@ from perdure.registry import (
     verify,
 )
 from perdure.registry.entities import Agent
-from perdure.registry.opening import confirm_clock
+from perdure.registry.opening_checks import confirm_clock
 from perdure.store import commit_mark
 from perdure.store.commit_mark import LINEAGE, CommitMarkFile
 
@@ -53,7 +53,7 @@ asyncio.run(run())
 
 
 class Archive:
-    """A registry on the embedded store, with a prefix that counts."""
+    """A registry on the embedded store, with a sequential prefix."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -72,7 +72,9 @@ class Archive:
         return asyncio.run(session())
 
     def mint(self) -> int:
-        [minted] = self.do(lambda registry: mint(registry, self.admin, "777", said=Statement(target="https://a.org/")))
+        [minted] = self.do(
+            lambda registry: mint(registry, self.admin, "777", statement=Statement(target="https://a.org/"))
+        )
         return int(minted.name.rpartition("/")[2])
 
     def execute(self, statement: str) -> None:
@@ -84,7 +86,7 @@ class Archive:
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
     def alter(self, statement: str, trigger: str = "revisions_stay") -> None:
-        """Change what the schema protects, and leave no trace of that but the content."""
+        """Change content that the schema protects, without any other trace."""
         with closing(apsw.Connection(str(self.database))) as connection:
             text = connection.execute("SELECT sql FROM sqlite_schema WHERE name = ?", (trigger,)).get
             connection.execute(f"DROP TRIGGER {trigger}; {statement}; {text}")
@@ -105,9 +107,9 @@ def test_a_database_that_was_replaced_by_an_older_copy_is_refused_until_it_is_ac
         archive.mint()
     refused = archive.perdure("resolve", "777/1")
     assert (refused.returncode, "perdure recover" in refused.stderr) == (2, True)
-    said = archive.perdure("recover")
-    assert said.returncode == 1
-    assert f"the last change that was acknowledged, of '777/{issued[-1]}'" in said.stdout
+    result = archive.perdure("recover")
+    assert result.returncode == 1
+    assert f"the last change that was acknowledged, of '777/{issued[-1]}'" in result.stdout
     assert archive.perdure("verify").returncode == 1
     accepted = archive.perdure("recover", "--accept", "the copy of Monday came back")
     assert (accepted.returncode, "names under 777 go on after" in accepted.stderr) == (0, True)
@@ -143,11 +145,11 @@ def test_a_lost_log_after_a_power_cut_is_refused_until_it_is_accepted(
     archive.mint()
     lineage = archive.do(lambda registry: registry.store.read(lambda reader: reader.fact(LINEAGE)))
     mark = CommitMarkFile(archive.folder, lineage)
-    said = mark.read(lineage)
-    assert said is not None
+    result = mark.read(lineage)
+    assert result is not None
     with monkeypatch.context() as before:
-        before.setattr(commit_mark, "_boot", lambda: "before the power cut")
-        mark.reach(said.change, said.event)  # opens the mark, which no program closes
+        before.setattr(commit_mark, "_boot_id", lambda: "before the power cut")
+        mark.record_commit(result.change, result.event)  # opens the mark, which no program closes
     mark.close()
     for _ in range(2):  # a refusal does not forget it
         with pytest.raises(StoreBehind, match="write-ahead log"):
@@ -170,9 +172,9 @@ def test_the_database_from_before_a_restore_is_refused_if_it_is_copied_back(arch
     backup = archive.folder.parent / "backup.db"
     archive.do(lambda registry: registry.store.backup(backup, lambda done, of: None))
     restored = asyncio.run(restore_registry(archive.folder, backup))
-    assert restored.set_aside is not None
+    assert restored.displaced_name is not None
     last = archive.mint()
-    shutil.copyfile(archive.folder / restored.set_aside, archive.database)
+    shutil.copyfile(archive.folder / restored.displaced_name, archive.database)
     with pytest.raises(StoreBehind, match="mark of its last commit"):
         archive.mint()
     asyncio.run(recover_registry(archive.folder, "the wrong file was copied"))
@@ -240,7 +242,7 @@ def test_after_a_restore_on_another_machine_a_prefix_does_not_count_until_it_is_
         mark.unlink()
     assert asyncio.run(recover_registry(archive.folder, "its mark was deleted")).unsure == ["777"]
     imported = ndjson.read(enumerate(exported, 1))
-    archive.do(lambda registry: import_entries(registry, archive.admin, imported, Options()))
+    archive.do(lambda registry: import_entries(registry, archive.admin, imported, ImportOptions()))
     with pytest.raises(CountUnknown, match="777"):
         archive.mint()
     archive.do(lambda registry: reset_timeline(registry, archive.admin, "777", "looked it up", number=40))
@@ -257,8 +259,8 @@ def test_the_newest_revision_is_checked_on_opening(archive: Archive, alteration:
     archive.alter(f"UPDATE revisions SET {alteration} WHERE identifier = {newest}")  # noqa: S608
     with pytest.raises((StoreDamaged, StoreBehind)):
         archive.mint()
-    said = archive.perdure("verify")
-    assert (said.returncode, "777/1: version 1 is not what was recorded" in said.stdout) == (1, True)
+    result = archive.perdure("verify")
+    assert (result.returncode, "777/1: version 1 is not what was recorded" in result.stdout) == (1, True)
 
 
 def test_every_older_revision_and_event_is_checked_by_verify(archive: Archive) -> None:
@@ -281,7 +283,7 @@ def test_a_clock_far_from_the_newest_change_is_confirmed_before_it_mints(archive
     archive.mint()
     archive.execute(f"UPDATE changes SET number = number - {500 * DAYS}")  # noqa: S608
     asyncio.run(recover_registry(archive.folder, "changes were numbered anew"))
-    with pytest.raises(ClockUnconfirmed, match="the newest change came at"):
+    with pytest.raises(ClockUnconfirmed, match="the newest change is from"):
         archive.mint()
     refused = archive.perdure("mint", "777")
     assert (refused.returncode, "perdure recover" in refused.stderr) == (2, True)

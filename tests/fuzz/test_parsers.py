@@ -1,4 +1,4 @@
-"""A long run on the parsers: texts that are nearly right, in every way that people and machines get them wrong."""
+"""A long run on the parsers, with texts that are nearly valid, as people and machines make mistakes."""
 
 import os
 
@@ -76,7 +76,7 @@ def test_what_a_parser_accepts_it_gives_back(text: str) -> None:
 
 @BUDGET
 @given(nearly_right())
-def test_a_label_is_kept_and_its_canonical_form_means_the_same(text: str) -> None:
+def test_a_label_is_preserved_and_its_canonical_form_has_equal_parts(text: str) -> None:
     try:
         name = ibi.parse(text)
     except perdure.PerdureError:

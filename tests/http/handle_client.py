@@ -1,4 +1,4 @@
-"""What a Handle client computes to prove who it is, written for the tests alone, and a door to knock at."""
+"""Proofs of identity as a Handle client computes them, and an authenticator to check them."""
 
 import asyncio
 import base64
@@ -14,15 +14,15 @@ from urllib.parse import quote
 
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import dsa, padding, rsa
-from tests.registry_fixture import Office, open_office, places_on
+from tests.registry_fixture import Office, locations_on, open_office
 
-from perdure.http.authentication import Authenticator
-from perdure.http.message import Request
+from perdure.http.auth import Authenticator
+from perdure.http.shared.request import Request
 from perdure.http_options import HttpOptions
 from perdure.records.value import Binary, Text, Value
 from perdure.registry import Agent
 from perdure.registry.handles import put_handle
-from perdure.registry.sealing import Sealer
+from perdure.registry.secret_box import Sealer
 
 PRIVATE = "1100"
 ADMIN = "12345/ADMIN"
@@ -98,13 +98,13 @@ def request(options: HttpOptions, headers: dict[str, str], client: str, **more: 
     }
 
     async def receive() -> dict[str, Any]:
-        raise AssertionError("nobody reads the body to know who asks")
+        raise AssertionError("authentication does not read the body")
 
     return Request(scope | more, receive, options)
 
 
-class Door:
-    """A registry with an administrator that Handle clients know, and somebody who checks credentials."""
+class AuthenticatorFixture:
+    """A registry with an administrator that Handle clients know, and an authenticator."""
 
     def __init__(self, office: Office) -> None:
         self.office = office
@@ -123,7 +123,7 @@ class Door:
         ]
         self.office.do(put_handle, ADMIN, values)
 
-    def with_options(self, **options: Any) -> "Door":
+    def with_options(self, **options: Any) -> "AuthenticatorFixture":
         self.options = HttpOptions(**options)
         self.authenticator = Authenticator(self.office.registry, self.options)
         return self
@@ -133,15 +133,17 @@ class Door:
             headers = {"Authorization": headers}
         return request(self.options, headers or {}, client, **more)
 
-    def ask(self, headers: dict[str, str] | str | None = None, client: str = "127.0.0.1", **more: Any) -> Agent | None:
-        return self.office.run(self.authenticator.actor(self.request(headers, client, **more)))
+    def authenticate(
+        self, headers: dict[str, str] | str | None = None, client: str = "127.0.0.1", **more: Any
+    ) -> Agent | None:
+        return self.office.run(self.authenticator.authenticate(self.request(headers, client, **more)))
 
 
 @contextmanager
-def door_on(engine: str, folder: Path) -> Iterator[Door]:
-    places = places_on(engine, folder)
+def authenticator_on(engine: str, folder: Path) -> Iterator[AuthenticatorFixture]:
+    places = locations_on(engine, folder)
     try:
         with asyncio.Runner() as runner:
-            yield Door(open_office(runner, places.open()))
+            yield AuthenticatorFixture(open_office(runner, places.open()))
     finally:
         places.close()

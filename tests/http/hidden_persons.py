@@ -1,4 +1,4 @@
-"""Persons in every state there is, and those that are hidden say one word in every way in which a person can say it."""
+"""Persons in every state. The hidden ones contain one secret word in every field that a person can have."""
 
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
@@ -29,8 +29,8 @@ CURATOR = "https://orcid.org/0000-0002-1825-0097"
 HIM = Curation(CURATOR, LATER, f"{SECRET} the curator")
 
 
-class Made(NamedTuple):
-    """A person, the two observations that they stand upon, and another person who can be taken up by them."""
+class HiddenPerson(NamedTuple):
+    """A person, its two observations, and another person that can be merged into it."""
 
     prid: str
     poid: str
@@ -42,10 +42,10 @@ class Made(NamedTuple):
         return tuple(self)
 
 
-Hide = Callable[[Registry, Agent, Made], Awaitable[None]]
+Hide = Callable[[Registry, Agent, HiddenPerson], Awaitable[None]]
 
 
-async def make(registry: Registry, admin: Agent, number: int) -> Made:
+async def make(registry: Registry, admin: Agent, number: int) -> HiddenPerson:
     """Said by everything that can say something: claims, sources, notes, links, targets, descriptions, and acts."""
     claims = (
         Claim(type="name", value=PersonName(given_name=SECRET, base_surname="Jansdochter"), language="nl"),
@@ -73,10 +73,10 @@ async def make(registry: Registry, admin: Agent, number: int) -> Made:
     await update(registry, admin, prid, Statement(target=TARGET, about=About(who=SECRET, what=f"of {SECRET}")))
     await revise_reconstruction(registry, admin, prid, [poid, second], CURATOR, LATER, said, note=f"{SECRET} again")
     other = (await reconstruct(registry, admin, [poid, second], CURATOR, LATER, said)).name
-    return Made(prid, poid, second, other)
+    return HiddenPerson(prid, poid, second, other)
 
 
-async def _restrict_all(registry: Registry, admin: Agent, made: Made) -> None:
+async def _restrict_all(registry: Registry, admin: Agent, made: HiddenPerson) -> None:
     for name in (made.prid, made.other, made.poid, made.second):
         await restrict(registry, admin, name, "a living person")
 
@@ -86,59 +86,59 @@ async def _redact_all(registry: Registry, admin: Agent, *names: str) -> None:
         await redact(registry, admin, name, "a court order")
 
 
-async def restricted(registry: Registry, admin: Agent, made: Made) -> None:
+async def restricted(registry: Registry, admin: Agent, made: HiddenPerson) -> None:
     await _restrict_all(registry, admin, made)
 
 
-async def restricted_and_withdrawn(registry: Registry, admin: Agent, made: Made) -> None:
+async def restricted_and_withdrawn(registry: Registry, admin: Agent, made: HiddenPerson) -> None:
     await _restrict_all(registry, admin, made)
     for name in made.names:
         await withdraw(registry, admin, name, f"{SECRET} has asked for it")
 
 
-async def withdrawn_and_restricted(registry: Registry, admin: Agent, made: Made) -> None:
+async def withdrawn_and_restricted(registry: Registry, admin: Agent, made: HiddenPerson) -> None:
     for name in made.names:
         await withdraw(registry, admin, name, f"{SECRET} has asked for it")
     await _restrict_all(registry, admin, made)
 
 
-async def restricted_and_merged(registry: Registry, admin: Agent, made: Made) -> None:
+async def restricted_and_merged(registry: Registry, admin: Agent, made: HiddenPerson) -> None:
     await _restrict_all(registry, admin, made)
     await merge(registry, admin, made.prid, made.other, HIM, f"both are {SECRET}")
 
 
-async def merged_and_restricted(registry: Registry, admin: Agent, made: Made) -> None:
+async def merged_and_restricted(registry: Registry, admin: Agent, made: HiddenPerson) -> None:
     await merge(registry, admin, made.prid, made.other, HIM, f"both are {SECRET}")
     for name in (made.other, made.prid, made.poid, made.second):
         await restrict(registry, admin, name, "a living person")
 
 
-async def restricted_and_split(registry: Registry, admin: Agent, made: Made) -> None:
+async def restricted_and_split(registry: Registry, admin: Agent, made: HiddenPerson) -> None:
     await _restrict_all(registry, admin, made)
     await split(registry, admin, made.prid, [[made.poid], [made.second]], HIM, f"one of two is {SECRET}")
 
 
-async def redacted(registry: Registry, admin: Agent, made: Made) -> None:
+async def redacted(registry: Registry, admin: Agent, made: HiddenPerson) -> None:
     await _redact_all(registry, admin, *made.names)
 
 
-async def withdrawn_and_redacted(registry: Registry, admin: Agent, made: Made) -> None:
+async def withdrawn_and_redacted(registry: Registry, admin: Agent, made: HiddenPerson) -> None:
     for name in made.names:
         await withdraw(registry, admin, name, f"{SECRET} has asked for it")
     await _redact_all(registry, admin, *made.names)
 
 
-async def merged_and_redacted(registry: Registry, admin: Agent, made: Made) -> None:
+async def merged_and_redacted(registry: Registry, admin: Agent, made: HiddenPerson) -> None:
     await merge(registry, admin, made.prid, made.other, HIM, f"both are {SECRET}")
     await _redact_all(registry, admin, made.other, made.prid, made.poid, made.second)
 
 
-async def split_and_redacted(registry: Registry, admin: Agent, made: Made) -> None:
+async def split_and_redacted(registry: Registry, admin: Agent, made: HiddenPerson) -> None:
     parts = await split(registry, admin, made.prid, [[made.poid], [made.second]], HIM, f"one of two is {SECRET}")
     await _redact_all(registry, admin, *(one.name for one in parts), *made.names)
 
 
-async def restricted_and_redacted(registry: Registry, admin: Agent, made: Made) -> None:
+async def restricted_and_redacted(registry: Registry, admin: Agent, made: HiddenPerson) -> None:
     await _restrict_all(registry, admin, made)
     await _redact_all(registry, admin, *made.names)
 

@@ -1,4 +1,4 @@
-"""A curator's side of the person API: observations and reconstructions, each of which is new."""
+"""Requests of a curator to the person API: observations and reconstructions, each of which is new."""
 
 from itertools import count
 from typing import Any
@@ -14,7 +14,7 @@ _numbers = count(1)
 
 
 def source(**said: object) -> dict[str, Any]:
-    """What a source shows, at an address of its own."""
+    """Return an observation of a source at a URL of its own."""
     return {
         "source_url": f"https://example.org/deeds/{next(_numbers)}",
         "retrieval_timestamp": WHEN,
@@ -23,12 +23,12 @@ def source(**said: object) -> dict[str, Any]:
     }
 
 
-def named(*names: object) -> dict[str, Any]:
-    """A source in which somebody has these names."""
+def named_source(*names: object) -> dict[str, Any]:
+    """Return an observation with these names."""
     return source(claims=[{"type": "name", "value": name} for name in names])
 
 
-def observed(client: httpx.Client, seen: dict[str, Any] | None = None) -> str:
+def create_observation(client: httpx.Client, seen: dict[str, Any] | None = None) -> str:
     answer = client.post(f"{API}/poid", json=source() if seen is None else seen)
     assert answer.status_code == 201, answer.text
     return str(answer.json()["ppid"])
@@ -38,14 +38,14 @@ def conclusion(*observations: str, **said: object) -> dict[str, Any]:
     return {"observation_ids": list(observations), "curator_id": CURATOR, "timestamp": WHEN, **said}
 
 
-def reconstructed(client: httpx.Client, *observations: str, **said: object) -> str:
-    """The PRID of these observations, or of a new one."""
-    answer = client.post(f"{API}/prid", json=conclusion(*(observations or (observed(client),)), **said))
+def create_reconstruction(client: httpx.Client, *observations: str, **said: object) -> str:
+    """Create a PRID from these observations, or from a new one, and return it."""
+    answer = client.post(f"{API}/prid", json=conclusion(*(observations or (create_observation(client),)), **said))
     assert answer.status_code == 201, answer.text
     return str(answer.json()["ppid"])
 
 
 def problem(answer: httpx.Response) -> tuple[int, str]:
-    """Status and code, of what must be a problem document."""
+    """Return status and code of a problem document."""
     assert answer.headers["content-type"] == "application/problem+json", answer.text
     return answer.status_code, answer.json()["code"]

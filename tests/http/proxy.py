@@ -1,4 +1,4 @@
-"""Proxies in front of a server: nginx as the documentation says, and nginx and HAProxy as many people have them."""
+"""Proxies in front of a server: nginx as the documentation describes it, and common setups of nginx and HAProxy."""
 
 import os
 import re
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-DOCUMENTATION = Path(__file__).parents[2] / "docs" / "authentication.md"
+DOCUMENTATION = Path(__file__).parents[2] / "docs" / "reference" / "authentication.md"
 _PATIENCE = 20.0
 _TRIES = 5
 
@@ -129,7 +129,7 @@ def _nginx_with(folder: Path, configuration: Callable[[int], str]) -> Iterator[i
 @contextmanager
 def _running(file: Path, configuration: Callable[[int], str], command: list[str], log: Path) -> Iterator[int]:
     """Run a proxy with a configuration for a free port, which is yielded for as long as it runs."""
-    for _ in range(_TRIES):  # somebody else may take the port in between
+    for _ in range(_TRIES):  # another process may take the port in between
         port = _free_port()
         file.write_text(configuration(port))
         with log.open("ab") as errors:

@@ -1,4 +1,4 @@
-"""A client that sends what it is told, byte for byte, and reads answers one after the other."""
+"""A client that sends bytes exactly as given, and reads responses one after the other."""
 
 import socket
 import ssl
@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import BinaryIO, NamedTuple
 
-from tests.http.live import LiveServer
+from tests.http.live_server import LiveServer
 
-# Says nothing that a GET without a body does not say, and is reason enough for the express lane to let a request pass.
+# A header that changes nothing for a GET without a body, but makes the fast path leave the request to the application.
 THROUGH_APPLICATION = "content-length: 0"
 _PATIENCE = 20.0
 
 
-class Answer(NamedTuple):
+class RawResponse(NamedTuple):
     """One response; the names of headers are in lower case."""
 
     status: int
@@ -26,31 +26,31 @@ class Answer(NamedTuple):
 
 
 class Connection:
-    """One connection, on which answers are read in their order."""
+    """One connection, on which responses are read in their order."""
 
     def __init__(self, connected: socket.socket) -> None:
         self.socket = connected
         self._stream: BinaryIO = connected.makefile("rb")
 
     def send(self, data: bytes) -> None:
-        """As much as the server takes: who was refused may have been hung up on in the middle."""
+        """Send as much as the server accepts: it may have closed the connection after an error."""
         with suppress(BrokenPipeError, ConnectionResetError):
             self.socket.sendall(data)
 
-    def ask(self, path: str, *headers: str, method: str = "GET", body: bytes = b"") -> Answer:
+    def request(self, path: str, *headers: str, method: str = "GET", body: bytes = b"") -> RawResponse:
         self.send(request(path, *headers, method=method, body=body))
         answer = self.read(method)
         assert answer is not None, f"no answer to {method} {path}"
         return answer
 
-    def read(self, method: str = "GET") -> Answer | None:
-        """The next answer; None, if the server has hung up."""
+    def read(self, method: str = "GET") -> RawResponse | None:
+        """Return the next response; None if the server has closed the connection."""
         try:
             return self._answer(method)
         except ConnectionResetError:
             return None
 
-    def _answer(self, method: str) -> Answer | None:
+    def _answer(self, method: str) -> RawResponse | None:
         line = self._stream.readline()
         if not line:
             return None
@@ -70,7 +70,7 @@ class Connection:
             body = b"".join(self._chunks())
         else:
             body = self._stream.read(int(said["content-length"]))
-        return Answer(int(status), headers, body)
+        return RawResponse(int(status), headers, body)
 
     def _chunks(self) -> Iterator[bytes]:
         while size := int(self._stream.readline(), 16):
@@ -79,7 +79,7 @@ class Connection:
         self._stream.readline()
 
     def is_closed_within(self, seconds: float) -> bool:
-        """Whether the server hangs up in that time; what it says before is read and thrown away."""
+        """Return whether the server closes the connection in time. Other data is read and ignored."""
         self.socket.settimeout(seconds)
         try:
             while self.socket.recv(65_536):
@@ -115,14 +115,14 @@ def connection(
 
 
 def request(path: str, *headers: str, method: str = "GET", body: bytes = b"") -> bytes:
-    """A request as it goes over the wire; a path may hold any byte, as latin-1."""
+    """Return a request as it is sent. A path may contain any byte, as latin-1."""
     lines = [f"{method} {path} HTTP/1.1", "host: id.example.org", *headers]
     if body:
         lines.append(f"content-length: {len(body)}")
     return "\r\n".join([*lines, "", ""]).encode("latin-1") + body
 
 
-def send_apart(one: Connection, *pieces: bytes, seconds: float = 0.01) -> None:
+def send_separately(one: Connection, *pieces: bytes, seconds: float = 0.01) -> None:
     """Send each piece in a packet of its own."""
     one.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     for number, piece in enumerate(pieces):
@@ -131,8 +131,8 @@ def send_apart(one: Connection, *pieces: bytes, seconds: float = 0.01) -> None:
         one.send(piece)
 
 
-def answer_to(server: LiveServer, data: bytes) -> Answer | None:
-    """To one piece of data on a connection of its own."""
+def response_to(server: LiveServer, data: bytes) -> RawResponse | None:
+    """Return the response to one piece of data on a connection of its own."""
     with connection(server) as one:
         one.send(data)
         return one.read()

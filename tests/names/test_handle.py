@@ -129,7 +129,7 @@ def test_a_position_counts_from_the_beginning_of_the_text() -> None:
     assert caught.value.position == 25
 
 
-def test_a_surrogate_has_no_place_in_a_web_address() -> None:
+def test_a_surrogate_cannot_be_in_a_web_address() -> None:
     with pytest.raises(InvalidName):
         handle.escape("\ud800")
 

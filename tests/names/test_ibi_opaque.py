@@ -101,7 +101,7 @@ def test_addresses_that_are_refused(ip: str) -> None:
         ("8JMKD3MGP8W/34PGRBSWFR", "8JMKD3MGP8W/34PGRBSWFR"),
     ],
 )
-def test_labels_in_the_wild_are_read_and_kept(label: str, canonical: str) -> None:
+def test_labels_in_the_wild_are_parsed_and_preserved(label: str, canonical: str) -> None:
     name = ibi.parse(label)
     assert str(name) == label
     assert name.canonical == canonical

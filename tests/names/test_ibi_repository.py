@@ -227,7 +227,7 @@ def test_only_text_is_a_label(value: object) -> None:
             parse(value)  # type: ignore[arg-type]
 
 
-def test_a_document_type_is_told_from_the_label() -> None:
+def test_a_document_type_is_split_from_the_label() -> None:
     assert ibi.split_document_type("sid.inpe.br/mtc-m21d/2022/08.25.11.46-NTC") == (
         "sid.inpe.br/mtc-m21d/2022/08.25.11.46",
         "NTC",

@@ -1,4 +1,4 @@
-"""What the specification prints and what is not so: each slip is shown to be one, so that no reading rests on faith."""
+"""Errors that the IBI specification prints: each test proves that the printed text is wrong."""
 
 import math
 from decimal import Decimal

@@ -12,14 +12,14 @@ from perdure.names import instant
 
 @given(st.dates())
 def test_the_calendar_is_pythons_where_python_has_one(day: date) -> None:
-    number = instant.days(day.year, day.month, day.day)
+    number = instant.date_to_days(day.year, day.month, day.day)
     assert number == (day - date(1970, 1, 1)).days
-    assert instant.civil(number) == (day.year, day.month, day.day)
+    assert instant.days_to_date(number) == (day.year, day.month, day.day)
 
 
 @given(st.integers(-(10**9), 10**12))
 def test_days_and_dates_lead_to_each_other_beyond_it(number: int) -> None:
-    assert instant.days(*instant.civil(number)) == number
+    assert instant.date_to_days(*instant.days_to_date(number)) == number
 
 
 @given(dates(-62_167_219_200))

@@ -9,7 +9,7 @@ from tests.strategies import ppid_digits, ppid_types, sha256s
 
 from perdure import InvalidInput, InvalidName, OutOfRange, ppid
 from perdure.names.check_digit import check_digit
-from perdure.names.ppid_inputs import checked_timestamp
+from perdure.names.ppid_inputs import check_timestamp
 
 EMPTY = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 NOON = "2025-01-09T10:30:00Z"
@@ -129,7 +129,7 @@ def test_a_poid_is_cut_from_the_uuid_of_its_inputs(
 ) -> None:
     timestamp = when.isoformat() + "Z"
     raw = ppid.poid_uuid(url, timestamp, content_hash, namespace=namespace)
-    text = f"{url}|{checked_timestamp(timestamp)}|{content_hash}"
+    text = f"{url}|{check_timestamp(timestamp)}|{content_hash}"
     assert raw == uuid.uuid5(uuid.uuid5(namespace, "PersonObservation"), text)
     made = ppid.generate_poid(url, timestamp, content_hash, namespace=namespace)
     assert made == ppid.uuid_to_ppid(raw, "POID") == write("POID", raw.hex[:15])
@@ -211,16 +211,16 @@ def test_hashes_that_are_refused(content_hash: str) -> None:
     ],
 )
 def test_timestamps_are_rewritten_to_utc(given_as: str, hashed_as: str) -> None:
-    assert checked_timestamp(given_as) == hashed_as
+    assert check_timestamp(given_as) == hashed_as
 
 
 @given(st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30)), st.integers(-1439, 1439))
 def test_timestamps_agree_with_pythons_own_reading(when: datetime, offset_minutes: int) -> None:
     aware = when.replace(tzinfo=timezone(timedelta(minutes=offset_minutes)))
-    rewritten = checked_timestamp(aware.isoformat())
+    rewritten = check_timestamp(aware.isoformat())
     assert rewritten.endswith("Z")
     assert datetime.fromisoformat(rewritten) == aware
-    assert checked_timestamp(rewritten) == rewritten
+    assert check_timestamp(rewritten) == rewritten
 
 
 @pytest.mark.parametrize(

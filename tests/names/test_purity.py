@@ -1,4 +1,4 @@
-"""The names library has no clock and no I/O, and only `external` may lean on somebody else's package."""
+"""Purity of the names library: no clock, no I/O, and no other package except in `external`."""
 
 import ast
 from collections.abc import Iterator

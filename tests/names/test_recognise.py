@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.strategies import dates, handles, hosts, ip_addresses, milliseconds, ports, ppid_digits, ppid_types
 
 from perdure import InvalidInput, Recognition, handle, ibi, pilin, recognise
-from perdure.names.pasted import unwrap
+from perdure.names.unwrap import unwrap
 
 PASTED = tomllib.loads(Path(__file__).with_name("pasted.toml").read_text("utf-8"))["pasted"]
 
@@ -112,7 +112,7 @@ def test_labels_in_the_wild_say_how_they_would_be_written_today() -> None:
     assert found.details["written_today"] == "sid.inpe.br/mtc-m18/2009/02.16.17.46"
 
 
-def test_a_citation_keeps_its_document_type_and_tells_the_label() -> None:
+def test_a_citation_has_its_document_type_and_its_label() -> None:
     found = recognise("iconet.com.br/banon/2009/09.09.22.01-RPQ")
     assert found.details["document_type"] == "RPQ"
     assert found.details["label"] == found.details["directory"] == "iconet.com.br/banon/2009/09.09.22.01"

@@ -1,4 +1,4 @@
-"""Every example of the specifications that is right."""
+"""Every correct example of the specifications."""
 
 from datetime import datetime, timezone
 

@@ -1,4 +1,4 @@
-"""Where PostgreSQL's programs are: Debian keeps them out of the PATH, one folder for every version."""
+"""The folder of PostgreSQL's programs: Debian installs them outside the PATH, in a folder for each version."""
 
 import os
 import re
@@ -21,7 +21,7 @@ _FOLDERS: Final = (
 
 @cache
 def binaries() -> Path | None:
-    """The folder with `initdb` and `postgres`, of the newest version that is new enough."""
+    """Return the folder with `initdb` and `postgres` of the newest supported version."""
     found = {folder: _version(folder) for folder in _candidates()}
     usable = [folder for folder, version in found.items() if version >= OLDEST]
     return max(usable, key=lambda folder: found[folder], default=None)
@@ -37,17 +37,17 @@ def _candidates() -> Iterator[Path]:
         yield Path(on_path).resolve().parent
     tool = shutil.which("pg_config")
     if tool is not None:
-        told = subprocess.run([tool, "--bindir"], capture_output=True, text=True, check=False)
-        if told.returncode == 0:
-            yield Path(told.stdout.strip())
+        result = subprocess.run([tool, "--bindir"], capture_output=True, text=True, check=False)
+        if result.returncode == 0:
+            yield Path(result.stdout.strip())
     for pattern in _FOLDERS:
         yield from Path("/").glob(pattern)
 
 
 def _version(folder: Path) -> int:
-    """The major version, or 0 where there is no server."""
+    """Return the major version, or 0 if there is no server."""
     if not all(os.access(folder / program, os.X_OK) for program in ("postgres", "initdb")):
         return 0
-    told = subprocess.run([folder / "postgres", "--version"], capture_output=True, text=True, check=False)
-    number = re.search(r"\) (\d+)", told.stdout)
+    result = subprocess.run([folder / "postgres", "--version"], capture_output=True, text=True, check=False)
+    number = re.search(r"\) (\d+)", result.stdout)
     return int(number[1]) if number else 0

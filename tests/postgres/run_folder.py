@@ -1,4 +1,4 @@
-"""The folder of one test run, for servers: shared by all its processes, and gone when the run is."""
+"""The folder of a test run, for servers: shared by all its processes, and removed after the run."""
 
 import atexit
 import fcntl
@@ -9,22 +9,22 @@ import tempfile
 from pathlib import Path
 from typing import IO, Final
 
-from tests.postgres import sweeper
+from tests.postgres import cleanup
 
 _VARIABLE: Final = "PERDURE_TEST_RUN"  # how the processes of a run find its folder
 _LONGEST: Final = 60  # characters: the path of a socket may have a hundred, and there is more to come
 
 
 class RunFolder:
-    """Belongs to the process that made it; a sweeper removes it, and every server in it, when that process ends."""
+    """A folder of the process that created it. A cleanup process removes it, and every server in it, when that ends."""
 
     def __init__(self) -> None:
         self.path = Path(tempfile.mkdtemp(prefix="perdure-run-", dir=_reachable_temporary_folder()))
         self.path.chmod(0o711)  # a server that may not be root has to pass through
-        self._lock: IO[str] = (self.path / sweeper.OWNER).open("a")
+        self._lock: IO[str] = (self.path / cleanup.OWNER).open("a")
         fcntl.flock(self._lock, fcntl.LOCK_EX)
         self._sweeper = subprocess.Popen(
-            [sys.executable, "-I", "-S", sweeper.__file__, str(self.path)],
+            [sys.executable, "-I", "-S", cleanup.__file__, str(self.path)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -41,7 +41,7 @@ _mine: RunFolder | None = None
 
 
 def begin() -> None:
-    """A run starts here: its other processes inherit the folder through the environment."""
+    """Create the folder of a run; its other processes inherit it through the environment."""
     global _mine
     _mine = RunFolder()
     os.environ[_VARIABLE] = str(_mine.path)
@@ -63,7 +63,7 @@ def run_folder() -> Path:
 
 
 def _reachable_temporary_folder() -> Path:
-    """The system's, unless its path is too long for a socket or closed to the user that a server of root's must run as."""
+    """Return the system's temporary folder, unless its path is too long for a socket or closed to the server's user."""
     usual = Path(tempfile.gettempdir()).resolve()
     closed = os.geteuid() == 0 and any(not folder.stat().st_mode & 0o001 for folder in (usual, *usual.parents))
     if closed or len(str(usual)) > _LONGEST:

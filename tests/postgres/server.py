@@ -1,4 +1,4 @@
-"""A PostgreSQL server of the tests' own: in a private folder, on a private port, and killed at will."""
+"""A PostgreSQL server for tests: in a private folder, on a private port, and killed at will."""
 
 import os
 import pwd
@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 import psycopg
 from psycopg import sql
-from tests.postgres import sweeper
+from tests.postgres import cleanup
 from tests.postgres.addresses import address_of
 from tests.postgres.binaries import binaries
 from tests.postgres.run_folder import run_folder
@@ -29,14 +29,14 @@ _PATIENCE: Final = 60.0  # seconds, on a machine that has much else to do
 
 
 class ServerFailed(Exception):
-    """The server did not start; what it wrote into its log."""
+    """The server did not start; the message is its log."""
 
 
 class PostgresServer:
-    """Not running until it is started. `close()` stops it and removes all of it; so does the end of the test run.
+    """A server that runs after `start()`. `close()` stops it and removes its folder; so does the end of the test run.
 
-    Without `fsync` it forgets what it was told if the *machine* fails, which no test can bring about; the crash of the
-    server itself loses nothing. `settings` are those of postgresql.conf, `access` the lines of pg_hba.conf.
+    Without `fsync` it loses data if the *machine* fails, which no test can cause; a crash of the server loses nothing.
+    `settings` are those of postgresql.conf, `access` the lines of pg_hba.conf.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class PostgresServer:
     # Its life
 
     def start(self) -> None:
-        """Ready for connections when this returns; after a kill, with everything recovered."""
+        """Start the server and wait until it accepts connections; after a kill, until it has recovered."""
         assert self._process is None, "it runs already"
         if not self.data.exists():
             self._initialise()
@@ -80,7 +80,7 @@ class PostgresServer:
             try:
                 self._start_once()
             except ServerFailed as failure:
-                # Only the first time: whoever has spoken to it knows its port, so that it may not change.
+                # Only the first time: clients know the port afterwards, so it must not change.
                 if attempt == 4 or "Address already in use" not in str(failure) or self._has_run():
                     raise
                 self.port = _free_port()
@@ -88,11 +88,11 @@ class PostgresServer:
                 return
 
     def stop(self) -> None:
-        """In order, but without waiting for clients. What it keeps stays, for the next start."""
+        """Stop the server in order, without waiting for clients. Its data stays, for the next start."""
         self._end(signal.SIGINT)
 
     def kill(self) -> None:
-        """SIGKILL to the server and all that belongs to it, as when the machine's memory runs out."""
+        """Send SIGKILL to the server and all its processes, as when the machine's memory runs out."""
         if self._process is None or self._process.poll() is not None:
             self._process = None
             return
@@ -110,11 +110,11 @@ class PostgresServer:
         self.start()
 
     def await_recovery(self) -> None:
-        """After one of its processes was killed: it ends all others, and takes nobody in until it is done."""
+        """Wait, after one of its processes was killed, until the server has ended all others and accepts connections."""
         _wait_for("the server to recover", self._takes_in)
 
     def leave_running(self) -> None:
-        """It outlives this process, until the end of the run."""
+        """Let the server outlive this process, until the end of the run."""
         assert self._process is not None
         self._process.returncode = 0  # or Python would complain of a child that was not waited for
         self._process = None
@@ -122,7 +122,7 @@ class PostgresServer:
     def close(self) -> None:
         self._end(signal.SIGQUIT)
         with suppress(OSError, IndexError):  # it was killed, and did not tidy up
-            sweeper.remove_shared_memory((self.data / "postmaster.pid").read_text().splitlines())
+            cleanup.remove_shared_memory((self.data / "postmaster.pid").read_text().splitlines())
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def __enter__(self) -> "PostgresServer":
@@ -142,7 +142,7 @@ class PostgresServer:
     def running(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
-    # What is asked of it
+    # Queries
 
     def address(self, database: str = "postgres", schema: str | None = None, *, over_socket: bool = False) -> str:
         if over_socket:
@@ -156,7 +156,7 @@ class PostgresServer:
             connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
 
     def put(self, name: str, content: bytes) -> Path:
-        """A file beside its data that only the server may read: a certificate, a key."""
+        """Write a file beside its data that only the server may read: a certificate, a key."""
         file = self.folder / name
         file.write_bytes(content)
         file.chmod(0o600)
@@ -167,7 +167,7 @@ class PostgresServer:
 
     def _initialise(self) -> None:
         self._give(self.folder)
-        # Unlike bytes, people's languages have an opinion on order: whoever relies on the server's default notices here.
+        # A linguistic collation differs from the order of bytes, so that code which relies on the default fails.
         languages = (["--locale-provider=icu", "--icu-locale=en-US", "--locale=C"], ["--locale=C"])
         for language in languages:
             done = self._run(
@@ -200,7 +200,7 @@ class PostgresServer:
             raise ServerFailed(self.log.read_bytes()[begins:].decode(errors="replace") or str(problem)) from problem
 
     def _answers(self) -> bool:
-        """The server keeps its state in the last line of its pid file."""
+        """Return whether the server is ready, which the last line of its pid file shows."""
         assert self._process is not None
         if self._process.poll() is not None:
             raise ServerFailed("it ended at once")
@@ -236,7 +236,7 @@ class PostgresServer:
         )
 
     def _how(self) -> dict[str, Any]:
-        """PostgreSQL refuses to run as root, so that it runs as the user that its package has made."""
+        """Return how to run a program: PostgreSQL refuses to run as root, so it runs as the user of its package."""
         how: dict[str, Any] = {"cwd": self.folder, "env": {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C"}}
         if self._account is not None:
             how |= {"user": self._account.pw_uid, "group": self._account.pw_gid, "extra_groups": []}
@@ -257,7 +257,7 @@ def _account() -> pwd.struct_passwd | None:
 
 
 def _free_port() -> int:
-    """Below those that the system gives to outgoing connections: after a kill, nobody else may have taken it."""
+    """Return a port below those of outgoing connections, so that it is still free after a kill."""
     while True:
         port = random.randrange(20_000, 32_000)
         with socket.socket() as trial, suppress(OSError):
@@ -266,17 +266,17 @@ def _free_port() -> int:
 
 
 def _children(pid: int) -> list[int]:
-    """Where there is no /proc: none; they notice by themselves that their server is gone."""
+    """Return the child processes; none without /proc: they notice by themselves that their server has ended."""
     return [int(file.parent.name) for file in Path("/proc").glob("[0-9]*/stat") if _status(file)[1:] == [str(pid)]]
 
 
 def _lives(pid: int) -> bool:
-    """One that is dead but not yet buried does not."""
+    """Return whether a process runs; a zombie does not."""
     return _status(Path(f"/proc/{pid}/stat"))[:1] not in ([], ["Z"], ["X"])
 
 
 def _status(file: Path) -> list[str]:
-    """State and parent, which follow the name in parentheses; nothing, when the process is gone."""
+    """Return state and parent, which follow the name in parentheses; nothing if the process has ended."""
     try:
         return file.read_text(errors="replace").rpartition(")")[2].split()[:2]
     except OSError:

@@ -1,4 +1,4 @@
-"""Schemas that one test after the other is given, empty as they were made: to make one takes longer than most tests."""
+"""Schemas that are emptied and used again, because creating one takes longer than most tests."""
 
 import secrets
 from contextlib import closing
@@ -6,16 +6,16 @@ from functools import cache
 from typing import Final
 
 from psycopg import errors
-from tests.postgres.shared import database
+from tests.postgres.shared_server import database
 
 from perdure.store.postgres import migrations
 from perdure.store.postgres.address import parse
 from perdure.store.postgres.connection import connect
-from perdure.store.postgres.options import PostgresOptions
+from perdure.store.postgres.postgres_options import PostgresOptions
 
 FEW_PARTITIONS: Final = PostgresOptions(partitions=2)  # enough to see that there are several, and quickly made
 
-# All that a schema consists of, and which transaction touched it last: what is done to rows leaves that as it was.
+# All parts of a schema, and the last transaction that changed them; changes of rows do not count.
 _SHAPE: Final = """
 SELECT part, id, last::text FROM (
     SELECT 'relation', oid, xmin FROM pg_class WHERE relnamespace = to_regnamespace('{0}')
@@ -35,17 +35,17 @@ _spare: list[str] = []
 
 
 def new_schema() -> str:
-    """The name of one that is not there yet."""
+    """Return a name for a schema that does not exist yet."""
     return f"t_{secrets.token_hex(6)}"
 
 
 def take_schema() -> str:
-    """One with all that a store makes, before a registry is founded in it."""
+    """Return a schema with all tables of a store, without a registry."""
     return _spare.pop() if _spare else _made()
 
 
 def give_back(schema: str) -> None:
-    """For the next test, if it has the shape that it was made in; or else it is dropped."""
+    """Empty a schema for the next test; drop it if its definition has changed."""
     if _shapes.get(schema) == _shape(schema) and _emptied(schema):
         _spare.append(schema)
     else:
@@ -55,7 +55,7 @@ def give_back(schema: str) -> None:
 def _made() -> str:
     schema = new_schema()
     with closing(connect(parse(database().address(schema)), FEW_PARTITIONS)) as connection:
-        migrations.create(connection, schema, FEW_PARTITIONS.partitions)
+        migrations.create_schema(connection, schema, FEW_PARTITIONS.partitions)
     _shapes[schema] = _shape(schema)
     return schema
 
@@ -66,7 +66,7 @@ def _shape(schema: str) -> object:
 
 @cache
 def _how_to_empty() -> str:
-    """Past the triggers that guard the rows; what a store begins with is copied from one that nobody has used."""
+    """Return the statements that empty a schema despite its triggers, and copy the initial rows from an unused one."""
     unused = _made()
     tables = [name for (name,) in database().execute(_TABLES.format(unused))]
     filled = [table for table in tables if database().execute(f"TABLE {unused}.{table}")]
@@ -79,6 +79,6 @@ def _how_to_empty() -> str:
 def _emptied(schema: str) -> bool:
     try:
         database().execute(_how_to_empty().format(schema))
-    except errors.InsufficientPrivilege:  # on somebody else's server
+    except errors.InsufficientPrivilege:  # on a server with restricted privileges
         return False
     return True

@@ -1,4 +1,4 @@
-"""The tests' own PostgreSQL: real enough to crash, and gone without a trace."""
+"""The server for tests: real enough to crash, and removed without a trace."""
 
 import os
 import signal
@@ -11,7 +11,7 @@ from pathlib import Path
 import psycopg
 import pytest
 from tests.postgres.server import PostgresServer, ServerFailed
-from tests.system_packages import need
+from tests.system_packages import require_package
 
 ROOT = Path(__file__).parents[2]
 SOON = 30.0  # seconds
@@ -19,7 +19,7 @@ SOON = 30.0  # seconds
 
 @pytest.fixture
 def server() -> Iterator[PostgresServer]:
-    need("postgresql")
+    require_package("postgresql")
     with PostgresServer(fsync=True) as server:
         server.create_database("library")
         yield server
@@ -36,12 +36,12 @@ def test_it_answers_on_its_port_and_on_its_socket(server: PostgresServer) -> Non
         assert ask(server, "SELECT current_database()", over_socket=over_socket) == [("library",)]
 
 
-def test_it_is_durable_where_that_is_wanted(server: PostgresServer) -> None:
+def test_it_is_durable_with_fsync(server: PostgresServer) -> None:
     assert ask(server, "SHOW fsync") == ask(server, "SHOW synchronous_commit") == [("on",)]
 
 
 def test_its_default_order_is_not_that_of_code_points(server: PostgresServer) -> None:
-    """So that a store which relies on the server's default is found out."""
+    """So that a store that relies on the server's default collation fails its tests."""
     assert ask(server, "SELECT 'a' < 'B'") == [(True,)]
 
 
@@ -76,8 +76,8 @@ def test_closed_it_leaves_nothing_also_after_a_kill(server: PostgresServer) -> N
     assert not server.folder.exists()
 
 
-def test_a_setting_that_the_server_refuses_is_told_in_its_words() -> None:
-    need("postgresql")
+def test_a_setting_that_the_server_refuses_is_reported_with_its_message() -> None:
+    require_package("postgresql")
     server = PostgresServer(settings={"shared_buffers": "plenty"})
     with pytest.raises(ServerFailed, match="shared_buffers"), server:
         pass
@@ -97,7 +97,7 @@ time.sleep(600)
 
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGKILL], ids=lambda sign: sign.name)
 def test_no_server_outlives_its_run_however_that_ends(sign: signal.Signals) -> None:
-    need("postgresql")
+    require_package("postgresql")
     alone = {name: value for name, value in os.environ.items() if name != "PERDURE_TEST_RUN"}
     with subprocess.Popen(
         [sys.executable, "-c", OWNER],
@@ -111,10 +111,10 @@ def test_no_server_outlives_its_run_however_that_ends(sign: signal.Signals) -> N
         assert owner.stdout is not None
         folder, port = owner.stdout.readline().split()
         assert Path(folder).exists()
-        os.killpg(owner.pid, sign)  # as Ctrl-C does, to everybody in the terminal
+        os.killpg(owner.pid, sign)  # as Ctrl-C does, to all processes of the terminal
     until = time.monotonic() + SOON
     while Path(folder).exists():
-        assert time.monotonic() < until, "nobody swept up"
+        assert time.monotonic() < until, "nothing was cleaned up"
         time.sleep(0.02)
     with pytest.raises(psycopg.OperationalError):
         psycopg.connect(host="127.0.0.1", port=port, user="perdure")

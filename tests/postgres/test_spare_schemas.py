@@ -1,7 +1,7 @@
-"""What a test is given looks as if nobody had used it before."""
+"""A schema that is used again looks unused."""
 
 import pytest
-from tests.postgres.shared import database, need_postgres
+from tests.postgres.shared_server import database, need_postgres
 from tests.postgres.spare_schemas import give_back, take_schema
 
 

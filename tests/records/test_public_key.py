@@ -13,7 +13,7 @@ numbers = st.integers(0, 1 << 4096)
 keys = st.one_of(st.builds(RsaKey, numbers, numbers), st.builds(DsaKey, numbers, numbers, numbers, numbers))
 
 
-def sized(raw: bytes) -> bytes:
+def with_length(raw: bytes) -> bytes:
     return len(raw).to_bytes(4, "big") + raw
 
 
@@ -25,11 +25,17 @@ def test_a_key_survives_both_of_its_forms(key: PublicKey) -> None:
 
 
 def test_the_bytes_are_laid_out_as_handle_servers_have_them() -> None:
-    rsa = sized(b"RSA_PUB_KEY") + b"\0\0" + sized(b"\x01\x00\x01") + sized(b"\x00\xc5\x21\x9b") + bytes(4)
+    rsa = (
+        with_length(b"RSA_PUB_KEY")
+        + b"\0\0"
+        + with_length(b"\x01\x00\x01")
+        + with_length(b"\x00\xc5\x21\x9b")
+        + bytes(4)
+    )
     assert from_wire(rsa) == RsaKey(n=0xC5219B, e=65537)
     assert to_wire(RsaKey(n=0xC5219B, e=65537)) == rsa
-    parts = b"".join(sized(bytes([part])) for part in (7, 13, 2, 5))
-    dsa = sized(b"DSA_PUB_KEY") + b"\0\0" + parts
+    parts = b"".join(with_length(bytes([part])) for part in (7, 13, 2, 5))
+    dsa = with_length(b"DSA_PUB_KEY") + b"\0\0" + parts
     assert from_wire(dsa) == DsaKey(y=5, p=13, q=7, g=2)
     assert to_wire(DsaKey(y=5, p=13, q=7, g=2)) == dsa
 
@@ -79,4 +85,4 @@ def test_what_is_no_jwk_is_refused(wrong: object) -> None:
 
 def test_negative_numbers_are_no_keys() -> None:
     with pytest.raises(InvalidInput, match="negative"):
-        from_wire(sized(b"RSA_PUB_KEY") + b"\0\0" + sized(b"\xff") + sized(b"\x05") + bytes(4))
+        from_wire(with_length(b"RSA_PUB_KEY") + b"\0\0" + with_length(b"\xff") + with_length(b"\x05") + bytes(4))

@@ -1,4 +1,4 @@
-"""Records are written once, and compared as bytes."""
+"""Records: encoded once, and compared as bytes."""
 
 import pytest
 
@@ -30,10 +30,10 @@ def test_a_record_is_read_as_it_was_written(record: Record) -> None:
     assert records.encode(records.decode(written)) == written
 
 
-def test_what_is_not_said_is_not_written() -> None:
+def test_missing_fields_are_not_encoded() -> None:
     assert records.encode(RECORDS[0]) == b'{"state":"reserved","creator":"hdl:1/a"}'
 
 
 def test_the_owners_answer_for_it_or_the_creator_does() -> None:
-    assert RECORDS[0].responsible == ("hdl:1/a",)
-    assert RECORDS[1].responsible == ("https://example.org/é",)
+    assert RECORDS[0].responsible_parties == ("hdl:1/a",)
+    assert RECORDS[1].responsible_parties == ("https://example.org/é",)

@@ -91,7 +91,7 @@ def test_a_site_that_is_cut_off_or_goes_on_is_refused(site: Site, data: st.DataO
 
 
 def test_a_number_of_servers_that_cannot_be_is_not_believed() -> None:
-    with pytest.raises(InvalidInput, match="announced"):
+    with pytest.raises(InvalidInput, match="fewer items"):
         from_wire(b"\x00\x01\x02\x0b\x00\x01\x80\x02" + bytes(4) + b"\xff\xff\xff\xff")
 
 

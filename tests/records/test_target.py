@@ -1,9 +1,9 @@
-"""Where a record leads, and under which words it is found."""
+"""Targets of a record, and its entries in the indexes."""
 
 import pytest
 
 from perdure.records.record import About, Observation, Reconstruction, Record, State
-from perdure.records.target import location, plain_target, reverse_entries, words
+from perdure.records.target import first_url, full_text, plain_target, reverse_entries
 from perdure.records.value import Binary, Text, Value
 
 URL = Value(1, "URL", Text("https://example.org/1"))
@@ -38,7 +38,7 @@ def test_only_an_active_identifier_leads_anywhere(state: State) -> None:
 
 
 def test_a_location_is_there_whatever_stands_beside_it() -> None:
-    assert location(record(HIDDEN, URL, Value(3, "10320/loc", Text("<locations/>")))) == "https://example.org/1"
+    assert first_url(record(HIDDEN, URL, Value(3, "10320/loc", Text("<locations/>")))) == "https://example.org/1"
 
 
 def test_reverse_look_up_knows_public_values_of_some_types_each_once() -> None:
@@ -55,16 +55,18 @@ def test_reverse_look_up_knows_public_values_of_some_types_each_once() -> None:
 
 
 def test_words_are_all_the_public_text() -> None:
-    said = words("1/a", record(URL, HIDDEN, about=About("Jan", "A thesis", "1999", "Leiden"), alias="8JM/34P"))
+    words = full_text("1/a", record(URL, HIDDEN, about=About("Jan", "A thesis", "1999", "Leiden"), alias="8JM/34P"))
     for text in ("1/a", "8JM/34P", "https://example.org/1", "Jan", "A thesis", "1999", "Leiden"):
-        assert text in said
-    assert "hidden" not in said
+        assert text in words
+    assert "hidden" not in words
 
 
 def test_words_of_persons_are_their_sources() -> None:
-    assert "https://example.org/s" in words("POID", record(observation=Observation("https://example.org/s", "t", "h")))
-    assert "curator" in words("PRID", record(reconstruction=Reconstruction(("POID",), "curator", "t")))
+    assert "https://example.org/s" in full_text(
+        "POID", record(observation=Observation("https://example.org/s", "t", "h"))
+    )
+    assert "curator" in full_text("PRID", record(reconstruction=Reconstruction(("POID",), "curator", "t")))
 
 
 def test_words_have_a_bound() -> None:
-    assert len(words("1/a", record(*(Value(index, "DESC", Text("x" * 60_000)) for index in range(1, 5))))) <= 65_536
+    assert len(full_text("1/a", record(*(Value(index, "DESC", Text("x" * 60_000)) for index in range(1, 5))))) <= 65_536

@@ -1,4 +1,4 @@
-"""Addresses of the web: a real host, and one form in which they go out."""
+"""Web addresses: a valid host, and one encoding."""
 
 from urllib.parse import urlsplit
 
@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perdure.errors import InvalidInput
-from perdure.records.checks import Limits, check_target
-from perdure.records.rdf_forms import is_web_iri
-from perdure.records.web_address import PLAIN_ADDRESS, URL_SAFE, outgoing_address
+from perdure.records.rdf_syntax import is_web_iri
+from perdure.records.validation import Limits, check_target
+from perdure.records.web_address import PLAIN_ADDRESS, URL_SAFE, encode_web_address
 
 LIMITS = Limits()
 REFUSED = [
@@ -57,7 +57,7 @@ def test_an_address_without_a_real_host_is_refused(url: str) -> None:
 @pytest.mark.parametrize(("url", "sent"), SENT.items())
 def test_an_address_goes_out_in_ascii_with_its_host_as_idna(url: str, sent: str | None) -> None:
     assert check_target(url, LIMITS) == url
-    assert outgoing_address(url) == (url if sent is None else sent)
+    assert encode_web_address(url) == (url if sent is None else sent)
 
 
 _PIECES = st.sampled_from(
@@ -72,11 +72,11 @@ def test_what_goes_out_is_one_address_with_a_host_that_can_be_looked_up(rest: st
         check_target(url, LIMITS)
     except InvalidInput:
         return
-    sent = outgoing_address(url)
+    sent = encode_web_address(url)
     parts = urlsplit(sent)
     assert set(sent) <= set(URL_SAFE)
     assert parts.hostname
     assert parts.port is None or 0 <= parts.port <= 65_535
-    assert check_target(sent, LIMITS) == outgoing_address(sent) == sent
+    assert check_target(sent, LIMITS) == encode_web_address(sent) == sent
     if PLAIN_ADDRESS.fullmatch(url):
         assert sent == url

@@ -1,3 +1,3 @@
-from tests.registry_fixture import office, places, runner, store_factory
+from tests.registry_fixture import locations, office, runner, store_factory
 
-__all__ = ["office", "places", "runner", "store_factory"]
+__all__ = ["locations", "office", "runner", "store_factory"]

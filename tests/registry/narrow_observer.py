@@ -1,9 +1,9 @@
-"""Observe and conclude, in a process of its own, with a hash so narrow that nearly every name is taken.
+"""Observe and reconstruct, in a separate process, with a hash so narrow that nearly every name is taken.
 
-python -m tests.registry.narrow_observer STORE SEED OBSERVATIONS RECONSTRUCTIONS AT_ONCE
+    python -m tests.registry.narrow_observer STORE SEED OBSERVATIONS RECONSTRUCTIONS AT_ONCE
 
-It says that it is ready, and begins when it is told to. Then it prints name after name, in the order of their numbers,
-each with whether it was made here. STORE is as for the mover.
+It prints that it is ready, and begins when it is signalled to. Then it prints the names, in the order of their numbers,
+each with whether it was created here. STORE is as for `relocation_process`.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from uuid import UUID
 
 import pytest
-from tests.registry.mover import opened
+from tests.registry.relocation_process import open_store
 from tests.registry_fixture import ManualClock
 
 from perdure.errors import StoreUnavailable
@@ -21,16 +21,16 @@ from perdure.names import ppid, uuid5
 from perdure.registry import Registry, Settings, observe, reconstruct, reopen
 from perdure.registry.entities import Agent
 from perdure.registry.persons import Person
-from perdure.registry.protocol import Store
+from perdure.registry.store_interface import Store
 
 READY = "ready\n"
-TRIES = 20  # more than anybody should need
+TRIES = 20  # more than should ever be needed
 WHEN = "2025-01-09T10:30:00Z"
 CURATOR = "https://orcid.org/0000-0002-1825-0097"
 
 
 def narrow(patch: pytest.MonkeyPatch) -> None:
-    """Eight bits for a name, sixteen for a successor. The UUID of the inputs is as wide as ever behind its name."""
+    """Use eight bits for a name and sixteen for a successor. The UUID of the inputs keeps its full width."""
 
     def eight_bits(digest: str) -> str:
         return f"{digest[:2]}{'0' * 13}{digest[15:]}"
@@ -47,14 +47,14 @@ def narrow(patch: pytest.MonkeyPatch) -> None:
         digest = uuid5.type_digest(namespace, kind, text)
         return f"{digest[:4]}{'0' * 11}{digest[15:]}"
 
-    for place in (ppid, uuid5):
-        patch.setattr(place, "poid_digest", narrow_poid)
-        patch.setattr(place, "prid_digest", narrow_prid)
+    for module in (ppid, uuid5):
+        patch.setattr(module, "poid_digest", narrow_poid)
+        patch.setattr(module, "prid_digest", narrow_prid)
     patch.setattr(ppid, "type_digest", sixteen_bits)
 
 
 async def observe_all(registry: Registry, by: Agent, numbers: Sequence[int], at_once: int) -> dict[int, Person]:
-    """What each of these sources shows: nothing, but that makes an observation."""
+    """Observe each of these sources, without claims."""
 
     async def one(number: int) -> Person:
         return await observe(registry, by, f"https://example.org/archive/{number}", WHEN, "0" * 64)
@@ -65,7 +65,7 @@ async def observe_all(registry: Registry, by: Agent, numbers: Sequence[int], at_
 async def conclude_all(
     registry: Registry, by: Agent, seen: Mapping[int, Person], numbers: Sequence[int], at_once: int
 ) -> dict[int, Person]:
-    """A reconstruction of each of these observations, and of no other."""
+    """Reconstruct a person from each of these observations alone."""
 
     async def one(number: int) -> Person:
         return await reconstruct(registry, by, [seen[number].name], CURATOR, WHEN)
@@ -84,7 +84,7 @@ async def _some_at_once(
 
 
 async def _patiently(act: Callable[[int], Awaitable[Person]], number: int) -> Person:
-    """As a client does, who is told that others were in the way and that nothing was written."""
+    """Retry, as a client does after an error that says that nothing was written."""
     for _ in range(TRIES - 1):
         try:
             return await act(number)
@@ -110,7 +110,7 @@ async def _work(store: Store, seed: str, observations: int, reconstructions: int
 if __name__ == "__main__":
     with pytest.MonkeyPatch.context() as patched:
         narrow(patched)
-        place, seed, *counts = sys.argv[1:]
-        store = opened(place)
+        location, seed, *counts = sys.argv[1:]
+        store = open_store(location)
         asyncio.run(_work(store, seed, *map(int, counts)))
         store.close()

@@ -9,7 +9,7 @@ from tests.registry_fixture import ManualClock, Office, StoreFactory, describe, 
 
 from perdure.errors import InvalidInput
 from perdure.names import instant
-from perdure.records.authority import AuthorityMetadata
+from perdure.records.authority_metadata import AuthorityMetadata
 from perdure.records.record import About
 from perdure.records.value import Admin, Text, Value
 from perdure.registry import (
@@ -30,7 +30,7 @@ TARGET = Statement(target="https://example.org/thing")
 
 
 @pytest.fixture
-def kept(office: Office) -> Office:
+def sample_office(office: Office) -> Office:
     office.prefix("12345", "chosen")
     return office
 
@@ -43,34 +43,34 @@ def at(text: str) -> Fraction:
     return instant.from_iso(text, "test")
 
 
-def test_a_reserved_name_has_neither_date(kept: Office) -> None:
-    kept.do(mint, "12345", suffixes=["a"])
-    assert authority(kept) == AuthorityMetadata(creator=kept.admin.identifier)
-    assert kept.ask(show, "12345/a").handle_record == ()
+def test_a_reserved_name_has_neither_date(sample_office: Office) -> None:
+    sample_office.do(mint, "12345", suffixes=["a"])
+    assert authority(sample_office) == AuthorityMetadata(creator=sample_office.admin.identifier)
+    assert sample_office.ask(show, "12345/a").handle_record == ()
 
 
-def test_creation_is_the_first_binding_and_not_the_minting(kept: Office) -> None:
-    kept.do(mint, "12345", suffixes=["a"])
-    kept.clock.step(86_400)
-    kept.do(bind, "12345/a", TARGET)
-    assert authority(kept).created == "2027-01-16T08:00:00Z"
+def test_creation_is_the_first_binding_and_not_the_minting(sample_office: Office) -> None:
+    sample_office.do(mint, "12345", suffixes=["a"])
+    sample_office.clock.step(86_400)
+    sample_office.do(bind, "12345/a", TARGET)
+    assert authority(sample_office).created == "2027-01-16T08:00:00Z"
 
 
-def test_creation_never_changes_afterwards(kept: Office) -> None:
-    kept.do(mint, "12345", suffixes=["a"], said=TARGET)
+def test_creation_never_changes_afterwards(sample_office: Office) -> None:
+    sample_office.do(mint, "12345", suffixes=["a"], statement=TARGET)
     for act, *arguments in (
         (set_target, "https://example.org/moved"),
         (withdraw, "gone"),
         (reinstate,),
         (describe, About(what="a thing")),
     ):
-        kept.clock.step(3600)
-        kept.do(act, "12345/a", *arguments)
-        assert authority(kept).created == "2027-01-15T08:00:00Z"
+        sample_office.clock.step(3600)
+        sample_office.do(act, "12345/a", *arguments)
+        assert authority(sample_office).created == "2027-01-15T08:00:00Z"
 
 
-def test_every_change_moves_the_last_update_removal_too(kept: Office) -> None:
-    kept.do(mint, "12345", suffixes=["a"], said=TARGET)
+def test_every_change_moves_the_last_update_removal_too(sample_office: Office) -> None:
+    sample_office.do(mint, "12345", suffixes=["a"], statement=TARGET)
     acts = [
         (set_target, "https://example.org/moved"),
         (add_values, [Value(0, "DESC", Text("a thing"))]),
@@ -81,65 +81,69 @@ def test_every_change_moves_the_last_update_removal_too(kept: Office) -> None:
         (reinstate,),
     ]
     for hour, (act, *arguments) in enumerate(acts, 9):
-        kept.clock.step(3600)
-        kept.do(act, "12345/a", *arguments)
-        assert authority(kept).updated == f"2027-01-15T{hour:02d}:00:00Z"
+        sample_office.clock.step(3600)
+        sample_office.do(act, "12345/a", *arguments)
+        assert authority(sample_office).updated == f"2027-01-15T{hour:02d}:00:00Z"
 
 
-def test_saying_the_same_again_is_no_update(kept: Office) -> None:
-    kept.do(mint, "12345", suffixes=["a"], said=TARGET)
-    kept.clock.step(3600)
-    assert kept.do(set_target, "12345/a", "https://example.org/thing") == 1
-    assert kept.do(set_values, "12345/a", [Value(1, "URL", Text("https://example.org/thing"))]) == 1
-    assert authority(kept).updated == "2027-01-15T08:00:00Z"
+def test_saying_the_same_again_is_no_update(sample_office: Office) -> None:
+    sample_office.do(mint, "12345", suffixes=["a"], statement=TARGET)
+    sample_office.clock.step(3600)
+    assert sample_office.do(set_target, "12345/a", "https://example.org/thing") == 1
+    assert sample_office.do(set_values, "12345/a", [Value(1, "URL", Text("https://example.org/thing"))]) == 1
+    assert authority(sample_office).updated == "2027-01-15T08:00:00Z"
 
 
-def test_the_last_update_does_not_follow_a_clock_that_steps_back(kept: Office) -> None:
-    kept.do(mint, "12345", suffixes=["a"], said=TARGET)
-    kept.clock.step(-7200)
-    kept.do(set_target, "12345/a", "https://example.org/moved")
-    assert authority(kept).updated == "2027-01-15T08:00:00Z"
+def test_the_last_update_does_not_follow_a_clock_that_steps_back(sample_office: Office) -> None:
+    sample_office.do(mint, "12345", suffixes=["a"], statement=TARGET)
+    sample_office.clock.step(-7200)
+    sample_office.do(set_target, "12345/a", "https://example.org/moved")
+    assert authority(sample_office).updated == "2027-01-15T08:00:00Z"
 
 
 @pytest.mark.parametrize("way", ["mint", "set", "add"])
-def test_a_value_cannot_bring_a_timestamp_from_the_future(kept: Office, way: str) -> None:
-    """Else the last update would move backwards on the day that the value is removed."""
+def test_a_value_cannot_bring_a_timestamp_from_the_future(sample_office: Office, way: str) -> None:
+    """Otherwise the last update would move backwards on the day that the value is removed."""
     future = Value(7, "DESC", Text("a thing"), "2999-01-01T00:00:00Z")
     try:
         if way == "mint":
-            kept.do(mint, "12345", suffixes=["a"], said=Statement(target="https://example.org/", values=(future,)))
+            sample_office.do(
+                mint, "12345", suffixes=["a"], statement=Statement(target="https://example.org/", values=(future,))
+            )
         else:
-            kept.do(mint, "12345", suffixes=["a"], said=TARGET)
-            kept.do(set_values if way == "set" else add_values, "12345/a", [future])
+            sample_office.do(mint, "12345", suffixes=["a"], statement=TARGET)
+            sample_office.do(set_values if way == "set" else add_values, "12345/a", [future])
     except InvalidInput as refusal:
         assert "timestamp" in refusal.part
         return
-    with_value = authority(kept).updated
-    kept.clock.step(60)
-    kept.do(remove_values, "12345/a", [7])
+    with_value = authority(sample_office).updated
+    sample_office.clock.step(60)
+    sample_office.do(remove_values, "12345/a", [7])
     assert with_value is not None
-    assert authority(kept).updated is not None
-    assert authority(kept).updated >= with_value
+    assert authority(sample_office).updated is not None
+    assert authority(sample_office).updated >= with_value
 
 
-def test_a_name_is_not_created_before_it_was_reserved(kept: Office) -> None:
-    kept.do(mint, "12345", suffixes=["a"])
-    kept.clock.step(-7200)
-    kept.do(bind, "12345/a", TARGET)
-    metadata = authority(kept)
+def test_a_name_is_not_created_before_it_was_reserved(sample_office: Office) -> None:
+    sample_office.do(mint, "12345", suffixes=["a"])
+    sample_office.clock.step(-7200)
+    sample_office.do(bind, "12345/a", TARGET)
+    metadata = authority(sample_office)
     assert metadata.created == "2027-01-15T08:00:00Z"
     assert metadata.created <= metadata.updated
 
 
-def test_the_creator_is_the_agent_unless_somebody_else_is_named(kept: Office) -> None:
-    kept.do(mint, "12345", suffixes=["a"], said=TARGET)
-    assert authority(kept).creator == kept.admin.identifier
-    kept.do(mint, "12345", suffixes=["b"], said=Statement("https://example.org/", creator="https://example.org/me"))
-    assert authority(kept, "12345/b").creator == "https://example.org/me"
+def test_the_creator_is_the_agent_unless_another_party_is_named(sample_office: Office) -> None:
+    sample_office.do(mint, "12345", suffixes=["a"], statement=TARGET)
+    assert authority(sample_office).creator == sample_office.admin.identifier
+    sample_office.do(
+        mint, "12345", suffixes=["b"], statement=Statement("https://example.org/", creator="https://example.org/me")
+    )
+    assert authority(sample_office, "12345/b").creator == "https://example.org/me"
 
 
-def test_the_first_creator_is_actionable_from_the_first_minute(kept: Office) -> None:
-    assert kept.ask(show, kept.admin.identifier).values[0].text == "The Library of Tests"
+def test_the_first_creator_is_actionable_from_the_first_minute(sample_office: Office) -> None:
+    assert sample_office.ask(show, sample_office.admin.identifier).values[0].text == "The Library of Tests"
 
 
 @pytest.mark.parametrize(
@@ -153,10 +157,10 @@ def test_the_first_creator_is_actionable_from_the_first_minute(kept: Office) -> 
         ("hdl:12345/here", "hdl:12345/here"),
     ],
 )
-def test_a_creator_that_leads_somewhere_is_accepted(kept: Office, said: str, recorded: str) -> None:
-    kept.do(mint, "12345", suffixes=["here"], said=TARGET)
-    kept.do(mint, "12345", suffixes=["a"], said=Statement("https://example.org/", creator=said))
-    assert authority(kept).creator == recorded
+def test_a_creator_that_leads_somewhere_is_accepted(sample_office: Office, said: str, recorded: str) -> None:
+    sample_office.do(mint, "12345", suffixes=["here"], statement=TARGET)
+    sample_office.do(mint, "12345", suffixes=["a"], statement=Statement("https://example.org/", creator=said))
+    assert authority(sample_office).creator == recorded
 
 
 @pytest.mark.parametrize(
@@ -181,58 +185,64 @@ def test_a_creator_that_leads_somewhere_is_accepted(kept: Office, said: str, rec
         "x" * 20_000,
     ],
 )
-def test_a_party_that_leads_nowhere_is_refused(kept: Office, said: str) -> None:
-    kept.do(mint, "12345", suffixes=["reserved"])
-    kept.do(mint, "12345", suffixes=["withdrawn"], said=TARGET)
-    kept.do(withdraw, "12345/withdrawn", "gone")
-    before = kept.everything()
+def test_a_party_that_leads_nowhere_is_refused(sample_office: Office, said: str) -> None:
+    sample_office.do(mint, "12345", suffixes=["reserved"])
+    sample_office.do(mint, "12345", suffixes=["withdrawn"], statement=TARGET)
+    sample_office.do(withdraw, "12345/withdrawn", "gone")
+    before = sample_office.snapshot()
     for field, party in (("creator", said), ("owners", (said,))):
         with pytest.raises(InvalidInput) as refusal:
-            kept.do(mint, "12345", suffixes=["a"], said=Statement("https://example.org/", **{field: party}))
+            sample_office.do(
+                mint, "12345", suffixes=["a"], statement=Statement("https://example.org/", **{field: party})
+            )
         assert refusal.value.part == field
-    assert kept.everything() == before
+    assert sample_office.snapshot() == before
 
 
-def test_an_owner_is_recorded_only_where_different_from_the_creator(kept: Office) -> None:
-    owners = (kept.admin.identifier.removeprefix("hdl:").lower(), "https://example.org/b", "https://example.org/b")
-    kept.do(mint, "12345", suffixes=["a"], said=Statement("https://example.org/", owners=owners))
-    assert authority(kept).owners == ("https://example.org/b",)
+def test_an_owner_is_recorded_only_where_different_from_the_creator(sample_office: Office) -> None:
+    owners = (
+        sample_office.admin.identifier.removeprefix("hdl:").lower(),
+        "https://example.org/b",
+        "https://example.org/b",
+    )
+    sample_office.do(mint, "12345", suffixes=["a"], statement=Statement("https://example.org/", owners=owners))
+    assert authority(sample_office).owners == ("https://example.org/b",)
 
 
-def test_owners_named_when_a_name_is_bound(kept: Office) -> None:
-    kept.do(mint, "12345", suffixes=["a"])
-    owners = (kept.admin.identifier, "https://example.org/b")
-    kept.do(bind, "12345/a", Statement("https://example.org/", owners=owners))
-    assert authority(kept).owners == ("https://example.org/b",)
+def test_owners_named_when_a_name_is_bound(sample_office: Office) -> None:
+    sample_office.do(mint, "12345", suffixes=["a"])
+    owners = (sample_office.admin.identifier, "https://example.org/b")
+    sample_office.do(bind, "12345/a", Statement("https://example.org/", owners=owners))
+    assert authority(sample_office).owners == ("https://example.org/b",)
 
 
-def test_another_creator_named_when_a_name_is_bound_is_not_passed_over_in_silence(kept: Office) -> None:
-    kept.do(mint, "12345", suffixes=["a"])
+def test_another_creator_named_when_a_name_is_bound_is_not_passed_over_in_silence(sample_office: Office) -> None:
+    sample_office.do(mint, "12345", suffixes=["a"])
     try:
-        kept.do(bind, "12345/a", Statement("https://example.org/", creator="https://example.org/me"))
+        sample_office.do(bind, "12345/a", Statement("https://example.org/", creator="https://example.org/me"))
     except InvalidInput as refusal:
         assert refusal.part == "creator"
     else:
-        assert authority(kept).creator == "https://example.org/me"
+        assert authority(sample_office).creator == "https://example.org/me"
 
 
-def test_a_transfer_back_to_the_creator_leaves_no_owner(kept: Office) -> None:
-    kept.hire("jan")
-    kept.do(mint, "12345", suffixes=["a"], said=TARGET)
-    kept.do(transfer_identifiers, ["12345/a"], "jan")
-    assert authority(kept).owners == ("https://example.org/people/jan",)
-    kept.do(transfer_identifiers, ["12345/a"], "admin")
-    assert authority(kept).owners == ()
+def test_a_transfer_back_to_the_creator_leaves_no_owner(sample_office: Office) -> None:
+    sample_office.hire("jan")
+    sample_office.do(mint, "12345", suffixes=["a"], statement=TARGET)
+    sample_office.do(transfer_identifiers, ["12345/a"], "jan")
+    assert authority(sample_office).owners == ("https://example.org/people/jan",)
+    sample_office.do(transfer_identifiers, ["12345/a"], "admin")
+    assert authority(sample_office).owners == ()
 
 
 def test_the_policys_example_to_the_letter(runner: asyncio.Runner, store_factory: StoreFactory) -> None:
-    """The project got its own name at its first minute, and gave the other name out when it had something to name."""
+    """The project got its own name in its first minute, and issued the other name when it had an object for it."""
     founding = ManualClock(at("2007-05-30T05:50:34.750Z"))
     office = open_office(runner, store_factory("pilin"), founding, home="102.100.272")
     assert office.admin.identifier == "hdl:102.100.272/0N8J991QH"
     office.do(change_prefix, "102.100.272", minter="chosen")
     office.prefix("102.100.pilin2", "chosen")
-    office.do(mint, "102.100.pilin2", suffixes=["XYZZY"], said=TARGET)
+    office.do(mint, "102.100.pilin2", suffixes=["XYZZY"], statement=TARGET)
     office.do(mint, "102.100.272", suffixes=["2RDV0T0QH"])
 
     office.clock.now = at("2007-06-22T02:53:46Z")
@@ -256,23 +266,23 @@ def test_the_policys_example_to_the_letter(runner: asyncio.Runner, store_factory
     assert view.authority.updated == max([*(value.timestamp for value in view.values)])
 
 
-def test_without_another_owner_the_creator_administers(kept: Office) -> None:
-    kept.do(mint, "12345", suffixes=["a"], said=TARGET)
-    admin = next(value for value in kept.ask(show, "12345/a").handle_record if value.type == "HS_ADMIN")
-    assert f"hdl:{admin.data.value.handle}" == kept.admin.identifier
+def test_without_another_owner_the_creator_administers(sample_office: Office) -> None:
+    sample_office.do(mint, "12345", suffixes=["a"], statement=TARGET)
+    admin = next(value for value in sample_office.ask(show, "12345/a").handle_record if value.type == "HS_ADMIN")
+    assert f"hdl:{admin.data.value.handle}" == sample_office.admin.identifier
 
 
-def test_the_types_resolve_to_their_description(kept: Office) -> None:
+def test_the_types_resolve_to_their_description(sample_office: Office) -> None:
     for kind in ("CREATION_DATE", "CREATOR"):
-        view = kept.ask(show, f"102.100.TYPE/{kind}")
+        view = sample_office.ask(show, f"102.100.TYPE/{kind}")
         assert view.state == "active"
         assert view.values[0].text
-    assert "first association" in (kept.ask(show, "102.100.type/creation_date").values[0].text or "")
+    assert "first association" in (sample_office.ask(show, "102.100.type/creation_date").values[0].text or "")
 
 
-def test_what_the_policy_does_not_record_appears_nowhere(kept: Office) -> None:
-    kept.do(mint, "12345", suffixes=["a"], said=TARGET)
-    shown = msgspec.to_builtins(kept.ask(show, "12345/a"))
+def test_what_the_policy_does_not_record_appears_nowhere(sample_office: Office) -> None:
+    sample_office.do(mint, "12345", suffixes=["a"], statement=TARGET)
+    shown = msgspec.to_builtins(sample_office.ask(show, "12345/a"))
     assert set(shown["authority"]) <= {"creator", "created", "updated", "owners"}
     assert not {"managers", "minted", "name_created", "namespace", "resource_type"} & set(shown)
     assert {value["type"] for value in shown["handle_record"]} == {
@@ -283,17 +293,17 @@ def test_what_the_policy_does_not_record_appears_nowhere(kept: Office) -> None:
     }
 
 
-def test_whoever_may_resolve_may_see_it(kept: Office) -> None:
-    """Nobody is named here who asks: a withdrawn identifier says whose it was as well."""
-    kept.do(mint, "12345", suffixes=["a"], said=TARGET)
-    assert kept.ask(resolve, "12345/a").target
-    kept.do(withdraw, "12345/a", "gone")
-    assert authority(kept).creator == kept.admin.identifier
+def test_every_reader_can_see_it(sample_office: Office) -> None:
+    """The request is anonymous. A withdrawn identifier also shows its creator."""
+    sample_office.do(mint, "12345", suffixes=["a"], statement=TARGET)
+    assert sample_office.ask(resolve, "12345/a").target
+    sample_office.do(withdraw, "12345/a", "gone")
+    assert authority(sample_office).creator == sample_office.admin.identifier
 
 
-def test_a_description_stands_beside_the_authority_metadata_and_never_in_its_place(kept: Office) -> None:
+def test_a_description_never_replaces_the_authority_metadata(sample_office: Office) -> None:
     said = Statement("https://example.org/", about=About(who="Jan", what="A thesis", when="1999", where="Leiden"))
-    kept.do(mint, "12345", suffixes=["a"], said=said)
-    view = kept.ask(show, "12345/a")
-    assert view.authority.creator == kept.admin.identifier
+    sample_office.do(mint, "12345", suffixes=["a"], statement=said)
+    view = sample_office.ask(show, "12345/a")
+    assert view.authority.creator == sample_office.admin.identifier
     assert view.about == About("Jan", "A thesis", "1999", "Leiden")

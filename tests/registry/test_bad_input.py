@@ -1,4 +1,4 @@
-"""Bad input: a typed error that names the field, before anything is written. Through every door that takes a record."""
+"""Bad input: a typed error that names the field, before anything is written, in every API that takes a record."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -11,15 +11,15 @@ from tests.registry_fixture import (
     Office,
     StoreFactory,
     describe,
+    locations_on,
     open_office,
-    places_on,
     set_target,
     set_values,
 )
 
 from perdure.errors import InvalidInput, NotAuthorised, OutOfRange, PerdureError
-from perdure.records.checks import Limits
 from perdure.records.record import About
+from perdure.records.validation import Limits
 from perdure.records.value import Admin, AdminRights, Binary, Data, Reference, Text, Value, ValueList
 from perdure.registry import (
     Settings,
@@ -35,7 +35,7 @@ from perdure.registry import (
     history,
     mint,
     new_key,
-    recover,
+    recover_access,
     reinstate,
     resolve,
     revoke_key,
@@ -51,11 +51,11 @@ SMALL = Limits(value_bytes=100, values=3, record_bytes=600, url_characters=50, t
 
 
 @pytest.fixture
-def kept(runner: asyncio.Runner, store_factory: StoreFactory) -> Office:
-    """12345/a leads somewhere, 12345/r is reserved, and records are kept small."""
+def sample_office(runner: asyncio.Runner, store_factory: StoreFactory) -> Office:
+    """12345/a has a target, 12345/r is reserved, and records must be small."""
     office = open_office(runner, store_factory(), settings=Settings(limits=SMALL))
     office.prefix("12345", "chosen")
-    office.do(mint, "12345", suffixes=["a"], said=Statement("https://example.org/"))
+    office.do(mint, "12345", suffixes=["a"], statement=Statement("https://example.org/"))
     office.do(mint, "12345", suffixes=["r"])
     return office
 
@@ -89,33 +89,33 @@ TARGETS = [
 ]
 
 
-def test_a_target_that_no_reader_should_follow_is_refused(kept: Office) -> None:
-    before = kept.everything()
-    doors: dict[Callable[[str], object], str] = {
-        lambda target: kept.do(mint, "12345", suffixes=["n"], said=Statement(target)): "target",
-        lambda target: kept.do(bind, "12345/r", Statement(target)): "target",
-        lambda target: kept.do(set_target, "12345/a", target): "target",
-        lambda target: kept.do(set_values, "12345/a", [Value(1, "URL", Text(target))]): "values[1].data",
+def test_a_target_that_no_reader_should_follow_is_refused(sample_office: Office) -> None:
+    before = sample_office.snapshot()
+    calls: dict[Callable[[str], object], str] = {
+        lambda target: sample_office.do(mint, "12345", suffixes=["n"], statement=Statement(target)): "target",
+        lambda target: sample_office.do(bind, "12345/r", Statement(target)): "target",
+        lambda target: sample_office.do(set_target, "12345/a", target): "target",
+        lambda target: sample_office.do(set_values, "12345/a", [Value(1, "URL", Text(target))]): "values[1].data",
     }
     for target in TARGETS:
-        for door, part in doors.items():
+        for call, part in calls.items():
             with pytest.raises(InvalidInput) as refusal:
-                door(target)
+                call(target)
             assert refusal.value.part == part, ascii(target)
-    assert kept.everything() == before
+    assert sample_office.snapshot() == before
 
 
 @pytest.mark.parametrize("type", ["url", "Url"])
-def test_another_case_of_the_type_is_no_way_around(kept: Office, type: str) -> None:
-    """Types are compared without case by Handle clients, which would follow it."""
+def test_another_case_of_the_type_is_no_way_around(sample_office: Office, type: str) -> None:
+    """Handle clients compare types without case, and would follow it."""
     with pytest.raises(InvalidInput) as refusal:
-        kept.do(set_values, "12345/a", [Value(1, type, Text("javascript:alert(1)"))])
+        sample_office.do(set_values, "12345/a", [Value(1, type, Text("javascript:alert(1)"))])
     assert refusal.value.part == "values[1].data"
 
 
-def test_bytes_are_no_way_around(kept: Office) -> None:
+def test_bytes_are_no_way_around(sample_office: Office) -> None:
     with pytest.raises(InvalidInput) as refusal:
-        kept.do(set_values, "12345/a", [Value(1, "URL", Binary(b"javascript:alert(1)"))])
+        sample_office.do(set_values, "12345/a", [Value(1, "URL", Binary(b"javascript:alert(1)"))])
     assert refusal.value.part == "values[1].data"
 
 
@@ -123,18 +123,18 @@ def test_bytes_are_no_way_around(kept: Office) -> None:
     "target",
     ["https://example.org/", "http://x", "ftp://example.org/f", "mailto:jan@example.org", "HTTPS://EXAMPLE.ORG"],
 )
-def test_the_usual_schemes_are_allowed(kept: Office, target: str) -> None:
-    kept.do(set_target, "12345/a", target)
-    assert kept.ask(resolve, "12345/a").target == target
+def test_the_usual_schemes_are_allowed(sample_office: Office, target: str) -> None:
+    sample_office.do(set_target, "12345/a", target)
+    assert sample_office.ask(resolve, "12345/a").target == target
 
 
-def test_which_schemes_are_allowed_is_a_setting_but_never_a_script(kept: Office) -> None:
+def test_which_schemes_are_allowed_is_a_setting_but_never_a_script(sample_office: Office) -> None:
     limits = Limits(schemes=("gopher", "javascript", "data"))
-    registry = kept.with_settings(limits=limits)
-    kept.run(set_target(registry, kept.admin, "12345/a", "gopher://example.org/"))
+    registry = sample_office.with_settings(limits=limits)
+    sample_office.run(set_target(registry, sample_office.admin, "12345/a", "gopher://example.org/"))
     for target in ("javascript:alert(1)", "data:text/html,x", "https://example.org/"):
         with pytest.raises(InvalidInput) as refusal:
-            kept.run(set_target(registry, kept.admin, "12345/a", target))
+            sample_office.run(set_target(registry, sample_office.admin, "12345/a", target))
         assert refusal.value.part == "target"
 
 
@@ -184,53 +184,53 @@ VALUES: dict[str, tuple[list[Value], str]] = {
 
 
 @pytest.mark.parametrize(("values", "part"), VALUES.values(), ids=VALUES.keys())
-def test_a_value_that_is_not_right_is_refused_by_every_door(kept: Office, values: list[Value], part: str) -> None:
-    before = kept.everything()
-    doors: list[Callable[[], object]] = [
-        lambda: kept.do(mint, "12345", suffixes=["n"], said=Statement(values=tuple(values))),
-        lambda: kept.do(bind, "12345/r", Statement(values=tuple(values))),
-        lambda: kept.do(set_values, "12345/a", values),
+def test_an_invalid_value_is_refused_by_every_api(sample_office: Office, values: list[Value], part: str) -> None:
+    before = sample_office.snapshot()
+    calls: list[Callable[[], object]] = [
+        lambda: sample_office.do(mint, "12345", suffixes=["n"], statement=Statement(values=tuple(values))),
+        lambda: sample_office.do(bind, "12345/r", Statement(values=tuple(values))),
+        lambda: sample_office.do(set_values, "12345/a", values),
     ]
-    # What is added is dated by the registry, and index 0 there asks for any.
+    # Added values get their timestamp from the registry, and index 0 means any free index.
     if "timestamp" not in part and values[0].index != 0:
-        doors.append(lambda: kept.do(add_values, "12345/a", values))
-    for door in doors:
+        calls.append(lambda: sample_office.do(add_values, "12345/a", values))
+    for call in calls:
         with pytest.raises(InvalidInput) as refusal:
-            door()
+            call()
         assert refusal.value.part == part
-    assert kept.everything() == before
+    assert sample_office.snapshot() == before
 
 
-def test_what_is_added_is_counted_with_what_is_there(kept: Office) -> None:
-    kept.do(add_values, "12345/a", [value(5), value(6)])
+def test_what_is_added_is_counted_with_what_is_there(sample_office: Office) -> None:
+    sample_office.do(add_values, "12345/a", [value(5), value(6)])
     with pytest.raises(OutOfRange) as refusal:
-        kept.do(add_values, "12345/a", [value(7)])
+        sample_office.do(add_values, "12345/a", [value(7)])
     assert refusal.value.part == "values"
 
 
-def test_a_record_has_a_largest_size(kept: Office) -> None:
+def test_a_record_has_a_largest_size(sample_office: Office) -> None:
     large = [value(index, data=Text("x" * 100), type="T" * 200) for index in (5, 6)]
-    before = kept.everything()
-    for door in (
-        lambda: kept.do(mint, "12345", suffixes=["n"], said=Statement(values=tuple(large))),
-        lambda: kept.do(bind, "12345/r", Statement(values=tuple(large))),
-        lambda: kept.do(add_values, "12345/a", large),
+    before = sample_office.snapshot()
+    for call in (
+        lambda: sample_office.do(mint, "12345", suffixes=["n"], statement=Statement(values=tuple(large))),
+        lambda: sample_office.do(bind, "12345/r", Statement(values=tuple(large))),
+        lambda: sample_office.do(add_values, "12345/a", large),
     ):
         with pytest.raises(OutOfRange) as refusal:
-            door()
+            call()
         assert refusal.value.part == "record"
-    assert kept.everything() == before
+    assert sample_office.snapshot() == before
 
 
-def test_a_target_and_a_value_do_not_share_an_index(kept: Office) -> None:
+def test_a_target_and_a_value_do_not_share_an_index(sample_office: Office) -> None:
     with pytest.raises(InvalidInput) as refusal:
-        kept.do(mint, "12345", suffixes=["n"], said=Statement("https://example.org/", values=(value(1),)))
+        sample_office.do(mint, "12345", suffixes=["n"], statement=Statement("https://example.org/", values=(value(1),)))
     assert refusal.value.part == "index"
 
 
 @pytest.mark.parametrize("field", ["who", "what", "when", "where"])
-def test_a_description_is_lines_of_text(kept: Office, field: str) -> None:
-    before = kept.everything()
+def test_a_description_is_lines_of_text(sample_office: Office, field: str) -> None:
+    before = sample_office.snapshot()
     for text in ("", "a\nb", "a\x1bb", "\ud800", "x" * 21):
         about = About(**{field: text})
         said = Statement("https://example.org/", about=about)
@@ -239,21 +239,21 @@ def test_a_description_is_lines_of_text(kept: Office, field: str) -> None:
             (describe, "12345/a", about),
         ):
             with pytest.raises(InvalidInput) as refusal:
-                kept.do(act, *arguments)
+                sample_office.do(act, *arguments)
             assert refusal.value.part == f"about.{field}"
         with pytest.raises(InvalidInput):
-            kept.do(mint, "12345", suffixes=["n"], said=said)
-    assert kept.everything() == before
+            sample_office.do(mint, "12345", suffixes=["n"], statement=said)
+    assert sample_office.snapshot() == before
 
 
-def test_there_are_not_more_owners_than_a_page_can_name(kept: Office) -> None:
+def test_there_are_not_more_owners_than_a_page_can_name(sample_office: Office) -> None:
     owners = tuple(f"https://example.org/{number}" for number in range(101))
     with pytest.raises(InvalidInput) as refusal:
-        kept.do(mint, "12345", suffixes=["n"], said=Statement("https://example.org/", owners=owners))
+        sample_office.do(mint, "12345", suffixes=["n"], statement=Statement("https://example.org/", owners=owners))
     assert refusal.value.part == "owners"
 
 
-# Every door that takes a name, a prefix, an agent or a word, given what no database can hold or no person would type.
+# Every use case that takes a name, a prefix, an agent or a word, given what no database can hold or no person would type.
 NONSENSE = [
     "",
     " ",
@@ -269,7 +269,7 @@ NONSENSE = [
     "%",
     "*",
 ]
-DOORS: dict[str, Callable[[Office, str], object]] = {
+CALLS: dict[str, Callable[[Office, str], object]] = {
     "show": lambda o, text: o.ask(show, text),
     "resolve": lambda o, text: o.ask(resolve, text),
     "history": lambda o, text: o.ask(history, text),
@@ -282,7 +282,7 @@ DOORS: dict[str, Callable[[Office, str], object]] = {
     "reinstate": lambda o, text: o.do(reinstate, text),
     "replaced by": lambda o, text: o.do(withdraw, "12345/a", "gone", replaced_by=text),
     "mint": lambda o, text: o.do(mint, text),
-    "creator": lambda o, text: o.do(mint, "12345", suffixes=["n"], said=Statement("https://x.org/", creator=text)),
+    "creator": lambda o, text: o.do(mint, "12345", suffixes=["n"], statement=Statement("https://x.org/", creator=text)),
     "transfer": lambda o, text: o.do(transfer_identifiers, [text], "admin"),
     "transfer to": lambda o, text: o.do(transfer_identifiers, ["12345/a"], text),
     "transfer prefix": lambda o, text: o.do(transfer_prefix, text, "admin"),
@@ -291,18 +291,20 @@ DOORS: dict[str, Callable[[Office, str], object]] = {
     "grant on": lambda o, text: o.do(grant, "admin", text + "/", ["mint"]),
     "key for": lambda o, text: o.do(new_key, text),
     "revoke key": lambda o, text: o.do(revoke_key, text),
-    "recover": lambda o, text: o.ask(recover, text, "lost"),
+    "recover": lambda o, text: o.ask(recover_access, text, "lost"),
     "authenticate": lambda o, text: o.ask(authenticate, text),
     "agent": lambda o, text: o.do(add_agent, "jan", "Jan", identifier=text),
 }
 
 
-@pytest.mark.parametrize("door", DOORS.values(), ids=DOORS.keys())
-def test_no_nonsense_gets_past_a_door_or_breaks_it(kept: Office, door: Callable[[Office, str], object]) -> None:
-    before = kept.everything()
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS.keys())
+def test_invalid_input_is_refused_by_every_api_without_a_crash(
+    sample_office: Office, call: Callable[[Office, str], object]
+) -> None:
+    before = sample_office.snapshot()
     for text in NONSENSE:
         try:
-            answer = door(kept, text)
+            answer = call(sample_office, text)
         except PerdureError as refusal:
             assert refusal.code in {
                 "invalid-name",
@@ -316,7 +318,7 @@ def test_no_nonsense_gets_past_a_door_or_breaks_it(kept: Office, door: Callable[
             pytest.fail(f"{text[:20]!a}: {problem!r}")
         else:
             assert answer == [], f"{text[:20]!a}"
-    assert kept.everything() == before
+    assert sample_office.snapshot() == before
 
 
 @settings(max_examples=150)
@@ -330,14 +332,14 @@ def test_whatever_is_typed_is_found_or_refused(office_for_all: Office, text: str
 @pytest.fixture(scope="module", params=ENGINES)
 def office_for_all(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
     """One registry for all examples: nothing is written to it."""
-    places = places_on(request.param, tmp_path_factory.mktemp("all"))
+    locations = locations_on(request.param, tmp_path_factory.mktemp("all"))
     with asyncio.Runner() as runner:
-        yield open_office(runner, places.open())
-    places.close()
+        yield open_office(runner, locations.open())
+    locations.close()
 
 
-def test_a_refusal_names_who_lacks_what(kept: Office) -> None:
-    jan = kept.hire("jan")
+def test_a_refusal_names_who_lacks_what(sample_office: Office) -> None:
+    jan = sample_office.hire("jan")
     with pytest.raises(NotAuthorised) as refusal:
-        kept.by(jan, add_prefix, "777")
+        sample_office.by(jan, add_prefix, "777")
     assert str(refusal.value) == "'jan' has no grant to admin on the whole registry"

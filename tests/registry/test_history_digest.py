@@ -1,4 +1,4 @@
-"""Digests chain a history: what was altered in any of its parts is found, also after a redaction."""
+"""Digests of a history: an alteration of any part is found, also after a redaction."""
 
 from hashlib import sha256
 

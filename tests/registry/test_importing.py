@@ -1,4 +1,4 @@
-"""Import: what a file says becomes identifiers, once, however often and however interruptedly it is brought in."""
+"""Imports: the entries of a file become identifiers once, however often the import is repeated or interrupted."""
 
 import asyncio
 import threading
@@ -12,13 +12,23 @@ import pytest
 from tests.registry_fixture import NOON, Office, open_office
 
 from perdure.errors import InvalidInput
-from perdure.exchange import batch_file, tables
-from perdure.exchange.entry import Edit, Entry, Notice, PastRevision, Put, Refused, Setting, Whole
+from perdure.formats import batch_file, identifiers_csv
+from perdure.formats.csv_rows import read_rows
+from perdure.formats.import_entries import (
+    Entry,
+    FullHistory,
+    ImportEdit,
+    ImportPut,
+    Notice,
+    PastRevision,
+    RegistryPart,
+    RejectedLine,
+)
 from perdure.names import instant, pilin, ppid
 from perdure.records.record import About, Observation, Reconstruction, Record
 from perdure.records.value import Admin, AdminRights, Text, Value
 from perdure.registry import (
-    Options,
+    ImportOptions,
     Statement,
     Tally,
     add_prefix,
@@ -48,11 +58,11 @@ def library(office: Office) -> Office:
     return office
 
 
-def bring(office: Office, entries: Iterable[Entry], **settings: Any) -> tuple[Tally, list[Refused | Notice]]:
-    problems: list[Refused | Notice] = []
+def run_import(office: Office, entries: Iterable[Entry], **settings: Any) -> tuple[Tally, list[RejectedLine | Notice]]:
+    problems: list[RejectedLine | Notice] = []
     checkpoint = settings.pop("checkpoint", None)
     agent = settings.pop("by", office.admin)
-    options = Options(**settings)
+    options = ImportOptions(**settings)
     tally = office.by(agent, import_entries, entries, options, checkpoint=checkpoint, report=problems.append)
     return tally, problems
 
@@ -61,14 +71,14 @@ def counts(tally: Tally) -> tuple[int, int, int, int]:
     return tally.created, tally.changed, tally.unchanged, tally.refused
 
 
-def puts(count: int, start: int = 1) -> Iterator[Put]:
+def puts(count: int, start: int = 1) -> Iterator[ImportPut]:
     for number in range(start, start + count):
-        yield Put(line=number, name=f"{PREFIX}/{number}", target=f"{URL}{number}")
+        yield ImportPut(line=number, name=f"{PREFIX}/{number}", target=f"{URL}{number}")
 
 
-def whole(name: str, record: Record, scheme: str = "handle", uuid_raw: str | None = None) -> Whole:
+def whole(name: str, record: Record, scheme: str = "handle", uuid_raw: str | None = None) -> FullHistory:
     revision = PastRevision(1, EARLIER, "somebody", "mint", record)
-    return Whole(line=1, name=name, scheme=scheme, revisions=(revision,), uuid_raw=uuid_raw)
+    return FullHistory(line=1, name=name, scheme=scheme, revisions=(revision,), uuid_raw=uuid_raw)
 
 
 def active(office: Office, target: str = URL, **fields: Any) -> Record:
@@ -86,19 +96,19 @@ def exists(office: Office, name: str) -> bool:
 
 
 def test_a_name_and_a_target_make_an_identifier_that_resolves(library: Office) -> None:
-    tally, problems = bring(library, [Put(line=1, name=f"{PREFIX}/a", target=URL)])
+    tally, problems = run_import(library, [ImportPut(line=1, name=f"{PREFIX}/a", target=URL)])
     assert (counts(tally), problems, tally.finished) == ((1, 0, 0, 0), [], True)
     assert library.ask(resolve, f"{PREFIX}/a").target == URL
     [first] = library.ask(history, f"{PREFIX}/a")
     assert (first.action, first.agent, first.note) == ("import", "admin", "imported from a file")
 
 
-def test_what_a_source_says_of_time_and_creator_is_kept(library: Office) -> None:
+def test_time_and_creator_of_the_source_are_stored(library: Office) -> None:
     values = (
         Value(1, "URL", Text(URL), "2007-06-22T02:53:46Z"),
         Value(2, "EMAIL", Text("a@example.org"), "2010-01-01T00:00:00Z"),
     )
-    bring(library, [Put(line=1, name=f"{PREFIX}/a", values=values, creator="https://example.org/maria")])
+    run_import(library, [ImportPut(line=1, name=f"{PREFIX}/a", values=values, creator="https://example.org/maria")])
     view = library.ask(show, f"{PREFIX}/a")
     assert view.values == values
     assert view.authority.creator == "https://example.org/maria"
@@ -112,32 +122,32 @@ def test_authority_metadata_among_the_values_goes_where_it_belongs(library: Offi
 101 102.100.TYPE/CREATION_DATE 86400 1110 UTF8 2007-06-22T12:53:46+10:00
 102 102.100.TYPE/CREATOR 86400 1110 UTF8 {library.admin.identifier.removeprefix("hdl:")}
 """
-    bring(library, batch_file.read(enumerate(text.splitlines(), 1)))
+    run_import(library, batch_file.read(enumerate(text.splitlines(), 1)))
     view = library.ask(show, f"{PREFIX}/a")
     assert [value.index for value in view.values] == [1]
     assert view.authority.created == "2007-06-22T02:53:46Z"
     assert view.authority.creator == library.admin.identifier
 
 
-def test_a_secret_is_left_out_and_that_is_told(library: Office) -> None:
+def test_a_secret_is_omitted_with_a_notice(library: Office) -> None:
     values = (Value(1, "URL", Text(URL)), Value(300, "HS_SECKEY", Text("correct-horse"), "", 86_400, "1100"))
-    tally, problems = bring(library, [Put(line=7, name=f"{PREFIX}/a", values=values)])
+    tally, problems = run_import(library, [ImportPut(line=7, name=f"{PREFIX}/a", values=values)])
     assert counts(tally) == (1, 0, 0, 0)
     assert tally.notices == 1
     [notice] = problems
     assert isinstance(notice, Notice)
     assert notice.line == 7
-    assert "correct-horse" not in repr(library.everything()) + repr(problems)
+    assert "correct-horse" not in repr(library.snapshot()) + repr(problems)
 
 
 def test_a_name_without_a_thing_is_reserved(library: Office) -> None:
-    bring(library, [Put(line=1, name=f"{PREFIX}/a", about=About(what="Later"))])
+    run_import(library, [ImportPut(line=1, name=f"{PREFIX}/a", about=About(what="Later"))])
     view = library.ask(show, f"{PREFIX}/a")
     assert (view.state, view.authority.created) == ("reserved", None)
 
 
 def test_a_name_that_is_reserved_leads_nowhere(library: Office) -> None:
-    tally, _ = bring(library, [Put(line=1, name=f"{PREFIX}/a", target=URL, state="reserved")])
+    tally, _ = run_import(library, [ImportPut(line=1, name=f"{PREFIX}/a", target=URL, state="reserved")])
     if tally.created:  # refusing it would do as well
         assert library.ask(show, f"{PREFIX}/a").values == ()
 
@@ -145,10 +155,10 @@ def test_a_name_that_is_reserved_leads_nowhere(library: Office) -> None:
 def test_a_creator_may_come_with_the_same_file(library: Office) -> None:
     me = f"{PREFIX}/me"
     entries = [
-        Put(line=1, name=me, values=(Value(1, "DESC", Text("Maria")),)),
-        Put(line=2, name=f"{PREFIX}/a", target=URL, creator=f"hdl:{me}", owners=("https://example.org/jan",)),
+        ImportPut(line=1, name=me, values=(Value(1, "DESC", Text("Maria")),)),
+        ImportPut(line=2, name=f"{PREFIX}/a", target=URL, creator=f"hdl:{me}", owners=("https://example.org/jan",)),
     ]
-    tally, problems = bring(library, entries)
+    tally, problems = run_import(library, entries)
     assert (counts(tally), problems) == ((2, 0, 0, 0), [])
     assert library.ask(show, f"{PREFIX}/a").authority.creator == f"hdl:{me}"
 
@@ -161,8 +171,8 @@ def test_a_creator_of_any_scheme_survives_the_batch_language(library: Office) ->
         state="active", creator=library.admin.identifier, created="2025-01-09T10:30:00Z", observation=observation
     )
     raw = str(ppid.poid_uuid(observation.source_url, observation.retrieval_timestamp, observation.content_hash))
-    bring(library, [whole(person, record, "ppid", raw)])
-    _, problems = bring(library, batch_file.read(enumerate(text.splitlines(), 1)))
+    run_import(library, [whole(person, record, "ppid", raw)])
+    _, problems = run_import(library, batch_file.read(enumerate(text.splitlines(), 1)))
     assert problems == []
     assert library.ask(show, f"{PREFIX}/a").authority.creator == person
 
@@ -174,45 +184,47 @@ def test_an_import_run_twice_changes_nothing(library: Office) -> None:
     values = (Value(3, "URL", Text(URL), "2007-06-22T02:53:46Z"), Value(4, "EMAIL", Text("a@example.org")))
     entries: list[Entry] = [
         *puts(20),
-        Put(line=21, name=f"{PREFIX}/v", values=values, about=About(what="On lasting"), created="2007-06-22T00:00:00Z"),
-        Put(line=22, name=f"{PREFIX}/r"),
-        Edit(line=23, name=f"{PREFIX}/v", act="add", values=(Value(5, "DESC", Text("more")),)),
-        Edit(line=24, name=f"{PREFIX}/v", act="modify", values=(Value(5, "DESC", Text("more still")),)),
-        Edit(line=25, name=f"{PREFIX}/1", act="delete"),
+        ImportPut(
+            line=21, name=f"{PREFIX}/v", values=values, about=About(what="On lasting"), created="2007-06-22T00:00:00Z"
+        ),
+        ImportPut(line=22, name=f"{PREFIX}/r"),
+        ImportEdit(line=23, name=f"{PREFIX}/v", act="add", values=(Value(5, "DESC", Text("more")),)),
+        ImportEdit(line=24, name=f"{PREFIX}/v", act="modify", values=(Value(5, "DESC", Text("more still")),)),
+        ImportEdit(line=25, name=f"{PREFIX}/1", act="delete"),
     ]
-    assert counts(bring(library, entries)[0]) == (22, 3, 0, 0)
-    before = library.everything()
+    assert counts(run_import(library, entries)[0]) == (22, 3, 0, 0)
+    before = library.snapshot()
     library.clock.step(100)
-    tally, _ = bring(library, entries[:22] + entries[24:])
+    tally, _ = run_import(library, entries[:22] + entries[24:])
     assert counts(tally) == (0, 0, 23, 0)
-    assert library.everything() == before
+    assert library.snapshot() == before
 
 
 def test_update_run_twice_changes_nothing_the_second_time(library: Office) -> None:
-    bring(library, puts(3))
-    changed = [Put(line=1, name=f"{PREFIX}/1", target="https://example.org/new")]
-    assert counts(bring(library, changed, update=True)[0]) == (0, 1, 0, 0)
+    run_import(library, puts(3))
+    changed = [ImportPut(line=1, name=f"{PREFIX}/1", target="https://example.org/new")]
+    assert counts(run_import(library, changed, update=True)[0]) == (0, 1, 0, 0)
     library.clock.step(60)
-    assert counts(bring(library, changed, update=True)[0]) == (0, 0, 1, 0)
+    assert counts(run_import(library, changed, update=True)[0]) == (0, 0, 1, 0)
     assert library.ask(resolve, f"{PREFIX}/1").target == "https://example.org/new"
     assert len(library.ask(history, f"{PREFIX}/1")) == 2
 
 
 def test_without_update_a_name_that_says_something_else_is_refused(library: Office) -> None:
-    bring(library, puts(1))
-    before = library.everything()
-    tally, [refused] = bring(library, [Put(line=9, name=f"{PREFIX}/1", target="https://example.org/other")])
+    run_import(library, puts(1))
+    before = library.snapshot()
+    tally, [refused] = run_import(library, [ImportPut(line=9, name=f"{PREFIX}/1", target="https://example.org/other")])
     assert counts(tally) == (0, 0, 0, 1)
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, RejectedLine)
     assert (refused.line, refused.name) == (9, f"{PREFIX}/1")
-    assert "only an import that updates" in refused.reason
-    assert library.everything() == before
+    assert "only an import with update" in refused.reason
+    assert library.snapshot() == before
 
 
 def test_update_leaves_what_the_file_does_not_speak_of(library: Office) -> None:
     values = (Value(1, "URL", Text(URL)), Value(2, "EMAIL", Text("a@example.org")))
-    bring(library, [Put(line=1, name=f"{PREFIX}/a", values=values, about=About(what="On lasting"))])
-    bring(library, [Put(line=1, name=f"{PREFIX}/a", target="https://example.org/new")], update=True)
+    run_import(library, [ImportPut(line=1, name=f"{PREFIX}/a", values=values, about=About(what="On lasting"))])
+    run_import(library, [ImportPut(line=1, name=f"{PREFIX}/a", target="https://example.org/new")], update=True)
     view = library.ask(show, f"{PREFIX}/a")
     assert [value.text for value in view.values] == ["https://example.org/new", "a@example.org"]
     assert view.about == About(what="On lasting")
@@ -220,81 +232,86 @@ def test_update_leaves_what_the_file_does_not_speak_of(library: Office) -> None:
 
 def test_update_binds_a_reserved_name(library: Office) -> None:
     library.do(mint, PREFIX, suffixes=["later"])
-    bring(library, [Put(line=1, name=f"{PREFIX}/later", target=URL)], update=True)
+    run_import(library, [ImportPut(line=1, name=f"{PREFIX}/later", target=URL)], update=True)
     view = library.ask(show, f"{PREFIX}/later")
     assert (view.state, view.target) == ("active", URL)
     assert view.authority.created is not None
 
 
 def test_a_withdrawn_name_is_not_brought_back_by_an_update(library: Office) -> None:
-    bring(library, puts(1))
+    run_import(library, puts(1))
     library.do(withdraw, f"{PREFIX}/1", "wrong")
-    tally, _ = bring(library, [Put(line=1, name=f"{PREFIX}/1", target="https://example.org/new")], update=True)
+    tally, _ = run_import(
+        library, [ImportPut(line=1, name=f"{PREFIX}/1", target="https://example.org/new")], update=True
+    )
     assert counts(tally) == (0, 0, 0, 1)
     assert library.ask(show, f"{PREFIX}/1").state == "withdrawn"
 
 
 def test_one_name_twice_in_a_file_is_one_name(library: Office) -> None:
-    tally, _ = bring(library, [*puts(2), *puts(2)])
+    tally, _ = run_import(library, [*puts(2), *puts(2)])
     assert counts(tally) == (2, 0, 2, 0)
 
 
 @pytest.mark.parametrize("again", [1, CHUNK, CHUNK + 1, 2 * CHUNK])
 def test_a_name_that_comes_again_much_later_in_a_file_is_one_name(library: Office, again: int) -> None:
-    """By then the file was taken for one of new names only."""
+    """By then the import expects new names only."""
     name = f"{PREFIX}/{again}"
-    entries = [*puts(3 * CHUNK), Put(line=3 * CHUNK + 1, name=name, target=f"{URL}{again}"), *puts(5, 10_000)]
-    tally, problems = bring(library, entries)
+    entries = [*puts(3 * CHUNK), ImportPut(line=3 * CHUNK + 1, name=name, target=f"{URL}{again}"), *puts(5, 10_000)]
+    tally, problems = run_import(library, entries)
     assert (counts(tally), problems) == ((3 * CHUNK + 5, 0, 1, 0), [])
     assert len(library.ask(history, name)) == 1
     assert library.ask(verify) == []
 
 
 def test_names_that_exist_are_met_behind_thousands_of_new_ones(library: Office) -> None:
-    bring(library, puts(3, CHUNK + 7))
-    entries = [*puts(CHUNK + 8), Put(line=9, name=f"{PREFIX}/{CHUNK + 9}", target="https://example.org/elsewhere")]
+    run_import(library, puts(3, CHUNK + 7))
+    entries = [
+        *puts(CHUNK + 8),
+        ImportPut(line=9, name=f"{PREFIX}/{CHUNK + 9}", target="https://example.org/elsewhere"),
+    ]
     expected = CHUNK + 6, 0, 2, 1
-    tally, problems = bring(library, entries, dry_run=True)
+    tally, problems = run_import(library, entries, dry_run=True)
     assert (counts(tally), [problem.line for problem in problems]) == (expected, [9])
-    tally, problems = bring(library, entries)
+    tally, problems = run_import(library, entries)
     assert (counts(tally), [problem.line for problem in problems]) == (expected, [9])
-    tally, _ = bring(library, entries, update=True)
+    tally, _ = run_import(library, entries, update=True)
     assert counts(tally) == (0, 1, CHUNK + 8, 0)
     assert library.ask(verify) == []
 
 
-def test_a_name_that_somebody_makes_meanwhile_is_not_taken_from_them(library: Office) -> None:
+def test_a_name_that_another_agent_creates_meanwhile_is_not_overwritten(library: Office) -> None:
     number = 2 * CHUNK + 5
-    theirs = partial(mint, said=Statement("https://example.org/theirs"), suffixes=[str(number)])
+    theirs = partial(mint, statement=Statement("https://example.org/theirs"), suffixes=[str(number)])
 
     def entries() -> Iterator[Entry]:
         for entry in puts(3 * CHUNK):
             if entry.line == number:
-                _aside(library, theirs, PREFIX)
+                _run_in_thread(library, theirs, PREFIX)
             yield entry
 
-    tally, [problem] = bring(library, entries())
+    tally, [problem] = run_import(library, entries())
     assert counts(tally) == (3 * CHUNK - 1, 0, 0, 1)
     assert problem.line == number
     assert library.ask(resolve, f"{PREFIX}/{number}").target == "https://example.org/theirs"
 
 
 def test_a_name_with_its_history_and_again_without_is_one_name(library: Office) -> None:
-    """The two lines need not come from one hand: what matters is that the rest of the file is brought in."""
-    entries = [whole(f"{PREFIX}/a", active(library)), Put(line=2, name=f"{PREFIX}/a", target=URL), *puts(3, 3)]
-    tally, _ = bring(library, entries)
+    """The two lines may have different origins: the rest of the file must be imported."""
+    entries = [whole(f"{PREFIX}/a", active(library)), ImportPut(line=2, name=f"{PREFIX}/a", target=URL), *puts(3, 3)]
+    tally, _ = run_import(library, entries)
     assert (tally.created, tally.unchanged + tally.refused) == (4, 1)
 
 
 def test_a_name_twice_whose_creator_comes_with_it_is_one_name(library: Office) -> None:
     me = f"{PREFIX}/me"
     entries = [
-        Put(line=1, name=me, values=(Value(1, "DESC", Text("Maria")),)),
-        Put(line=2, name=f"{PREFIX}/a", target=URL, creator=f"hdl:{me}"),
-        Put(line=3, name=f"{PREFIX}/a", target=URL),
+        ImportPut(line=1, name=me, values=(Value(1, "DESC", Text("Maria")),)),
+        ImportPut(line=2, name=f"{PREFIX}/a", target=URL, creator=f"hdl:{me}"),
+        ImportPut(line=3, name=f"{PREFIX}/a", target=URL),
         *puts(3, 4),
     ]
-    tally, _ = bring(library, entries)
+    tally, _ = run_import(library, entries)
     assert counts(tally) == (5, 0, 1, 0)
 
 
@@ -316,95 +333,95 @@ def cut_after(entries: Iterable[Entry], count: int) -> Iterator[Entry]:
 def test_an_import_goes_on_where_it_was_cut(library: Office, count: int) -> None:
     total = 2 * CHUNK + 700
     with pytest.raises(_PowerCut):
-        bring(library, cut_after(puts(total), count), checkpoint="file")
-    kept = library.read(lambda reader: len(reader.after("", 10_000, f"{PREFIX}/")))
+        run_import(library, cut_after(puts(total), count), checkpoint="file")
+    kept = library.read(lambda reader: len(reader.identifiers_after("", 10_000, f"{PREFIX}/")))
     assert kept == count // CHUNK * CHUNK
-    tally, problems = bring(library, puts(total), checkpoint="file")
+    tally, problems = run_import(library, puts(total), checkpoint="file")
     assert (counts(tally), tally.entries, problems) == ((total, 0, 0, 0), total, [])
-    names = library.read(lambda reader: {row.name for row in reader.after("", 10_000, f"{PREFIX}/")})
+    names = library.read(lambda reader: {row.name for row in reader.identifiers_after("", 10_000, f"{PREFIX}/")})
     assert names == {f"{PREFIX}/{number}" for number in range(1, total + 1)}
     assert library.contradictions() == []
 
 
 def test_changes_are_not_made_twice_when_an_import_goes_on(library: Office) -> None:
-    library.do(mint, PREFIX, said=Statement(URL), suffixes=["a"])
+    library.do(mint, PREFIX, statement=Statement(URL), suffixes=["a"])
     entries: list[Entry] = [
         *puts(CHUNK - 1),
-        Edit(line=CHUNK, name=f"{PREFIX}/a", act="add", values=(Value(2, "DESC", Text("more")),)),
-        Edit(line=CHUNK + 1, name=f"{PREFIX}/a", act="modify", values=(Value(2, "DESC", Text("other")),)),
+        ImportEdit(line=CHUNK, name=f"{PREFIX}/a", act="add", values=(Value(2, "DESC", Text("more")),)),
+        ImportEdit(line=CHUNK + 1, name=f"{PREFIX}/a", act="modify", values=(Value(2, "DESC", Text("other")),)),
         *puts(CHUNK, CHUNK + 2),
     ]
     with pytest.raises(_PowerCut):
-        bring(library, cut_after(entries, CHUNK + 5), checkpoint="file")
-    bring(library, entries, checkpoint="file")
+        run_import(library, cut_after(entries, CHUNK + 5), checkpoint="file")
+    run_import(library, entries, checkpoint="file")
     assert [one.version for one in library.ask(history, f"{PREFIX}/a")] == [1, 2, 3]
 
 
 def test_an_import_that_has_finished_is_not_begun_again(library: Office) -> None:
-    bring(library, puts(3), checkpoint="file")
-    before = library.everything()
+    run_import(library, puts(3), checkpoint="file")
+    before = library.snapshot()
 
     def never() -> Iterator[Entry]:
         raise AssertionError
         yield
 
-    tally, _ = bring(library, never(), checkpoint="file")
+    tally, _ = run_import(library, never(), checkpoint="file")
     assert tally.finished
-    assert library.everything() == before
+    assert library.snapshot() == before
 
 
-def test_a_forgotten_checkpoint_lets_a_file_begin_anew(library: Office) -> None:
-    bring(library, puts(3), checkpoint="file")
+def test_a_forgotten_checkpoint_lets_a_file_begin_again(library: Office) -> None:
+    run_import(library, puts(3), checkpoint="file")
     library.do(forget_checkpoint, "file")
-    assert counts(bring(library, puts(4), checkpoint="file")[0]) == (1, 0, 3, 0)
+    assert counts(run_import(library, puts(4), checkpoint="file")[0]) == (1, 0, 3, 0)
 
 
 def test_what_was_refused_for_a_reason_that_is_gone_is_taken_the_next_time(library: Office) -> None:
-    """Somebody forgets to add a prefix, reads so, adds it, and runs the same file again."""
-    entries = [Put(line=1, name="777/a", target=URL), *puts(3, 2)]
-    assert counts(bring(library, entries, checkpoint="file")[0]) == (3, 0, 0, 1)
+    """An operator forgets to add a prefix, reads the error, adds it, and runs the same file again."""
+    entries = [ImportPut(line=1, name="777/a", target=URL), *puts(3, 2)]
+    assert counts(run_import(library, entries, checkpoint="file")[0]) == (3, 0, 0, 1)
     library.prefix("777", "chosen")
-    bring(library, entries, checkpoint="file")
+    run_import(library, entries, checkpoint="file")
     assert exists(library, "777/a")
 
 
 # Bad entries
 
 
-def test_bad_entries_are_told_by_line_and_the_rest_is_brought_in(library: Office) -> None:
+def test_bad_entries_are_reported_by_line_and_the_rest_is_imported(library: Office) -> None:
     bad: list[Entry] = [
-        Put(line=2, name="no slash", target=URL),
-        Put(line=3, name="777/a", target=URL),
-        Put(line=4, name=f"{PREFIX}/a", target="javascript:alert(1)"),
-        Put(line=5, name=f"{PREFIX}/b", values=(Value(0, "URL", Text(URL)),)),
-        Put(line=6, name=f"{PREFIX}/c", values=(Value(2, "A", Text("x")), Value(2, "B", Text("y")))),
-        Put(line=7, name=f"{PREFIX}/d", target=URL, created="yesterday"),
-        Put(line=8, name=f"{PREFIX}/e", target=URL, creator="hdl:12345/nobody"),
-        Put(line=9, name=f"{PREFIX}/f", target=URL, about=About(what="\x1b[31m")),
-        Put(line=10, name=f"{PREFIX}/g\x07h", target=URL),
-        Put(line=11, name="POID-93b0-4476-560e-5ac1", target=URL),
-        Put(line=12, name=f"{PREFIX}/h", values=(Value(1, "URL", Text(URL), "22 June 2007"),)),
-        Edit(line=13, name=f"{PREFIX}/nothing", act="delete"),
-        Refused(14, "unreadable"),
+        ImportPut(line=2, name="no slash", target=URL),
+        ImportPut(line=3, name="777/a", target=URL),
+        ImportPut(line=4, name=f"{PREFIX}/a", target="javascript:alert(1)"),
+        ImportPut(line=5, name=f"{PREFIX}/b", values=(Value(0, "URL", Text(URL)),)),
+        ImportPut(line=6, name=f"{PREFIX}/c", values=(Value(2, "A", Text("x")), Value(2, "B", Text("y")))),
+        ImportPut(line=7, name=f"{PREFIX}/d", target=URL, created="yesterday"),
+        ImportPut(line=8, name=f"{PREFIX}/e", target=URL, creator="hdl:12345/nobody"),
+        ImportPut(line=9, name=f"{PREFIX}/f", target=URL, about=About(what="\x1b[31m")),
+        ImportPut(line=10, name=f"{PREFIX}/g\x07h", target=URL),
+        ImportPut(line=11, name="POID-93b0-4476-560e-5ac1", target=URL),
+        ImportPut(line=12, name=f"{PREFIX}/h", values=(Value(1, "URL", Text(URL), "22 June 2007"),)),
+        ImportEdit(line=13, name=f"{PREFIX}/nothing", act="delete"),
+        RejectedLine(14, "unreadable"),
     ]
     mixed = [entry for one, good in zip(bad, puts(len(bad), 100), strict=True) for entry in (one, good)]
-    tally, problems = bring(library, mixed)
+    tally, problems = run_import(library, mixed)
     assert [problem.line for problem in problems] == [entry.line for entry in bad]
     assert counts(tally) == (len(bad), 0, 0, len(bad))
     assert library.ask(verify) == []
-    assert len(library.read(lambda reader: reader.after("", 1000, f"{PREFIX}/"))) == len(bad)
+    assert len(library.read(lambda reader: reader.identifiers_after("", 1000, f"{PREFIX}/"))) == len(bad)
 
 
 def test_a_record_that_is_too_long_to_mint_is_too_long_to_import(library: Office) -> None:
     most = library.registry.settings.limits.record_bytes
     values = tuple(Value(index, "DESC", Text("x" * 60_000)) for index in range(2, 3 + most // 60_000))
-    tally, _ = bring(library, [Put(line=1, name=f"{PREFIX}/long", values=values)])
+    tally, _ = run_import(library, [ImportPut(line=1, name=f"{PREFIX}/long", values=values)])
     assert counts(tally) == (0, 0, 0, 1)
 
 
 def test_an_administrator_index_beyond_the_protocol_is_refused(library: Office) -> None:
     admin = Admin(AdminRights("0.NA/12345", 2**40, "1" * 12))
-    tally, _ = bring(library, [Put(line=1, name=f"{PREFIX}/a", values=(Value(100, "HS_ADMIN", admin),))])
+    tally, _ = run_import(library, [ImportPut(line=1, name=f"{PREFIX}/a", values=(Value(100, "HS_ADMIN", admin),))])
     assert counts(tally) == (0, 0, 0, 1)
 
 
@@ -415,10 +432,10 @@ def test_a_person_that_is_refused_leaves_nothing_behind(library: Office) -> None
     record = Record(
         state="active", creator=library.admin.identifier, created="2025-01-09T10:30:00Z", reconstruction=observed
     )
-    before = library.everything()
-    tally, _ = bring(library, [whole("PRID-5ccc-3780-8c9c-5a90", record, "ppid", "not its own")])
+    before = library.snapshot()
+    tally, _ = run_import(library, [whole("PRID-5ccc-3780-8c9c-5a90", record, "ppid", "not its own")])
     assert counts(tally) == (0, 0, 0, 1)
-    assert library.everything() == before
+    assert library.snapshot() == before
     assert library.ask(verify) == []
 
 
@@ -430,7 +447,7 @@ def test_an_observation_that_is_missing_refuses_the_reconstruction_and_no_more(l
     record = Record(
         state="active", creator=library.admin.identifier, created="2025-01-09T10:30:00Z", reconstruction=made
     )
-    tally, [refused] = bring(library, [whole(ppid.uuid_to_ppid(raw, "PRID"), record, "ppid", str(raw))])
+    tally, [refused] = run_import(library, [whole(ppid.uuid_to_ppid(raw, "PRID"), record, "ppid", str(raw))])
     assert counts(tally) == (0, 0, 0, 1)
     assert "POID-93b0-4476-560e-5ac1" in refused.reason
     assert library.ask(verify) == []
@@ -454,12 +471,14 @@ def test_an_observation_that_is_missing_refuses_the_reconstruction_and_no_more(l
     ],
 )
 def test_a_bad_part_of_a_registry_is_refused_and_the_rest_brought_in(library: Office, fields: dict[str, Any]) -> None:
-    before = library.everything()
-    setting = Setting(line=1, kind=fields["kind"], fields={name: fields[name] for name in fields if name != "kind"})
-    tally, _ = bring(library, [setting])
+    before = library.snapshot()
+    setting = RegistryPart(
+        line=1, kind=fields["kind"], fields={name: fields[name] for name in fields if name != "kind"}
+    )
+    tally, _ = run_import(library, [setting])
     assert counts(tally) == (0, 0, 0, 1)
-    assert library.everything() == before
-    assert counts(bring(library, [setting, *puts(2, 2)])[0]) == (2, 0, 0, 1)
+    assert library.snapshot() == before
+    assert counts(run_import(library, [setting, *puts(2, 2)])[0]) == (2, 0, 0, 1)
 
 
 @pytest.mark.parametrize(
@@ -481,69 +500,74 @@ def test_a_history_that_cannot_be_is_refused(library: Office, change: dict[str, 
     record = msgspec.structs.replace(active(library), **change.get("record", {}))
     others = {name: change[name] for name in change if name != "record"}
     revision = msgspec.structs.replace(PastRevision(1, EARLIER, "somebody", "mint", record), **others)
-    before = library.everything()
-    tally, _ = bring(library, [Whole(line=1, name=f"{PREFIX}/a", scheme="handle", revisions=(revision,))])
+    before = library.snapshot()
+    tally, _ = run_import(library, [FullHistory(line=1, name=f"{PREFIX}/a", scheme="handle", revisions=(revision,))])
     assert counts(tally) == (0, 0, 0, 1)
-    assert library.everything() == before
+    assert library.snapshot() == before
 
 
 def test_strict_stops_at_the_first_bad_line_and_says_which(library: Office) -> None:
-    entries = [*puts(CHUNK), Put(line=4711, name="777/a", target=URL), *puts(5, 5000)]
+    entries = [*puts(CHUNK), ImportPut(line=4711, name="777/a", target=URL), *puts(5, 5000)]
     with pytest.raises(InvalidInput, match=r"line 4711: .*777"):
-        bring(library, entries, strict=True)
-    names = library.read(lambda reader: {row.name for row in reader.after("", 10_000, f"{PREFIX}/")})
+        run_import(library, entries, strict=True)
+    names = library.read(lambda reader: {row.name for row in reader.identifiers_after("", 10_000, f"{PREFIX}/")})
     assert names <= {f"{PREFIX}/{number}" for number in range(1, CHUNK + 1)}
     assert library.contradictions() == []
 
 
 def test_strict_goes_on_once_the_line_is_put_right(library: Office) -> None:
-    entries: list[Entry] = [*puts(CHUNK + 10), Put(line=CHUNK + 11, name="777/a", target=URL)]
+    entries: list[Entry] = [*puts(CHUNK + 10), ImportPut(line=CHUNK + 11, name="777/a", target=URL)]
     with pytest.raises(InvalidInput):
-        bring(library, entries, strict=True, checkpoint="file")
+        run_import(library, entries, strict=True, checkpoint="file")
     library.prefix("777", "chosen")
-    tally, _ = bring(library, entries, strict=True, checkpoint="file")
+    tally, _ = run_import(library, entries, strict=True, checkpoint="file")
     assert counts(tally) == (CHUNK + 11, 0, 0, 0)
 
 
 def test_a_dry_run_counts_the_same_and_writes_nothing(library: Office) -> None:
-    bring(library, puts(5))
+    run_import(library, puts(5))
     entries: list[Entry] = [
         *puts(10),
-        Put(line=11, name=f"{PREFIX}/3", target="https://example.org/other"),
-        Edit(line=12, name=f"{PREFIX}/4", act="delete"),
-        Put(line=13, name="777/a", target=URL),
-        Setting(line=14, kind="prefix", fields={"key": "778", "name": "778", "scheme": "handle", "minter": "uuid"}),
+        ImportPut(line=11, name=f"{PREFIX}/3", target="https://example.org/other"),
+        ImportEdit(line=12, name=f"{PREFIX}/4", act="delete"),
+        ImportPut(line=13, name="777/a", target=URL),
+        RegistryPart(
+            line=14, kind="prefix", fields={"key": "778", "name": "778", "scheme": "handle", "minter": "uuid"}
+        ),
     ]
-    before = library.everything()
-    dry, told = bring(library, entries, dry_run=True, checkpoint="file")
-    assert library.everything() == before
-    wet, told_then = bring(library, entries, checkpoint="file")
+    before = library.snapshot()
+    dry, told = run_import(library, entries, dry_run=True, checkpoint="file")
+    assert library.snapshot() == before
+    wet, told_then = run_import(library, entries, checkpoint="file")
     assert counts(dry) == counts(wet) == (6, 1, 5, 2)
     assert told == told_then
 
 
 def test_a_dry_run_of_a_long_file_counts_the_same(library: Office) -> None:
-    """What one chunk would bring, the next one builds upon."""
+    """A chunk depends on what the chunk before it would import."""
     prefix = {"key": "777", "name": "777", "scheme": "handle", "minter": "chosen"}
     entries: list[Entry] = [
-        Setting(line=1, kind="prefix", fields=prefix),
-        *(Put(line=number, name=f"777/{number}", target=URL) for number in range(2, CHUNK + 100)),
+        RegistryPart(line=1, kind="prefix", fields=prefix),
+        *(ImportPut(line=number, name=f"777/{number}", target=URL) for number in range(2, CHUNK + 100)),
     ]
-    dry, _ = bring(library, entries, dry_run=True)
+    dry, _ = run_import(library, entries, dry_run=True)
     assert not exists(library, "777/2")
-    assert counts(dry) == counts(bring(library, entries)[0])
+    assert counts(dry) == counts(run_import(library, entries)[0])
 
 
 # Prefixes whose minter makes names
 
 
-def test_names_under_a_pilin_prefix_need_to_be_asked_for(office: Office) -> None:
+def test_names_under_a_pilin_prefix_need_an_option(office: Office) -> None:
     office.prefix("12346")
-    entries = [Put(line=1, name="12346/thesis-1", target=URL), Put(line=2, name="12346/Y35XYS0QH", target=URL)]
-    tally, problems = bring(office, entries)
+    entries = [
+        ImportPut(line=1, name="12346/thesis-1", target=URL),
+        ImportPut(line=2, name="12346/Y35XYS0QH", target=URL),
+    ]
+    tally, problems = run_import(office, entries)
     assert counts(tally) == (0, 0, 0, 2)
     assert all("any suffix" in problem.reason for problem in problems)
-    assert counts(bring(office, entries, any_suffix=True)[0]) == (2, 0, 0, 0)
+    assert counts(run_import(office, entries, any_suffix=True)[0]) == (2, 0, 0, 0)
     assert office.ask(resolve, "12346/thesis-1").target == URL
     assert office.ask(verify) == []
 
@@ -552,7 +576,7 @@ def test_an_imported_suffix_is_not_minted_again(office: Office) -> None:
     office.prefix("12346")
     milliseconds = int((NOON - pilin.EPOCH_POSIX) * 1000)
     coming = [pilin.encode(milliseconds + step) for step in range(3)]
-    bring(office, [Put(line=1, name=f"12346/{suffix}", target=URL) for suffix in coming], any_suffix=True)
+    run_import(office, [ImportPut(line=1, name=f"12346/{suffix}", target=URL) for suffix in coming], any_suffix=True)
     minted = [one.name.partition("/")[2] for one in office.do(mint, "12346", 3)]
     assert not set(minted) & set(coming)
 
@@ -561,7 +585,7 @@ def test_imported_numbers_are_passed_over_by_the_minter_that_counts(office: Offi
     office.prefix("777", "sequential")
     [first] = office.do(mint, "777")
     number = int(first.name.partition("/")[2])
-    bring(office, [Put(line=1, name=f"777/{number + 1}", target=URL)])
+    run_import(office, [ImportPut(line=1, name=f"777/{number + 1}", target=URL)])
     assert [one.name for one in office.do(mint, "777", 2)] == [f"777/{number + 2}", f"777/{number + 3}"]
 
 
@@ -571,37 +595,37 @@ def test_imported_numbers_are_passed_over_by_the_minter_that_counts(office: Offi
 def test_an_import_needs_the_grant_to_import_under_each_prefix(library: Office) -> None:
     library.prefix("777", "chosen")
     loader = library.hire("loader", PREFIX, "import")
-    entries = [Put(line=1, name=f"{PREFIX}/a", target=URL), Put(line=2, name="777/a", target=URL)]
-    tally, [refused] = bring(library, entries, by=loader)
+    entries = [ImportPut(line=1, name=f"{PREFIX}/a", target=URL), ImportPut(line=2, name="777/a", target=URL)]
+    tally, [refused] = run_import(library, entries, by=loader)
     assert counts(tally) == (1, 0, 0, 1)
     assert refused.line == 2
     assert not exists(library, "777/a")
 
 
 @pytest.mark.parametrize("action", ["mint", "edit", "withdraw"])
-def test_other_grants_do_not_let_anybody_import(library: Office, action: str) -> None:
-    library.do(mint, PREFIX, said=Statement(URL), suffixes=["old"])
+def test_other_grants_do_not_allow_an_import(library: Office, action: str) -> None:
+    library.do(mint, PREFIX, statement=Statement(URL), suffixes=["old"])
     helper = library.hire("helper", PREFIX, action)
-    before = library.everything()
+    before = library.snapshot()
     entries = [
-        Put(line=1, name=f"{PREFIX}/a", target=URL),
-        Put(line=2, name=f"{PREFIX}/old", target="https://example.org/mine"),
-        Edit(line=3, name=f"{PREFIX}/old", act="delete"),
+        ImportPut(line=1, name=f"{PREFIX}/a", target=URL),
+        ImportPut(line=2, name=f"{PREFIX}/old", target="https://example.org/mine"),
+        ImportEdit(line=3, name=f"{PREFIX}/old", act="delete"),
     ]
-    assert counts(bring(library, entries, by=helper, update=True)[0]) == (0, 0, 0, 3)
-    assert library.everything() == before
+    assert counts(run_import(library, entries, by=helper, update=True)[0]) == (0, 0, 0, 3)
+    assert library.snapshot() == before
 
 
 def test_a_line_with_history_needs_an_administrator_of_everything(library: Office) -> None:
     loader = library.hire("loader", "*", "import", "mint", "edit")
     library.do(grant, "loader", PREFIX, ["admin"])
     prefix = {"key": "777", "name": "777", "scheme": "handle", "minter": "chosen"}
-    entries = [whole(f"{PREFIX}/a", active(library)), Setting(line=2, kind="prefix", fields=prefix)]
-    before = library.everything()
-    assert counts(bring(library, entries, by=loader)[0]) == (0, 0, 0, 2)
-    assert library.everything() == before
+    entries = [whole(f"{PREFIX}/a", active(library)), RegistryPart(line=2, kind="prefix", fields=prefix)]
+    before = library.snapshot()
+    assert counts(run_import(library, entries, by=loader)[0]) == (0, 0, 0, 2)
+    assert library.snapshot() == before
     library.do(grant, "loader", "*", ["admin"])
-    assert counts(bring(library, entries, by=loader)[0]) == (2, 0, 0, 0)
+    assert counts(run_import(library, entries, by=loader)[0]) == (2, 0, 0, 0)
 
 
 def test_a_grant_that_is_taken_back_stops_an_import_on_its_way(library: Office) -> None:
@@ -611,14 +635,14 @@ def test_a_grant_that_is_taken_back_stops_an_import_on_its_way(library: Office) 
         for number, entry in enumerate(puts(3 * CHUNK)):
             if number == 2 * CHUNK + 1:
                 # Another thread's loop: the import waits for its entries on this one.
-                _aside(library, revoke, "loader", PREFIX)
+                _run_in_thread(library, revoke, "loader", PREFIX)
             yield entry
 
-    tally, _ = bring(library, entries(), by=loader)
+    tally, _ = run_import(library, entries(), by=loader)
     assert tally.refused >= CHUNK - 1
 
 
-def _aside(office: Office, use_case: Any, *arguments: Any) -> None:
+def _run_in_thread(office: Office, use_case: Any, *arguments: Any) -> None:
     thread = threading.Thread(target=lambda: asyncio.run(use_case(office.registry, office.admin, *arguments)))
     thread.start()
     thread.join()
@@ -628,7 +652,7 @@ def _aside(office: Office, use_case: Any, *arguments: Any) -> None:
 
 
 def test_edits_of_a_batch_file_do_what_they_say(library: Office) -> None:
-    library.do(mint, PREFIX, said=Statement(URL, (Value(2, "EMAIL", Text("a@example.org")),)), suffixes=["a"])
+    library.do(mint, PREFIX, statement=Statement(URL, (Value(2, "EMAIL", Text("a@example.org")),)), suffixes=["a"])
     text = f"""ADD {PREFIX}/a
 3 DESC 86400 1110 UTF8 added
 
@@ -639,7 +663,7 @@ REMOVE 2:{PREFIX}/a
 
 DELETE {PREFIX}/a
 """
-    tally, problems = bring(library, batch_file.read(enumerate(text.splitlines(), 1)))
+    tally, problems = run_import(library, batch_file.read(enumerate(text.splitlines(), 1)))
     assert (counts(tally), problems) == ((0, 4, 0, 0), [])
     view = library.ask(show, f"{PREFIX}/a")
     assert (view.state, [value.index for value in view.values]) == ("withdrawn", [1, 3])
@@ -647,23 +671,23 @@ DELETE {PREFIX}/a
 
 
 def test_a_modification_of_what_is_not_there_is_refused(library: Office) -> None:
-    library.do(mint, PREFIX, said=Statement(URL), suffixes=["a"])
+    library.do(mint, PREFIX, statement=Statement(URL), suffixes=["a"])
     edits = [
-        Edit(line=1, name=f"{PREFIX}/a", act="modify", values=(Value(9, "DESC", Text("x")),)),
-        Edit(line=2, name=f"{PREFIX}/a", act="add", values=(Value(1, "URL", Text("https://example.org/new")),)),
+        ImportEdit(line=1, name=f"{PREFIX}/a", act="modify", values=(Value(9, "DESC", Text("x")),)),
+        ImportEdit(line=2, name=f"{PREFIX}/a", act="add", values=(Value(1, "URL", Text("https://example.org/new")),)),
     ]
-    assert counts(bring(library, edits)[0]) == (0, 0, 0, 2)
+    assert counts(run_import(library, edits)[0]) == (0, 0, 0, 2)
     assert len(library.ask(history, f"{PREFIX}/a")) == 1
 
 
 def test_a_handles_table_moves_in_with_its_timestamps(library: Office) -> None:
-    header = ",".join(tables.HANDLE_COLUMNS)
+    header = ",".join(identifiers_csv.HANDLE_COLUMNS)
     admin = r"\x07f30000000a302e4e412f3132333435000000c8"
     text = f"""{header}
 {PREFIX}/a,1,URL,{URL},0,86400,1182480826,,1,1,1,0
 {PREFIX}/a,100,HS_ADMIN,{admin},1,1893456000,1182480827,,1,1,0,0
 """
-    bring(library, tables.read_handles(tables.rows(text.splitlines(keepends=True))))
+    run_import(library, identifiers_csv.read_handles(read_rows(text.splitlines(keepends=True))))
     view = library.ask(show, f"{PREFIX}/a", by=library.admin)
     assert view.authority.created == instant.to_iso(1182480826)
     assert view.authority.updated == instant.to_iso(1182480827)
@@ -681,7 +705,7 @@ def test_a_handles_table_moves_in_with_its_timestamps(library: Office) -> None:
 
 
 def test_memory_does_not_grow_with_the_file(library: Office) -> None:
-    """Most of these lines are refused, so that a long file takes little time; none of them may be kept."""
+    """Most of these lines are rejected, so that a long file takes little time; none of them may stay in memory."""
     total = 200_000
     peaks: list[int] = []
 
@@ -690,11 +714,11 @@ def test_memory_does_not_grow_with_the_file(library: Office) -> None:
             if number in (20_000, total - 1):
                 peaks.append(tracemalloc.get_traced_memory()[1])
                 tracemalloc.reset_peak()
-            yield Refused(number, "no")
+            yield RejectedLine(number, "no")
 
     seen = 0
 
-    def count(problem: Refused | Notice) -> None:
+    def count(problem: RejectedLine | Notice) -> None:
         nonlocal seen
         seen += 1
 
@@ -711,20 +735,20 @@ def test_memory_does_not_grow_with_the_file(library: Office) -> None:
 def test_an_import_into_another_registry_does_not_share_its_checkpoint(
     library: Office, store_factory: Any, runner: Any
 ) -> None:
-    bring(library, puts(3), checkpoint="file")
+    run_import(library, puts(3), checkpoint="file")
     other = open_office(runner, store_factory("other"))
     other.do(add_prefix, PREFIX, minter="chosen")
-    assert counts(bring(other, puts(3), checkpoint="file")[0]) == (3, 0, 0, 0)
+    assert counts(run_import(other, puts(3), checkpoint="file")[0]) == (3, 0, 0, 0)
 
 
-def test_somebody_else_of_the_same_short_name_gets_nothing(library: Office) -> None:
-    """Every registry has an `admin`: that of another one must not lend its grants to ours."""
+def test_another_agent_with_the_same_id_gets_nothing(library: Office) -> None:
+    """Every registry has an `admin`: that of another registry must not pass its grants to ours."""
     library.prefix("555", "chosen")
     maria = library.hire("maria")
     fields = {"id": "maria", "name": "Another", "identifier": "https://example.org/another", "created": EARLIER}
     given = {"agent": "maria", "scope": "555", "action": "admin", "identifier": "https://example.org/another"}
-    tally, problems = bring(
-        library, [Setting(line=1, kind="agent", fields=fields), Setting(line=2, kind="grant", fields=given)]
+    tally, problems = run_import(
+        library, [RegistryPart(line=1, kind="agent", fields=fields), RegistryPart(line=2, kind="grant", fields=given)]
     )
     assert (counts(tally), tally.notices) == ((0, 0, 0, 0), 2)
     assert [type(one) for one in problems] == [Notice, Notice]
@@ -732,26 +756,26 @@ def test_somebody_else_of_the_same_short_name_gets_nothing(library: Office) -> N
 
 
 def test_import_alone_neither_changes_nor_withdraws(library: Office) -> None:
-    bring(library, puts(2))
+    run_import(library, puts(2))
     jan = library.hire("jan", PREFIX, "import")
     edits: list[Entry] = [
-        Edit(line=1, name=f"{PREFIX}/1", act="delete"),
-        Edit(line=2, name=f"{PREFIX}/2", act="add", values=(Value(5, "EMAIL", Text("a@example.org")),)),
-        Put(line=3, name=f"{PREFIX}/2", target="https://example.org/other"),
+        ImportEdit(line=1, name=f"{PREFIX}/1", act="delete"),
+        ImportEdit(line=2, name=f"{PREFIX}/2", act="add", values=(Value(5, "EMAIL", Text("a@example.org")),)),
+        ImportPut(line=3, name=f"{PREFIX}/2", target="https://example.org/other"),
     ]
-    problems: list[Refused | Notice] = []
-    tally = library.by(jan, import_entries, edits, Options(update=True), report=problems.append)
+    problems: list[RejectedLine | Notice] = []
+    tally = library.by(jan, import_entries, edits, ImportOptions(update=True), report=problems.append)
     assert counts(tally) == (0, 0, 0, 3)
     assert all("no grant" in one.reason for one in problems)
 
 
 def test_a_pair_whose_other_label_is_taken_leaves_nothing_behind(library: Office) -> None:
     library.do(add_subsystem, "mtc-m18.sid.inpe.br", "150.163.34.243")
-    minted = library.do(mint, "sid.inpe.br/mtc-m18", said=Statement(URL))[0]
+    minted = library.do(mint, "sid.inpe.br/mtc-m18", statement=Statement(URL))[0]
     record = msgspec.structs.replace(active(library), alias=minted.alias)
     other = "sid.inpe.br/mtc-m18/2009/02.16.17.46"
-    before = library.everything()
-    tally, _ = bring(library, [whole(other, record, "ibi")])
+    before = library.snapshot()
+    tally, _ = run_import(library, [whole(other, record, "ibi")])
     assert counts(tally) == (0, 0, 0, 1)
-    assert library.everything() == before
+    assert library.snapshot() == before
     assert library.ask(verify) == []

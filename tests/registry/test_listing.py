@@ -1,4 +1,4 @@
-"""Identifiers listed page by page, to those who may."""
+"""Lists of identifiers, page by page, for agents with permission."""
 
 import pytest
 from tests.registry_fixture import Office
@@ -34,7 +34,7 @@ def test_without_a_prefix_everything_is_listed(shop: Office) -> None:
     assert {"12345/n0", "12345.1/n4"} <= listed
 
 
-def test_a_prefix_that_is_not_kept_is_an_error(shop: Office) -> None:
+def test_an_unknown_prefix_is_an_error(shop: Office) -> None:
     with pytest.raises(NoSuchPrefix):
         shop.do(list_identifiers, "99999")
 

@@ -1,4 +1,4 @@
-"""Names that nobody will ever get again, from every minter that a Handle prefix may have."""
+"""Minting under every kind of Handle prefix: no name is issued twice."""
 
 import asyncio
 from fractions import Fraction
@@ -9,7 +9,6 @@ from tests.registry_fixture import NOON, ManualClock, Office, StoreFactory
 
 from perdure import pilin
 from perdure.errors import ClockBehind, ClockJumped, InvalidInput, InvalidName, NameTaken, NoSuchPrefix, OutOfRange
-from perdure.minting.clock import SystemClock
 from perdure.registry import (
     Statement,
     add_prefix,
@@ -23,6 +22,7 @@ from perdure.registry import (
     show,
     withdraw,
 )
+from perdure.timelines.clock import SystemClock
 
 TARGET = Statement(target="https://example.org/thing")
 MILLISECOND = Fraction(1, 1000)
@@ -56,12 +56,12 @@ def test_many_at_once_follow_one_another_millisecond_by_millisecond(pilin_office
     assert pilin_office.clock.now >= minted[-1].date
 
 
-def test_no_name_is_told_before_its_date_has_come(pilin_office: Office) -> None:
-    async def told() -> None:
+def test_no_name_is_returned_before_its_date_has_come(pilin_office: Office) -> None:
+    async def check_dates() -> None:
         async for chunk in mint_in_chunks(pilin_office.registry, pilin_office.admin, "12345", 1200):
             assert max(one.date for one in chunk if one.date) <= pilin_office.clock.now
 
-    pilin_office.run(told())
+    pilin_office.run(check_dates())
 
 
 def test_each_prefix_has_a_timeline_of_its_own(pilin_office: Office) -> None:
@@ -81,13 +81,13 @@ def test_a_clock_that_steps_back_repeats_nothing(pilin_office: Office) -> None:
 def test_a_clock_too_far_behind_is_an_error_and_not_a_long_wait(pilin_office: Office) -> None:
     last = pilin_office.do(mint, "12345")[0].date
     pilin_office.clock.step(-3600)
-    before = pilin_office.everything()
+    before = pilin_office.snapshot()
     with pytest.raises(ClockBehind) as refusal:
         pilin_office.do(mint, "12345")
     assert refusal.value.timeline == "12345"
     assert refusal.value.last == last + MILLISECOND
     assert refusal.value.wait == 3600 + MILLISECOND
-    assert pilin_office.everything() == before
+    assert pilin_office.snapshot() == before
 
 
 @pytest.mark.parametrize("longest", [0.5, 2.0])
@@ -104,11 +104,11 @@ def test_how_long_a_caller_waits_is_a_setting(pilin_office: Office, longest: flo
 def test_a_clock_an_age_ahead_is_not_believed(pilin_office: Office) -> None:
     pilin_office.do(mint, "12345")
     pilin_office.clock.step(20 * 366 * 86_400)
-    before = pilin_office.everything()
+    before = pilin_office.snapshot()
     with pytest.raises(ClockJumped) as refusal:
         pilin_office.do(mint, "12345")
     assert refusal.value.timeline == "12345"
-    assert pilin_office.everything() == before
+    assert pilin_office.snapshot() == before
 
 
 def test_how_far_a_clock_may_leap_is_a_setting(pilin_office: Office) -> None:
@@ -128,7 +128,7 @@ def test_after_2420_there_is_an_error_and_never_a_longer_suffix(pilin_office: Of
 def test_the_last_date_survives_a_restart(pilin_office: Office, store_factory: StoreFactory) -> None:
     first = pilin_office.do(mint, "12345", 3)
     pilin_office.registry.store.close()
-    again = pilin_office.reopened(store_factory())
+    again = pilin_office.reopen(store_factory())
     again.clock.step(-1)
     assert again.do(mint, "12345")[0].date == first[-1].date + MILLISECOND
 
@@ -136,7 +136,7 @@ def test_the_last_date_survives_a_restart(pilin_office: Office, store_factory: S
 def test_a_refused_mint_spends_no_date(pilin_office: Office) -> None:
     pilin_office.do(mint, "12345")
     with pytest.raises(InvalidInput):
-        pilin_office.do(mint, "12345", said=Statement(target="https://example.org/", creator="nobody"))
+        pilin_office.do(mint, "12345", statement=Statement(target="https://example.org/", creator="nobody"))
     assert pilin_office.do(mint, "12345")[0].date == NOON + MILLISECOND
 
 
@@ -165,11 +165,11 @@ def test_a_reset_lets_a_timeline_go_on_that_a_wrong_clock_had_blocked(pilin_offi
 
 @pytest.mark.parametrize("reason", ["", "a\x1b[2Jb", "x" * 100_000])
 def test_the_reason_of_a_reset_is_checked(pilin_office: Office, reason: str) -> None:
-    before = pilin_office.everything()
+    before = pilin_office.snapshot()
     with pytest.raises(InvalidInput) as refusal:
         pilin_office.do(reset_timeline, "12345", reason)
     assert refusal.value.part == "reason"
-    assert pilin_office.everything() == before
+    assert pilin_office.snapshot() == before
 
 
 def test_two_stores_minting_under_one_prefix_at_once_share_nothing(
@@ -185,16 +185,17 @@ def test_two_stores_minting_under_one_prefix_at_once_share_nothing(
             mine = []
             for _ in range(10):
                 mine += [
-                    one.name for one in await mint(registries[number % 2], pilin_office.admin, "12345", 3, said=TARGET)
+                    one.name
+                    for one in await mint(registries[number % 2], pilin_office.admin, "12345", 3, statement=TARGET)
                 ]
             return mine
 
         return await asyncio.gather(*(one(number) for number in range(6)))
 
-    everybody = pilin_office.run(both())
-    names = [name for mine in everybody for name in mine]
+    results = pilin_office.run(both())
+    names = [name for mine in results for name in mine]
     assert len(set(names)) == len(names) == 180
-    for mine in everybody:
+    for mine in results:
         dates = [instant(name) for name in mine]
         assert dates == sorted(dates)
     assert pilin_office.contradictions() == []
@@ -227,7 +228,7 @@ def test_numbered_suffixes_count_up_in_their_pattern(office: Office) -> None:
 def test_numbers_go_on_after_a_restart(office: Office, store_factory: StoreFactory) -> None:
     office.prefix("12345", "sequential")
     office.do(mint, "12345", 2)
-    assert office.reopened(store_factory()).do(mint, "12345")[0].name == "12345/3"
+    assert office.reopen(store_factory()).do(mint, "12345")[0].name == "12345/3"
 
 
 def test_a_number_that_was_chosen_before_is_passed_over(office: Office) -> None:
@@ -269,10 +270,10 @@ def test_going_back_to_a_minter_repeats_nothing(office: Office) -> None:
     assert office.do(mint, "12345")[0].date == dated[-1].date + MILLISECOND
 
 
-def test_chosen_suffixes_are_kept_as_they_are(office: Office) -> None:
+def test_chosen_suffixes_are_stored_unchanged(office: Office) -> None:
     office.prefix("12345", "chosen")
     suffixes = ["thesis/chapter 2", "Straße", "a:b?c#d", "'; DROP TABLE identifiers; --"]
-    minted = office.do(mint, "12345", suffixes=suffixes, said=TARGET)
+    minted = office.do(mint, "12345", suffixes=suffixes, statement=TARGET)
     assert [one.name for one in minted] == [f"12345/{suffix}" for suffix in suffixes]
     for one in minted:
         assert office.ask(resolve, one.name).name == one.name
@@ -281,14 +282,14 @@ def test_chosen_suffixes_are_kept_as_they_are(office: Office) -> None:
 def test_a_chosen_name_can_be_chosen_once(office: Office) -> None:
     office.prefix("12345", "chosen")
     office.do(mint, "12345", suffixes=["mine"])
-    before = office.everything()
+    before = office.snapshot()
     with pytest.raises(NameTaken) as refusal:
         office.do(mint, "12345", suffixes=["other", "mine"])
     assert refusal.value.name == "12345/mine"
-    assert office.everything() == before
+    assert office.snapshot() == before
 
 
-def test_a_name_that_is_asked_for_twice_in_one_call_is_refused(office: Office) -> None:
+def test_a_duplicate_suffix_in_one_call_is_refused(office: Office) -> None:
     office.prefix("12345", "chosen", case_sensitive=False)
     with pytest.raises(NameTaken):
         office.do(mint, "12345", suffixes=["Mine", "mINE"])
@@ -305,13 +306,13 @@ def test_case_decides_only_where_the_prefix_says_so(office: Office) -> None:
 
 def test_a_withdrawn_name_is_taken_for_ever(office: Office) -> None:
     office.prefix("12345", "chosen")
-    office.do(mint, "12345", suffixes=["a"], said=TARGET)
+    office.do(mint, "12345", suffixes=["a"], statement=TARGET)
     office.do(withdraw, "12345/a", "gone")
     with pytest.raises(NameTaken):
         office.do(mint, "12345", suffixes=["a"])
 
 
-def test_chosen_names_must_be_said(office: Office) -> None:
+def test_chosen_suffixes_are_required(office: Office) -> None:
     office.prefix("12345", "chosen")
     with pytest.raises(InvalidInput) as refusal:
         office.do(mint, "12345")
@@ -328,19 +329,19 @@ def test_one_text_is_not_taken_for_a_list_of_letters(office: Office) -> None:
 @pytest.mark.parametrize("suffix", ["", "a\nb", "a\u200bb", "a\ud800", "a\U0001f600"])
 def test_a_suffix_that_no_handle_can_have_is_refused(office: Office, suffix: str) -> None:
     office.prefix("12345", "chosen")
-    before = office.everything()
+    before = office.snapshot()
     with pytest.raises(InvalidName) as refusal:
         office.do(mint, "12345", suffixes=["right", suffix])
     assert refusal.value.part == "suffix"
-    assert office.everything() == before
+    assert office.snapshot() == before
 
 
 def test_a_name_too_long_to_be_looked_up_is_not_minted(office: Office) -> None:
     office.prefix("12345", "chosen")
-    before = office.everything()
+    before = office.snapshot()
     with pytest.raises(OutOfRange):
         office.do(mint, "12345", suffixes=["x" * 3000])
-    assert office.everything() == before
+    assert office.snapshot() == before
 
 
 @pytest.mark.parametrize("count", [0, -1, 1_000_001])
@@ -350,7 +351,7 @@ def test_the_count_has_bounds(pilin_office: Office, count: int) -> None:
     assert refusal.value.part == "count"
 
 
-def test_nothing_is_minted_under_a_prefix_that_is_not_kept(office: Office) -> None:
+def test_nothing_is_minted_under_an_unknown_prefix(office: Office) -> None:
     with pytest.raises(NoSuchPrefix):
         office.do(mint, "99999")
 
@@ -362,7 +363,7 @@ def test_person_identifiers_are_not_minted_like_others(office: Office) -> None:
 
 
 def test_date_name_record_and_first_revision_are_one_transaction(pilin_office: Office) -> None:
-    name = pilin_office.do(mint, "12345", said=TARGET)[0].name
+    name = pilin_office.do(mint, "12345", statement=TARGET)[0].name
     (revision,) = pilin_office.ask(history, name)
     row = pilin_office.read(lambda reader: reader.find(name))
     assert row is not None
@@ -371,8 +372,8 @@ def test_date_name_record_and_first_revision_are_one_transaction(pilin_office: O
     assert pilin_office.read(lambda reader: reader.timeline("12345")) == instant(name)
 
 
-def test_a_clock_is_only_asked_and_never_replaced(office: Office) -> None:
-    """Two registries in one process may live in different years."""
+def test_a_clock_is_only_read_and_never_replaced(office: Office) -> None:
+    """Two registries in one process may be in different years."""
     assert isinstance(office.registry.clock, ManualClock)
     office.clock.now = Fraction(1_900_000_000)
     office.do(add_prefix, "12345")

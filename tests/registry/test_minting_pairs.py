@@ -59,13 +59,13 @@ def test_table_6_2_through_the_whole_registry(station: Office) -> None:
 def test_table_6_2_with_a_restart_before_every_row(station: Office, store_factory: StoreFactory) -> None:
     for now, _, _, suffix in TABLE_6_2:
         station.registry.store.close()
-        station = station.reopened(store_factory())
+        station = station.reopen(store_factory())
         station.clock.now = Fraction(now)
         assert station.do(mint, PREFIX)[0].name == f"{PREFIX}/{suffix}"
 
 
-def test_both_labels_lead_to_the_same_place(station: Office) -> None:
-    (minted,) = station.do(mint, PREFIX, said=TARGET)
+def test_both_labels_lead_to_the_same_target(station: Office) -> None:
+    (minted,) = station.do(mint, PREFIX, statement=TARGET)
     assert minted.alias is not None
     for label in (minted.name, minted.alias):
         assert station.ask(resolve, label) == (label, "https://example.org/thing", 1)
@@ -90,26 +90,26 @@ def test_a_change_under_one_label_is_a_change_under_both(station: Office, which:
 
 
 def test_a_pair_is_withdrawn_as_one(station: Office) -> None:
-    minted = station.do(mint, PREFIX, said=TARGET)[0]
+    minted = station.do(mint, PREFIX, statement=TARGET)[0]
     station.do(withdraw, minted.alias, "gone")
     assert station.ask(show, minted.name).state == "withdrawn"
     assert station.ask(find_by_value, "https://example.org/thing") == []
 
 
 def test_reverse_look_up_names_the_pair_once(station: Office) -> None:
-    minted = station.do(mint, PREFIX, said=TARGET)[0]
+    minted = station.do(mint, PREFIX, statement=TARGET)[0]
     assert [found.name for found in station.ask(find_by_value, "https://example.org/thing")] == [minted.name]
 
 
 def test_labels_are_compared_without_case(station: Office) -> None:
-    minted = station.do(mint, PREFIX, said=TARGET)[0]
+    minted = station.do(mint, PREFIX, statement=TARGET)[0]
     assert minted.alias is not None
     for label in (minted.name.upper(), minted.alias.lower(), f"ibi:{minted.name}", f"http://urlib.net/{minted.alias}"):
         assert station.ask(resolve, label).target == "https://example.org/thing"
 
 
 def test_a_coarser_grid_never_goes_back(station: Office) -> None:
-    """Whole minutes after seconds: the next label is of a later minute, however long that takes."""
+    """Whole minutes after seconds: the next label has a later minute, however long that takes."""
     minted = station.do(mint, PREFIX, 3)
     station.do(change_prefix, PREFIX, granularity=60)
     coarse = station.do(mint, PREFIX, 2)
@@ -181,7 +181,7 @@ def test_addresses_that_exist_many_times_need_a_word(station: Office, ip: str) -
         station.do(add_subsystem, "laptop.example.org", ip)
     assert refusal.value.part == "ip"
     station.do(add_subsystem, "laptop.example.org", ip, private=True)
-    minted = station.do(mint, "example.org/laptop", said=TARGET)[0]
+    minted = station.do(mint, "example.org/laptop", statement=TARGET)[0]
     assert station.ask(resolve, minted.alias).target == "https://example.org/thing"
 
 
@@ -220,7 +220,7 @@ def test_a_reserved_pair_has_no_creation_date_although_its_labels_are_dates(stat
 
 
 def test_many_pairs_wait_for_their_dates_turn_by_turn(station: Office) -> None:
-    """A hundred seconds of labels, ten seconds of longest wait: that is many turns and no refusal."""
+    """A hundred seconds of labels, with a longest wait of ten seconds: many chunks, and no refusal."""
     minted = station.do(mint, PREFIX, 100)
     assert len({one.name for one in minted}) == len({one.alias for one in minted}) == 100
     assert max(station.clock.waits) <= Fraction(Settings().wait)

@@ -1,13 +1,13 @@
-"""Old values: who may read an index today may read what it said before, and so may who edits. No other reader."""
+"""Old values: visible to readers who may read that index today, and to agents who may edit. Not to others."""
 
 import msgspec
 import pytest
-from tests.registry.handle_people import admin, who
+from tests.registry.handle_identities import admin, handle_identity
 from tests.registry_fixture import Office, set_values
 
 from perdure.records import record as records
 from perdure.records.value import Text, Value
-from perdure.registry import Statement, diff, history, looking, mint, remove_values, show, withdraw
+from perdure.registry import Statement, diff, history, mint, query, remove_values, show, withdraw
 from perdure.registry.entities import Agent
 
 SECRET = "the donor's address"
@@ -17,15 +17,15 @@ LOCKED = msgspec.structs.replace(PLAIN, permissions="0000")
 
 
 @pytest.fixture
-def kept(office: Office) -> Office:
+def sample_office(office: Office) -> Office:
     office.prefix("12345", "chosen")
     said = Statement("https://example.org/1", (PLAIN, admin(100, "12345/boss", 300)))
-    office.do(mint, "12345", suffixes=["a"], said=said)
+    office.do(mint, "12345", suffixes=["a"], statement=said)
     return office
 
 
-def doors(office: Office, by: Agent | None) -> list[str]:
-    """Everything that a reader is shown of the first version, at each door."""
+def shown_by_each_api(office: Office, by: Agent | None) -> list[str]:
+    """Return everything that each API shows a reader of the first version."""
     newest = office.ask(show, "12345/a").version
     return [
         repr(office.ask(show, "12345/a", version=1, by=by)),
@@ -34,58 +34,62 @@ def doors(office: Office, by: Agent | None) -> list[str]:
     ]
 
 
-def are_told(office: Office, by: Agent | None = None) -> bool:
-    told = [SECRET in one for one in doors(office, by)]
+def is_visible(office: Office, by: Agent | None = None) -> bool:
+    told = [SECRET in one for one in shown_by_each_api(office, by)]
     assert len(set(told)) == 1, told
     return told[0]
 
 
-def test_a_value_made_non_public_is_not_read_in_old_versions(kept: Office) -> None:
-    reader = kept.hire("reader")
-    kept.do(set_values, "12345/a", [Value(9, "NOTE", Text("else"))])
-    assert SECRET in doors(kept, None)[0]
-    assert SECRET in doors(kept, None)[2]
-    kept.do(set_values, "12345/a", [HIDDEN])
-    assert not are_told(kept)
-    assert not are_told(kept, reader)
-    assert are_told(kept, kept.admin)
-    assert are_told(kept, kept.hire("editor", "12345", "edit"))
-    assert are_told(kept, who(300, "12345/boss"))  # an administrator by HS_ADMIN, who may read it today
-    kept.do(set_values, "12345/a", [LOCKED])
-    assert not are_told(kept, who(300, "12345/boss"))
-    kept.do(set_values, "12345/a", [msgspec.structs.replace(PLAIN, data=Text("other"))])
-    assert are_told(kept)  # everybody may read index 5 again
+def test_a_value_made_non_public_is_not_read_in_old_versions(sample_office: Office) -> None:
+    reader = sample_office.hire("reader")
+    sample_office.do(set_values, "12345/a", [Value(9, "NOTE", Text("else"))])
+    assert SECRET in shown_by_each_api(sample_office, None)[0]
+    assert SECRET in shown_by_each_api(sample_office, None)[2]
+    sample_office.do(set_values, "12345/a", [HIDDEN])
+    assert not is_visible(sample_office)
+    assert not is_visible(sample_office, reader)
+    assert is_visible(sample_office, sample_office.admin)
+    assert is_visible(sample_office, sample_office.hire("editor", "12345", "edit"))
+    assert is_visible(
+        sample_office, handle_identity(300, "12345/boss")
+    )  # an administrator by HS_ADMIN, who may read it today
+    sample_office.do(set_values, "12345/a", [LOCKED])
+    assert not is_visible(sample_office, handle_identity(300, "12345/boss"))
+    sample_office.do(set_values, "12345/a", [msgspec.structs.replace(PLAIN, data=Text("other"))])
+    assert is_visible(sample_office)  # index 5 is public again
 
 
-def test_the_last_state_of_an_index_decides_once_it_is_removed(kept: Office) -> None:
-    kept.do(remove_values, "12345/a", [5])
-    assert are_told(kept)  # it was public to its end
-    kept.do(set_values, "12345/a", [HIDDEN])
-    kept.do(remove_values, "12345/a", [5])
-    kept.do(set_values, "12345/a", [Value(9, "NOTE", Text("else"))])
-    assert not are_told(kept)
-    assert are_told(kept, kept.admin)
+def test_the_last_state_of_an_index_decides_once_it_is_removed(sample_office: Office) -> None:
+    sample_office.do(remove_values, "12345/a", [5])
+    assert is_visible(sample_office)  # it was public to its end
+    sample_office.do(set_values, "12345/a", [HIDDEN])
+    sample_office.do(remove_values, "12345/a", [5])
+    sample_office.do(set_values, "12345/a", [Value(9, "NOTE", Text("else"))])
+    assert not is_visible(sample_office)
+    assert is_visible(sample_office, sample_office.admin)
 
 
-def test_a_withdrawn_record_goes_by_the_values_that_it_had_last(kept: Office) -> None:
-    kept.do(set_values, "12345/a", [HIDDEN])
-    kept.do(withdraw, "12345/a", "by mistake")
-    assert not are_told(kept)
+def test_a_withdrawn_record_goes_by_the_values_that_it_had_last(sample_office: Office) -> None:
+    sample_office.do(set_values, "12345/a", [HIDDEN])
+    sample_office.do(withdraw, "12345/a", "by mistake")
+    assert not is_visible(sample_office)
 
 
-def test_a_value_that_was_never_public_stays_hidden(kept: Office) -> None:
-    kept.do(set_values, "12345/a", [Value(6, "NOTE", Text("inner"), permissions="1100")])
-    kept.do(set_values, "12345/a", [Value(6, "NOTE", Text("outer"))])
-    view = kept.ask(show, "12345/a", version=2)
+def test_a_value_that_was_never_public_stays_hidden(sample_office: Office) -> None:
+    sample_office.do(set_values, "12345/a", [Value(6, "NOTE", Text("inner"), permissions="1100")])
+    sample_office.do(set_values, "12345/a", [Value(6, "NOTE", Text("outer"))])
+    view = sample_office.ask(show, "12345/a", version=2)
     assert 6 not in [value.index for value in view.values]
 
 
-def test_a_state_that_lies_too_far_back_is_not_looked_for(kept: Office, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(looking, "_MOST_VERSIONS", 2)
-    kept.do(remove_values, "12345/a", [5])
+def test_a_state_that_lies_too_far_back_is_not_looked_for(
+    sample_office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(query, "_MOST_VERSIONS", 2)
+    sample_office.do(remove_values, "12345/a", [5])
     for number in range(2):
-        kept.do(set_values, "12345/a", [Value(9, "NOTE", Text(str(number)))])
-    assert SECRET in repr(kept.ask(show, "12345/a", version=1))
-    kept.do(set_values, "12345/a", [Value(9, "NOTE", Text("last"))])
-    assert SECRET not in repr(kept.ask(show, "12345/a", version=1))
-    assert SECRET in repr(kept.ask(show, "12345/a", version=1, by=kept.admin))
+        sample_office.do(set_values, "12345/a", [Value(9, "NOTE", Text(str(number)))])
+    assert SECRET in repr(sample_office.ask(show, "12345/a", version=1))
+    sample_office.do(set_values, "12345/a", [Value(9, "NOTE", Text("last"))])
+    assert SECRET not in repr(sample_office.ask(show, "12345/a", version=1))
+    assert SECRET in repr(sample_office.ask(show, "12345/a", version=1, by=sample_office.admin))

@@ -1,4 +1,4 @@
-"""A target that leads to no host is refused on every path, and what a store holds from before is kept and shown."""
+"""A target without a host is refused on every path, and one that a store holds already is kept and shown."""
 
 from collections.abc import Callable
 
@@ -7,15 +7,16 @@ import pytest
 from tests.registry_fixture import Office, write_unchecked
 
 from perdure.errors import InvalidInput
-from perdure.exchange import batch_file, ndjson, tables
-from perdure.exchange.entry import Entry, PastRevision, Refused, Whole
-from perdure.records.checks import Limits
+from perdure.formats import batch_file, identifiers_csv, ndjson
+from perdure.formats.csv_rows import read_rows
+from perdure.formats.import_entries import Entry, FullHistory, PastRevision, RejectedLine
 from perdure.records.locations import read_locations
 from perdure.records.person import Claim
 from perdure.records.record import Record
+from perdure.records.validation import Limits
 from perdure.records.value import Text, Value
 from perdure.registry import (
-    Options,
+    ImportOptions,
     Statement,
     add_agent,
     add_values,
@@ -44,7 +45,7 @@ POID = "POID-2829-94a2-2268-5679"
 @pytest.fixture
 def library(office: Office) -> Office:
     office.prefix("12345", "chosen")
-    office.do(mint, "12345", suffixes=["a"], said=Statement("https://example.org/"))
+    office.do(mint, "12345", suffixes=["a"], statement=Statement("https://example.org/"))
     office.do(mint, "12345", suffixes=["reserved"])
     assert office.do(observe, "https://example.org/", AT, HASH).name == POID
     return office
@@ -55,14 +56,14 @@ def _url(target: str, index: int = 1) -> Value:
 
 
 def _locations(*targets: str) -> Value:
-    """A list of locations, of which the last may be bad."""
+    """Return a list of locations, of which the last may be invalid."""
     hrefs = "".join(f'<location href="{target}"/>' for target in targets)
     return Value(6, "10320/loc", Text(f"<locations>{hrefs}</locations>"))
 
 
 WRITES: dict[str, Callable[[Office, str], object]] = {
-    "mint": lambda office, target: office.do(mint, "12345", suffixes=["n"], said=Statement(target)),
-    "mint a value": lambda office, target: office.do(mint, "12345", suffixes=["n"], said=Statement(values=(_url(target),))),
+    "mint": lambda office, target: office.do(mint, "12345", suffixes=["n"], statement=Statement(target)),
+    "mint a value": lambda office, target: office.do(mint, "12345", suffixes=["n"], statement=Statement(values=(_url(target),))),
     "bind": lambda office, target: office.do(bind, "12345/reserved", Statement(target)),
     "update": lambda office, target: office.do(update, "12345/a", Statement(target)),
     "add a value": lambda office, target: office.do(add_values, "12345/a", [_url(target, 5)]),
@@ -76,7 +77,7 @@ WRITES: dict[str, Callable[[Office, str], object]] = {
 }  # fmt: skip
 PARTIES: dict[str, Callable[[Office, str], object]] = {
     "owner": lambda office, target: office.do(update, "12345/a", Statement(owners=(target,))),
-    "creator": lambda office, target: office.do(mint, "12345", suffixes=["n"], said=Statement(creator=target)),
+    "creator": lambda office, target: office.do(mint, "12345", suffixes=["n"], statement=Statement(creator=target)),
     "replacement": lambda office, target: office.do(withdraw, "12345/a", "a test", replaced_by=target),
     "agent": lambda office, target: office.do(add_agent, "eve", "Eve", identifier=target),
 }
@@ -86,21 +87,21 @@ PARTIES: dict[str, Callable[[Office, str], object]] = {
 def test_every_write_refuses_a_target_without_a_host_and_takes_one_of_another_script(
     library: Office, write: Callable[[Office, str], object]
 ) -> None:
-    before = library.everything()
+    before = library.snapshot()
     for target in BAD:
         with pytest.raises(InvalidInput):
             write(library, target)
-    assert library.everything() == before
+    assert library.snapshot() == before
     write(library, RIGHT)
 
 
 @pytest.mark.parametrize("write", PARTIES.values(), ids=list(PARTIES))
 def test_parties_are_refused_alike(library: Office, write: Callable[[Office, str], object]) -> None:
-    before = library.everything()
+    before = library.snapshot()
     for target in (one for one in BAD if one.startswith("https:")):
         with pytest.raises(InvalidInput):
             write(library, target)
-    assert library.everything() == before
+    assert library.snapshot() == before
     write(library, RIGHT)
 
 
@@ -117,19 +118,19 @@ def _ndjson(target: str) -> list[Entry]:
 
 
 def _whole(target: str) -> list[Entry]:
-    """The target stands in the first version only."""
+    """Return a history with the target in its first version only."""
     records = [
         Record(state="active", creator="hdl:12345/a", created=AT, values=(_url(one),))
         for one in (target, "https://example.org/")
     ]
     past = [PastRevision(n, "2025-01-09T10:30:00.000000Z", "x", "set", one) for n, one in enumerate(records, 1)]
-    return [Whole(line=1, name="12345/n", scheme="handle", revisions=tuple(past))]
+    return [FullHistory(line=1, name="12345/n", scheme="handle", revisions=tuple(past))]
 
 
 FILES: dict[str, Callable[[str], list[Entry]]] = {
-    "csv": lambda target: list(tables.read_identifiers(tables.rows(["name,target\n", f"12345/n,{target}\n"]))),
-    "column": lambda target: list(tables.read_identifiers(tables.rows(["name,URL\n", f"12345/n,{target}\n"]))),
-    "handles": lambda target: list(tables.read_handles(tables.rows(["handle,idx,type,data\n", f"12345/n,1,URL,{target}\n"]))),
+    "csv": lambda target: list(identifiers_csv.read_identifiers(read_rows(["name,target\n", f"12345/n,{target}\n"]))),
+    "column": lambda target: list(identifiers_csv.read_identifiers(read_rows(["name,URL\n", f"12345/n,{target}\n"]))),
+    "handles": lambda target: list(identifiers_csv.read_handles(read_rows(["handle,idx,type,data\n", f"12345/n,1,URL,{target}\n"]))),
     "batch": _batch,
     "ndjson": _ndjson,
     "whole": _whole,
@@ -141,16 +142,16 @@ FILES: dict[str, Callable[[str], list[Entry]]] = {
 def test_every_file_is_refused_line_by_line(
     library: Office, entries: Callable[[str], list[Entry]], dry_run: bool
 ) -> None:
-    before = library.everything()
+    before = library.snapshot()
     for target in BAD:
         problems: list[object] = []
         told = entries(target)
-        tally = library.do(import_entries, told, Options(dry_run=dry_run, update=True), report=problems.append)
+        tally = library.do(import_entries, told, ImportOptions(dry_run=dry_run, update=True), report=problems.append)
         assert (tally.refused, tally.created, tally.changed) == (len(told), 0, 0)
         assert len(problems) == len(told)
-        assert all(isinstance(one, Refused) and "is no address" in one.reason for one in problems)
-        assert library.everything() == before
-    tally = library.do(import_entries, entries(RIGHT), Options(dry_run=dry_run, update=True))
+        assert all(isinstance(one, RejectedLine) and "is not a valid address" in one.reason for one in problems)
+        assert library.snapshot() == before
+    tally = library.do(import_entries, entries(RIGHT), ImportOptions(dry_run=dry_run, update=True))
     assert tally.refused == 0
 
 
@@ -168,14 +169,14 @@ def test_what_is_stored_already_is_read_exported_reported_and_replaced(library: 
         assert library.ask(show, "12345/a").target == target
         for form in ("ndjson", "csv", "batch", "handles"):
             told = msgspec.json.encode(target).strip(b'"') if form == "ndjson" else target.encode()
-            assert told in _exported(library, form)
+            assert told in _write_export(library, form)
         (problem,) = library.ask(verify)
-        assert "12345/a: a value of it would be refused today" in problem
+        assert "12345/a: one of its values is not valid any more" in problem
         library.do(update, "12345/a", Statement("https://example.org/"))
         assert library.ask(verify) == []
 
 
-def _exported(office: Office, format: str) -> bytes:
+def _write_export(office: Office, format: str) -> bytes:
     async def collect() -> bytes:
         return b"".join([data async for _, data in export(office.registry, office.admin, format)])  # type: ignore[arg-type]
 

@@ -1,11 +1,11 @@
-"""A registry with one of everything in it, and all that is kept of it, to be compared."""
+"""A registry with one of everything in it, and its whole stored content, for comparisons."""
 
 from fractions import Fraction
 from typing import Any, Final
 
 from tests.registry_fixture import Office, describe, set_target
 
-from perdure.exchange.entry import Put
+from perdure.formats.import_entries import ImportPut
 from perdure.records.record import About
 from perdure.records.value import Binary, Text, Value
 from perdure.registry import (
@@ -26,15 +26,15 @@ from perdure.registry import (
     revoke_key,
     withdraw,
 )
-from perdure.registry.founding import REGISTRY
-from perdure.registry.protocol import Reader
-from perdure.registry.sealing import keep_secret
-from perdure.registry.transferring import transfer_identifiers
+from perdure.registry.bootstrap import REGISTRY
+from perdure.registry.secret_box import store_secret
+from perdure.registry.store_interface import Reader
+from perdure.registry.transfers import transfer_identifiers
 
 CHOSEN, DATED, NUMBERED, RANDOM = "12345", "12346", "777", "888"
 PAIRED: Final = "sid.inpe.br/mtc-m18"
 MINTERS: Final = (DATED, NUMBERED, RANDOM, PAIRED)
-SECRET: Final = b"nobody reads this in a copy"
+SECRET: Final = b"unreadable in a copy"
 URL: Final = "https://example.org/"
 WHEN: Final = "2025-01-09T10:30:00Z"
 CURATOR: Final = "https://orcid.org/0000-0002-1825-0097"
@@ -44,13 +44,13 @@ COLLIDING: Final = tuple(f"https://example.org/archive/{number}" for number in (
 EMPTY: Final = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
 
-def furnish(office: Office) -> None:
-    """All kinds of names with a past, people with keys and grants, and what a registry remembers of itself."""
+def fill_registry(office: Office) -> None:
+    """Add all kinds of names with a history, agents with keys and grants, and all facts of the registry."""
     _add_prefixes_and_people(office)
     _add_handles(office)
     _add_pairs(office)
     _add_persons(office)
-    office.do(import_entries, [Put(line=2, name=f"{CHOSEN}/imported", target=URL)], checkpoint=CHECKPOINT)
+    office.do(import_entries, [ImportPut(line=2, name=f"{CHOSEN}/imported", target=URL)], checkpoint=CHECKPOINT)
 
 
 def _add_prefixes_and_people(office: Office) -> None:
@@ -75,21 +75,23 @@ def _add_handles(office: Office) -> None:
         Value(4, "THUMB", Binary(b"\x89PNG\x00")),
         Value(6, "NOTE", Text("not for all"), "", 86_400, "1100"),
     )
-    office.do(mint, CHOSEN, said=Statement(URL, values, About(what="On lasting")), suffixes=["a"])
+    office.do(mint, CHOSEN, statement=Statement(URL, values, About(what="On lasting")), suffixes=["a"])
     sealer = office.registry.sealer
-    office.run(office.registry.store.write(lambda tx: keep_secret(tx, sealer, f"{CHOSEN}/a", 300, SECRET)))
-    office.do(mint, CHOSEN, suffixes=["日本語/ß", "quoted \"\\\" 'name'", "e\u0301", "é"], said=Statement(f"{URL}u"))
+    office.run(office.registry.store.write(lambda tx: store_secret(tx, sealer, f"{CHOSEN}/a", 300, SECRET)))
+    office.do(
+        mint, CHOSEN, suffixes=["日本語/ß", "quoted \"\\\" 'name'", "e\u0301", "é"], statement=Statement(f"{URL}u")
+    )
     office.clock.step(10)
     office.do(set_target, f"{CHOSEN}/a", f"{URL}new", expected_version=1)
     office.clock.step(10)
     office.do(describe, f"{CHOSEN}/a", About(who="M. Silva", when="1998"))
-    office.do(mint, DATED, 3, said=Statement(URL, owners=("https://example.org/people/maria",)))
+    office.do(mint, DATED, 3, statement=Statement(URL, owners=("https://example.org/people/maria",)))
     [_, bound] = office.do(mint, DATED, 2)
     office.clock.step(10)
     office.do(bind, bound.name, Statement(f"{URL}bound"))
     office.do(transfer_identifiers, [bound.name], "maria")
-    office.do(mint, RANDOM, 4, said=Statement(URL))
-    [withdrawn, back, *_] = office.do(mint, NUMBERED, 4, said=Statement(URL))
+    office.do(mint, RANDOM, 4, statement=Statement(URL))
+    [withdrawn, back, *_] = office.do(mint, NUMBERED, 4, statement=Statement(URL))
     office.clock.step(10)
     office.do(withdraw, withdrawn.name, "retracted", replaced_by=f"{CHOSEN}/a")
     office.do(withdraw, back.name, "a mistake")
@@ -99,7 +101,7 @@ def _add_handles(office: Office) -> None:
 
 
 def _add_pairs(office: Office) -> None:
-    [pair, _, gone] = office.do(mint, PAIRED, 3, said=Statement(f"{URL}ibi"))
+    [pair, _, gone] = office.do(mint, PAIRED, 3, statement=Statement(f"{URL}ibi"))
     office.clock.step(10)
     office.do(set_target, pair.alias, f"{URL}ibi2")
     office.do(withdraw, gone.name, "empty")
@@ -113,10 +115,10 @@ def _add_persons(office: Office) -> None:
     office.do(withdraw, gone.name, "asked for by the person")
 
 
-def kept(reader: Reader) -> dict[str, Any]:
-    """Everything, part by part. What a store knows of its own moves and size is no part of it."""
-    rows = reader.after("", 1_000_000)
-    inputs = {row.key: raw for row in rows if (raw := reader.input_of(row.key)) is not None}
+def stored_content(reader: Reader) -> dict[str, Any]:
+    """Return everything, part by part, except the facts of the store about its own moves and size."""
+    rows = reader.identifiers_after("", 1_000_000)
+    inputs = {row.key: raw for row in rows if (raw := reader.input_uuid(row.key)) is not None}
     agents = reader.agents()
     return {
         "rows": rows,
@@ -136,8 +138,8 @@ def kept(reader: Reader) -> dict[str, Any]:
     }
 
 
-def found(reader: Reader) -> dict[str, Any]:
-    """What search and reverse look-up answer, in the order in which they do."""
+def search_results(reader: Reader) -> dict[str, Any]:
+    """Return the results of search and reverse look-up, in their order."""
     words = (
         ["example.org"],
         ["example*"],
@@ -150,9 +152,9 @@ def found(reader: Reader) -> dict[str, Any]:
     )
     data = (URL, f"{URL}new", f"{URL}u", f"{URL}ibi", f"{URL}ibi2", "desk@example.org")
     hits = {" ".join(one): reader.search(one, 1000) for one in words}
-    return hits | {one: (reader.reverse(one, None, 1000), reader.reverse(one, "URL", 1000)) for one in data}
+    return hits | {one: (reader.find_by_value(one, None, 1000), reader.find_by_value(one, "URL", 1000)) for one in data}
 
 
 def identity(reader: Reader) -> str | None:
-    """None: nobody takes what is there for a registry."""
+    """Return the registry's identity; None if the store is not a registry."""
     return reader.fact(REGISTRY)

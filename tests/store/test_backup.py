@@ -1,10 +1,10 @@
-"""Backups: taken while writes go on, each a consistent copy."""
+"""Backups are consistent copies, made while writes continue."""
 
 import asyncio
 from pathlib import Path
 
 import pytest
-from tests.store.material import Desk, change
+from tests.store.record_strategies import Desk, change
 
 from perdure.errors import StoreUnavailable
 from perdure.store.sqlite import SqliteStore
@@ -76,10 +76,10 @@ def test_a_backup_is_one_file(desk: Desk, folder: Path) -> None:
     assert [one.name for one in folder.iterdir()] == ["copy.db"]
 
 
-def test_a_backup_tells_how_far_it_is(desk: Desk, folder: Path) -> None:
-    told: list[tuple[int, int]] = []
-    desk.runner.run(desk.store.backup(folder / "copy.db", lambda done, of: told.append((done, of))))
-    assert told[-1][0] == told[-1][1] > 0
+def test_a_backup_reports_its_progress(desk: Desk, folder: Path) -> None:
+    reported: list[tuple[int, int]] = []
+    desk.runner.run(desk.store.backup(folder / "copy.db", lambda done, of: reported.append((done, of))))
+    assert reported[-1][0] == reported[-1][1] > 0
 
 
 def test_a_backup_that_fails_leaves_the_old_one(desk: Desk, folder: Path) -> None:

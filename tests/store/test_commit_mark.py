@@ -1,4 +1,4 @@
-"""The mark of the last commit: two slots, of which a crash can only spoil one."""
+"""The mark of the last commit: two slots, of which a crash can only damage one."""
 
 from pathlib import Path
 
@@ -15,43 +15,43 @@ LINEAGE = "0123456789abcdef" * 2
 @pytest.fixture
 def mark(tmp_path: Path) -> CommitMarkFile:
     file = CommitMarkFile(tmp_path, LINEAGE)
-    file.reach(ChangeMark(5, "1/a", b"five"), EventMark(1, b"one"))
-    file.reach(ChangeMark(6, "1/b", b"six"), EventMark())
+    file.record_commit(ChangeMark(5, "1/a", b"five"), EventMark(1, b"one"))
+    file.record_commit(ChangeMark(6, "1/b", b"six"), EventMark())
     return file
 
 
 def test_it_says_what_was_committed_last(mark: CommitMarkFile) -> None:
-    said = mark.read(LINEAGE)
-    assert said is not None
-    assert (said.change, said.event, said.is_open) == (ChangeMark(6, "1/b", b"six"), EventMark(1, b"one"), True)
-    assert not has_restarted(said)
+    stored = mark.read(LINEAGE)
+    assert stored is not None
+    assert (stored.change, stored.event, stored.is_open) == (ChangeMark(6, "1/b", b"six"), EventMark(1, b"one"), True)
+    assert not has_restarted(stored)
     assert mark.path(LINEAGE).stat().st_mode & 0o077 == 0
 
 
 def test_it_does_not_go_back(mark: CommitMarkFile) -> None:
-    mark.reach(ChangeMark(4, "1/c", b"four"), EventMark())
-    said = mark.read(LINEAGE)
-    assert said is not None
-    assert said.change.number == 6
+    mark.record_commit(ChangeMark(4, "1/c", b"four"), EventMark())
+    stored = mark.read(LINEAGE)
+    assert stored is not None
+    assert stored.change.number == 6
 
 
 def test_another_process_writes_it_too(mark: CommitMarkFile, tmp_path: Path) -> None:
     other = CommitMarkFile(tmp_path, LINEAGE)
-    other.reach(ChangeMark(7, "1/d", b"seven"), EventMark(2, b"two"))
-    mark.reach(ChangeMark(8, "1/e", b"eight"), EventMark())
-    said = mark.read(LINEAGE)
-    assert said is not None
-    assert (said.change.number, said.event.number) == (8, 2)
+    other.record_commit(ChangeMark(7, "1/d", b"seven"), EventMark(2, b"two"))
+    mark.record_commit(ChangeMark(8, "1/e", b"eight"), EventMark())
+    stored = mark.read(LINEAGE)
+    assert stored is not None
+    assert (stored.change.number, stored.event.number) == (8, 2)
 
 
-@pytest.mark.parametrize(("place", "left"), [(10, 5), (100, 5), (1030, 6), (1200, 6)])
-def test_a_spoilt_slot_leaves_the_other(mark: CommitMarkFile, place: int, left: int) -> None:
+@pytest.mark.parametrize(("position", "left"), [(10, 5), (100, 5), (1030, 6), (1200, 6)])
+def test_a_spoilt_slot_leaves_the_other(mark: CommitMarkFile, position: int, left: int) -> None:
     content = bytearray(mark.path(LINEAGE).read_bytes())
-    content[place] ^= 1
+    content[position] ^= 1
     mark.path(LINEAGE).write_bytes(content)
-    said = mark.read(LINEAGE)
-    assert said is not None
-    assert said.change == {5: ChangeMark(5, "1/a", b"five"), 6: ChangeMark(6, "1/b", b"six")}[left]
+    stored = mark.read(LINEAGE)
+    assert stored is not None
+    assert stored.change == {5: ChangeMark(5, "1/a", b"five"), 6: ChangeMark(6, "1/b", b"six")}[left]
 
 
 def test_a_mark_that_says_nothing_is_none(mark: CommitMarkFile) -> None:
@@ -60,20 +60,20 @@ def test_a_mark_that_says_nothing_is_none(mark: CommitMarkFile) -> None:
 
 
 def test_the_end_is_recorded(mark: CommitMarkFile) -> None:
-    mark.end(LINEAGE, had_log=True)
-    said = mark.read(LINEAGE)
-    assert said is not None
-    assert not said.is_open
-    assert said.change.number == 6
+    mark.record_close(LINEAGE, had_log=True)
+    stored = mark.read(LINEAGE)
+    assert stored is not None
+    assert not stored.is_open
+    assert stored.change.number == 6
 
 
 @given(key=st.text(min_size=1, max_size=3000))
 def test_every_key_fits(key: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     file = CommitMarkFile(tmp_path_factory.mktemp("mark"), LINEAGE)
-    file.reach(ChangeMark(1 << 60, key, b"x" * 32), EventMark(1 << 60, b"y" * 32))
-    said = file.read(LINEAGE)
+    file.record_commit(ChangeMark(1 << 60, key, b"x" * 32), EventMark(1 << 60, b"y" * 32))
+    stored = file.read(LINEAGE)
     file.close()
-    assert said is not None
-    assert said.change.key
-    assert key.startswith(said.change.key)
+    assert stored is not None
+    assert stored.change.key
+    assert key.startswith(stored.change.key)
     assert file.path(LINEAGE).stat().st_size == 2048

@@ -1,4 +1,4 @@
-"""The network that fails on demand does what it says, or the tests that stand on it would show nothing."""
+"""The failing proxy works as documented; the tests that use it rely on that."""
 
 import threading
 import time
@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator
 import psycopg
 import pytest
 from tests.cutting_proxy import CuttingProxy
-from tests.postgres.shared import Database, database, need_postgres
+from tests.postgres.shared_server import Database, database, need_postgres
 
 SOON = 10.0  # seconds
 
 
 @pytest.fixture
 def direct() -> Iterator[Database]:
-    """A table that both the client behind the proxy and one beside it can see."""
+    """Return a table that is visible to a client through the proxy and to one without."""
     need_postgres()
     database().execute("DROP TABLE IF EXISTS said; CREATE TABLE said (word text UNIQUE DEFERRABLE INITIALLY DEFERRED)")
     yield database()
@@ -90,9 +90,7 @@ def test_a_commit_is_cut_before_or_after_it_is_done(
 
 
 @ways
-def test_without_being_told_so_it_lets_everything_through(
-    client: psycopg.Connection, direct: Database, commit: Callable
-) -> None:
+def test_by_default_it_passes_everything_on(client: psycopg.Connection, direct: Database, commit: Callable) -> None:
     client.pgconn.prepare(b"finish", b"COMMIT")
     say(client, "kept")
     commit(client)
@@ -127,10 +125,10 @@ def test_what_is_no_commit_is_left_alone(client: psycopg.Connection, proxy: Cutt
     assert not cut.is_set()
 
 
-def test_a_commit_that_the_server_refuses_is_told_and_the_next_one_is_cut(
+def test_a_commit_that_the_server_refuses_is_reported_and_the_next_one_is_cut(
     client: psycopg.Connection, proxy: CuttingProxy, direct: Database
 ) -> None:
-    """The client must hear of the refusal: nothing was committed, and nothing is in doubt."""
+    """The client must get the error: nothing was committed, and nothing is in doubt."""
     cut = proxy.cut_at_commit(reply=True)
     for _ in range(2):
         say(client, "twice")
@@ -182,7 +180,7 @@ def test_it_refuses_until_it_is_healed(client: psycopg.Connection, proxy: Cuttin
     connected(proxy, direct).close()
 
 
-def test_a_black_hole_answers_nobody_until_it_is_healed(
+def test_a_black_hole_passes_nothing_on_until_it_is_healed(
     client: psycopg.Connection, proxy: CuttingProxy, direct: Database
 ) -> None:
     proxy.black_hole()
@@ -201,7 +199,7 @@ def test_a_black_hole_answers_nobody_until_it_is_healed(
 def test_in_a_black_hole_the_server_does_not_hear_that_its_client_is_gone(
     proxy: CuttingProxy, direct: Database
 ) -> None:
-    """So that it holds its locks: whoever comes after has to wait for them, or say that it cannot."""
+    """So it keeps its locks: other clients have to wait for them, or fail with a timeout."""
     client = connected(proxy, direct, application_name="gone")
     say(client, "never")
     proxy.black_hole()
@@ -212,7 +210,7 @@ def test_in_a_black_hole_the_server_does_not_hear_that_its_client_is_gone(
     proxy.heal()
     until = time.monotonic() + SOON
     while direct.execute(there) != [(0,)]:
-        assert time.monotonic() < until, "the server was never told"
+        assert time.monotonic() < until, "the server was not notified"
         time.sleep(0.01)
     assert words(direct) == []
 
@@ -223,7 +221,7 @@ def test_a_cancellation_reaches_the_server(client: psycopg.Connection) -> None:
         client.execute("SELECT pg_sleep(60)")
 
 
-def test_a_client_that_would_rather_encrypt_is_told_no(proxy: CuttingProxy, direct: Database) -> None:
+def test_a_request_for_encryption_is_declined(proxy: CuttingProxy, direct: Database) -> None:
     with psycopg.connect(proxy.address(direct.address()), sslmode="prefer", gssencmode="prefer") as client:
         assert client.execute("SELECT 1").fetchone() == (1,)
     with pytest.raises(psycopg.OperationalError, match="SSL"):

@@ -1,4 +1,4 @@
-"""A database that is down, silent or slow is said to be so, soon and clearly; and all goes on when it is back."""
+"""A database that is down, silent or slow is reported soon and clearly; everything works again when it is back."""
 
 import asyncio
 import time
@@ -12,15 +12,15 @@ import pytest
 from tests.postgres.addresses import address_through
 from tests.postgres.server import PostgresServer
 from tests.registry_fixture import open_office
-from tests.store.material import Desk, change
-from tests.store.unreliable import Unreliable, as_soon_as_possible, in_one_group
-from tests.system_packages import need
+from tests.store.record_strategies import Desk, change
+from tests.store.unreliable_network import Unreliable, as_soon_as_possible, in_one_group
+from tests.system_packages import require_package
 
 from perdure.errors import OutcomeUnknown, StoreUnavailable
 from perdure.registry import mint
-from perdure.registry.protocol import Store, Transaction
-from perdure.registry.verifying import verify
-from perdure.store.postgres.options import PostgresOptions
+from perdure.registry.integrity import verify
+from perdure.registry.store_interface import Store, Transaction
+from perdure.store.postgres.postgres_options import PostgresOptions
 from perdure.store.postgres.store import PostgresStore
 
 CONNECT, STATEMENT, LOCK = 2.0, 1.0, 0.5  # seconds, in the settings of these tests
@@ -43,16 +43,16 @@ def write(store: Store) -> Awaitable[Any]:
     return store.write(lambda tx: tx.put_fact("said", "again"))
 
 
-every_door = pytest.mark.parametrize("door", [look_up, read, write], ids=["look-up", "read", "write"])
+every_call = pytest.mark.parametrize("call", [look_up, read, write], ids=["look-up", "read", "write"])
 
 
 class Refusal:
-    """How a call failed, and how long that took."""
+    """The error of a call, and how long that took."""
 
     def __init__(self, runner: asyncio.Runner, doing: Doing, store: Store) -> None:
         async def refused() -> StoreUnavailable:
             with pytest.raises(StoreUnavailable) as raised:
-                await asyncio.wait_for(doing(store), TOO_LONG)  # fails the test, rather than to wait for ever
+                await asyncio.wait_for(doing(store), TOO_LONG)  # fails the test instead of waiting forever
             return raised.value
 
         begun = time.monotonic()
@@ -65,8 +65,8 @@ class Refusal:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[PostgresServer]:
-    """One that may be stopped."""
-    need("postgresql")
+    """Start a server that the test may stop."""
+    require_package("postgresql")
     with PostgresServer() as server:
         yield server
 
@@ -81,22 +81,22 @@ def store(server: PostgresServer, tmp_path: Path) -> Iterator[PostgresStore]:
     store.close()
 
 
-@every_door
+@every_call
 def test_a_server_that_is_stopped_is_reported_at_once_and_used_again_when_it_is_back(
-    runner: asyncio.Runner, server: PostgresServer, store: PostgresStore, door: Doing
+    runner: asyncio.Runner, server: PostgresServer, store: PostgresStore, call: Doing
 ) -> None:
     Desk(runner, store).insert(change("1/a"))
     runner.run(_all(look_up(store), read(store), write(store)))
     server.stop()
     for _ in range(3):
-        refusal = Refusal(runner, door, store)
+        refusal = Refusal(runner, call, store)
         assert refusal.problem.safe_to_retry
         assert "cannot be reached" in str(refusal.problem)
         assert f"127.0.0.1:{server.port}" in str(refusal.problem)
         assert SECRET not in str(refusal.problem)
-        assert refusal.took < PostgresOptions().connect_seconds, "a port where nobody listens answers at once"
+        assert refusal.took < PostgresOptions().connect_seconds, "a closed port refuses at once"
     server.start()
-    for one in (door, look_up, read, write):
+    for one in (call, look_up, read, write):
         runner.run(as_soon_as_possible(lambda one=one: one(store)))
 
 
@@ -118,7 +118,7 @@ def test_a_store_cannot_be_opened_while_the_server_is_stopped(server: PostgresSe
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
 def test_the_message_says_why_the_server_cannot_be_reached(server: PostgresServer, tmp_path: Path, host: str) -> None:
-    """However many addresses the name of the host stands for."""
+    """However many addresses the host name has."""
     server.stop()
     try:
         with pytest.raises(StoreUnavailable, match="refused"):
@@ -133,38 +133,38 @@ def test_a_database_that_does_not_exist_is_refused_by_its_name(server: PostgresS
 
 
 def test_a_schema_without_a_registry_is_refused_clearly(server: PostgresServer, tmp_path: Path) -> None:
-    with pytest.raises(StoreUnavailable, match=r"no registry in the schema empty .* perdure init"):
+    with pytest.raises(StoreUnavailable, match=r"no registry found in the schema empty .* perdure init"):
         PostgresStore(server.address(schema="empty"), tmp_path / "marks.json")
 
 
 # Silent
 
 
-@every_door
+@every_call
 def test_a_connection_that_falls_silent_is_given_up_in_bounded_time(
-    runner: asyncio.Runner, unreliable: Unreliable, door: Doing
+    runner: asyncio.Runner, unreliable: Unreliable, call: Doing
 ) -> None:
     store = unreliable.open(connect_seconds=CONNECT, statement_seconds=STATEMENT, settle_seconds=STATEMENT)
     Desk(runner, store).insert(change("1/a"))
     runner.run(_all(look_up(store), read(store), write(store)))
     unreliable.proxy.black_hole()
-    refusal = Refusal(runner, door, store)
+    refusal = Refusal(runner, call, store)
     assert refusal.took < TOO_LONG
     unreliable.proxy.heal()
-    runner.run(as_soon_as_possible(lambda: door(store)))
+    runner.run(as_soon_as_possible(lambda: call(store)))
 
 
-@every_door
+@every_call
 def test_a_new_connection_that_is_never_answered_is_given_up_in_bounded_time(
-    runner: asyncio.Runner, unreliable: Unreliable, door: Doing
+    runner: asyncio.Runner, unreliable: Unreliable, call: Doing
 ) -> None:
     store = unreliable.open(connect_seconds=CONNECT, statement_seconds=STATEMENT, settle_seconds=STATEMENT)
     unreliable.proxy.black_hole()
-    refusal = Refusal(runner, door, store)
+    refusal = Refusal(runner, call, store)
     assert refusal.problem.safe_to_retry
     assert refusal.took < CONNECT + 1 + GRACE
     unreliable.proxy.heal()
-    runner.run(as_soon_as_possible(lambda: door(store)))
+    runner.run(as_soon_as_possible(lambda: call(store)))
 
 
 # Slow
@@ -177,7 +177,7 @@ def impatient(unreliable: Unreliable) -> PostgresStore:
 
 @pytest.fixture
 def another(unreliable: Unreliable) -> Iterator[psycopg.Connection]:
-    """A program that holds things."""
+    """Connect as another program, which holds locks."""
     with unreliable.connect() as connection:
         yield connection
 
@@ -214,7 +214,7 @@ def test_a_timeline_that_another_program_holds_is_given_up_after_lock_seconds(
     assert desk.write(tick) == 2
 
 
-def test_a_lock_that_one_of_a_group_waits_for_in_vain_is_told_to_all_and_nothing_is_kept(
+def test_a_lock_timeout_of_one_work_fails_the_whole_group_and_nothing_is_written(
     runner: asyncio.Runner, impatient: PostgresStore, another: psycopg.Connection
 ) -> None:
     desk = Desk(runner, impatient)
@@ -234,8 +234,8 @@ def test_a_lock_that_one_of_a_group_waits_for_in_vain_is_told_to_all_and_nothing
 
 
 def test_a_commit_that_waits_for_a_standby_in_vain_is_not_acknowledged(runner: asyncio.Runner, tmp_path: Path) -> None:
-    """The server has been told to wait for a standby, and there is none: then it may not be said to be safe."""
-    need("postgresql")
+    """The server waits for a standby, and there is none: the commit must not be acknowledged."""
+    require_package("postgresql")
     with PostgresServer() as lonely:
         options = PostgresOptions(partitions=2, statement_seconds=STATEMENT, settle_seconds=STATEMENT)
         store = PostgresStore(lonely.address(schema="lonely"), tmp_path / "marks.json", options, create=True)
@@ -245,7 +245,7 @@ def test_a_commit_that_waits_for_a_standby_in_vain_is_not_acknowledged(runner: a
             with psycopg.connect(lonely.address(), autocommit=True) as connection:
                 connection.execute("ALTER SYSTEM SET synchronous_standby_names = 'absent'")
                 connection.execute("SELECT pg_reload_conf()")
-            time.sleep(0.5)  # until everybody has read it
+            time.sleep(0.5)  # until all processes have read it
             refusal = Refusal(runner, lambda store: store.write(lambda tx: tx.insert([change("1/b")])), store)
             assert isinstance(refusal.problem, OutcomeUnknown)
         finally:
@@ -267,12 +267,12 @@ def test_a_fact_that_is_not_there_yet_is_held_as_well(runner: asyncio.Runner, un
 
         return work
 
-    async def everybody() -> None:
+    async def run_all() -> None:
         for number in range(60):
             told = await asyncio.gather(*(store.write(count_up(f"count {number}")) for store in stores))
             assert sorted(told) == [1, 2], f"of two who counted, both came to {told}"
 
-    runner.run(everybody())
+    runner.run(run_all())
 
 
 def test_two_stores_that_need_the_same_timelines_in_opposite_orders_never_wait_for_each_other_in_a_circle(
@@ -301,5 +301,5 @@ def test_two_stores_that_need_the_same_timelines_in_opposite_orders_never_wait_f
     expected = {f"{prefix}/{number}" for prefix in ("100", "200") for number in range(1, 251)}
     assert sorted(told) == sorted(expected)
     assert office.ask(verify) == []
-    time.sleep(1.1)  # the server tells its statistics once a second
+    time.sleep(1.1)  # the server updates its statistics once a second
     assert unreliable.execute(deadlocks) == before

@@ -1,11 +1,11 @@
-"""The mark beside the database, which a restored copy cannot have forgotten."""
+"""The high-water mark outside the database, which survives a restore."""
 
 import json
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from tests.store.material import Desk
+from tests.store.record_strategies import Desk
 
 from perdure.errors import StoreUnavailable
 from perdure.store.high_water import HighWater
@@ -60,7 +60,7 @@ def test_a_mark_that_cannot_be_read_is_an_error_and_not_a_fresh_start(file: Path
         HighWater(file)
 
 
-def test_a_mark_that_is_no_file_is_an_error_in_our_words(file: Path) -> None:
+def test_a_mark_that_is_not_a_file_is_an_error_of_the_registry(file: Path) -> None:
     file.mkdir()
     with pytest.raises(StoreUnavailable, match=r"high-water\.json"):
         HighWater(file)

@@ -1,21 +1,21 @@
-"""What every store does with identifiers: rows, revisions, search and reverse look-up."""
+"""Identifiers in every store: rows, revisions, search and reverse look-up."""
 
 import pytest
-from tests.store.material import AT, Desk, change, identifier, revised
+from tests.store.record_strategies import AT, Desk, change, identifier, revised
 
 from perdure.errors import NameTaken, PerdureError
-from perdure.registry.entities import Act, Change, Found, Revision
-from perdure.registry.protocol import Transaction
+from perdure.registry.entities import Act, Change, Revision, SearchHit
+from perdure.registry.store_interface import Transaction
 
 
-def test_what_is_inserted_is_found_as_it_was(desk: Desk) -> None:
+def test_an_inserted_identifier_is_read_back(desk: Desk) -> None:
     one = change("1/a", target=None, created=None, state="reserved", record=b'{"x":"\xc3\xa9"}')
     desk.insert(one)
     assert desk.read(lambda reader: reader.find("1/a")) == one.identifier
     assert desk.lookup("1/a") == one.identifier
 
 
-def test_what_is_not_there_is_not_found(desk: Desk) -> None:
+def test_a_missing_identifier_is_not_found(desk: Desk) -> None:
     assert desk.read(lambda reader: reader.find("1/a")) is None
     assert desk.lookup("1/a") is None
     assert desk.read(lambda reader: (reader.find_many(["1/a", "1/b"]), reader.find_many([]))) == ({}, {})
@@ -56,13 +56,13 @@ def test_names_are_walked_through_in_pieces(desk: Desk) -> None:
     desk.insert(*(change(f"{prefix}/{number:03d}") for prefix in ("1", "1.2", "2") for number in range(25)))
     walked: list[str] = []
     key = ""
-    while piece := desk.read(lambda reader, key=key: reader.after(key, 10, "1/")):
+    while piece := desk.read(lambda reader, key=key: reader.identifiers_after(key, 10, "1/")):
         assert len(piece) <= 10
         walked += [row.key for row in piece]
         key = piece[-1].key
     assert walked == [f"1/{number:03d}" for number in range(25)]
-    assert desk.read(lambda reader: reader.after("1/010", 1, "1/"))[0].key == "1/011"
-    assert desk.read(lambda reader: reader.after("3", 10)) == []
+    assert desk.read(lambda reader: reader.identifiers_after("1/010", 1, "1/"))[0].key == "1/011"
+    assert desk.read(lambda reader: reader.identifiers_after("3", 10)) == []
 
 
 def test_the_first_revision_comes_with_the_name(desk: Desk) -> None:
@@ -149,10 +149,12 @@ def test_words_are_found_without_case_and_accents(desk: Desk) -> None:
     assert found("hand*") == ["1/B", "1/A"]
     assert found("hand") == []
     assert found('"; DROP TABLE words') == []
-    assert desk.read(lambda reader: reader.search(["handles"], 1)) == [Found("1/B", "active", "https://example.org/")]
+    assert desk.read(lambda reader: reader.search(["handles"], 1)) == [
+        SearchHit("1/B", "active", "https://example.org/")
+    ]
 
 
-def test_a_search_goes_on_behind_a_name_whatever_is_said_of_that_by_now(desk: Desk) -> None:
+def test_a_search_continues_after_a_name_that_has_changed(desk: Desk) -> None:
     for number in range(5):
         desk.insert(change(f"1/{number}"))
     desk.insert(*(change(f"1/{letter}") for letter in "ab"), change("1/c", words="other"))
@@ -183,7 +185,7 @@ def test_reverse_look_up_is_by_data_and_type(desk: Desk) -> None:
     )
 
     def found(data: str, type: str | None, limit: int = 10) -> list[str]:
-        return [one.name for one in desk.read(lambda reader: reader.reverse(data, type, limit))]
+        return [one.name for one in desk.read(lambda reader: reader.find_by_value(data, type, limit))]
 
     assert found("https://example.org/", "URL") == ["1/B", "1/A"]
     assert found("https://example.org/", "URL", 1) == ["1/B"]
@@ -196,7 +198,7 @@ def test_reverse_look_up_follows_an_update(desk: Desk) -> None:
     old, kept, new = ("URL", "https://old.org/"), ("URL", "https://kept.org/"), ("URL", "https://new.org/")
     desk.insert(change("1/a", reverse=(old, kept)))
     desk.update(revised("1/a", 2, b"x", reverse=(kept, new), reverse_before=(old, kept)))
-    found = desk.read(lambda reader: [len(reader.reverse(data, kind, 10)) for kind, data in (old, kept, new)])
+    found = desk.read(lambda reader: [len(reader.find_by_value(data, kind, 10)) for kind, data in (old, kept, new)])
     assert found == [0, 1, 1]
 
 
@@ -215,7 +217,7 @@ def test_counts(desk: Desk) -> None:
     assert counts["bytes"] > 0
 
 
-def test_one_version_is_asked_for_alone(desk: Desk) -> None:
+def test_one_version_can_be_read_alone(desk: Desk) -> None:
     desk.insert(change("1/a", record=b"first"), change("1/b"))
     later = revised("1/a", 2, b"second")
     desk.update(later)
@@ -225,7 +227,7 @@ def test_one_version_is_asked_for_alone(desk: Desk) -> None:
         assert desk.read(lambda reader, key=key, version=version: reader.revision(key, version)) is None
 
 
-def test_what_was_done_is_told_page_by_page_without_the_records(desk: Desk) -> None:
+def test_acts_are_listed_page_by_page_without_the_records(desk: Desk) -> None:
     desk.insert(change("1/a", record=b"first"), change("1/b"))
     for version in range(2, 6):
         desk.update(revised("1/a", version, b"next"))

@@ -1,11 +1,11 @@
-"""Words as PostgreSQL takes them: the quick form and the written one are the same."""
+"""Lexemes for PostgreSQL: the binary form and the text form are equal."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.postgres.shared import database, need_postgres
+from tests.postgres.shared_server import database, need_postgres
 
-from perdure.store.postgres.lexemes import question, vector, written_vector
+from perdure.store.postgres.lexemes import encode_tsvector, format_tsquery, format_tsvector
 
 WORDS = st.text(alphabet="abc dé/.-'\\ 日\n", max_size=200)
 
@@ -16,7 +16,7 @@ def server() -> None:
 
 
 def read_back(binary: bytes) -> str:
-    """As the server reads it: through COPY, the one way on which it takes its own form."""
+    """Return the vector as the server reads it through COPY, the only way to send the binary form."""
     with database().connection.cursor() as cursor, database().connection.transaction():
         cursor.execute("CREATE TEMPORARY TABLE taken (words tsvector) ON COMMIT DROP")
         with cursor.copy("COPY taken FROM STDIN (FORMAT BINARY)") as copy:
@@ -28,24 +28,24 @@ def read_back(binary: bytes) -> str:
 
 
 def written(text: str) -> str:
-    row = database().connection.execute("SELECT (%s::tsvector)::text", (written_vector(text),)).fetchone()
+    row = database().connection.execute("SELECT (%s::tsvector)::text", (format_tsvector(text),)).fetchone()
     assert row is not None
     return str(row[0])
 
 
 @given(WORDS)
 def test_both_forms_say_the_same(text: str) -> None:
-    assert read_back(vector(text)) == written(text)
+    assert read_back(encode_tsvector(text)) == written(text)
 
 
 @given(st.text(alphabet=[chr(code) for code in range(128)], max_size=200))
 def test_both_forms_cut_plain_text_alike(text: str) -> None:
-    assert read_back(vector(text)) == written(text)
+    assert read_back(encode_tsvector(text)) == written(text)
 
 
 @pytest.mark.parametrize("code", range(128))
 def test_both_forms_take_the_same_characters_for_letters(code: int) -> None:
-    assert read_back(vector(f"a{chr(code)}b {chr(code)}")) == written(f"a{chr(code)}b {chr(code)}")
+    assert read_back(encode_tsvector(f"a{chr(code)}b {chr(code)}")) == written(f"a{chr(code)}b {chr(code)}")
 
 
 @pytest.mark.parametrize(
@@ -57,14 +57,14 @@ def test_both_forms_take_the_same_characters_for_letters(code: int) -> None:
         "late " + "x " * 16_400 + "late",
         "a" * 3_000,
     ],
-    ids=["nothing", "one word often", "more words than places", "beyond the last place", "a long word"],
+    ids=["nothing", "one word often", "more words than positions", "beyond the last position", "a long word"],
 )
 def test_both_forms_say_the_same_at_the_bounds(text: str) -> None:
-    assert read_back(vector(text)) == written(text)
+    assert read_back(encode_tsvector(text)) == written(text)
 
 
 @given(st.lists(st.text(max_size=20), max_size=5))
-def test_whatever_is_asked_is_a_question_or_none(words: list[str]) -> None:
-    asked = question([word.replace("\0", "") for word in words])
-    if asked is not None:
-        database().connection.execute("SELECT %s::tsquery", (asked,))
+def test_any_words_make_a_valid_query_or_none(words: list[str]) -> None:
+    query = format_tsquery([word.replace("\0", "") for word in words])
+    if query is not None:
+        database().connection.execute("SELECT %s::tsquery", (query,))

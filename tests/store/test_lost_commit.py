@@ -1,4 +1,4 @@
-"""A connection that is cut at the worst of moments: what became of the commit is looked up, and never guessed."""
+"""A connection that is cut at the worst moments: the outcome of the commit is looked up, and never guessed."""
 
 import asyncio
 import random
@@ -10,19 +10,19 @@ from typing import Any
 import pytest
 from tests.crash.ledger import date_of
 from tests.registry_fixture import Office, open_office
-from tests.store.material import Desk, change
-from tests.store.unreliable import PATIENCE, Unreliable, as_soon_as_possible, in_one_group
+from tests.store.record_strategies import Desk, change
+from tests.store.unreliable_network import PATIENCE, Unreliable, as_soon_as_possible, in_one_group
 
 from perdure.errors import OutcomeUnknown, StoreUnavailable
-from perdure.registry import Minted, Statement, mint
-from perdure.registry.protocol import Transaction
-from perdure.registry.verifying import verify
+from perdure.registry import MintedIdentifier, Statement, mint
+from perdure.registry.integrity import verify
+from perdure.registry.store_interface import Transaction
 
 either_way = pytest.mark.parametrize("reply", [True, False], ids=["committed", "not committed"])
 
 
 class Once:
-    """A work that brings about a mishap the first time it runs, and counts how often it did."""
+    """A work that causes a failure at its first run, and counts its runs."""
 
     def __init__(self, key: str, mishap: Callable[[], Any] = lambda: None) -> None:
         self.key = key
@@ -39,7 +39,7 @@ class Once:
 
 @pytest.fixture
 def desk(runner: asyncio.Runner, unreliable: Unreliable) -> Desk:
-    """A store that has written already, so that the next commit is that of a work."""
+    """Return a store that has written already, so that the next commit is that of a work."""
     desk = Desk(runner, unreliable.open())
     desk.write(lambda tx: None)
     return desk
@@ -57,9 +57,7 @@ def test_the_caller_does_not_notice_that_the_answer_to_its_commit_was_lost(
 
 
 @either_way
-def test_nobody_in_a_group_notices_that_the_answer_to_their_commit_was_lost(
-    desk: Desk, unreliable: Unreliable, reply: bool
-) -> None:
+def test_a_lost_reply_to_a_commit_is_not_noticed_by_its_group(desk: Desk, unreliable: Unreliable, reply: bool) -> None:
     works = [Once("1/00", lambda: unreliable.proxy.cut_at_commit(reply=reply))]
     works += [Once(f"1/{number:02d}") for number in range(1, 30)]
     answers = desk.runner.run(in_one_group(desk.store, works))
@@ -74,7 +72,7 @@ def test_nobody_in_a_group_notices_that_the_answer_to_their_commit_was_lost(
 def test_the_first_commit_of_all_may_be_lost_as_well(
     runner: asyncio.Runner, unreliable: Unreliable, reply: bool
 ) -> None:
-    """It is not the work's: the process makes itself known to the database."""
+    """It is not that of a work: the process registers itself in the database."""
     desk = Desk(runner, unreliable.open())
     sprung = unreliable.proxy.cut_at_commit(reply=reply)
     assert desk.write(Once("1/a")) == "1/a"
@@ -91,7 +89,7 @@ def test_a_second_cut_while_the_first_is_being_looked_into_changes_nothing(
 
     def cut_again(first: threading.Event) -> None:
         assert first.wait(PATIENCE)
-        time.sleep(0.3)  # it has asked once by now, in vain
+        time.sleep(0.3)  # one look-up of the outcome has failed by now
         proxy.heal()
         again.append(proxy.cut_at_commit(reply=True))
 
@@ -107,7 +105,7 @@ def test_a_second_cut_while_the_first_is_being_looked_into_changes_nothing(
 
 
 def test_a_commit_that_is_still_under_way_is_waited_for(desk: Desk, unreliable: Unreliable) -> None:
-    """The server has it, takes its time, and notices only afterwards that nobody is listening any more."""
+    """The server has received it, takes its time, and notices only afterwards that the client is gone."""
     unreliable.execute(
         "CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(1.5); RETURN NULL; END';"
         "CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON facts DEFERRABLE INITIALLY DEFERRED"
@@ -123,9 +121,9 @@ def test_a_commit_that_is_still_under_way_is_waited_for(desk: Desk, unreliable: 
 
     async def cut_meanwhile() -> str:
         writing = asyncio.ensure_future(desk.store.write(work))
-        asked = "SELECT count(*) FROM pg_stat_activity WHERE query = 'COMMIT' AND wait_event = 'PgSleep'"
+        query = "SELECT count(*) FROM pg_stat_activity WHERE query = 'COMMIT' AND wait_event = 'PgSleep'"
         until = time.monotonic() + PATIENCE
-        while (await asyncio.to_thread(unreliable.execute, asked))[0][0] == 0:
+        while (await asyncio.to_thread(unreliable.execute, query))[0][0] == 0:
             assert time.monotonic() < until, "it never came to its commit"
             await asyncio.sleep(0.02)
         unreliable.proxy.cut_now()
@@ -138,7 +136,7 @@ def test_a_commit_that_is_still_under_way_is_waited_for(desk: Desk, unreliable: 
 
 
 @either_way
-def test_if_nobody_can_be_asked_the_whole_group_hears_that_its_outcome_is_unknown(
+def test_if_the_server_stays_away_the_whole_group_has_an_unknown_outcome(
     runner: asyncio.Runner, unreliable: Unreliable, reply: bool
 ) -> None:
     desk = Desk(runner, unreliable.open(settle_seconds=0.3))
@@ -153,12 +151,12 @@ def test_if_nobody_can_be_asked_the_whole_group_hears_that_its_outcome_is_unknow
     answers = runner.run(in_one_group(desk.store, works))
     assert [type(answer) for answer in answers] == [OutcomeUnknown] * 5
     assert not any(answer.safe_to_retry for answer in answers)
-    assert "Look it up" in str(answers[0])
+    assert "Check before" in str(answers[0])
 
     proxy.heal()
     runner.run(as_soon_as_possible(lambda: desk.store.write(Once("1/next"))))
-    kept = [work.key for work in works] if reply else []
-    assert desk.names() == [*kept, "1/next"]
+    stored = [work.key for work in works] if reply else []
+    assert desk.names() == [*stored, "1/next"]
     assert desk.contradictions() == []
 
 
@@ -198,14 +196,14 @@ def test_a_mint_whose_commit_was_cut_gives_one_name_and_makes_one(
 ) -> None:
     (before,) = office.do(mint, prefix)
     sprung = unreliable.proxy.cut_at_commit(reply=reply)
-    told = office.do(mint, prefix, 3, said=Statement("https://example.org/once"))
+    issued = office.do(mint, prefix, 3, statement=Statement("https://example.org/once"))
     assert sprung.is_set()
     (after,) = office.do(mint, prefix)
-    minted = [before, *told, after]
+    minted = [before, *issued, after]
     dates = [date_of(prefix, one.name, one.date) for one in minted]
     assert dates == sorted(set(dates))
-    kept = office.read(lambda reader: [row.name for row in reader.after("", 100, f"{prefix}/")])
-    assert sorted(kept) == sorted(one.name for one in minted), "a name was made that nobody was told of"
+    stored = office.read(lambda reader: [row.name for row in reader.identifiers_after("", 100, f"{prefix}/")])
+    assert sorted(stored) == sorted(one.name for one in minted), "a name was minted that no caller received"
 
 
 def test_timelines_never_repeat_however_often_the_connection_is_cut(office: Office, unreliable: Unreliable) -> None:
@@ -216,27 +214,29 @@ def test_timelines_never_repeat_however_often_the_connection_is_cut(office: Offi
         proxy.cut_now,
     ]
 
-    async def minted(prefix: str) -> list[Minted]:
+    async def minted(prefix: str) -> list[MintedIdentifier]:
         while True:
             try:
                 return await mint(office.registry, office.admin, prefix)
-            except StoreUnavailable as problem:  # the new connection was cut as well, before anything was asked of it
+            except StoreUnavailable as problem:  # the new connection was cut as well, before its first query
                 assert problem.safe_to_retry
 
     async def work() -> list[str]:
-        told: list[str] = []
+        issued: list[str] = []
         for _ in range(30):
             mints = [minted(random.choice(["100", "200"])) for _ in range(6)]
             minting = asyncio.gather(*mints)
             await asyncio.sleep(random.uniform(0, 0.01))
             random.choice(mishaps)()
-            told += [one.name for minted in await minting for one in minted]
-        return told
+            issued += [one.name for minted in await minting for one in minted]
+        return issued
 
-    told = office.run(work())
+    issued = office.run(work())
     proxy.heal()
-    assert len(set(told)) == len(told) == 180
+    assert len(set(issued)) == len(issued) == 180
     for prefix in ("100", "200"):
-        kept = office.read(lambda reader, under=f"{prefix}/": [row.name for row in reader.after("", 1000, under)])
-        assert set(kept) == {name for name in told if name.startswith(f"{prefix}/")}
+        stored = office.read(
+            lambda reader, under=f"{prefix}/": [row.name for row in reader.identifiers_after("", 1000, under)]
+        )
+        assert set(stored) == {name for name in issued if name.startswith(f"{prefix}/")}
     assert office.ask(verify) == []

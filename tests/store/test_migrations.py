@@ -1,4 +1,4 @@
-"""The schema goes forward in numbered steps, the same on both engines, and never by the way."""
+"""The schema is migrated in numbered steps, equal on both engines, and never implicitly."""
 
 import asyncio
 import io
@@ -15,7 +15,7 @@ from typing import Any
 import apsw
 import msgspec
 import pytest
-from tests.postgres.shared import database
+from tests.postgres.shared_server import database
 from tests.registry_fixture import ENGINES, FEW_PARTITIONS, need_engine
 
 from perdure.cli.app import app
@@ -25,15 +25,15 @@ from perdure.folder import (
     make_registry,
     open_registry,
     recover_registry,
-    registry_place,
+    registry_location,
     restore_registry,
 )
 from perdure.registry import Statement, bind, mint, observe, redact, show, verify
-from perdure.registry.protocol import Transaction
+from perdure.registry.store_interface import Transaction
 from perdure.settings_file import DEFAULT_STORE
 from perdure.store.postgres import migrations as postgres
+from perdure.store.sqlite import location as sqlite_location
 from perdure.store.sqlite import migrations as sqlite
-from perdure.store.sqlite import place as sqlite_place
 
 ROOT = Path(__file__).parents[2]
 STEP = "CREATE TABLE tomorrow (text text)"
@@ -41,7 +41,7 @@ FAILING = "CREATE TABLE tomorrow (text text); CREATE TABLE facts (text text)"
 
 
 class Tomorrow:
-    """A program with one step more than this one."""
+    """A program with one more migration than this one."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self._monkeypatch = monkeypatch
@@ -49,10 +49,10 @@ class Tomorrow:
     def comes(self, step: str = STEP) -> None:
         for module in (postgres, sqlite):
             self._monkeypatch.setattr(module, "MIGRATIONS", (*module.MIGRATIONS, step))
-        self._monkeypatch.setattr(sqlite_place, "MIGRATIONS", sqlite.MIGRATIONS)
+        self._monkeypatch.setattr(sqlite_location, "MIGRATIONS", sqlite.MIGRATIONS)
 
     def is_over(self) -> None:
-        for module in (postgres, sqlite, sqlite_place):
+        for module in (postgres, sqlite, sqlite_location):
             self._monkeypatch.setattr(module, "MIGRATIONS", module.MIGRATIONS[:TODAY])
 
 
@@ -92,7 +92,7 @@ class Home:
         return minted.name
 
     def version(self) -> int:
-        return registry_place(self.folder).versions()[0]
+        return registry_location(self.folder).schema_versions()[0]
 
     def has(self, table: str) -> bool:
         if self.is_file:
@@ -116,10 +116,10 @@ class Home:
             database().execute(f"SET search_path = {self.schema}; {back}; RESET search_path")
 
     def migrate(self, *options: str) -> str:
-        """The command, in this process, in which tomorrow can come."""
-        with redirect_stdout(io.StringIO()) as said:
+        """Run the command in this process, in which a newer program can be simulated."""
+        with redirect_stdout(io.StringIO()) as output:
             app(["migrate", "-R", str(self.folder), *options], standalone_mode=False)
-        return said.getvalue()
+        return output.getvalue()
 
     def copies(self) -> list[Path]:
         return sorted(self.folder.glob("*.copy"))
@@ -140,7 +140,7 @@ def home(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Home]:
 
 # What takes a database back to an earlier schema, as if no later step had ever been made.
 def _trigger(name: str, step: object) -> str:
-    """The text of a trigger of the embedded store, as one step makes it."""
+    """Return the SQL of a trigger of the embedded store, as a migration creates it."""
     return re.findall(rf"CREATE TRIGGER {name} .*?END;", str(step), re.DOTALL)[0]
 
 
@@ -178,7 +178,7 @@ def test_a_registry_of_the_first_schema_is_brought_up_to_date(home: Home) -> Non
     assert home.version() == 1
     with pytest.raises(StoreUnavailable, match="run perdure migrate"):
         home.mint()
-    assert f"schema {TODAY} now (it had 1)" in home.migrate()
+    assert f"from schema 1 to {TODAY}." in home.migrate()
     after = home.inside(lambda registry: registry.store.read(lambda reader: reader.prefixes()))
     assert after == before
     assert not any(prefix.pass_through for prefix in after)
@@ -196,18 +196,18 @@ def test_a_registry_of_the_first_schema_is_brought_up_to_date(home: Home) -> Non
 
 
 def test_a_registry_of_the_second_schema_redirects_once_it_is_brought_up_to_date(home: Home) -> None:
-    said = Statement(target="https://example.org/")
-    [minted] = home.inside(lambda registry: mint(registry, home.admin, registry.home, said=said))
+    statement = Statement(target="https://example.org/")
+    [minted] = home.inside(lambda registry: mint(registry, home.admin, registry.home, statement=statement))
     home.go_back(TO_THE_SECOND, 2)
     assert home.version() == 2
     with pytest.raises(StoreUnavailable, match="run perdure migrate"):
         home.mint()
-    assert f"schema {TODAY} now (it had 2)" in home.migrate("--no-backup")
+    assert f"from schema 2 to {TODAY}." in home.migrate("--no-backup")
 
     async def redirect(registry: Registry) -> Any:
-        told: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        registry.store.finder().redirects([minted.name, "nothing"], told.set_result)
-        return list(await asyncio.wait_for(told, 20))
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        registry.store.batch_lookup().find_redirects([minted.name, "nothing"], future.set_result)
+        return list(await asyncio.wait_for(future, 20))
 
     assert home.inside(redirect) == [("https://example.org/", 1), None]
     assert home.inside(verify) == []
@@ -220,7 +220,7 @@ def test_a_registry_of_the_fourth_schema_gets_digests(home: Home) -> None:
         lambda registry: registry.store.read(lambda reader: (reader.revisions(name), reader.events(9)))
     )
     home.go_back(TO_THE_FOURTH, 4)
-    assert f"schema {TODAY} now (it had 4)" in home.migrate("--no-backup")
+    assert f"from schema 4 to {TODAY}." in home.migrate("--no-backup")
     after = home.inside(lambda registry: registry.store.read(lambda reader: (reader.revisions(name), reader.events(9))))
     assert after == before  # the same digests as if they had been there from the beginning
     assert len(before[0]) == 2
@@ -231,9 +231,9 @@ def test_a_registry_of_the_third_schema_can_redact_once_it_is_brought_up_to_date
     when = "2025-01-09T10:30:00Z"
     jan = home.inside(lambda registry: observe(registry, home.admin, "https://example.org/jan", when, "0" * 64)).name
     home.go_back(TO_THE_THIRD, 3)
-    assert f"schema {TODAY} now (it had 3)" in home.migrate("--no-backup")
+    assert f"from schema 3 to {TODAY}." in home.migrate("--no-backup")
     known = home.inside(lambda registry: registry.store.read(lambda reader: reader.changes(0, 1000)))
-    assert (known[-1].name, known[-1].version) == (jan, 1)  # what was there before, in its order
+    assert (known[-1].name, known[-1].version) == (jan, 1)  # the older names, in their order
     home.inside(lambda registry: redact(registry, home.admin, jan, "by law"))
     assert home.inside(lambda registry: show(registry, jan)).observation is None
     assert home.inside(verify) == []
@@ -258,7 +258,7 @@ def test_both_engines_have_made_the_same_steps() -> None:
 
 def test_a_new_store_has_made_all_steps(home: Home, tomorrow: Tomorrow) -> None:
     assert home.version() == TODAY
-    assert home.migrate() == f"Nothing to do: the database has schema {TODAY}, and so has this program\n"
+    assert home.migrate() == f"Nothing to do: the database already has schema {TODAY}.\n"
     assert home.copies() == []
 
 
@@ -273,7 +273,12 @@ def test_a_new_store_of_tomorrow_has_made_tomorrow_s_steps(tmp_path: Path, home:
 
 def test_a_schema_from_the_future_is_left_alone(home: Home) -> None:
     home.come_from_the_future()
-    for attempt in (home.mint, home.migrate, lambda: home.migrate("--no-backup"), registry_place(home.folder).migrate):
+    for attempt in (
+        home.mint,
+        home.migrate,
+        lambda: home.migrate("--no-backup"),
+        registry_location(home.folder).migrate,
+    ):
         with pytest.raises(StoreUnavailable, match="use a newer Perdure"):
             attempt()
     assert home.version() == TODAY + 7
@@ -292,10 +297,10 @@ def test_a_schema_from_the_past_is_not_changed_by_the_way(home: Home, tomorrow: 
 def test_a_migration_makes_a_copy_first(home: Home, tomorrow: Tomorrow) -> None:
     name = home.mint()
     tomorrow.comes()
-    said = home.migrate()
+    output = home.migrate()
     [copy] = home.copies()
-    assert str(copy) in said
-    assert f"schema {TODAY + 1} now (it had {TODAY})" in said
+    assert str(copy) in output
+    assert f"from schema {TODAY} to {TODAY + 1}." in output
     assert copy.stat().st_mode & 0o077 == 0
     assert (home.version(), home.has("tomorrow")) == (TODAY + 1, True)
     assert home.mint() != name
@@ -320,14 +325,14 @@ def _check_that_the_old_program_reads(copy: Path, home: Home, name: str) -> None
     assert "tomorrow" not in listed
     database().drop(home.schema)
     subprocess.run([program, "--dbname", database().address(), str(copy)], check=True, capture_output=True)
-    with pytest.raises(StoreBehind, match="the last change that was acknowledged"):  # it has lost what came since
+    with pytest.raises(StoreBehind, match="the last change that was acknowledged"):  # it has lost the later changes
         home.mint()
     asyncio.run(recover_registry(home.folder, "the copy was brought back"))
     assert home.inside(lambda registry: registry.store.lookup(name)) is not None
     assert home.inside(verify) == []
 
 
-def test_a_migration_puts_the_copy_where_it_is_told(home: Home, tomorrow: Tomorrow, tmp_path: Path) -> None:
+def test_a_migration_writes_the_copy_to_the_given_file(home: Home, tomorrow: Tomorrow, tmp_path: Path) -> None:
     tomorrow.comes()
     taken = tmp_path / "taken"
     taken.write_text("precious")
@@ -339,7 +344,7 @@ def test_a_migration_puts_the_copy_where_it_is_told(home: Home, tomorrow: Tomorr
     assert home.copies() == []
 
 
-def test_a_migration_makes_no_copy_where_none_is_wanted(home: Home, tomorrow: Tomorrow) -> None:
+def test_a_migration_without_backup_makes_no_copy(home: Home, tomorrow: Tomorrow) -> None:
     tomorrow.comes()
     home.migrate("--no-backup")
     assert home.copies() == []
@@ -347,7 +352,7 @@ def test_a_migration_makes_no_copy_where_none_is_wanted(home: Home, tomorrow: To
 
 
 def test_without_a_copy_there_is_no_migration(home: Home, tomorrow: Tomorrow, tmp_path: Path) -> None:
-    """Where it cannot be made: a folder that is not there, and on a server, a program that is not."""
+    """A copy is impossible if its folder does not exist, or on a server without pg_dump."""
     tomorrow.comes()
     with pytest.raises((PerdureError, OSError)):
         home.migrate("--backup", str(tmp_path / "missing" / "copy"))
@@ -358,7 +363,7 @@ def test_without_a_copy_there_is_no_migration(home: Home, tomorrow: Tomorrow, tm
 def test_without_pg_dump_it_says_so(home: Home, tomorrow: Tomorrow, monkeypatch: pytest.MonkeyPatch) -> None:
     tomorrow.comes()
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(StoreUnavailable, match=r"pg_dump is not installed.*--no-backup"):
+    with pytest.raises(StoreUnavailable, match=r"pg_dump was not found.*--no-backup"):
         home.migrate()
     assert (home.version(), home.copies()) == (TODAY, [])
 
@@ -410,11 +415,11 @@ def test_a_step_may_take_its_time(home: Home, tomorrow: Tomorrow, monkeypatch: p
 
 
 def test_two_processes_that_migrate_at_once_make_every_step_once(home: Home, tomorrow: Tomorrow) -> None:
-    """Past the folder's lock, as on two machines. A step that is made twice would fail."""
+    """Without the folder's lock, as on two machines. A step that is applied twice would fail."""
     store = f"sqlite:{home.folder / 'perdure.db'}" if home.is_file else home.store
     processes = [
         subprocess.Popen(
-            [sys.executable, "-m", "tests.store.migrator", store, STEP],
+            [sys.executable, "-m", "tests.store.migration_process", store, STEP],
             cwd=ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -438,7 +443,7 @@ def test_two_processes_that_migrate_at_once_make_every_step_once(home: Home, tom
 
 
 def test_an_old_backup_is_restored_by_a_new_program(home: Home, tomorrow: Tomorrow) -> None:
-    """It is migrated on its way, and the file itself is not touched."""
+    """It is migrated while it is restored, and the file itself does not change."""
     name = home.mint()
     backup = home.folder.parent / "backup.db"
     home.inside(lambda registry: registry.store.backup(backup, lambda done, of: None))

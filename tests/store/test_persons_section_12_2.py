@@ -1,4 +1,4 @@
-"""Section 12.2 of PPID: its fields under their own names, and an index for every one of them, on both engines."""
+"""Section 12.2 of PPID: its fields under their own names, and an index for each of them, on both engines."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from tests.registry_fixture import Places, PostgresPlaces
-from tests.store.material import Desk, change
+from tests.registry_fixture import PostgresLocations, StoreLocations
+from tests.store.record_strategies import Desk, change
 
-from perdure.store.postgres import reading as postgres
+from perdure.store.postgres import reader as postgres
 from perdure.store.postgres.address import parse
 from perdure.store.postgres.connection import connect as connect_to
-from perdure.store.postgres.options import PostgresOptions
-from perdure.store.sqlite import reading as sqlite
+from perdure.store.postgres.postgres_options import PostgresOptions
+from perdure.store.sqlite import reader as sqlite
 from perdure.store.sqlite.connection import connect
 
 FIELDS = "SELECT ppid, ppid_type, created_at, uuid_raw FROM persons"
@@ -21,29 +21,29 @@ PERSONS = {"u-1": "POID-a", "u-2": "PRID-b", "u-3": "POID-c"}
 
 
 class Database(NamedTuple):
-    """Asked directly, as an operator would."""
+    """A database with direct access, as an operator has."""
 
     is_sqlite: bool
     ask: Callable[[str], list[Any]]
 
     def plan(self, question: str) -> list[str]:
-        """How it goes about a question, step by step."""
+        """Return the steps of the query plan."""
         if self.is_sqlite:
             return [row[3] for row in self.ask(f"EXPLAIN QUERY PLAN {question}")]
         return [row[0].strip() for row in self.ask(f"EXPLAIN (COSTS OFF) {question}")]
 
 
 @pytest.fixture
-def database(places: Places, desk: Desk, tmp_path: Path) -> Iterator[Database]:
+def database(locations: StoreLocations, desk: Desk, tmp_path: Path) -> Iterator[Database]:
     years = {name: f"202{number}-01-15T08:00:00Z" for number, name in enumerate(PERSONS.values(), 5)}
     desk.insert(*(change(name, name=name, scheme="ppid", created=year) for name, year in years.items()))
     desk.insert(change("POID-d/a"), change("1/a"))  # handles, whatever they are called
     desk.write(lambda tx: tx.put_persons(PERSONS))
-    if not isinstance(places, PostgresPlaces):
+    if not isinstance(locations, PostgresLocations):
         with closing(connect(tmp_path / "registry" / "perdure.db")) as file:
             yield Database(True, lambda question: list(file.execute(question)))
         return
-    with closing(connect_to(parse(places.address()), PostgresOptions())) as connection:
+    with closing(connect_to(parse(locations.address()), PostgresOptions())) as connection:
         connection.execute("SET enable_seqscan = off")  # the tables of a test are too small for an index to be worth it
         yield Database(False, lambda question: connection.execute(question.encode()).fetchall())
 
@@ -88,6 +88,6 @@ def test_persons_are_counted_in_the_index_alone(database: Database, desk: Desk) 
         scans = [step for step in steps if "Scan" in step]
         assert scans
         assert all("Index Only Scan" in scan for scan in scans), steps
-    assert desk.read(lambda reader: reader.number_of_persons()) == len(PERSONS)
-    desk_counts = desk.write(lambda tx: [tx.insert([change("POID-e", scheme="ppid")]), tx.number_of_persons()])
+    assert desk.read(lambda reader: reader.count_persons()) == len(PERSONS)
+    desk_counts = desk.write(lambda tx: [tx.insert([change("POID-e", scheme="ppid")]), tx.count_persons()])
     assert desk_counts[1] == len(PERSONS) + 1

@@ -1,4 +1,4 @@
-"""What only the store on PostgreSQL has: addresses, schemas, partitions, TLS, and guards against hands in the tables."""
+"""The store on PostgreSQL alone: addresses, schemas, partitions, TLS, and triggers against manual changes."""
 
 import asyncio
 import subprocess
@@ -13,17 +13,17 @@ import psycopg
 import pytest
 from tests.postgres.addresses import address_through
 from tests.postgres.server import USER, PostgresServer
-from tests.store.material import Desk, change
-from tests.store.unreliable import Unreliable, in_one_group
-from tests.system_packages import need
+from tests.store.record_strategies import Desk, change
+from tests.store.unreliable_network import Unreliable, in_one_group
+from tests.system_packages import require_package
 
 from perdure.errors import InvalidInput, StoreUnavailable
 from perdure.registry.entities import Change
-from perdure.registry.protocol import Transaction
+from perdure.registry.store_interface import Transaction
 from perdure.store.postgres.address import parse
-from perdure.store.postgres.connection import BY_KEY, connect
-from perdure.store.postgres.options import PostgresOptions
-from perdure.store.postgres.reading import FIND_MANY, PERSONS, as_json
+from perdure.store.postgres.connection import KEY_LOOKUP_SETTINGS, connect
+from perdure.store.postgres.postgres_options import PostgresOptions
+from perdure.store.postgres.reader import FIND_MANY, PERSONS, to_json_array
 from perdure.store.postgres.store import PostgresStore
 
 SECRET: Final = "correct-horse"
@@ -57,9 +57,9 @@ def test_without_a_schema_it_is_the_usual_one() -> None:
 def test_an_address_is_shown_without_its_password(text: str) -> None:
     address = parse(text)
     assert SECRET in address.conninfo
-    assert SECRET not in address.shown
-    assert "orrect-horse" not in address.shown
-    assert "library" in address.shown
+    assert SECRET not in address.display_name
+    assert "orrect-horse" not in address.display_name
+    assert "library" in address.display_name
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_an_address_is_shown_without_its_password(text: str) -> None:
     ],
 )
 def test_an_address_that_cannot_be_right_is_refused_and_its_password_not_repeated(text: str) -> None:
-    with pytest.raises(InvalidInput, match="the address of the database is not right") as refused:
+    with pytest.raises(InvalidInput, match="invalid database address") as refused:
         parse(text)
     assert SECRET not in str(refused.value)
 
@@ -143,14 +143,12 @@ def test_the_number_of_partitions_is_decided_once(unreliable: Unreliable, runner
 
 
 @pytest.mark.parametrize("question", [FIND_MANY, PERSONS], ids=["names", "persons"])
-def test_what_is_asked_for_is_found_by_its_key_though_the_tables_were_empty_when_that_was_planned(
-    unreliable: Unreliable, question: str
-) -> None:
+def test_lookups_use_the_key_although_the_plan_was_made_for_empty_tables(unreliable: Unreliable, question: str) -> None:
     """The server keeps its plan while they grow."""
     unreliable.open(direct=True, partitions=4)
-    with closing(connect(parse(unreliable.direct), PostgresOptions(), BY_KEY)) as connection:
+    with closing(connect(parse(unreliable.direct), PostgresOptions(), KEY_LOOKUP_SETTINGS)) as connection:
         connection.execute("VACUUM (ANALYZE) identifiers, person_inputs")
-        row = connection.execute(f"EXPLAIN (FORMAT JSON) {question}", (as_json(["1/a", "1/b"]),)).fetchone()
+        row = connection.execute(f"EXPLAIN (FORMAT JSON) {question}", (to_json_array(["1/a", "1/b"]),)).fetchone()
     assert row is not None
     scans = [node for node in nodes(row[0][0]["Plan"]) if "Relation Name" in node]
     assert len(scans) == 4
@@ -210,7 +208,7 @@ def _authority(folder: Path, name: str) -> None:
 
 
 class Encrypted:
-    """A server that speaks TLS and nothing else, with the certificate of an authority made for it."""
+    """A server that requires TLS, with a certificate of an authority of its own."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -232,15 +230,15 @@ class Encrypted:
             self.server._settings[setting] = str(given)
 
     def address(self, host: str, **parameters: str) -> str:
-        place = f"{host}:{self.server.port}"
+        host_and_port = f"{host}:{self.server.port}"
         return address_through(
-            f"postgresql://{USER}@x/postgres", place, schema="tls", hostaddr="127.0.0.1", **parameters
+            f"postgresql://{USER}@x/postgres", host_and_port, schema="tls", hostaddr="127.0.0.1", **parameters
         )
 
 
 @pytest.fixture(scope="module")
 def encrypted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Encrypted]:
-    need("postgresql")
+    require_package("postgresql")
     encrypted = Encrypted(tmp_path_factory.mktemp("tls"))
     with encrypted.server:
         yield encrypted
@@ -261,17 +259,17 @@ def test_every_connection_to_the_database_is_encrypted_and_its_server_verified(
         desk.insert(change("1/a"))
         assert desk.lookup("1/a") == desk.read(lambda reader: reader.find("1/a"))
         with psycopg.connect(encrypted.server.address(over_socket=True)) as connection:
-            asked = (
+            query = (
                 "SELECT s.ssl, count(*) FROM pg_stat_ssl AS s JOIN pg_stat_activity AS a USING (pid) "
                 "WHERE a.application_name LIKE 'perdure%' GROUP BY s.ssl"
             )
-            assert connection.execute(asked).fetchall() == [(True, 3)], "one looks up, one reads, one writes"
+            assert connection.execute(query).fetchall() == [(True, 3)], "one looks up, one reads, one writes"
     finally:
         store.close()
 
 
 @pytest.mark.parametrize(
-    ("host", "parameters", "said"),
+    ("host", "parameters", "message"),
     [
         ("localhost", {"sslmode": "verify-full", "sslrootcert": "stranger.crt"}, "certificate verify failed"),
         ("elsewhere.example.org", {"sslmode": "verify-full", "sslrootcert": "root.crt"}, "does not match host name"),
@@ -281,11 +279,11 @@ def test_every_connection_to_the_database_is_encrypted_and_its_server_verified(
     ids=["another authority", "another name", "no authority", "no TLS"],
 )
 def test_a_server_that_cannot_be_trusted_is_refused_clearly(
-    encrypted: Encrypted, tmp_path: Path, host: str, parameters: dict[str, Any], said: str
+    encrypted: Encrypted, tmp_path: Path, host: str, parameters: dict[str, Any], message: str
 ) -> None:
     if "sslrootcert" in parameters:
         parameters = parameters | {"sslrootcert": str(encrypted.folder / parameters["sslrootcert"])}
-    with pytest.raises(StoreUnavailable, match=said):
+    with pytest.raises(StoreUnavailable, match=message):
         _opened(encrypted, tmp_path, host, **parameters)
 
 
@@ -312,7 +310,7 @@ def test_what_the_database_refuses_of_one_is_no_harm_to_the_others_in_its_group(
     good, refused = runner.run(in_one_group(desk.store, works))
     assert good is None
     assert isinstance(refused, StoreUnavailable)
-    assert not refused.safe_to_retry, "it would be refused for ever"
+    assert not refused.safe_to_retry, "it would always be refused"
     assert desk.names() == ["1/good"]
 
 
@@ -322,7 +320,7 @@ def test_what_the_database_refuses_of_one_is_no_harm_to_the_others_in_its_group(
 def test_who_is_observed_by_others_meanwhile_has_the_name_that_they_got(
     unreliable: Unreliable, runner: asyncio.Runner
 ) -> None:
-    """Others come between the questions for the inputs and for the name: the name is taken, by the same person."""
+    """Others insert the person between the look-up of the inputs and that of the name: the name exists, for the same person."""
     desk, other = Desk(runner, unreliable.open(direct=True)), unreliable.open(direct=True)
     tries = count(1)
 

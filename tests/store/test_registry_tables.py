@@ -1,15 +1,15 @@
-"""What every store keeps beside identifiers: prefixes, timelines, persons, agents, keys, grants, events, facts."""
+"""The other tables in every store: prefixes, timelines, persons, agents, keys, grants, events, facts."""
 
 import contextlib
 from fractions import Fraction
 
 import msgspec
 import pytest
-from tests.store.material import AT, JAN, Desk, change
+from tests.store.record_strategies import AT, JAN, Desk, change
 
 from perdure.errors import PerdureError
 from perdure.registry.entities import Event, Grant, Key, Prefix, Subsystem
-from perdure.registry.protocol import Transaction
+from perdure.registry.store_interface import Transaction
 
 PREFIX = Prefix(
     key="10.abc",
@@ -34,7 +34,7 @@ SUBSYSTEM = Prefix(
 PASSING = msgspec.structs.replace(PREFIX, key="11", name="11", pass_through=True)
 
 
-def test_a_prefix_is_kept_field_by_field(desk: Desk) -> None:
+def test_a_prefix_is_stored_field_by_field(desk: Desk) -> None:
     desk.write(lambda tx: [tx.put_prefix(one) for one in (SUBSYSTEM, PASSING, PREFIX)])
     assert desk.read(lambda reader: reader.prefix("10.abc")) == PREFIX
     assert desk.read(lambda reader: reader.prefixes()) == [PREFIX, PASSING, SUBSYSTEM]
@@ -70,14 +70,14 @@ def test_an_opaque_prefix_belongs_to_one_subsystem(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("last", [Fraction(0), Fraction(1, 3), Fraction(1_800_000_000_123, 1000), Fraction(1, 10**40)])
-def test_a_timeline_is_kept_exactly(desk: Desk, last: Fraction) -> None:
+def test_a_timeline_is_stored_exactly(desk: Desk, last: Fraction) -> None:
     assert desk.read(lambda reader: reader.timeline("1")) is None
     desk.write(lambda tx: tx.put_timeline("1", last, Fraction(60)))
     assert desk.read(lambda reader: reader.timeline("1")) == last
 
 
 def test_a_timeline_may_be_set_back(desk: Desk) -> None:
-    """The registry decides that, in an audited reset; the store keeps what it is told."""
+    """The registry decides that, in an audited reset; the store accepts it."""
     for last in (5, 9, 2):
         desk.write(lambda tx, last=last: tx.put_timeline("1", Fraction(last), Fraction(60)))
     desk.write(lambda tx: tx.put_timeline("0", Fraction(7), Fraction(60)))
@@ -89,7 +89,7 @@ def test_a_person_is_found_from_either_side(desk: Desk) -> None:
     desk.write(lambda tx: tx.put_persons({"u-1": "POID-a", "u-2": "POID-b"}))
     assert desk.read(lambda reader: (reader.person("u-1"), reader.person("u-3"))) == ("POID-a", None)
     assert desk.read(lambda reader: reader.persons(["u-2", "u-3", "u-1"])) == {"u-1": "POID-a", "u-2": "POID-b"}
-    assert desk.read(lambda reader: (reader.input_of("POID-b"), reader.input_of("POID-c"))) == ("u-2", None)
+    assert desk.read(lambda reader: (reader.input_uuid("POID-b"), reader.input_uuid("POID-c"))) == ("u-2", None)
 
 
 @pytest.mark.parametrize("inputs", [{"u-1": "POID-b"}, {"u-2": "POID-a"}, {"u-3": "POID-missing"}])
@@ -101,7 +101,7 @@ def test_inputs_and_names_belong_together_for_ever(desk: Desk, inputs: dict[str,
     assert desk.read(lambda reader: reader.persons(["u-1", "u-2", "u-3"])) == {"u-1": "POID-a"}
 
 
-def test_derivations_are_kept_by_version(desk: Desk) -> None:
+def test_derivations_are_stored_by_version(desk: Desk) -> None:
     desk.insert(*(change(key, scheme="ppid") for key in ("POID-a", "POID-b", "PRID-a")))
     desk.write(lambda tx: tx.put_derivations("PRID-a", 2, ["POID-b", "POID-a"]))
     desk.write(lambda tx: tx.put_derivations("PRID-a", 1, ["POID-b"]))
@@ -181,11 +181,11 @@ def test_grants(desk: Desk) -> None:
 @pytest.mark.parametrize(
     "work",
     [
-        lambda tx: tx.put_key(Key("k1", "nobody", b"", AT)),
-        lambda tx: tx.put_grant(Grant("nobody", "1", "mint")),
+        lambda tx: tx.put_key(Key("k1", "unknown", b"", AT)),
+        lambda tx: tx.put_grant(Grant("unknown", "1", "mint")),
     ],
 )
-def test_keys_and_grants_are_somebodys(desk: Desk, work) -> None:
+def test_keys_and_grants_belong_to_an_agent(desk: Desk, work) -> None:
     with pytest.raises(PerdureError):
         desk.write(work)
 

@@ -1,11 +1,11 @@
-"""Sealed secrets are kept by name and index, apart from everything that is read, searched or exported."""
+"""Encrypted secrets are stored by name and index, apart from everything that is read, searched or exported."""
 
 import asyncio
 from pathlib import Path
 
 import pytest
 from tests.registry_fixture import StoreFactory
-from tests.store.material import Desk, change, revised
+from tests.store.record_strategies import Desk, change, revised
 
 from perdure.errors import PerdureError
 from perdure.store.sqlite import SqliteStore
@@ -21,7 +21,7 @@ def keeping(desk: Desk) -> Desk:
     return desk
 
 
-def test_a_secret_is_kept_byte_by_byte(keeping: Desk) -> None:
+def test_a_secret_is_stored_byte_by_byte(keeping: Desk) -> None:
     everything = bytes(range(256))
     keeping.write(lambda tx: tx.put_secret("1/a", 300, everything))
     assert keeping.read(lambda reader: reader.secret("1/a", 300)) == everything
@@ -73,10 +73,10 @@ def test_of_many_at_once_only_those_that_fail_lose_their_secret(keeping: Desk) -
 
         return write
 
-    async def everybody() -> None:
+    async def run_all() -> None:
         await asyncio.gather(*(keeping.store.write(work(number)) for number in range(40)), return_exceptions=True)
 
-    keeping.runner.run(everybody())
+    keeping.runner.run(run_all())
     there = [f"2/{number:02d}" for number in range(40) if number % 5 != 2]
     assert [key for key, _, _ in keeping.read(lambda reader: reader.secrets())] == there
     assert [key for key in keeping.names() if key.startswith("2/")] == there
@@ -84,7 +84,7 @@ def test_of_many_at_once_only_those_that_fail_lose_their_secret(keeping: Desk) -
 
 def test_a_secret_of_nothing_is_a_contradiction(keeping: Desk) -> None:
     keeping.write(lambda tx: (tx.put_secret("1/a", 300, b"x"), tx.put_secret("1/gone", 300, b"x")))
-    assert keeping.contradictions() == ["1/gone: a secret is kept for it, and it is not there"]
+    assert keeping.contradictions() == ["1/gone: it has a secret, but does not exist"]
 
 
 @pytest.mark.parametrize("index", ["x", None])

@@ -1,4 +1,4 @@
-"""What is SQLite's own: the file, its settings, its schema, and its errors in our words."""
+"""The store on SQLite alone: the file, its settings, its schema, and the mapping of its errors."""
 
 import asyncio
 import threading
@@ -7,12 +7,12 @@ from pathlib import Path
 
 import apsw
 import pytest
-from tests.store.material import AT, RECORD, Desk, change, revised
+from tests.store.record_strategies import AT, RECORD, Desk, change, revised
 
 from perdure.errors import StoreDamaged, StoreFull, StoreUnavailable
 from perdure.registry.entities import Event, Prefix
 from perdure.store.sqlite import SqliteStore
-from perdure.store.sqlite.connection import connect, translated
+from perdure.store.sqlite.connection import connect, to_store_error
 from perdure.store.sqlite.migrations import MIGRATIONS
 
 
@@ -28,19 +28,19 @@ def own(file: Path, runner: asyncio.Runner) -> Iterator[Desk]:
     store.close()
 
 
-def test_a_database_is_made_only_when_asked(file: Path) -> None:
+def test_a_database_is_created_only_on_request(file: Path) -> None:
     with pytest.raises(StoreUnavailable, match="perdure restore"):
         SqliteStore(file)
     assert not file.exists()
 
 
-def test_a_folder_that_does_not_exist_is_said_to_be_that(tmp_path: Path) -> None:
+def test_a_missing_folder_is_reported(tmp_path: Path) -> None:
     with pytest.raises(StoreUnavailable):
         SqliteStore(tmp_path / "missing" / "perdure.db", create=True)
 
 
 @pytest.mark.parametrize("content", [b"not a database at all, but long enough to be looked at" * 20, b"x" * 5000])
-def test_a_file_that_is_no_database_is_said_to_be_damaged(file: Path, content: bytes) -> None:
+def test_a_file_that_is_not_a_database_is_reported_as_damaged(file: Path, content: bytes) -> None:
     file.write_bytes(content)
     with pytest.raises(StoreDamaged):
         SqliteStore(file)
@@ -48,15 +48,17 @@ def test_a_file_that_is_no_database_is_said_to_be_damaged(file: Path, content: b
 
 def test_acknowledged_means_fsynced(own: Desk, file: Path) -> None:
     connection = connect(file)
-    asked = {name: connection.execute(f"PRAGMA {name}").get for name in ("journal_mode", "synchronous", "foreign_keys")}
+    pragmas = {
+        name: connection.execute(f"PRAGMA {name}").get for name in ("journal_mode", "synchronous", "foreign_keys")
+    }
     connection.close()
-    assert asked == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1}
+    assert pragmas == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1}
 
 
 @pytest.mark.parametrize(
     "statement",
     [
-        "UPDATE revisions SET agent = 'somebody else'",
+        "UPDATE revisions SET agent = 'another'",
         "UPDATE revisions SET record = x''",
         "DELETE FROM revisions",
         "DELETE FROM identifiers",
@@ -102,7 +104,7 @@ def test_many_who_create_at_once_make_one_database(file: Path) -> None:
 
 
 def test_a_lock_held_elsewhere_is_waited_for_and_then_named(file: Path, runner: asyncio.Runner) -> None:
-    store = SqliteStore(file, create=True, patience=0.05)
+    store = SqliteStore(file, create=True, busy_timeout=0.05)
     desk = Desk(runner, store)
     other = apsw.Connection(str(file))
     other.execute("BEGIN IMMEDIATE")
@@ -116,7 +118,7 @@ def test_a_lock_held_elsewhere_is_waited_for_and_then_named(file: Path, runner: 
 
 
 def test_a_full_database_fails_the_whole_group_and_loses_nothing_that_was_there(own: Desk) -> None:
-    """The group's transaction is undone: nobody in it is told otherwise, and the next write works."""
+    """The group's transaction is rolled back: all its works fail, and the next write succeeds."""
     own.insert(change("1/before"))
 
     def limit(tx) -> None:
@@ -134,10 +136,10 @@ def test_a_full_database_fails_the_whole_group_and_loses_nothing_that_was_there(
 
     answers = own.runner.run(group())
     own.write(unlimited)
-    kept = [f"1/{number}" for number, answer in enumerate(answers) if answer is None]
+    committed = [f"1/{number}" for number, answer in enumerate(answers) if answer is None]
     assert any(isinstance(answer, StoreUnavailable) and answer.safe_to_retry for answer in answers)
     assert all(answer is None or isinstance(answer, StoreUnavailable) for answer in answers)
-    assert own.names() == sorted(["1/before", *kept])
+    assert own.names() == sorted(["1/before", *committed])
     own.insert(change("1/after"))
     assert own.contradictions() == []
 
@@ -147,7 +149,7 @@ def test_a_word_missing_from_search_is_a_contradiction(own: Desk, file: Path) ->
     connection = apsw.Connection(str(file))
     connection.execute("DELETE FROM words WHERE rowid = 1")
     connection.close()
-    assert own.contradictions() == ["1/a: full-text search does not know it"]
+    assert own.contradictions() == ["1/a: it is missing in the full-text index"]
 
 
 def test_reverse_look_up_to_what_is_not_active_is_a_contradiction(own: Desk) -> None:
@@ -157,7 +159,7 @@ def test_reverse_look_up_to_what_is_not_active_is_a_contradiction(own: Desk) -> 
     assert any("https://example.org/" in found for found in own.contradictions())
 
 
-def test_a_damaged_page_is_an_error_in_our_words(own: Desk, file: Path) -> None:
+def test_a_damaged_page_is_an_error_of_the_registry(own: Desk, file: Path) -> None:
     own.insert(*(change(f"1/{number:04d}", record=b"x" * 500) for number in range(300)))
     own.store.close()
     content = bytearray(file.read_bytes())
@@ -192,9 +194,9 @@ def test_a_damaged_page_is_an_error_in_our_words(own: Desk, file: Path) -> None:
 def test_every_trouble_says_whether_to_try_again(
     problem: type[apsw.Error], kind: type[StoreUnavailable], safe: bool
 ) -> None:
-    said = translated(problem("x"))
-    assert type(said) is kind
-    assert said.safe_to_retry is safe
+    error = to_store_error(problem("x"))
+    assert type(error) is kind
+    assert error.safe_to_retry is safe
 
 
 def test_connections_do_not_pile_up_from_one_event_loop_to_the_next(own: Desk, file: Path) -> None:
@@ -212,15 +214,15 @@ def test_connections_do_not_pile_up_from_one_event_loop_to_the_next(own: Desk, f
     assert open_files() <= before + 2
 
 
-def test_a_backup_never_takes_the_place_of_the_database_itself(own: Desk, file: Path) -> None:
-    """The open connections would go on writing to the file that was replaced."""
+def test_a_backup_never_replaces_the_database_itself(own: Desk, file: Path) -> None:
+    """The open connections would continue to write to the file that was replaced."""
     own.insert(change("1/a"))
     with pytest.raises(StoreUnavailable):
         own.runner.run(own.store.backup(file, lambda done, of: None))
 
 
 def test_a_search_index_that_was_changed_since_the_last_look_is_not_called_damaged(own: Desk) -> None:
-    """The engine's own check is blind to what other connections have done to it meanwhile."""
+    """The engine's own check does not see what other connections have changed."""
     own.insert(*(change(f"1/{name}", words=f"{name} one") for name in "abcdefg"))
     for version in range(2, 60):
         for name in "abc":

@@ -1,11 +1,11 @@
-"""What every store promises of a write: all of it or nothing, for ever, and seen by everybody from then on."""
+"""Transactions in every store: atomic, durable, and visible to all programs afterwards."""
 
 import asyncio
 from fractions import Fraction
 
 import pytest
 from tests.registry_fixture import StoreFactory
-from tests.store.material import AT, JAN, Desk, change, revised
+from tests.store.record_strategies import AT, JAN, Desk, change, revised
 
 from perdure.errors import NameTaken, StoreUnavailable
 from perdure.registry.entities import Event
@@ -32,12 +32,15 @@ def test_a_work_that_fails_leaves_nothing_behind(desk: Desk) -> None:
     assert desk.names() == ["1/old"]
     assert desk.read(lambda r: (r.agents(), r.events(9), r.fact("f"), r.timelines())) == ([], [], None, {})
     assert desk.read(lambda r: [len(r.search([word], 9)) for word in ("fresh", "changed", "old")]) == [0, 0, 1]
-    assert desk.read(lambda r: [len(r.reverse(f"https://{one}.org/", "URL", 9)) for one in ("a", "old")]) == [0, 1]
+    assert desk.read(lambda r: [len(r.find_by_value(f"https://{one}.org/", "URL", 9)) for one in ("a", "old")]) == [
+        0,
+        1,
+    ]
     assert desk.contradictions() == []
 
 
 def test_of_many_at_once_only_those_that_fail_are_undone(desk: Desk) -> None:
-    """They may share one commit; a refusal undoes its own work and nobody else's."""
+    """They may share a commit; a failure rolls back its own work alone."""
 
     def work(number: int):
         def write(tx):
@@ -50,25 +53,25 @@ def test_of_many_at_once_only_those_that_fail_are_undone(desk: Desk) -> None:
 
         return write
 
-    async def everybody() -> list[object]:
+    async def run_all() -> list[object]:
         return await asyncio.gather(*(desk.store.write(work(number)) for number in range(300)), return_exceptions=True)
 
-    answers = desk.runner.run(everybody())
-    kept = [number for number in range(300) if number % 7 not in (3, 5)]
-    assert [answer for answer in answers if isinstance(answer, int)] == kept
+    answers = desk.runner.run(run_all())
+    committed = [number for number in range(300) if number % 7 not in (3, 5)]
+    assert [answer for answer in answers if isinstance(answer, int)] == committed
     assert {answer.args[0] for answer in answers if isinstance(answer, Refused)} == set(range(3, 300, 7))
     assert sum(isinstance(answer, NameTaken) for answer in answers) == len(range(5, 300, 7))
-    assert desk.names() == [f"1/{number:03d}" for number in kept]
+    assert desk.names() == [f"1/{number:03d}" for number in committed]
     assert desk.contradictions() == []
 
 
 def test_of_many_who_want_one_name_one_gets_it(desk: Desk) -> None:
-    async def everybody() -> list[object]:
+    async def run_all() -> list[object]:
         return await asyncio.gather(
             *(desk.store.write(lambda tx: tx.insert([change("1/a")])) for _ in range(50)), return_exceptions=True
         )
 
-    answers = desk.runner.run(everybody())
+    answers = desk.runner.run(run_all())
     assert answers.count(None) == 1
     assert sum(isinstance(answer, NameTaken) for answer in answers) == 49
 
@@ -99,7 +102,7 @@ def test_a_read_sees_every_write_that_was_acknowledged(desk: Desk, store_factory
 
 
 def test_one_read_sees_one_state(desk: Desk, store_factory: StoreFactory) -> None:
-    """Whatever is written meanwhile: the two facts always agree."""
+    """Whatever is written meanwhile, the two facts always agree."""
     other = store_factory()
     desk.write(lambda tx: (tx.put_fact("a", "0"), tx.put_fact("b", "0")))
 
@@ -123,7 +126,7 @@ def test_one_read_sees_one_state(desk: Desk, store_factory: StoreFactory) -> Non
     desk.runner.run(both())
 
 
-def test_two_stores_on_one_place_write_at_once_and_lose_nothing(desk: Desk, store_factory: StoreFactory) -> None:
+def test_two_stores_at_one_location_write_at_once_and_lose_nothing(desk: Desk, store_factory: StoreFactory) -> None:
     stores = [desk.store, store_factory()]
 
     def count_up(tx):
@@ -132,13 +135,13 @@ def test_two_stores_on_one_place_write_at_once_and_lose_nothing(desk: Desk, stor
         tx.insert([change(f"1/{value}")])
         return value
 
-    async def everybody() -> list[int]:
+    async def run_all() -> list[int]:
         async def one(number: int) -> list[int]:
             return [await stores[number % 2].write(count_up) for _ in range(20)]
 
         return [value for mine in await asyncio.gather(*(one(number) for number in range(6))) for value in mine]
 
-    assert sorted(desk.runner.run(everybody())) == list(range(1, 121))
+    assert sorted(desk.runner.run(run_all())) == list(range(1, 121))
     assert len(desk.names()) == 120
     assert desk.contradictions() == []
 
@@ -180,7 +183,7 @@ def test_a_closed_store_says_so(desk: Desk) -> None:
         desk.read(lambda reader: reader.find("1/a"))
 
 
-def test_a_caller_who_gives_up_disturbs_nobody(desk: Desk) -> None:
+def test_a_cancelled_caller_does_not_disturb_others(desk: Desk) -> None:
     async def impatient() -> None:
         gone = asyncio.ensure_future(desk.store.write(lambda tx: tx.put_fact("gone", "1")))
         await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""The command: `perdure`."""
+"""The command line interface: `perdure`."""
 
 from perdure.cli.app import main
 

@@ -1,4 +1,4 @@
-"""`perdure agent`: people and programs, their keys, and what they may do."""
+"""`perdure agent`: people and programs, with their keys and permissions."""
 
 import asyncio
 from enum import StrEnum
@@ -8,15 +8,14 @@ import msgspec
 import typer
 
 from perdure import registry as use
-from perdure.cli.screen import as_json, printable, show_table
-from perdure.cli.session import Folder, Json, act, find_folder, read, say
+from perdure.cli.help import CommandGroup
+from perdure.cli.session import Folder, Json, find_folder, print_result, run_anonymous, run_as_agent
+from perdure.cli.terminal import escape_control, print_table, to_json
 from perdure.folder import open_registry
-from perdure.registry.entities import ACTIONS, EVERYWHERE, Action, Agent, Grant, Key
+from perdure.registry.entities import ACTIONS, WHOLE_REGISTRY, Action, Agent, Grant, Key
 from perdure.registry.registry import Registry
 
-app = typer.Typer(
-    no_args_is_help=True, rich_markup_mode="markdown", help="People and programs: their keys, and what they may do."
-)
+app = CommandGroup(help="Manage agents (people and programs): their keys and permissions.")
 
 EXAMPLES = """
 **Examples**
@@ -49,34 +48,38 @@ GRANT_EXAMPLES = """
 - `perdure agent grant loader '*' import --until 2027-01-01T00:00:00Z`
 """
 
-Id = Annotated[str, typer.Argument(metavar="AGENT", help="The short name of the agent.")]
+_EXPIRES = "Expiry, ISO 8601 with a time zone. Default: the expiry of your own key or grant."
+
+AgentId = Annotated[str, typer.Argument(metavar="AGENT", help="Short name of the agent, such as maria.")]
 Scope = Annotated[
-    str, typer.Argument(metavar="PREFIX", help="The prefix that it is about, or * for the whole registry.")
+    str, typer.Argument(metavar="PREFIX", help="Prefix to which the permission applies, or * for the whole registry.")
 ]
 
 
 @app.command("add", epilog=EXAMPLES)
 def add(
-    agent: Id,
-    name: Annotated[str, typer.Option(help="The full name.")],
+    agent: AgentId,
+    name: Annotated[str, typer.Option(metavar="NAME", help="Full name.")],
     identifier: Annotated[
         str | None,
-        typer.Option(help="An hdl: or https: identifier that leads to who it is. Default: a new one is minted here."),
+        typer.Option(
+            metavar="ID", help="hdl: or https: identifier that resolves to the agent. Default: a new one is minted."
+        ),
     ] = None,
-    kind: Annotated[Kind, typer.Option(help="A person or a program.")] = Kind.person,
+    kind: Annotated[Kind, typer.Option(metavar="KIND", help="person or program.")] = Kind.person,
     folder: Folder = None,
     json: Json = False,
 ) -> None:
-    """Somebody who may be given grants and keys. A new agent may do nothing."""
+    """Add an agent. A new agent has no permissions and no keys."""
 
     async def work(registry: Registry, by: Agent) -> Agent:
         return await use.add_agent(registry, by, agent, name, identifier=identifier, kind=kind.value)
 
-    made = act(folder, work)
-    say(
-        made,
+    added = run_as_agent(folder, work)
+    print_result(
+        added,
         json,
-        f"{made.id} is known now, as {made.identifier}. Next:  perdure agent grant {made.id} PREFIX mint edit",
+        f"Added agent {added.id} ({added.identifier}). Next:  perdure agent grant {added.id} PREFIX mint edit",
     )
 
 
@@ -84,132 +87,147 @@ def add(
     "key", epilog="**Examples**\n\n- `perdure agent key maria`\n- `perdure agent key maria --revoke 0f3a9c2d11ee`"
 )
 def key(
-    agent: Id,
-    expires: Annotated[str | None, typer.Option(help="When it ends, with a zone. Default: as your own.")] = None,
-    label: Annotated[str, typer.Option(help="What it is for, to tell it from others.")] = "",
+    agent: AgentId,
+    expires: Annotated[str | None, typer.Option(metavar="DATE", help=_EXPIRES)] = None,
+    label: Annotated[str, typer.Option(metavar="TEXT", help="Note on what the key is for.")] = "",
     revoke: Annotated[
-        str | None, typer.Option(metavar="KEY-ID", help="End this key instead of making a new one.")
+        str | None, typer.Option(metavar="KEY-ID", help="Revoke this key instead of creating a new one.")
     ] = None,
     folder: Folder = None,
     json: Json = False,
 ) -> None:
-    """A new key, beside those that the agent has: change over without a pause, then --revoke the old one."""
+    """Create a new key for an agent. Its other keys stay valid.
+
+    To replace a key without an interruption: create a new one, use it everywhere, then --revoke the old one.
+    """
     if revoke is not None:
-        ended = act(folder, lambda registry, by: use.revoke_key(registry, by, revoke))
-        say(_shown_key(ended), json, f"key {ended.id} of {ended.agent} opens nothing any more")
+        ended = run_as_agent(folder, lambda registry, by: use.revoke_key(registry, by, revoke))
+        print_result(_key_fields(ended), json, f"Revoked key {ended.id} of {ended.agent}.")
         return
-    made, token = act(folder, lambda registry, by: use.new_key(registry, by, agent, expires=expires, label=label))
-    end = f" It ends at {made.expires}." if made.expires else ""
-    text = f"{token}\nThis is key {made.id} of {agent}; it is shown this once.{end}"
-    say(_shown_key(made) | {"key": token}, json, text)
+    new_key, token = run_as_agent(
+        folder, lambda registry, by: use.new_key(registry, by, agent, expires=expires, label=label)
+    )
+    end = f" It expires at {new_key.expires}." if new_key.expires else ""
+    text = f"{token}\nThis is key {new_key.id} of {agent}. It is shown only once.{end}"
+    print_result(_key_fields(new_key) | {"key": token}, json, text)
 
 
 @app.command("grant", epilog=GRANT_EXAMPLES)
 def grant(
-    agent: Id,
+    agent: AgentId,
     prefix: Scope,
-    actions: Annotated[list[ActionName], typer.Argument(metavar="ACTION", help=f"{', '.join(ACTIONS)}.")],
+    actions: Annotated[list[ActionName], typer.Argument(metavar="ACTION", help=f"Permissions: {', '.join(ACTIONS)}.")],
     own: Annotated[
-        bool, typer.Option("--own", help="Only for identifiers that the agent answers for (as owner, or else creator).")
+        bool,
+        typer.Option(
+            "--own", help="Only for identifiers of which the agent is the owner, or the creator if there is no owner."
+        ),
     ] = False,
-    until: Annotated[str | None, typer.Option(help="When it ends, with a zone. Default: as your own.")] = None,
+    until: Annotated[str | None, typer.Option(metavar="DATE", help=_EXPIRES)] = None,
     folder: Folder = None,
     json: Json = False,
 ) -> None:
-    """Let an agent do something under a prefix."""
+    """Grant permissions under a prefix to an agent."""
 
     async def work(registry: Registry, by: Agent) -> list[Grant]:
-        return await use.grant(registry, by, agent, prefix, _actions(actions), own=own, until=until)
+        return await use.grant(registry, by, agent, prefix, _to_actions(actions), own=own, until=until)
 
-    given = act(folder, work)
-    end = f" until {given[0].until}" if given and given[0].until else ""
-    say(given, json, f"{agent} may now {', '.join(one.action for one in given)} on {prefix}{end}")
+    grants = run_as_agent(folder, work)
+    end = f" until {grants[0].until}" if grants and grants[0].until else ""
+    print_result(grants, json, f"Granted to {agent} on {prefix}: {', '.join(one.action for one in grants)}{end}")
 
 
 @app.command("revoke", epilog="**Example**\n\n- `perdure agent revoke maria 12345`")
 def revoke(
-    agent: Id,
+    agent: AgentId,
     prefix: Scope,
     actions: Annotated[
-        list[ActionName] | None, typer.Argument(metavar="ACTION", help="What to take back. Default: everything.")
+        list[ActionName] | None, typer.Argument(metavar="ACTION", help="Permissions to revoke. Default: all.")
     ] = None,
     folder: Folder = None,
 ) -> None:
-    """Take grants back."""
-    taken = _actions(actions) if actions else ACTIONS
-    count = act(folder, lambda registry, by: use.revoke(registry, by, agent, prefix, taken))
-    typer.echo(f"{count} grants of {agent} on {prefix} were taken back")
+    """Revoke permissions of an agent under a prefix."""
+    taken = _to_actions(actions) if actions else ACTIONS
+    count = run_as_agent(folder, lambda registry, by: use.revoke(registry, by, agent, prefix, taken))
+    typer.echo(f"Revoked {count} grants of {agent} on {prefix}.")
 
 
 @app.command("list", epilog="**Example**\n\n- `perdure agent list --keys`")
 def list_agents(
-    keys: Annotated[bool, typer.Option("--keys", help="Their keys too, by id; never the keys themselves.")] = False,
+    keys: Annotated[
+        bool, typer.Option("--keys", help="List key ids and expiry too. The keys themselves are never shown.")
+    ] = False,
     folder: Folder = None,
     json: Json = False,
 ) -> None:
-    """All agents, and what they may do."""
+    """List all agents and their permissions."""
 
     def look_up(reader: Any) -> list[tuple[Agent, list[Grant], list[Key]]]:
         return [(agent, reader.grants(agent.id), reader.keys(agent.id)) for agent in reader.agents()]
 
-    found = read(folder, lambda registry: registry.store.read(look_up))
+    found = run_anonymous(folder, lambda registry: registry.store.read(look_up))
     if json:
         for agent, grants, its_keys in found:
-            shown = msgspec.to_builtins(agent) | {"grants": msgspec.to_builtins(grants)}
-            typer.echo(as_json(shown | ({"keys": [_shown_key(one) for one in its_keys]} if keys else {})))
+            fields = msgspec.to_builtins(agent) | {"grants": msgspec.to_builtins(grants)}
+            typer.echo(to_json(fields | ({"keys": [_key_fields(one) for one in its_keys]} if keys else {})))
         return
     rows = []
     for agent, grants, its_keys in found:
-        row = [agent.id, agent.name, agent.identifier, _may(grants)]
-        rows.append([*row, *(["\n".join(_said(one) for one in its_keys)] if keys else [])])
-    show_table(("agent", "name", "identifier", "may", *(["keys"] if keys else [])), rows, whole=("agent", "identifier"))
+        row = [agent.id, agent.name, agent.identifier, _format_grants(grants)]
+        rows.append([*row, *(["\n".join(_format_key(one) for one in its_keys)] if keys else [])])
+    print_table(
+        ("agent", "name", "identifier", "permissions", *(["keys"] if keys else [])), rows, whole=("agent", "identifier")
+    )
 
 
 @app.command(
     "recover", epilog="**Example**\n\n- `perdure agent recover admin --reason 'all keys were lost in the move'`"
 )
 def recover(
-    agent: Id,
-    reason: Annotated[str, typer.Option(help="Why; it is recorded.")],
+    agent: AgentId,
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="Reason, for the log.")],
     folder: Folder = None,
     json: Json = False,
 ) -> None:
-    """A new key, and every grant, for an agent when all keys are lost.
+    """Create a key with all permissions for an agent, after all keys were lost.
 
-    This needs no key: whoever can write the registry's files on this machine may do it. The history tells of it.
+    This needs no key, but write access to the registry's files on this machine. It is recorded in the log.
     """
 
     async def session() -> tuple[Key, str]:
         async with open_registry(find_folder(folder)) as registry:
-            return await use.recover(registry, agent, reason)
+            return await use.recover_access(registry, agent, reason)
 
-    made, token = asyncio.run(session())
+    new_key, token = asyncio.run(session())
     text = f"""{token}
-This is key {made.id} of {agent}; it is shown this once. Next:  export PERDURE_KEY=<the key>
-The old keys still open: see perdure agent list --keys, and end one with perdure agent key {agent} --revoke ID"""
-    say(_shown_key(made) | {"key": token}, json, text)
+This is key {new_key.id} of {agent}. It is shown only once. Next:  export PERDURE_KEY={token}
+Old keys are still valid. List them with: perdure agent list --keys
+Revoke one with: perdure agent key {agent} --revoke KEY-ID"""
+    print_result(_key_fields(new_key) | {"key": token}, json, text)
 
 
-def _actions(names: list[ActionName]) -> list[Action]:
+def _to_actions(names: list[ActionName]) -> list[Action]:
     return [action for action in ACTIONS if action in {name.value for name in names}]
 
 
-def _shown_key(key: Key) -> dict[str, Any]:
+def _key_fields(key: Key) -> dict[str, Any]:
     return {name: getattr(key, name) for name in ("id", "agent", "created", "expires", "revoked", "label")}
 
 
-def _said(key: Key) -> str:
-    state = f"revoked {key.revoked[:10]}" if key.revoked else f"until {key.expires}" if key.expires else "no end"
-    return f"{key.id} ({state}) {printable(key.label)}".strip()
+def _format_key(key: Key) -> str:
+    state = (
+        f"revoked {key.revoked[:10]}" if key.revoked else f"expires {key.expires}" if key.expires else "never expires"
+    )
+    return f"{key.id} ({state}) {escape_control(key.label)}".strip()
 
 
-def _may(grants: list[Grant]) -> str:
+def _format_grants(grants: list[Grant]) -> str:
     by_scope: dict[str, list[str]] = {}
     for one in grants:
         note = (" own" if one.own else "") + (f" until {one.until}" if one.until else "")
         by_scope.setdefault(one.scope, []).append(one.action + note)
     lines = []
     for scope, actions in by_scope.items():
-        what = "everything" if actions == sorted(ACTIONS) else ", ".join(actions)
-        lines.append(f"{'everywhere' if scope == EVERYWHERE else printable(scope)}: {what}")
-    return "\n".join(lines) or "nothing"
+        what = "all" if actions == sorted(ACTIONS) else ", ".join(actions)
+        lines.append(f"{'whole registry' if scope == WHOLE_REGISTRY else escape_control(scope)}: {what}")
+    return "\n".join(lines) or "none"

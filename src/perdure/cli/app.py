@@ -1,4 +1,4 @@
-"""The command's tree, and how it ends: what a user did wrong is one line and exit code 2, never a traceback."""
+"""The tree of commands, and the entry point. A usage error is one line and exit code 2, never a traceback."""
 
 import io
 import os
@@ -12,54 +12,52 @@ from perdure.cli import (
     agent,
     check,
     edit,
-    exchange,
     explain,
     generate,
+    import_export,
     init,
-    keep,
-    look,
+    maintenance,
     mint,
     move,
     person,
     prefix,
+    query,
     serve,
     tour,
 )
-from perdure.cli.advice import advised
-from perdure.cli.screen import complain
+from perdure.cli.error_hints import with_hint
+from perdure.cli.exit_codes import ERROR, INTERRUPTED
+from perdure.cli.help import CommandGroup
+from perdure.cli.terminal import print_error
 from perdure.errors import PerdureError
 
 START = "Start here"
-MINT = "Mint, and say what names stand for"
-FIND = "Find"
+MINT_AND_EDIT = "Mint and edit identifiers"
+FIND = "Find identifiers"
 PERSONS = "Persons"
-PEOPLE = "Who may do what"
-MOVE = "Move in and out, keep safe"
-LOOK = "Any identifier, without a registry"
+PERMISSIONS = "Permissions"
+MAINTENANCE = "Import, export, backup and maintenance"
+WITHOUT_REGISTRY = "Work without a registry"
 
-INTERRUPTED = 130  # what shells expect of a command that was ended by Ctrl-C
-
-app = typer.Typer(
+app = CommandGroup(
     name="perdure",
-    no_args_is_help=True,
-    rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="""
-Persistent identifiers: Handle, PILIN, IBI and PPID.
+Registry and resolver for persistent identifiers: Handle, PILIN, IBI and PPID.
 
-- A registry of your own: `perdure init`
-- A name that lasts: `perdure mint PREFIX https://example.org/`
-- What is this? `perdure explain 8JMKD3MGP8W/34PGRBS`
-- Are these right? `perdure check identifiers.txt`
-- Show me around: `perdure tour`
+- Create a registry: `perdure init`
+- Mint an identifier: `perdure mint PREFIX https://example.org/`
+- Explain an identifier: `perdure explain 8JMKD3MGP8W/34PGRBS`
+- Check a list of identifiers: `perdure check identifiers.txt`
+- See examples of each kind: `perdure tour`
 """,
-    epilog="Every command has its own --help with examples. Completion for your shell: `perdure --install-completion`",
+    epilog="Every command has its own `--help` with examples. Shell completion: `perdure --install-completion`",
 )
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(requested: bool) -> None:
+    if requested:
         typer.echo(f"perdure {__version__}")
         raise typer.Exit
 
@@ -68,7 +66,7 @@ def _print_version(wanted: bool) -> None:
 def perdure(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and leave."),
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit."),
     ] = False,
 ) -> None:
     pass
@@ -77,55 +75,55 @@ def perdure(
 app.command(rich_help_panel=START, epilog=init.EXAMPLES)(init.init)
 app.command(rich_help_panel=START, epilog=serve.EXAMPLES)(serve.serve)
 app.command(rich_help_panel=START, epilog=tour.EXAMPLES)(tour.tour)
-app.command(rich_help_panel=MINT, epilog=mint.EXAMPLES)(mint.mint)
-app.command(rich_help_panel=MINT, epilog=edit.BIND_EXAMPLES)(edit.bind)
-app.command("set", rich_help_panel=MINT, epilog=edit.SET_EXAMPLES)(edit.set_)
-app.command(rich_help_panel=MINT, epilog=edit.ADD_EXAMPLES)(edit.add_value)
-app.command(rich_help_panel=MINT, epilog=edit.REMOVE_EXAMPLES)(edit.remove_value)
-app.command(rich_help_panel=MINT, epilog=edit.REDACT_EXAMPLES)(edit.redact)
-app.command(rich_help_panel=MINT, epilog=edit.WITHDRAW_EXAMPLES)(edit.withdraw)
-app.command(rich_help_panel=MINT, epilog=edit.REINSTATE_EXAMPLES)(edit.reinstate)
-app.command(rich_help_panel=FIND, epilog=look.SHOW_EXAMPLES)(look.show)
-app.command(rich_help_panel=FIND, epilog=look.RESOLVE_EXAMPLES)(look.resolve)
-app.command(rich_help_panel=FIND, epilog=look.HISTORY_EXAMPLES)(look.history)
-app.command(rich_help_panel=FIND, epilog=look.DIFF_EXAMPLES)(look.diff)
-app.command(rich_help_panel=FIND, epilog=look.SEARCH_EXAMPLES)(look.search)
+app.command(rich_help_panel=MINT_AND_EDIT, epilog=mint.EXAMPLES)(mint.mint)
+app.command(rich_help_panel=MINT_AND_EDIT, epilog=edit.BIND_EXAMPLES)(edit.bind)
+app.command("set", rich_help_panel=MINT_AND_EDIT, epilog=edit.SET_EXAMPLES)(edit.set_)
+app.command(rich_help_panel=MINT_AND_EDIT, epilog=edit.ADD_EXAMPLES)(edit.add_value)
+app.command(rich_help_panel=MINT_AND_EDIT, epilog=edit.REMOVE_EXAMPLES)(edit.remove_value)
+app.command(rich_help_panel=MINT_AND_EDIT, epilog=edit.REDACT_EXAMPLES)(edit.redact)
+app.command(rich_help_panel=MINT_AND_EDIT, epilog=edit.WITHDRAW_EXAMPLES)(edit.withdraw)
+app.command(rich_help_panel=MINT_AND_EDIT, epilog=edit.REINSTATE_EXAMPLES)(edit.reinstate)
+app.command(rich_help_panel=FIND, epilog=query.SHOW_EXAMPLES)(query.show)
+app.command(rich_help_panel=FIND, epilog=query.RESOLVE_EXAMPLES)(query.resolve)
+app.command(rich_help_panel=FIND, epilog=query.HISTORY_EXAMPLES)(query.history)
+app.command(rich_help_panel=FIND, epilog=query.DIFF_EXAMPLES)(query.diff)
+app.command(rich_help_panel=FIND, epilog=query.SEARCH_EXAMPLES)(query.search)
 app.add_typer(person.app, name="person", rich_help_panel=PERSONS, epilog=person.EXAMPLES)
-app.add_typer(prefix.app, name="prefix", rich_help_panel=PEOPLE, epilog=prefix.EXAMPLES)
-app.add_typer(agent.app, name="agent", rich_help_panel=PEOPLE, epilog=agent.EXAMPLES)
-app.command(rich_help_panel=PEOPLE, epilog=edit.TRANSFER_EXAMPLES)(edit.transfer)
-app.command(rich_help_panel=PEOPLE, epilog=keep.LOG_EXAMPLES)(keep.log)
-app.command("import", rich_help_panel=MOVE, epilog=exchange.IMPORT_EXAMPLES)(exchange.import_)
-app.command(rich_help_panel=MOVE, epilog=exchange.EXPORT_EXAMPLES)(exchange.export)
-app.command(rich_help_panel=MOVE, epilog=keep.BACKUP_EXAMPLES)(keep.backup)
-app.command(rich_help_panel=MOVE, epilog=keep.RESTORE_EXAMPLES)(keep.restore)
-app.command(rich_help_panel=MOVE, epilog=keep.RECOVER_EXAMPLES)(keep.recover)
-app.command(rich_help_panel=MOVE, epilog=move.MOVE_EXAMPLES)(move.move)
-app.command(rich_help_panel=MOVE, epilog=move.MIGRATE_EXAMPLES)(move.migrate)
-app.command(rich_help_panel=MOVE, epilog=keep.COMPACT_EXAMPLES)(keep.compact)
-app.command(rich_help_panel=MOVE, epilog=keep.VERIFY_EXAMPLES)(keep.verify)
-app.command(rich_help_panel=MOVE, epilog=keep.STATS_EXAMPLES)(keep.stats)
-app.command(rich_help_panel=LOOK, epilog=explain.EXAMPLES)(explain.explain)
-app.command(rich_help_panel=LOOK, epilog=check.EXAMPLES)(check.check)
-app.add_typer(generate.app, name="generate", rich_help_panel=LOOK, epilog=generate.EXAMPLES)
+app.add_typer(prefix.app, name="prefix", rich_help_panel=PERMISSIONS, epilog=prefix.EXAMPLES)
+app.add_typer(agent.app, name="agent", rich_help_panel=PERMISSIONS, epilog=agent.EXAMPLES)
+app.command(rich_help_panel=PERMISSIONS, epilog=edit.TRANSFER_EXAMPLES)(edit.transfer)
+app.command(rich_help_panel=PERMISSIONS, epilog=maintenance.LOG_EXAMPLES)(maintenance.log)
+app.command("import", rich_help_panel=MAINTENANCE, epilog=import_export.IMPORT_EXAMPLES)(import_export.import_)
+app.command(rich_help_panel=MAINTENANCE, epilog=import_export.EXPORT_EXAMPLES)(import_export.export)
+app.command(rich_help_panel=MAINTENANCE, epilog=maintenance.BACKUP_EXAMPLES)(maintenance.backup)
+app.command(rich_help_panel=MAINTENANCE, epilog=maintenance.RESTORE_EXAMPLES)(maintenance.restore)
+app.command(rich_help_panel=MAINTENANCE, epilog=maintenance.RECOVER_EXAMPLES)(maintenance.recover)
+app.command(rich_help_panel=MAINTENANCE, epilog=move.MOVE_EXAMPLES)(move.move)
+app.command(rich_help_panel=MAINTENANCE, epilog=move.MIGRATE_EXAMPLES)(move.migrate)
+app.command(rich_help_panel=MAINTENANCE, epilog=maintenance.COMPACT_EXAMPLES)(maintenance.compact)
+app.command(rich_help_panel=MAINTENANCE, epilog=maintenance.VERIFY_EXAMPLES)(maintenance.verify)
+app.command(rich_help_panel=MAINTENANCE, epilog=maintenance.STATS_EXAMPLES)(maintenance.stats)
+app.command(rich_help_panel=WITHOUT_REGISTRY, epilog=explain.EXAMPLES)(explain.explain)
+app.command(rich_help_panel=WITHOUT_REGISTRY, epilog=check.EXAMPLES)(check.check)
+app.add_typer(generate.app, name="generate", rich_help_panel=WITHOUT_REGISTRY, epilog=generate.EXAMPLES)
 
 
 def main() -> None:
     """Run the command."""
-    nowhere = open(os.devnull, "w")  # noqa: SIM115 - for streams that whoever started us has closed
-    sys.stdout, sys.stderr = sys.stdout or nowhere, sys.stderr or nowhere
+    devnull = open(os.devnull, "w")  # noqa: SIM115 - replaces streams that the calling process has closed
+    sys.stdout, sys.stderr = sys.stdout or devnull, sys.stderr or devnull
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a terminal that knows few characters gets escapes for the others
+        if isinstance(stream, io.TextIOWrapper):  # escape characters that the terminal cannot show
             stream.reconfigure(errors="backslashreplace")
     try:
         app(prog_name="perdure")
     except SystemExit as end:
         if end.code == INTERRUPTED:
-            complain("interrupted")
+            print_error("interrupted")
         raise
     except PerdureError as problem:
-        complain(advised(problem))
-        sys.exit(2)
+        print_error(with_hint(problem))
+        sys.exit(ERROR)
     except OSError as problem:
-        complain(f"{problem.filename}: {problem.strerror}" if problem.filename else str(problem))
-        sys.exit(2)
+        print_error(f"{problem.filename}: {problem.strerror}" if problem.filename else str(problem))
+        sys.exit(ERROR)

@@ -1,4 +1,4 @@
-"""`perdure check`: is every identifier of a long list right?"""
+"""`perdure check`: validate long lists of identifiers."""
 
 from contextlib import ExitStack
 from enum import StrEnum
@@ -11,11 +11,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from perdure.cli.lines import plain_lines, table_lines
-from perdure.cli.progress import problems_file, share_bar, size_of
-from perdure.cli.screen import as_json, complain, console, printable, standard_input
-from perdure.cli.tally import Problem, Tally
-from perdure.errors import InvalidInput
+from perdure.cli.check_summary import CheckSummary, Problem
+from perdure.cli.file_formats import parse_delimiter
+from perdure.cli.line_input import plain_lines, table_lines
+from perdure.cli.progress import byte_progress, open_problems_file, size_of
+from perdure.cli.terminal import escape_control, make_console, open_standard_input, print_error, to_json
 
 EXAMPLES = """
 **Examples**
@@ -25,7 +25,7 @@ EXAMPLES = """
 - `zcat persons.txt.gz | perdure check --scheme ppid --json -`
 """
 
-_LONGEST_SHOWN = 80
+_MAX_SHOWN_LENGTH = 80
 
 
 class Scheme(StrEnum):
@@ -42,37 +42,41 @@ class Scheme(StrEnum):
 
 def check(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="The file to check, or - for standard input.", allow_dash=True)
+        Path, typer.Argument(metavar="FILE", help="File to check, or - for standard input.", allow_dash=True)
     ],
-    scheme: Annotated[Scheme | None, typer.Option(help="The scheme that every identifier should be of.")] = None,
+    scheme: Annotated[
+        Scheme | None, typer.Option(metavar="SCHEME", help=f"Expected scheme: {', '.join(Scheme)}.")
+    ] = None,
     column: Annotated[
         str | None,
         typer.Option(
-            help="Check this column of a CSV or TSV file: its heading, or its number from 1 if there is none."
+            metavar="COLUMN", help="Check this column of a CSV or TSV file: its heading, or its number, counted from 1."
         ),
     ] = None,
     delimiter: Annotated[
-        str | None, typer.Option(help="What separates columns; tab for .tsv files, else a comma.")
+        str | None,
+        typer.Option(metavar="CHAR", help="Column delimiter. Default: tab for .tsv files, otherwise a comma."),
     ] = None,
-    show: Annotated[int, typer.Option(min=0, help="How many problems to show.")] = 20,
+    show: Annotated[int, typer.Option(metavar="N", min=0, help="Number of problems to show.")] = 20,
     problems: Annotated[
-        Path | None, typer.Option(help="Write every problem to this file, one JSON object per line.")
+        Path | None, typer.Option(metavar="FILE", help="Write all problems to this file, one JSON object per line.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="The report as one JSON object.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")] = False,
 ) -> None:
     """Check a list of identifiers, one per line or one column of a table.
 
-    Reads a list of any length in constant memory and prints how many identifiers of each scheme are right, what is
-    wrong with the others and, where only one can have been meant, the right one. Blank lines are passed over. Exit
-    code 0: all are valid; 1: at least one is not; 2: the list could not be read.
+    Prints the number of valid identifiers of each scheme, and the reason why others are invalid, with a correction
+    where only one is possible. Blank lines are skipped. Lists of any length are read in constant memory.
+
+    Exit code 0: all are valid; 1: at least one is invalid; 2: the list could not be read.
     """
-    separator = _separator(delimiter, file)
-    tally = Tally(scheme.value if scheme else None)
-    shown: list[Problem] = []
+    separator = _column_delimiter(delimiter, file)
+    summary = CheckSummary(scheme.value if scheme else None)
+    examples: list[Problem] = []
     with ExitStack() as stack:
-        stream = standard_input() if str(file) == "-" else stack.enter_context(file.open("rb"))
-        sink = stack.enter_context(problems_file(problems, stream, "check")) if problems else None
-        progress = stack.enter_context(share_bar())
+        stream = open_standard_input() if str(file) == "-" else stack.enter_context(file.open("rb"))
+        sink = stack.enter_context(open_problems_file(problems, stream, "check")) if problems else None
+        progress = stack.enter_context(byte_progress())
         task = progress.add_task("checking", total=size_of(stream))
 
         def advance(size: int) -> None:
@@ -80,68 +84,63 @@ def check(
 
         batches = plain_lines(stream, advance) if column is None else table_lines(stream, advance, column, separator)
         for batch in batches:
-            found = tally.count(batch)
-            shown += found[: show - len(shown)]
+            problems_in_batch = summary.count(batch)
+            examples += problems_in_batch[: show - len(examples)]
             if sink is not None:
-                sink.writelines(as_json(problem.as_object()) + "\n" for problem in found)
-            progress.update(task, description=f"checking, {tally.total:,} so far")
+                sink.writelines(to_json(problem.to_dict()) + "\n" for problem in problems_in_batch)
+            progress.update(task, description=f"checking, {summary.total:,} so far")
     if json:
-        report = tally.as_object() | {"problems": [problem.as_object() for problem in shown]}
-        typer.echo(as_json(report))
+        report = summary.to_dict() | {"problems": [problem.to_dict() for problem in examples]}
+        typer.echo(to_json(report))
     else:
-        _print(console(), tally, shown)
-    raise typer.Exit(1 if tally.total_wrong else 0)
+        _print_report(make_console(), summary, examples)
+    raise typer.Exit(1 if summary.total_wrong else 0)
 
 
-def _separator(delimiter: str | None, file: Path) -> str:
-    if delimiter is None:
+def _column_delimiter(text: str | None, file: Path) -> str:
+    if text is None:
         return "\t" if file.suffix == ".tsv" else ","
-    separator = {"tab": "\t", "\\t": "\t"}.get(delimiter, delimiter)
-    if len(separator) != 1 or separator in '"\r\n':
-        raise InvalidInput(
-            "check", "delimiter", "one character, no quotation mark, separates columns (or the word tab)"
-        )
-    return separator
+    return parse_delimiter(text, "check")
 
 
-def _print(screen: Console, tally: Tally, shown: list[Problem]) -> None:
-    if not tally.total:
-        complain("there was nothing to check")
+def _print_report(screen: Console, summary: CheckSummary, examples: list[Problem]) -> None:
+    if not summary.total:
+        print_error("the input is empty: nothing to check")
         return
-    if shown:
-        screen.print(_problems(shown))
-        hidden = tally.total_wrong - len(shown)
+    if examples:
+        screen.print(_problems_table(examples))
+        hidden = summary.total_wrong - len(examples)
         if hidden > 0:
-            screen.print(f"… and {hidden:,} more: write them all to a file with --problems FILE")
+            screen.print(f"… and {hidden:,} more: write all of them to a file with --problems FILE")
         screen.print()
-    screen.print(_summary(tally))
+    screen.print(_summary_table(summary))
 
 
-def _problems(shown: list[Problem]) -> Table:
-    table = Table("line", "identifier", "what is wrong", box=box.HORIZONTALS, pad_edge=False)
+def _problems_table(examples: list[Problem]) -> Table:
+    table = Table("line", "identifier", "problem", box=box.HORIZONTALS, pad_edge=False)
     table.columns[0].justify = "right"
     table.columns[1].overflow = table.columns[2].overflow = "fold"
-    for problem in shown:
+    for problem in examples:
         text = problem.text.strip()
-        text = text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + "…"
-        wrong = Text(printable(problem.reason))
+        text = text if len(text) <= _MAX_SHOWN_LENGTH else text[:_MAX_SHOWN_LENGTH] + "…"
+        wrong = Text(escape_control(problem.reason))
         if problem.suggestion:
-            wrong.append(f"\ndid you mean {printable(problem.suggestion)}", style="green")
-        table.add_row(str(problem.line), Text(printable(text)), wrong)
+            wrong.append(f"\ndid you mean {escape_control(problem.suggestion)}", style="green")
+        table.add_row(str(problem.line), Text(escape_control(text)), wrong)
     return table
 
 
-def _summary(tally: Tally) -> Table:
+def _summary_table(summary: CheckSummary) -> Table:
     table = Table("scheme", "verdict", "count", box=box.HORIZONTALS, pad_edge=False, show_footer=True)
     table.columns[2].justify = "right"
-    for scheme, count in tally.valid.most_common():
+    for scheme, count in summary.valid.most_common():
         table.add_row(scheme, Text("valid", style="green"), f"{count:,}")
-    if tally.doubtful:
-        table.add_row("handle", Text("of these doubtful: no registered prefix", style="yellow"), f"{tally.doubtful:,}")
-    for (scheme, part), count in tally.wrong.most_common():
+    if summary.doubtful:
+        table.add_row("handle", Text("of these doubtful: unregistered prefix", style="yellow"), f"{summary.doubtful:,}")
+    for (scheme, part), count in summary.wrong.most_common():
         table.add_row(scheme, Text(f"invalid: {part}", style="red"), f"{count:,}")
     table.columns[0].footer = "all"
-    blank = f", {tally.blank:,} blank" if tally.blank else ""
-    table.columns[1].footer = f"{tally.total_valid:,} valid, {tally.total_wrong:,} invalid{blank}"
-    table.columns[2].footer = f"{tally.total:,}"
+    blank = f", {summary.blank:,} blank" if summary.blank else ""
+    table.columns[1].footer = f"{summary.total_valid:,} valid, {summary.total_wrong:,} invalid{blank}"
+    table.columns[2].footer = f"{summary.total:,}"
     return table

@@ -1,14 +1,25 @@
-"""Commands that change what is said of an identifier, each as a new version: bind, set, withdraw, transfer …"""
+"""Commands that edit identifiers (bind, set, withdraw, transfer …). Each edit creates a new version."""
 
 from typing import Annotated
 
 import typer
 
 from perdure import registry as use
-from perdure.cli.progress import count_bar
-from perdure.cli.redaction import ForGood, check_confirmed, print_traces
-from perdure.cli.session import Folder, Name, act
-from perdure.cli.statements import Values, Version, What, When, Where, Who, Why, has_index, read_about, read_values
+from perdure.cli.progress import count_progress
+from perdure.cli.record_options import (
+    Reason,
+    Values,
+    Version,
+    What,
+    When,
+    Where,
+    Who,
+    build_about,
+    has_index,
+    parse_values,
+)
+from perdure.cli.redaction_options import ForGood, check_confirmed, print_traces
+from perdure.cli.session import Folder, Name, run_as_agent
 from perdure.errors import InvalidInput
 from perdure.records.value import DEFAULT_PERMISSIONS, DEFAULT_TTL, Text, Value
 from perdure.registry import Statement
@@ -46,171 +57,213 @@ TRANSFER_EXAMPLES = """
 
 - `perdure transfer maria 12345/Y35XYS0QH 12345/0N8J991QH`
 - all identifiers under a prefix: `perdure transfer maria --under 12345`
-- the prefix itself, who may do what under it: `perdure transfer maria --prefix 12345`
+- the prefix itself, with the permissions on it: `perdure transfer maria --prefix 12345`
 """
 
 
 def bind(
     name: Name,
-    target: Annotated[str | None, typer.Argument(metavar="TARGET", help="Where it leads.")] = None,
+    target: Annotated[
+        str | None, typer.Argument(metavar="TARGET", help="URL to which the identifier resolves.")
+    ] = None,
     value: Values = None,
     who: Who = None,
     what: What = None,
     when: When = None,
     where: Where = None,
-    owner: Annotated[list[str] | None, typer.Option(help="Who answers for it, if not the creator.")] = None,
+    owner: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ID", help="Owner (hdl: or https: identifier), if not the creator. Repeatable."),
+    ] = None,
     if_version: Version = None,
     folder: Folder = None,
 ) -> None:
-    """Say what a reserved name stands for. This is its creation date."""
-    said = Statement(target, read_values(value), read_about(who, what, when, where), None, tuple(owner or ()))
-    version = act(folder, lambda registry, by: use.bind(registry, by, name, said, expected_version=if_version))
-    _say(name, version)
+    """Bind a reserved name to a target or to values. This sets its creation date."""
+    statement = Statement(target, parse_values(value), build_about(who, what, when, where), None, tuple(owner or ()))
+    version = run_as_agent(
+        folder, lambda registry, by: use.bind(registry, by, name, statement, expected_version=if_version)
+    )
+    _print_version(name, version)
 
 
 def set_(
     name: Name,
-    target: Annotated[str | None, typer.Argument(metavar="TARGET", help="Where it leads from now on.")] = None,
+    target: Annotated[
+        str | None, typer.Argument(metavar="TARGET", help="New URL to which the identifier resolves.")
+    ] = None,
     value: Values = None,
     who: Who = None,
     what: What = None,
     when: When = None,
     where: Where = None,
-    owner: Annotated[list[str] | None, typer.Option(help="Who answers for it, if not the creator.")] = None,
-    observation: Annotated[list[str] | None, typer.Option(help="PRID: a POID that it stands upon now.")] = None,
-    curator: Annotated[str | None, typer.Option(help="PRID: who revised it.")] = None,
-    at: Annotated[str | None, typer.Option(help="PRID: when it was revised, ISO 8601 with a zone.")] = None,
+    owner: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ID", help="Owner (hdl: or https: identifier), if not the creator. Repeatable."),
+    ] = None,
+    observation: Annotated[
+        list[str] | None,
+        typer.Option(metavar="POID", help="PRID only: an observation on which it is based now. Repeatable."),
+    ] = None,
+    curator: Annotated[str | None, typer.Option(metavar="ID", help="PRID only: curator of the revision.")] = None,
+    at: Annotated[
+        str | None, typer.Option(metavar="DATE", help="PRID only: date of the revision, ISO 8601 with a time zone.")
+    ] = None,
     if_version: Version = None,
     folder: Folder = None,
 ) -> None:
-    """Change the target, values or the description. What is not named stays; the old version stays readable."""
+    """Change the target, values or description. Everything else stays, and old versions stay readable."""
     if observation or curator or at:
         if not observation or curator is None or at is None or target or value or who or what or when or where or owner:
             raise InvalidInput(
-                "ppid", "inputs", "a revision of a PRID takes --observation, --curator and --at, and no more"
+                "ppid",
+                "inputs",
+                "a revision of a PRID requires --observation, --curator and --at, and allows nothing else",
             )
-        revised = act(
+        revised = run_as_agent(
             folder,
             lambda registry, by: use.revise_reconstruction(
                 registry, by, name, observation, curator, at, expected_version=if_version
             ),
         )
-        _say(name, revised)
+        _print_version(name, revised)
         return
     if not all(has_index(one) for one in value or ()):
         raise InvalidInput(
-            "record", "index", "say by its index which value to set, as in 3:EMAIL=… (or use perdure add-value)"
+            "record", "index", "an index is required to set a value, as in 3:EMAIL=… (to add one: perdure add-value)"
         )
-    about = read_about(who, what, when, where)
-    said = Statement(target, read_values(value, taken=0), about, None, tuple(owner or ()))
-    _say(name, act(folder, lambda registry, by: use.update(registry, by, name, said, expected_version=if_version)))
+    about = build_about(who, what, when, where)
+    statement = Statement(target, parse_values(value, taken=0), about, None, tuple(owner or ()))
+    _print_version(
+        name,
+        run_as_agent(
+            folder, lambda registry, by: use.update(registry, by, name, statement, expected_version=if_version)
+        ),
+    )
 
 
 def add_value(
     name: Name,
-    type: Annotated[str, typer.Argument(metavar="TYPE", help="The type, like URL, EMAIL or a handle of a type.")],
-    data: Annotated[str, typer.Argument(metavar="DATA", help="What it says.")],
-    index: Annotated[int | None, typer.Option(help="Its index. Default: the lowest that is free.")] = None,
-    ttl: Annotated[int, typer.Option(help="How many seconds it may be kept by others.")] = DEFAULT_TTL,
+    type: Annotated[str, typer.Argument(metavar="TYPE", help="Type of the value: URL, EMAIL, or a handle of a type.")],
+    data: Annotated[str, typer.Argument(metavar="DATA", help="Content of the value.")],
+    index: Annotated[
+        int | None, typer.Option(metavar="N", help="Index of the value. Default: the lowest free index.")
+    ] = None,
+    ttl: Annotated[
+        int, typer.Option(metavar="SECONDS", help="TTL: how long clients may cache the value.")
+    ] = DEFAULT_TTL,
     permissions: Annotated[
-        str, typer.Option(help="Admin read, admin write, public read, public write.")
+        str,
+        typer.Option(
+            metavar="BITS", help="Permissions: admin read, admin write, public read, public write; 1 or 0 each."
+        ),
     ] = DEFAULT_PERMISSIONS,
     if_version: Version = None,
     folder: Folder = None,
 ) -> None:
-    """Add one value."""
+    """Add a value to an identifier."""
     if index is not None and index < 1:
         raise InvalidInput("record", "index", f"index {index} is below 1")
     value = Value(index or ANY_INDEX, type, Text(data), "", ttl, permissions)
-    version = act(folder, lambda registry, by: use.add_values(registry, by, name, [value], expected_version=if_version))
-    _say(name, version)
+    version = run_as_agent(
+        folder, lambda registry, by: use.add_values(registry, by, name, [value], expected_version=if_version)
+    )
+    _print_version(name, version)
 
 
 def remove_value(
     name: Name,
-    index: Annotated[list[int], typer.Argument(metavar="INDEX", help="The indexes of the values.")],
+    index: Annotated[list[int], typer.Argument(metavar="INDEX", help="Indexes of the values.")],
     if_version: Version = None,
     folder: Folder = None,
 ) -> None:
-    """Take values away; they stay in the history."""
-    version = act(
+    """Remove values. They stay in the history; see `perdure redact`."""
+    version = run_as_agent(
         folder, lambda registry, by: use.remove_values(registry, by, name, index, expected_version=if_version)
     )
-    _say(name, version)
+    _print_version(name, version)
 
 
 def redact(
     name: Name,
-    index: Annotated[list[int], typer.Option(help="The index of a value; may be given many times.")],
-    reason: Why,
+    index: Annotated[list[int], typer.Option(metavar="N", help="Index of a value. Repeatable.")],
+    reason: Reason,
     for_good: ForGood = False,
     if_version: Version = None,
     folder: Folder = None,
 ) -> None:
-    """Take values out of every version, as the law may want. The reason and the date stay.
+    """Permanently remove values from all versions, for example by court order. The reason and the date stay.
 
-    Values that were removed before can be redacted too. Backups that were made before still hold everything.
+    Values that were removed earlier can be redacted too. Earlier backups still contain everything.
     """
     check_confirmed(for_good, "record", "perdure remove-value")
-    version = act(
+    version = run_as_agent(
         folder, lambda registry, by: use.redact_values(registry, by, name, index, reason, expected_version=if_version)
     )
-    _say(name, version)
+    _print_version(name, version)
     print_traces(folder)
 
 
 def withdraw(
     name: Name,
-    reason: Annotated[str, typer.Option(help="Why; everybody who resolves the identifier will read it.")],
-    replaced_by: Annotated[str | None, typer.Option(help="The identifier that stands for it now.")] = None,
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="Reason. It is public: the resolver shows it.")],
+    replaced_by: Annotated[str | None, typer.Option(metavar="NAME", help="Identifier that replaces it.")] = None,
     if_version: Version = None,
     folder: Folder = None,
 ) -> None:
-    """Put a tombstone in an identifier's place. The name is never used for anything else."""
-    version = act(
+    """Withdraw an identifier: it resolves to a tombstone page, and is never reused."""
+    version = run_as_agent(
         folder,
         lambda registry, by: use.withdraw(
             registry, by, name, reason, replaced_by=replaced_by, expected_version=if_version
         ),
     )
-    _say(name, version)
+    _print_version(name, version)
 
 
 def reinstate(name: Name, if_version: Version = None, folder: Folder = None) -> None:
-    """Take a tombstone away again."""
-    version = act(folder, lambda registry, by: use.reinstate(registry, by, name, expected_version=if_version))
-    _say(name, version)
+    """Reinstate a withdrawn identifier."""
+    version = run_as_agent(folder, lambda registry, by: use.reinstate(registry, by, name, expected_version=if_version))
+    _print_version(name, version)
 
 
 def transfer(
-    to: Annotated[str, typer.Argument(metavar="AGENT", help="Who answers for them from now on.")],
-    names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Identifiers.")] = None,
-    under: Annotated[str | None, typer.Option(help="All identifiers under this prefix.")] = None,
-    prefix: Annotated[str | None, typer.Option(help="This prefix itself: the grants on it.")] = None,
-    giver: Annotated[str | None, typer.Option("--from", help="With --prefix: whose grants go. Default: yours.")] = None,
+    to: Annotated[str, typer.Argument(metavar="AGENT", help="New owner.")],
+    names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Identifiers to transfer.")] = None,
+    under: Annotated[
+        str | None, typer.Option(metavar="PREFIX", help="Transfer all identifiers under this prefix.")
+    ] = None,
+    prefix: Annotated[
+        str | None, typer.Option(metavar="PREFIX", help="Transfer the prefix itself: the grants on it.")
+    ] = None,
+    giver: Annotated[
+        str | None,
+        typer.Option("--from", metavar="AGENT", help="With --prefix: agent who loses the grants. Default: you."),
+    ] = None,
     folder: Folder = None,
 ) -> None:
-    """Hand identifiers, or a prefix, to another agent. Every step is recorded."""
+    """Transfer identifiers or a prefix to another agent. Every transfer is logged."""
     if bool(names) + (under is not None) + (prefix is not None) != 1:
-        raise InvalidInput("transfer", "names", "say what to transfer: names, --under PREFIX, or --prefix PREFIX")
+        raise InvalidInput(
+            "transfer", "names", "nothing to transfer: give identifiers, --under PREFIX, or --prefix PREFIX"
+        )
 
     async def work(registry: Registry, by: Agent) -> str:
         if prefix is not None:
-            kept = await use.transfer_prefix(registry, by, prefix, to, giver=giver)
-            return f"{to} has authority over {kept.name} now"
-        moved = 0
-        with count_bar("identifiers") as bar:
+            transferred = await use.transfer_prefix(registry, by, prefix, to, giver=giver)
+            return f"Transferred prefix {transferred.name} to {to}."
+        count = 0
+        with count_progress("identifiers") as bar:
             task = bar.add_task("transferring", total=len(names) if names else None)
             if names:
-                moved = await use.transfer_identifiers(registry, by, names, to)
+                count = await use.transfer_identifiers(registry, by, names, to)
             elif under is not None:
                 async for chunk in use.names_under(registry, under):
-                    moved += await use.transfer_identifiers(registry, by, chunk, to)
+                    count += await use.transfer_identifiers(registry, by, chunk, to)
                     bar.advance(task, len(chunk))
-        return f"{to} answers for {moved} identifiers more now"
+        return f"Transferred {count} identifiers to {to}."
 
-    typer.echo(act(folder, work))
+    typer.echo(run_as_agent(folder, work))
 
 
-def _say(name: str, version: int) -> None:
-    typer.echo(f"{name} is at version {version}")
+def _print_version(name: str, version: int) -> None:
+    typer.echo(f"Saved {name} as version {version}.")

@@ -1,4 +1,4 @@
-"""`perdure explain`: what an identifier is, whether it is right, and what can be read from it."""
+"""`perdure explain`: the scheme of an identifier, its validity, and the data that it encodes."""
 
 from collections.abc import Iterable
 from typing import Annotated, Any
@@ -10,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from perdure import Recognition, recognise
-from perdure.cli.lines import plain_lines
-from perdure.cli.screen import as_json, console, printable, standard_input
+from perdure.cli.line_input import plain_lines
+from perdure.cli.terminal import escape_control, make_console, open_standard_input, to_json
 from perdure.names.handle import is_doi
 
 EXAMPLES = """
@@ -34,15 +34,15 @@ _SCHEMES = {
     "ghcid": "Heritage custodian (GHCID)",
     "unknown": "Not recognised",
 }
-_LONGEST_SHOWN = 400
+_MAX_SHOWN_LENGTH = 400
 _BARE_PILIN = "PILIN suffix"
 _LABELS = {
     "ip": "IP address",
     "iri": "IRI",
-    "url": "web address",
+    "url": "URL",
     "suggestion": "did you mean",
     "parents": "derived from",
-    "part": "",  # the reason says it in a sentence
+    "part": "",  # the reason names it
     "milliseconds": "ms since 1582-10-15",
 }
 
@@ -50,65 +50,66 @@ _LABELS = {
 def explain(
     texts: Annotated[
         list[str] | None,
-        typer.Argument(metavar="TEXT", help="Identifiers, pasted in any form. None: one per line from standard input."),
+        typer.Argument(metavar="TEXT", help="Identifiers in any form. Default: one per line from standard input."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object per line.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
 ) -> None:
-    """Tell what an identifier is, and when and where it was made.
+    """Explain an identifier: its scheme, its validity, and when and where it was created.
 
-    Takes any text that may be an identifier: bare, as a web address, with hdl: or doi: in front, in brackets, with
-    a full stop behind, or as a QR scanner gives it. If a text can be read in several ways, all of them are shown,
-    the likeliest first.
+    Accepts any text that contains an identifier: the bare name, a URL, with hdl: or doi:, in brackets, with a full
+    stop at the end, or from a QR scanner. If a text has several meanings, all are shown, the most likely first.
 
-    The exit code is 0 whether the identifiers are valid or not; `perdure check` has one that tells.
+    The exit code is 0 for invalid identifiers too. For an exit code that depends on validity, use `perdure check`.
     """
-    screen = console()
-    for number, text in enumerate(texts or _piped()):
+    screen = make_console()
+    for number, text in enumerate(texts or _read_standard_input()):
         recognition = recognise(text)
         if json:
-            typer.echo(as_json({"input": text, **as_object(recognition)}))
+            typer.echo(to_json({"input": text, **to_dict(recognition)}))
         else:
             if number:
                 screen.print()
-            _print(screen, text, recognition)
+            _print_recognition(screen, text, recognition)
 
 
-def _piped() -> Iterable[str]:
-    for batch in plain_lines(standard_input(), lambda _size: None):
+def _read_standard_input() -> Iterable[str]:
+    for batch in plain_lines(open_standard_input(), lambda _size: None):
         yield from (line for line in batch.lines if line.strip())
 
 
-def as_object(recognition: Recognition) -> dict[str, Any]:
-    """A recognition as it is written in JSON."""
+def to_dict(recognition: Recognition) -> dict[str, Any]:
+    """Return a recognition as a JSON object."""
     return {
         "scheme": recognition.scheme,
         "canonical": recognition.canonical,
         "valid": recognition.valid,
         "reason": recognition.reason,
         "details": recognition.details,
-        "alternatives": [as_object(other) for other in recognition.alternatives],
+        "alternatives": [to_dict(other) for other in recognition.alternatives],
     }
 
 
-def _print(screen: Console, text: str, recognition: Recognition) -> None:
+def _print_recognition(screen: Console, text: str, recognition: Recognition) -> None:
     name = recognition.canonical or text.strip()
-    heading = Text(f" {printable(name[:_LONGEST_SHOWN])}{'…' if len(name) > _LONGEST_SHOWN else ''}", style="bold")
+    heading = Text(
+        f" {escape_control(name[:_MAX_SHOWN_LENGTH])}{'…' if len(name) > _MAX_SHOWN_LENGTH else ''}", style="bold"
+    )
     table = Table(title=heading, title_justify="left", box=box.HORIZONTALS, show_header=False, pad_edge=False)
     table.add_column(style="cyan", no_wrap=True)
     table.add_column(overflow="fold")
-    table.add_row("what it is", _name(recognition))
+    table.add_row("scheme", _scheme_label(recognition))
     verdict = Text("yes", style="green") if recognition.valid else Text("no", style="bold red")
-    table.add_row("valid", verdict.append(f": {printable(recognition.reason)}", style="default"))
+    table.add_row("valid", verdict.append(f": {escape_control(recognition.reason)}", style="default"))
     for key, value in recognition.details.items():
         label = _LABELS.get(key, key.replace("_", " "))
         if label:
-            table.add_row(label, Text(printable(", ".join(value) if isinstance(value, tuple) else str(value))))
+            table.add_row(label, Text(escape_control(", ".join(value) if isinstance(value, tuple) else str(value))))
     for other in recognition.alternatives:
-        table.add_row("could also be", _alternative(other, recognition))
+        table.add_row("could also be", _format_alternative(other, recognition))
     screen.print(table)
 
 
-def _name(recognition: Recognition) -> str:
+def _scheme_label(recognition: Recognition) -> str:
     if recognition.scheme == "pilin" and "prefix" not in recognition.details:
         return _BARE_PILIN
     if recognition.scheme == "handle" and is_doi(str(recognition.details.get("prefix", ""))):
@@ -116,10 +117,10 @@ def _name(recognition: Recognition) -> str:
     return _SCHEMES[recognition.scheme]
 
 
-def _alternative(other: Recognition, first: Recognition) -> Text:
-    text = Text(_name(other))
+def _format_alternative(other: Recognition, first: Recognition) -> Text:
+    text = Text(_scheme_label(other))
     if other.canonical and other.canonical != first.canonical:
-        text.append(f" {printable(other.canonical)}")
+        text.append(f" {escape_control(other.canonical)}")
     if not other.valid:
-        text.append(f" (not valid: {printable(other.reason)})")
+        text.append(f" (not valid: {escape_control(other.reason)})")
     return text

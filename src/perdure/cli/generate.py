@@ -1,34 +1,35 @@
-"""`perdure generate`: labels for a given instant and inputs, for people who want a label and no registry."""
+"""`perdure generate`: labels from an instant and other inputs, without a registry."""
 
 import re
 import time
 from decimal import Decimal
 from fractions import Fraction
-from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from perdure import handle, ibi, pilin, ppid, recognise
-from perdure.cli.screen import as_json, standard_input
+from perdure.cli.file_formats import hash_file
+from perdure.cli.help import CommandGroup
+from perdure.cli.terminal import to_json
 from perdure.errors import InvalidInput
 from perdure.names import instant
 
-app = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode="markdown",
-    help="""Make a label from an instant and its inputs, without a registry.
+app = CommandGroup(
+    help="""Generate a label from an instant and other inputs, without a registry.
 
-    The same inputs give the same label. Nothing is recorded, so nobody will know that the label is taken:
-    where labels must be unique, let a registry mint them.""",
+    The same inputs always give the same label. Nothing is recorded, so uniqueness is not guaranteed. If labels must
+    be unique, use `perdure mint`.""",
 )
 
 _POSIX = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 _NANOSECONDS = 1_000_000_000
 
-At = Annotated[str | None, typer.Option(help="The instant: ISO 8601 with a zone, or POSIX seconds. Default: now.")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON object per label.")]
+At = Annotated[
+    str | None, typer.Option(metavar="DATE", help="Instant: ISO 8601 with a time zone, or POSIX seconds. Default: now.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object per label.")]
 
 
 _EXAMPLES = {
@@ -39,37 +40,39 @@ _EXAMPLES = {
 }
 
 
-def _example(command: str) -> str:
+def _format_example(command: str) -> str:
     return f"**Example**\n\n- `perdure generate {command} {_EXAMPLES[command]}`"
 
 
-EXAMPLES = _example("pilin")
+EXAMPLES = _format_example("pilin")
 
 
-def _instant(text: str | None, scheme: str) -> Fraction:
+def _parse_instant(text: str | None, scheme: str) -> Fraction:
     if text is None:
         return Fraction(time.time_ns(), _NANOSECONDS)
     if _POSIX.fullmatch(text):
-        return instant.exact(Decimal(text), scheme, "instant")
+        return instant.to_exact(Decimal(text), scheme, "instant")
     return instant.from_iso(text.replace(" ", "T", 1), scheme, "instant")
 
 
-def _say(label: str, json: bool, **details: str | int) -> None:
-    typer.echo(as_json({"label": label, **details}) if json else label)
+def _print_label(label: str, json: bool, **details: str | int) -> None:
+    typer.echo(to_json({"label": label, **details}) if json else label)
 
 
-@app.command("pilin", epilog=_example("pilin"))
+@app.command("pilin", epilog=_format_example("pilin"))
 def generate_pilin(
     at: At = None,
-    prefix: Annotated[str | None, typer.Option(help="A handle prefix to put in front.")] = None,
+    prefix: Annotated[
+        str | None, typer.Option(metavar="PREFIX", help="Handle prefix to put before the suffix.")
+    ] = None,
     json: Json = False,
 ) -> None:
-    """The nine-character PILIN suffix of a millisecond."""
-    when = _instant(at, "pilin")
+    """Generate the nine-character PILIN suffix of a millisecond."""
+    when = _parse_instant(at, "pilin")
     milliseconds = (when - pilin.EPOCH_POSIX) * 1000 // 1
     suffix = pilin.encode(milliseconds)
     exact = instant.to_iso(pilin.to_posix(suffix))
-    _say(
+    _print_label(
         str(handle.Handle(prefix, suffix)) if prefix is not None else suffix,
         json,
         instant=exact,
@@ -77,22 +80,24 @@ def generate_pilin(
     )
 
 
-@app.command("ibi", epilog=_example("ibi"))
+@app.command("ibi", epilog=_format_example("ibi"))
 def generate_ibi(
-    host: Annotated[str | None, typer.Option(help="The host name: gives the repository name.")] = None,
-    port: Annotated[int, typer.Option(help="The port of the host.")] = 80,
-    ip: Annotated[str | None, typer.Option(help="The IP address: gives the opaque IBIp.")] = None,
-    ip_port: Annotated[int, typer.Option(help="The port number of the IBIp, one per virtual host.")] = 800,
+    host: Annotated[str | None, typer.Option(metavar="HOST", help="Host name, for the repository name.")] = None,
+    port: Annotated[int, typer.Option(metavar="PORT", help="Port of the host.")] = 80,
+    ip: Annotated[str | None, typer.Option(metavar="ADDRESS", help="IP address, for the opaque IBIp.")] = None,
+    ip_port: Annotated[int, typer.Option(metavar="PORT", help="Port number in the IBIp, one per virtual host.")] = 800,
     at: Annotated[
         str | None,
-        typer.Option(help="The instant, exactly: ISO 8601 with a zone, or POSIX seconds. Default: this second."),
+        typer.Option(
+            metavar="DATE", help="Exact instant: ISO 8601 with a time zone, or POSIX seconds. Default: this second."
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """The readable and the opaque label of a place and an instant."""
+    """Generate the readable and the opaque IBI label of a host and an instant."""
     if host is None and ip is None:
-        raise InvalidInput("ibi", "host", "say where: --host for the repository name, --ip for the IBIp, or both")
-    date = _instant(at, "ibi")
+        raise InvalidInput("ibi", "host", "required: --host for the repository name, --ip for the IBIp, or both")
+    date = _parse_instant(at, "ibi")
     date = Fraction(date // 1) if at is None else date
     labels: list[ibi.RepositoryName | ibi.OpaqueName] = []
     if host is not None:
@@ -101,42 +106,38 @@ def generate_ibi(
         labels.append(ibi.opaque_name(ip, ip_port, date))
     for label in labels:
         form = "repository name" if isinstance(label, ibi.RepositoryName) else "opaque (IBIp)"
-        _say(str(label), json, form=form, instant=instant.to_iso(date))
+        _print_label(str(label), json, form=form, instant=instant.to_iso(date))
 
 
-@app.command("poid", epilog=_example("poid"))
+@app.command("poid", epilog=_format_example("poid"))
 def generate_poid(
-    source_url: Annotated[str, typer.Argument(metavar="URL", help="Where the observation was found.")],
-    at: Annotated[str, typer.Option(help="When it was retrieved: ISO 8601 with a zone.")],
-    hash: Annotated[str | None, typer.Option(help="The SHA-256 of what was found.")] = None,
+    source_url: Annotated[str, typer.Argument(metavar="URL", help="URL of the source.")],
+    at: Annotated[str, typer.Option(metavar="DATE", help="Date of retrieval: ISO 8601 with a time zone.")],
+    hash: Annotated[str | None, typer.Option(metavar="SHA256", help="SHA-256 digest of the content.")] = None,
     content: Annotated[
-        Path | None, typer.Option(help="The file that was found, to be hashed; - for standard input.", allow_dash=True)
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="File with the content, to be hashed; - for standard input.", allow_dash=True
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """The POID of an observation: a person as one source shows them."""
+    """Generate the POID of an observation: a person as described by one source."""
     if (hash is None) == (content is None):
-        raise InvalidInput("ppid", "content_hash", "give either --hash or --content")
-    content_hash = _sha256(content) if content is not None else hash or ""
+        raise InvalidInput("ppid", "content_hash", "exactly one of --hash and --content is required")
+    content_hash = hash_file(content) if content is not None else hash or ""
     raw = ppid.poid_uuid(source_url, at, content_hash)
-    _say(ppid.uuid_to_ppid(raw, "POID"), json, uuid=str(raw), content_hash=content_hash)
+    _print_label(ppid.uuid_to_ppid(raw, "POID"), json, uuid=str(raw), content_hash=content_hash)
 
 
-@app.command("prid", epilog=_example("prid"))
+@app.command("prid", epilog=_format_example("prid"))
 def generate_prid(
-    observations: Annotated[list[str], typer.Argument(metavar="POID", help="The observations it is made from.")],
-    curator: Annotated[str, typer.Option(help="Who made it: an identifier of a person or a program.")],
-    at: Annotated[str, typer.Option(help="When it was made: ISO 8601 with a zone.")],
+    observations: Annotated[list[str], typer.Argument(metavar="POID", help="Observations on which it is based.")],
+    curator: Annotated[str, typer.Option(metavar="ID", help="Curator: identifier of a person or a program.")],
+    at: Annotated[str, typer.Option(metavar="DATE", help="Date of the reconstruction: ISO 8601 with a time zone.")],
     json: Json = False,
 ) -> None:
-    """The PRID of a reconstruction: a person put together from observations."""
+    """Generate the PRID of a reconstruction: a person reconstructed from observations."""
     names = [recognise(text).canonical or text for text in observations]
     raw = ppid.prid_uuid(names, curator, at)
-    _say(ppid.uuid_to_ppid(raw, "PRID"), json, uuid=str(raw))
-
-
-def _sha256(path: Path) -> str:
-    if str(path) == "-":
-        return sha256(standard_input("the content").read()).hexdigest()
-    with path.open("rb") as stream:
-        return file_digest(stream, "sha256").hexdigest()
+    _print_label(ppid.uuid_to_ppid(raw, "PRID"), json, uuid=str(raw))

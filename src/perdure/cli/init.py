@@ -1,21 +1,22 @@
-"""`perdure init`: a registry in a folder, ready to mint."""
+"""`perdure init`: create a registry in a folder."""
 
 import asyncio
 import getpass
+import shlex
 from pathlib import Path
 from typing import Annotated, Final
 from uuid import UUID
 
 import typer
 
-from perdure.cli.move import warn_of_eavesdroppers
-from perdure.cli.screen import as_json
+from perdure.cli.move import warn_about_plaintext_connection
+from perdure.cli.terminal import to_json
 from perdure.errors import InvalidInput
-from perdure.folder import ADMIN_KEY, is_registry, make_registry, open_registry, registry_place
+from perdure.folder import ADMIN_KEY, is_registry, make_registry, open_registry, registry_location
 from perdure.names.uuid5 import PPID_NAMESPACE
-from perdure.records.authority import DEFAULT_TYPE_PREFIX
+from perdure.records.authority_metadata import DEFAULT_TYPE_PREFIX
 from perdure.settings_file import DEFAULT_STORE, SETTINGS
-from perdure.store.postgres.options import PostgresOptions
+from perdure.store.postgres.postgres_options import PostgresOptions
 
 _PARTITIONS: Final = PostgresOptions().partitions
 
@@ -30,48 +31,49 @@ EXAMPLES = """
 
 def init(
     folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="The folder of the registry, which is made if it is not there.")
+        Path, typer.Argument(metavar="DIR", help="Folder of the registry. It is created if it does not exist.")
     ] = Path(),
     name: Annotated[
-        str | None, typer.Option(help="Who runs it: the first creator's name. Default: your user name.")
+        str | None,
+        typer.Option(metavar="NAME", help="Name of the administrator or organisation. Default: your user name."),
     ] = None,
     prefix: Annotated[
         str | None,
         typer.Option(
-            help="The Handle prefix under which agents get identifiers. Default: a local one, unique to this registry."
+            metavar="PREFIX", help="Handle prefix for the identifiers of agents. Default: a new local prefix."
         ),
     ] = None,
     store: Annotated[
         str,
         typer.Option(
             metavar="STORE",
-            help="Where identifiers are kept: sqlite:FILE, or postgresql://user@host:5432/database.",
+            help="Database: sqlite:FILE, or postgresql://user@host:5432/database.",
         ),
     ] = DEFAULT_STORE,
     partitions: Annotated[
-        int, typer.Option(min=1, max=256, help="On PostgreSQL: into how many partitions names are spread.")
+        int, typer.Option(metavar="N", min=1, max=256, help="PostgreSQL only: number of table partitions.")
     ] = _PARTITIONS,
-    admin: Annotated[str, typer.Option(help="The short name of the first administrator.")] = "admin",
+    admin: Annotated[str, typer.Option(metavar="AGENT", help="Short name of the first administrator.")] = "admin",
     type_prefix: Annotated[
-        str, typer.Option(help="The prefix of the types of authority metadata.")
+        str, typer.Option(metavar="PREFIX", help="Prefix of the types of authority metadata.")
     ] = DEFAULT_TYPE_PREFIX,
     ppid_namespace: Annotated[
-        str, typer.Option(help="The UUID that person identifiers are made in. It can never change.")
+        str, typer.Option(metavar="UUID", help="Namespace of person identifiers. It can never be changed.")
     ] = str(PPID_NAMESPACE),
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Make a registry: settings, database, an administrator with a key, and that administrator's own identifier.
+    """Create a registry: settings file, database, and an administrator with a key and an identifier.
 
-    Where there is a registry already, nothing is changed.
+    If the folder already contains a registry, nothing is changed.
     """
-    if is_registry(folder) and registry_place(folder).exists():
-        asyncio.run(_say_what_is_there(folder, json))
+    if is_registry(folder) and registry_location(folder).exists():
+        asyncio.run(_print_existing(folder, json))
         return
     try:
         namespace = UUID(ppid_namespace)
     except ValueError:
-        raise InvalidInput("registry", "ppid_namespace", "the namespace must be a UUID") from None
-    warn_of_eavesdroppers(store)
+        raise InvalidInput("registry", "ppid_namespace", "the PPID namespace must be a UUID") from None
+    warn_about_plaintext_connection(store)
     founded = asyncio.run(
         make_registry(
             folder,
@@ -86,7 +88,7 @@ def init(
     )
     if json:
         typer.echo(
-            as_json(
+            to_json(
                 {
                     "created": True,
                     "registry": founded.registry.id,
@@ -98,29 +100,28 @@ def init(
             )
         )
         return
-    typer.echo(f"A registry is ready in {folder.resolve()}")
+    typer.echo(f"Created a registry in {folder.resolve()}")
     typer.echo(f"  settings    {SETTINGS}")
-    typer.echo(f"  database    {registry_place(folder).database}")
-    typer.echo(f"  you are     {admin}, {founded.admin.identifier}")
+    typer.echo(f"  database    {registry_location(folder).database}")
+    typer.echo(f"  you         {admin}, {founded.admin.identifier}")
     typer.echo(f"  your key    {founded.key}")
-    typer.echo(
-        f"The key is shown this once. It also lies in {ADMIN_KEY}, for commands in this folder; remove that file"
-    )
-    typer.echo("if others can read it, and set PERDURE_KEY instead.")
-    where = "" if folder == Path() else f"cd {folder} && "
-    typer.echo(f"Next:  {where}perdure mint {founded.registry.home} https://example.org/")
+    typer.echo(f"The key is shown only once. It is also in the file {ADMIN_KEY}, which commands in this folder use.")
+    typer.echo("If others can read that file, delete it and set PERDURE_KEY instead.")
+    change_folder = "" if folder == Path() else f"cd {shlex.quote(str(folder))} && "
+    typer.echo(f"Next:  {change_folder}perdure mint {founded.registry.home} https://example.org/")
     typer.echo("       perdure prefix add --help   ·   perdure agent add --help")
 
 
-async def _say_what_is_there(folder: Path, json: bool) -> None:
+async def _print_existing(folder: Path, json: bool) -> None:
     async with open_registry(folder) as registry:
         if json:
-            typer.echo(as_json({"created": False, "registry": registry.id, "prefix": registry.home}))
+            typer.echo(to_json({"created": False, "registry": registry.id, "prefix": registry.home}))
         else:
-            typer.echo(f"There is a registry in {folder.resolve()} already ({registry.id[:8]}); nothing was changed.")
+            typer.echo(f"{folder.resolve()} already contains a registry ({registry.id[:8]}); nothing was changed.")
 
 
 def user_name() -> str:
+    """Return the name of the user who runs the command."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):

@@ -1,4 +1,4 @@
-"""`move` and `migrate`: take a registry to another store, and bring its database up to date."""
+"""`perdure move` to another database, and `perdure migrate` to a new schema version."""
 
 import asyncio
 from pathlib import Path
@@ -7,16 +7,16 @@ from typing import Annotated
 import typer
 from rich.progress import TaskID
 
-from perdure.cli.progress import count_bar
-from perdure.cli.screen import as_json, complain
+from perdure.cli.progress import count_progress
 from perdure.cli.session import Folder, Json, find_folder
+from perdure.cli.terminal import print_error, to_json
 from perdure.errors import InvalidInput
-from perdure.folder import alone_with, give_up_move, is_registry, move_registry, registry_place
-from perdure.minting.clock import SystemClock, iso_now
-from perdure.registry.moving import Stage
+from perdure.folder import abandon_move, exclusive_location, is_registry, move_registry, registry_location
+from perdure.registry.relocation import Stage
 from perdure.settings_file import SETTINGS, read_settings
-from perdure.store.places import postgres_address
-from perdure.store.versions import check_known
+from perdure.store.open_location import parse_postgres_address
+from perdure.store.schema_version import check_not_newer
+from perdure.timelines.clock import SystemClock, iso_now
 
 MOVE_EXAMPLES = """
 **Examples**
@@ -27,40 +27,41 @@ MOVE_EXAMPLES = """
 """
 MIGRATE_EXAMPLES = "**Example**\n\n- `perdure migrate`"
 
-To = Annotated[
-    str, typer.Option("--to", metavar="STORE", help="Where to: sqlite:FILE, or postgresql://user@host:5432/database.")
+ToStore = Annotated[
+    str,
+    typer.Option("--to", metavar="STORE", help="New database: sqlite:FILE, or postgresql://user@host:5432/database."),
 ]
-From = Annotated[
+FromStore = Annotated[
     str | None,
     typer.Option(
         "--from",
         metavar="DIR|STORE",
-        help="The registry's folder, or the store that its settings name. Default: as for other commands.",
+        help="Folder of the registry, or its present database. Default: see --registry.",
     ),
 ]
 
 
 def move(
-    to: To,
-    origin: From = None,
+    to: ToStore,
+    origin: FromStore = None,
     folder: Folder = None,
     give_up: Annotated[
-        bool, typer.Option("--give-up", help="Throw the unfinished copy away, and go on where the registry is.")
+        bool, typer.Option("--give-up", help="Delete the unfinished copy, and continue with the present database.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """Take the whole registry to another store: every name, every version, keys, grants and timelines.
+    """Move the whole registry to another database: all names, versions, keys, grants and timelines.
 
-    While it moves it can be read, not written. Interrupted, the same command goes on where it was. Everything is
-    compared, name by name, before the new store takes over; the old one stays as it is, sealed.
+    During the move, the registry can be read but not written. After an interruption, run the same command again: it
+    continues where it stopped. All names are compared before the new database is used. The old one becomes read-only.
     """
-    place = _folder(folder, origin)
+    registry_folder = _check_source_folder(folder, origin)
     if give_up:
-        asyncio.run(give_up_move(place, to))
-        typer.echo("The move was given up: the registry goes on where it is")
+        asyncio.run(abandon_move(registry_folder, to))
+        typer.echo("Cancelled the move. The registry stays where it is.")
         return
-    warn_of_eavesdroppers(to)
-    with count_bar("names") as bar:
+    warn_about_plaintext_connection(to)
+    with count_progress("names") as bar:
         tasks: dict[Stage, TaskID] = {}
 
         def watch(stage: Stage, done: int, of: int) -> None:
@@ -68,56 +69,57 @@ def move(
                 tasks[stage] = bar.add_task(stage, total=of)
             bar.update(tasks[stage], completed=done, total=of)
 
-        moved = asyncio.run(move_registry(place, to, watch))
-    where = registry_place(place).shown
+        moved = asyncio.run(move_registry(registry_folder, to, watch))
+    database = registry_location(registry_folder).display_name
     if json:
-        typer.echo(as_json({"store": where, "names": moved.names, "sha256": moved.digest}))
+        typer.echo(to_json({"store": database, "names": moved.names, "sha256": moved.digest}))
         return
-    typer.echo(f"The registry is in {where} now: {moved.names:,} names, all compared, and {SETTINGS} says so")
-    typer.echo(f"  content, by SHA-256   {moved.digest}")
-    typer.echo("The old store is sealed: it can be read, and takes no writes. Remove it once the new one has a backup.")
+    typer.echo(f"Moved the registry to {database}: {moved.names:,} names, all compared. {SETTINGS} was updated.")
+    typer.echo(f"  SHA-256 of the content   {moved.digest}")
+    typer.echo("The old database is read-only now. Delete it when the new one has a backup.")
 
 
 def migrate(
     backup: Annotated[
-        Path | None, typer.Option("--backup", metavar="FILE", help="Where the copy goes. Default: beside the settings.")
+        Path | None,
+        typer.Option("--backup", metavar="FILE", help="File for the copy. Default: beside the settings file."),
     ] = None,
-    no_backup: Annotated[bool, typer.Option("--no-backup", help="Make no copy first.")] = False,
+    no_backup: Annotated[bool, typer.Option("--no-backup", help="Do not make a copy first.")] = False,
     folder: Folder = None,
 ) -> None:
-    """Bring the database up to date with this program, after a copy of it was made."""
-    place = find_folder(folder)
-    there, needed = registry_place(place).versions()
-    check_known(there, needed)
-    if there == needed:
-        typer.echo(f"Nothing to do: the database has schema {there}, and so has this program")
+    """Migrate the database to the schema of this version of Perdure, after making a copy."""
+    registry_folder = find_folder(folder)
+    version, needed = registry_location(registry_folder).schema_versions()
+    check_not_newer(version, needed)
+    if version == needed:
+        typer.echo(f"Nothing to do: the database already has schema {version}.")
         return
-    with alone_with(place) as database:
+    with exclusive_location(registry_folder) as database:
         if not no_backup:
             stamp = iso_now(SystemClock())[:19].replace(":", "").replace("-", "")
-            file = backup or place / f"before-schema-{needed}-{stamp}.copy"
+            file = backup or registry_folder / f"before-schema-{needed}-{stamp}.copy"
             if file.exists():
-                raise InvalidInput("migrate", "backup", f"{file} is there already; name another file")
-            database.save(file)
-            typer.echo(f"A copy of the database as it was is in {file}")
+                raise InvalidInput("migrate", "backup", f"{file} exists already: choose another file")
+            database.dump(file)
+            typer.echo(f"Copied the database to {file}")
         database.migrate()
-    typer.echo(f"The database has schema {needed} now (it had {there})")
+    typer.echo(f"Migrated the database from schema {version} to {needed}.")
 
 
-def warn_of_eavesdroppers(store: str) -> None:
-    """Whoever sends names and digests of keys over a network in the clear should know it."""
-    address = postgres_address(store)
+def warn_about_plaintext_connection(store: str) -> None:
+    """Warn if names and key digests are sent over a network without encryption."""
+    address = parse_postgres_address(store)
     if address is not None and address.is_open_to_eavesdroppers:
-        complain("the connection to the database may be read on its way: add ?sslmode=verify-full to the address")
+        print_error("the connection to the database may be unencrypted: add ?sslmode=verify-full to the address")
 
 
-def _folder(folder: Path | None, origin: str | None) -> Path:
-    """`--from` names the folder, or says again what its settings say: then it must be so."""
+def _check_source_folder(folder: Path | None, origin: str | None) -> Path:
+    """Return the folder of the registry. `--from` names it, or repeats the database in its settings."""
     if origin is not None and is_registry(Path(origin)):
         return Path(origin)
-    place = find_folder(folder)
-    if origin is not None and origin != read_settings(place).registry.store:
-        kept = registry_place(place).shown
-        reason = f"the registry is in {kept}, and --from says something else: name its folder, or leave --from away"
+    registry_folder = find_folder(folder)
+    if origin is not None and origin != read_settings(registry_folder).registry.store:
+        present = registry_location(registry_folder).display_name
+        reason = f"--from does not match: the registry is in {present}. Give its folder, or omit --from"
         raise InvalidInput("move", "from", reason)
-    return place
+    return registry_folder

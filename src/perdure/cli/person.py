@@ -1,16 +1,21 @@
-"""`perdure person`: what sources show of people (observations), and what curators conclude (reconstructions)."""
+"""`perdure person`: observations from sources, and reconstructions by curators."""
 
-import typer
+from perdure.cli import (
+    person_create,
+    person_curation,
+    person_export,
+    person_find,
+    person_import,
+    person_revise,
+    person_show,
+)
+from perdure.cli.help import CommandGroup
 
-from perdure.cli import person_acts, person_export, person_find, person_import, person_look, person_make, person_revise
+app = CommandGroup(
+    help="""Manage person identifiers: observations (POID) and reconstructions (PRID).
 
-app = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode="markdown",
-    help="""Persons: what sources show of them, and what curators conclude.
-
-    An observation (POID) is what one source said at one moment, and never changes. A reconstruction (PRID) is what
-    somebody concludes from observations; it is revised, merged and split, and every version stays readable.""",
+    An observation is the description of a person in one source at one time. It never changes. A reconstruction is a
+    curator's conclusion from observations. It can be revised, merged and split, and every version stays readable.""",
 )
 
 EXAMPLES = """
@@ -24,22 +29,22 @@ EXAMPLES = """
 - `perdure person show PRID-…`
 """
 
-SAY = "Say what sources show, and conclude"
-ACTS = "Acts that can be taken back"
-FIND = "Look"
-LAW = "For good"
+RECORD = "Record observations and reconstructions"
+CURATE = "Curate (can be undone)"
+FIND = "Find and show"
+PRIVACY = "Redact (cannot be undone)"
 
-app.command(rich_help_panel=SAY, epilog=person_make.OBSERVE_EXAMPLES)(person_make.observe)
-app.command("import", rich_help_panel=SAY, epilog=person_import.IMPORT_EXAMPLES)(person_import.import_)
-app.command(rich_help_panel=SAY, epilog=person_make.RECONSTRUCT_EXAMPLES)(person_make.reconstruct)
-app.command(rich_help_panel=SAY, epilog=person_revise.EXAMPLES)(person_revise.revise)
-app.command(rich_help_panel=FIND, epilog=person_look.SHOW_EXAMPLES)(person_look.show)
-app.command(rich_help_panel=FIND, epilog=person_look.HISTORY_EXAMPLES)(person_look.history)
+app.command(rich_help_panel=RECORD, epilog=person_create.OBSERVE_EXAMPLES)(person_create.observe)
+app.command("import", rich_help_panel=RECORD, epilog=person_import.IMPORT_EXAMPLES)(person_import.import_)
+app.command(rich_help_panel=RECORD, epilog=person_create.RECONSTRUCT_EXAMPLES)(person_create.reconstruct)
+app.command(rich_help_panel=RECORD, epilog=person_revise.EXAMPLES)(person_revise.revise)
+app.command(rich_help_panel=FIND, epilog=person_show.SHOW_EXAMPLES)(person_show.show)
+app.command(rich_help_panel=FIND, epilog=person_show.HISTORY_EXAMPLES)(person_show.history)
 app.command(rich_help_panel=FIND, epilog=person_find.EXAMPLES)(person_find.find)
 app.command(rich_help_panel=FIND, epilog=person_export.EXAMPLES)(person_export.export)
-app.command(rich_help_panel=ACTS, epilog=person_acts.MERGE_EXAMPLES)(person_acts.merge)
-app.command(rich_help_panel=ACTS, epilog=person_acts.SPLIT_EXAMPLES)(person_acts.split)
-app.command(rich_help_panel=ACTS, epilog=person_acts.UNDO_EXAMPLES)(person_acts.undo)
-app.command(rich_help_panel=ACTS, epilog=person_acts.RESTRICT_EXAMPLES)(person_acts.restrict)
-app.command(rich_help_panel=ACTS, epilog=person_acts.LIFT_EXAMPLES)(person_acts.lift)
-app.command(rich_help_panel=LAW, epilog=person_acts.REDACT_EXAMPLES)(person_acts.redact)
+app.command(rich_help_panel=CURATE, epilog=person_curation.MERGE_EXAMPLES)(person_curation.merge)
+app.command(rich_help_panel=CURATE, epilog=person_curation.SPLIT_EXAMPLES)(person_curation.split)
+app.command(rich_help_panel=CURATE, epilog=person_curation.UNDO_EXAMPLES)(person_curation.undo)
+app.command(rich_help_panel=CURATE, epilog=person_curation.RESTRICT_EXAMPLES)(person_curation.restrict)
+app.command(rich_help_panel=CURATE, epilog=person_curation.LIFT_EXAMPLES)(person_curation.lift)
+app.command(rich_help_panel=PRIVACY, epilog=person_curation.REDACT_EXAMPLES)(person_curation.redact)

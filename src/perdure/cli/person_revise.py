@@ -1,4 +1,4 @@
-"""`perdure person revise`: think again, and keep what was thought before."""
+"""`perdure person revise`: a new version of a reconstruction."""
 
 from enum import StrEnum
 from typing import Annotated, Any
@@ -7,26 +7,26 @@ import msgspec
 import typer
 
 from perdure import registry as use
-from perdure.cli.person_said import (
+from perdure.cli.person_options import (
     Activity,
     AlgorithmVersion,
     AtOrNow,
-    Chosen,
+    ChosenClaims,
     CuratorName,
+    DifferentFrom,
+    EmploymentOption,
     Links,
-    Namesakes,
     Notes,
     Prid,
-    Work,
-    as_person,
-    concluded,
-    read_chosen,
-    read_employment,
-    read_links,
+    parse_chosen_claims,
+    parse_employment,
+    parse_links,
+    person_fields,
+    timestamp_or_now,
 )
-from perdure.cli.screen import as_json, complain, printable
-from perdure.cli.session import Folder, Json, act
-from perdure.cli.statements import Version
+from perdure.cli.record_options import Version
+from perdure.cli.session import Folder, Json, run_as_agent
+from perdure.cli.terminal import escape_control, print_error, to_json
 from perdure.errors import InvalidInput, WrongState
 from perdure.names import ppid
 from perdure.records.person import Reconstruction
@@ -37,9 +37,9 @@ from perdure.registry.registry import Registry
 EXAMPLES = """
 **Examples**
 
-- one link more, so all of them: `perdure person revise PRID-5ccc-3780-8c9c-5a90 --link exact:wikidata:Q42
+- add a link (repeat the existing ones): `perdure person revise PRID-5ccc-3780-8c9c-5a90 --link exact:wikidata:Q42
   --link exact:viaf:12345`
-- nothing said of namesakes any more: `perdure person revise PRID-5ccc-3780-8c9c-5a90 --clear different-from`
+- remove all namesakes: `perdure person revise PRID-5ccc-3780-8c9c-5a90 --clear different-from`
 - `perdure person revise PRID-5ccc-3780-8c9c-5a90 --notes "See the letters" --if-version 3`
 """
 
@@ -55,86 +55,95 @@ class Part(StrEnum):
 def revise(
     name: Prid,
     observation: Annotated[
-        list[str] | None, typer.Option(metavar="POID", help="What it stands upon now: all of them.")
+        list[str] | None,
+        typer.Option(metavar="POID", help="Observations on which it is based now: all of them. Repeatable."),
     ] = None,
-    curator: Annotated[str | None, typer.Option(help="Who revises it. Default: who concluded it before.")] = None,
+    curator: Annotated[
+        str | None, typer.Option(metavar="ID", help="Curator of the revision. Default: the present curator.")
+    ] = None,
     at: AtOrNow = None,
     curator_name: CuratorName = None,
     algorithm_version: AlgorithmVersion = None,
     activity: Activity = None,
-    claim: Chosen = None,
+    claim: ChosenClaims = None,
     link: Links = None,
-    employment: Work = None,
-    different_from: Namesakes = None,
+    employment: EmploymentOption = None,
+    different_from: DifferentFrom = None,
     notes: Notes = None,
-    clear: Annotated[list[Part] | None, typer.Option(help="Say no more of this.")] = None,
-    reason: Annotated[str | None, typer.Option(help="Why, for the history.")] = None,
+    clear: Annotated[
+        list[Part] | None, typer.Option(metavar="PART", help=f"Remove this part: {', '.join(Part)}. Repeatable.")
+    ] = None,
+    reason: Annotated[str | None, typer.Option(metavar="TEXT", help="Reason, for the history.")] = None,
     if_version: Version = None,
     folder: Folder = None,
     json: Json = False,
 ) -> None:
-    """Conclude something else: the PRID gets a new version, and the old one stays readable.
+    """Revise a reconstruction: the PRID gets a new version, and old versions stay readable.
 
-    What is not given stays as it is. What is given takes the place of all that was there of its kind.
+    Parts that are not given stay unchanged. A given part replaces the whole old part.
     """
     given: dict[str, Any] = {
         "observation_ids": observation,
-        "claims": read_chosen(claim),
-        "links": read_links(link),
-        "employment": read_employment(employment),
+        "claims": parse_chosen_claims(claim),
+        "links": parse_links(link),
+        "employment": parse_employment(employment),
         "different_from": tuple(different_from or ()),
         "notes": notes,
     }
-    given = {field: said for field, said in given.items() if said}
+    given = {field: value for field, value in given.items() if value}
     for part in clear or ():
         field = part.value.replace("-", "_")
         if field in given:
             raise InvalidInput("person", "clear", f"{part.value} cannot be both given and cleared")
         given[field] = None if part is Part.notes else ()
-    who = {"curator_name": curator_name, "algorithm_version": algorithm_version, "activity": activity}
-    told = {field: said for field, said in who.items() if said is not None}
-    if not given and not told and curator is None and at is None:
-        raise InvalidInput("person", "inputs", "say what to revise, as in --notes …; see perdure person revise --help")
-    # Another curator brings their own name and version: those of the one before would be wrong of them.
-    given |= told if curator is None else {"curator_id": curator, **who}
+    attribution = {"curator_name": curator_name, "algorithm_version": algorithm_version, "activity": activity}
+    changed = {field: value for field, value in attribution.items() if value is not None}
+    if not given and not changed and curator is None and at is None:
+        raise InvalidInput(
+            "person", "inputs", "nothing to revise: give a part, as in --notes TEXT; see perdure person revise --help"
+        )
+    # The name and version of the previous curator do not apply to another curator.
+    given |= changed if curator is None else {"curator_id": curator, **attribution}
 
     async def work(registry: Registry, by: Agent) -> tuple[str, int, int]:
         before = await show_person(registry, name, by=by)
         present = before.view.reconstruction
         if before.view.name.startswith("POID"):
             raise InvalidInput(
-                "person", "name", f"{before.view.name} is an observation, which never changes: revise a PRID"
+                "person", "name", f"{before.view.name} is an observation, and observations never change: revise a PRID"
             )
         if present is None:
             hidden = "restricted" if before.view.redaction is None else "redacted"
             raise WrongState(before.view.name, hidden, "shown to you")
-        made = _revised(present, given | {"timestamp": concluded(at, registry)}, claims_given=bool(claim))
+        revised = _revise_reconstruction(
+            present, given | {"timestamp": timestamp_or_now(at, registry)}, claims_given=bool(claim)
+        )
         version = await use.revise_reconstruction(
             registry,
             by,
             name,
-            made.observation_ids,
-            made.curator_id,
-            made.timestamp,
-            made,
+            revised.observation_ids,
+            revised.curator_id,
+            revised.timestamp,
+            revised,
             expected_version=before.newest if if_version is None else if_version,
             note=reason,
         )
         return before.view.name, version, before.newest
 
-    right, version, before = act(folder, work)
-    fields = as_person(right, version=version)
-    unchanged = " (it says this already; nothing was changed)" if version == before else ""
-    typer.echo(as_json(fields) if json else f"{printable(right)} is at version {version}{unchanged}")
+    canonical, version, before = run_as_agent(folder, work)
+    fields = person_fields(canonical, version=version)
+    unchanged = " (unchanged: it had this content already)" if version == before else ""
+    typer.echo(to_json(fields) if json else f"Saved {escape_control(canonical)} as version {version}{unchanged}.")
 
 
-def _revised(present: Reconstruction, given: dict[str, Any], *, claims_given: bool) -> Reconstruction:
-    """The present conclusion with what is given; the claims of an observation go when it goes."""
-    made = msgspec.structs.replace(present, **given)
-    if claims_given or made.observation_ids == present.observation_ids:
-        return made
-    observations = ppid.canonical_observations(made.observation_ids)
-    kept = tuple(one for one in made.claims if one.observation_id in observations)
-    if len(kept) < len(made.claims):
-        complain(f"claims that go with the observations that make them: {len(made.claims) - len(kept)}")
-    return msgspec.structs.replace(made, claims=kept)
+def _revise_reconstruction(present: Reconstruction, given: dict[str, Any], *, claims_given: bool) -> Reconstruction:
+    """Return the present reconstruction with the given parts. Claims of removed observations are removed too."""
+    revised = msgspec.structs.replace(present, **given)
+    if claims_given or revised.observation_ids == present.observation_ids:
+        return revised
+    observations = ppid.canonical_observations(revised.observation_ids)
+    remaining = tuple(one for one in revised.claims if one.observation_id in observations)
+    if len(remaining) < len(revised.claims):
+        print_error(f"removed claims of removed observations: {len(revised.claims) - len(remaining)}")
+    return msgspec.structs.replace(revised, claims=remaining)

@@ -1,4 +1,4 @@
-"""`perdure prefix`: the namespaces that a registry keeps."""
+"""`perdure prefix`: the prefixes that a registry manages."""
 
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
@@ -10,18 +10,17 @@ import msgspec
 import typer
 
 from perdure import registry as use
-from perdure.cli.screen import as_json, printable, show_table
-from perdure.cli.session import Folder, Json, act, read, say
+from perdure.cli.help import CommandGroup
+from perdure.cli.session import Folder, Json, print_result, run_anonymous, run_as_agent
+from perdure.cli.terminal import escape_control, print_table, to_json
 from perdure.errors import InvalidInput
 from perdure.names import instant
 from perdure.names.instant import Exact
-from perdure.registry.entities import Agent, Prefix, counter, known_count
-from perdure.registry.naming import known_prefix
+from perdure.registry.entities import Agent, Prefix, counter_key, from_count
+from perdure.registry.name_keys import require_prefix
 from perdure.registry.registry import Registry
 
-app = typer.Typer(
-    no_args_is_help=True, rich_markup_mode="markdown", help="Keep prefixes, and say how names under them are made."
-)
+app = CommandGroup(help="Manage prefixes, and how suffixes under them are generated.")
 
 EXAMPLES = """
 **Examples**
@@ -51,60 +50,70 @@ class MinterName(StrEnum):
 Minter = Annotated[
     MinterName,
     typer.Option(
-        help="How suffixes are made: pilin (nine characters from a millisecond), uuid, sequential, or chosen."
+        metavar="MINTER",
+        help="How suffixes are generated: pilin (nine characters from a millisecond), uuid, sequential or chosen.",
     ),
 ]
-Pattern = Annotated[str | None, typer.Option(help="For sequential: where the number goes, as in 'thesis-####'.")]
+Pattern = Annotated[
+    str | None, typer.Option(metavar="PATTERN", help="For sequential: position of the number, as in 'thesis-####'.")
+]
 IgnoreCase = Annotated[
-    bool, typer.Option("--ignore-case", help="Compare suffixes without ASCII case. This is fixed for life.")
+    bool,
+    typer.Option(
+        "--ignore-case", help="Make suffixes case-insensitive (ASCII letters only). This can never be changed."
+    ),
 ]
-Policy = Annotated[
-    str | None, typer.Option(help="What is promised about names under the prefix; the public can read it.")
+Policy = Annotated[str | None, typer.Option(metavar="TEXT", help="Public policy for names under the prefix.")]
+PolicyFile = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Read the policy from a file.", exists=True, dir_okay=False)
 ]
-PolicyFile = Annotated[Path | None, typer.Option(help="The same, from a file.", exists=True, dir_okay=False)]
 Granularity = Annotated[
-    str | None, typer.Option(help="For IBI: the finest step between two dates, in seconds: 60, 1, 0.1, 0.01 …")
+    str | None, typer.Option(metavar="SECONDS", help="For IBI: smallest step between two dates: 60, 1, 0.1, 0.01 …")
 ]
-Passing = Annotated[
+PassThrough = Annotated[
     bool,
     typer.Option(
         "--pass-through/--no-pass-through",
-        help="Let a longer name than one that is registered lead where that does, the rest appended.",
+        help="Resolve a name that extends a registered one to the target of that one, with the rest appended.",
     ),
 ]
-PrefixName = Annotated[str, typer.Argument(metavar="PREFIX", help="The prefix.")]
+PrefixName = Annotated[str, typer.Argument(metavar="PREFIX", help="Handle prefix or IBI subsystem.")]
 
 
 @app.command("add", epilog=EXAMPLES)
 def add(
-    prefix: Annotated[str | None, typer.Argument(metavar="PREFIX", help="A Handle prefix, like 12345.")] = None,
+    prefix: Annotated[str | None, typer.Argument(metavar="PREFIX", help="Handle prefix, such as 12345.")] = None,
     minter: Minter = MinterName.pilin,
     pattern: Pattern = None,
     ignore_case: IgnoreCase = False,
-    host: Annotated[str | None, typer.Option(help="For an IBI subsystem, instead of a prefix: its host name.")] = None,
-    port: Annotated[int, typer.Option(help="The port of the host.")] = 80,
-    ip: Annotated[str | None, typer.Option(help="The IP address of the IBI subsystem.")] = None,
-    ip_port: Annotated[int, typer.Option(help="The port number in its opaque labels, one per virtual host.")] = 800,
+    host: Annotated[
+        str | None, typer.Option(metavar="HOST", help="For an IBI subsystem, instead of a prefix: host name.")
+    ] = None,
+    port: Annotated[int, typer.Option(metavar="PORT", help="Port of the host.")] = 80,
+    ip: Annotated[str | None, typer.Option(metavar="ADDRESS", help="IP address of the IBI subsystem.")] = None,
+    ip_port: Annotated[
+        int, typer.Option(metavar="PORT", help="Port number in opaque labels, one per virtual host.")
+    ] = 800,
     granularity: Granularity = None,
     private: Annotated[
-        bool, typer.Option("--private", help="Mint IBI labels from an address that is not global, like 127.0.0.1.")
+        bool, typer.Option("--private", help="Allow an IP address that is not global, such as 127.0.0.1.")
     ] = False,
     policy: Policy = None,
     policy_file: PolicyFile = None,
-    pass_through: Passing = False,
+    pass_through: PassThrough = False,
     folder: Folder = None,
     json: Json = False,
 ) -> None:
-    """Keep a Handle prefix, or an IBI subsystem (--host and --ip)."""
-    text = _policy(policy, policy_file) or ""
+    """Add a Handle prefix, or an IBI subsystem (--host and --ip)."""
+    text = _read_policy(policy, policy_file) or ""
     if (host is None) != (ip is None) or (host is None) == (prefix is None):
-        raise InvalidInput("prefix", "prefix", "give a Handle prefix, or --host and --ip of an IBI subsystem")
+        raise InvalidInput("prefix", "prefix", "required: a Handle prefix, or --host and --ip of an IBI subsystem")
 
     if host is not None and pass_through:
-        raise InvalidInput("prefix", "pass_through", "--pass-through is for a Handle prefix")
+        raise InvalidInput("prefix", "pass_through", "--pass-through is only for a Handle prefix")
     if host is None and (granularity is not None or private):
         raise InvalidInput(
-            "prefix", "granularity", "--granularity and --private are for an IBI subsystem (--host and --ip)"
+            "prefix", "granularity", "--granularity and --private are only for an IBI subsystem (--host and --ip)"
         )
 
     async def work(registry: Registry, by: Agent) -> Prefix:
@@ -116,7 +125,7 @@ def add(
                 ip,
                 port=port,
                 ip_port=ip_port,
-                granularity=_granularity(granularity) if granularity is not None else 1,
+                granularity=_parse_granularity(granularity) if granularity is not None else 1,
                 private=private,
                 policy=text,
             )
@@ -131,9 +140,9 @@ def add(
             pass_through=pass_through,
         )
 
-    made = act(folder, work)
-    how = " --suffix …" if made.minter == "chosen" else ""
-    say(made, json, f"{made.name} is kept here now. Next:  perdure mint {made.name}{how}")
+    added = run_as_agent(folder, work)
+    how = " --suffix SUFFIX" if added.minter == "chosen" else ""
+    print_result(added, json, f"Added prefix {added.name}. Next:  perdure mint {added.name}{how}")
 
 
 @app.command("derive", epilog="**Example**\n\n- `perdure prefix derive 12345.1`")
@@ -144,12 +153,12 @@ def derive(
     ignore_case: IgnoreCase = False,
     policy: Policy = None,
     policy_file: PolicyFile = None,
-    pass_through: Passing = False,
+    pass_through: PassThrough = False,
     folder: Folder = None,
     json: Json = False,
 ) -> None:
-    """Keep a prefix that is derived from another, like 12345.1 from 12345; needs authority over that one."""
-    text = _policy(policy, policy_file) or ""
+    """Add a prefix derived from another, such as 12345.1 from 12345. Requires the permission derive on that one."""
+    text = _read_policy(policy, policy_file) or ""
 
     async def work(registry: Registry, by: Agent) -> Prefix:
         return await use.derive_prefix(
@@ -163,58 +172,58 @@ def derive(
             pass_through=pass_through,
         )
 
-    made = act(folder, work)
-    say(made, json, f"{made.name} is kept here now, derived from {made.parent}")
+    added = run_as_agent(folder, work)
+    print_result(added, json, f"Added prefix {added.name}, derived from {added.parent}.")
 
 
 @app.command("list", epilog="**Example**\n\n- `perdure prefix list`")
 def list_prefixes(folder: Folder = None, json: Json = False) -> None:
-    """All prefixes, one per line."""
-    prefixes = read(folder, lambda registry: registry.store.read(lambda reader: reader.prefixes()))
+    """List all prefixes."""
+    prefixes = run_anonymous(folder, lambda registry: registry.store.read(lambda reader: reader.prefixes()))
     if json:
         for prefix in prefixes:
-            typer.echo(as_json(_shown(prefix)))
+            typer.echo(to_json(_prefix_fields(prefix)))
         return
     rows = (
         (
             one.name,
             one.scheme,
             one.minter,
-            "told apart" if one.case_sensitive else "ignored",
+            "sensitive" if one.case_sensitive else "ignored",
             one.parent or "",
-            "pass through" if one.pass_through else "",
+            "yes" if one.pass_through else "",
         )
         for one in prefixes
     )
-    show_table(("prefix", "scheme", "minter", "case", "derived from", "longer names"), rows, whole=("prefix",))
+    print_table(("prefix", "scheme", "minter", "case", "derived from", "pass-through"), rows, whole=("prefix",))
 
 
 @app.command("show", epilog="**Example**\n\n- `perdure prefix show 12345`")
 def show(prefix: PrefixName, folder: Folder = None, json: Json = False) -> None:
-    """One prefix: its settings, its last date, and its policy."""
+    """Show a prefix: its settings, the date of its newest name, and its policy."""
 
     def look_up(reader: Any) -> tuple[Prefix, Fraction | None]:
-        found = known_prefix(reader, prefix)
-        return found, reader.timeline(counter(found) if found.minter == "sequential" else found.key)
+        known = require_prefix(reader, prefix)
+        return known, reader.timeline(counter_key(known) if known.minter == "sequential" else known.key)
 
-    found, last = read(folder, lambda registry: registry.store.read(look_up))
-    shown = _shown(found)
+    known, last = run_anonymous(folder, lambda registry: registry.store.read(look_up))
+    fields = _prefix_fields(known)
     if last is not None:
-        shown["last"] = _count(last) if found.minter == "sequential" else instant.to_iso(last)
+        fields["last"] = _format_count(last) if known.minter == "sequential" else instant.to_iso(last)
     if json:
-        typer.echo(as_json(shown))
+        typer.echo(to_json(fields))
         return
-    width = max(len(name) for name in shown)
-    for name, value in shown.items():
+    width = max(len(name) for name in fields)
+    for name, value in fields.items():
         if name != "policy" and value is not None:
-            typer.echo(f"{name.replace('_', ' '):{width}}  {printable(str(value))}")
-    typer.echo(f"\n{found.policy}" if found.policy else "\nThere is no policy yet: perdure prefix change --policy …")
-
-
-def _count(last: Fraction) -> str:
-    return (
-        str(last) if last >= 0 else f"{known_count(last)}, or more: it counts again after perdure prefix reset --number"
+            typer.echo(f"{name.replace('_', ' '):{width}}  {escape_control(str(value))}")
+    typer.echo(
+        f"\n{known.policy}" if known.policy else "\nNo policy. Add one with: perdure prefix change PREFIX --policy TEXT"
     )
+
+
+def _format_count(last: Fraction) -> str:
+    return str(last) if last >= 0 else f"{from_count(last)}, or more: set it with perdure prefix reset --number"
 
 
 @app.command("change", epilog=CHANGE_EXAMPLES)
@@ -223,21 +232,23 @@ def change(
     policy: Policy = None,
     policy_file: PolicyFile = None,
     granularity: Granularity = None,
-    minter: Annotated[MinterName | None, typer.Option(help="Make suffixes in another way from now on.")] = None,
+    minter: Annotated[
+        MinterName | None, typer.Option(metavar="MINTER", help="New minter: pilin, uuid, sequential or chosen.")
+    ] = None,
     pattern: Pattern = None,
     pass_through: Annotated[
         bool | None,
         typer.Option(
             "--pass-through/--no-pass-through",
-            help="Let a longer name than one that is registered lead where that does, the rest appended; or not.",
+            help="Resolve a name that extends a registered one to the target of that one, with the rest appended.",
         ),
     ] = None,
     folder: Folder = None,
     json: Json = False,
 ) -> None:
-    """Change the policy, the granularity, the minter or the pass-through. The case policy is fixed for life."""
-    text = _policy(policy, policy_file)
-    step = None if granularity is None else _granularity(granularity)
+    """Change the policy, granularity, minter or pass-through of a prefix. Case sensitivity can never be changed."""
+    text = _read_policy(policy, policy_file)
+    step = None if granularity is None else _parse_granularity(granularity)
 
     async def work(registry: Registry, by: Agent) -> Prefix:
         return await use.change_prefix(
@@ -251,38 +262,38 @@ def change(
             pass_through=pass_through,
         )
 
-    changed = act(folder, work)
-    say(changed, json, f"{changed.name} was changed")
+    changed = run_as_agent(folder, work)
+    print_result(changed, json, f"Changed prefix {changed.name}.")
 
 
 @app.command("reset", epilog="**Example**\n\n- `perdure prefix reset 12345 --reason 'the clock was ten years ahead'`")
 def reset(
     prefix: PrefixName,
-    reason: Annotated[str, typer.Option(help="Why; it is recorded.")],
-    number: Annotated[int | None, typer.Option(help="For a sequential prefix: the number to go on after.")] = None,
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="Reason, for the log.")],
+    number: Annotated[int | None, typer.Option(metavar="N", help="For a sequential prefix: last number used.")] = None,
     folder: Folder = None,
 ) -> None:
-    """Let a timeline go on from now, after a wrong clock drove it into the future.
+    """Reset the timeline of a prefix to the present, after a wrong clock moved it into the future.
 
-    Names that were issued meanwhile stay what they are, and are never issued again.
+    Names that were issued meanwhile stay valid, and are never issued again.
     """
-    act(folder, lambda registry, by: use.reset_timeline(registry, by, prefix, reason, number=number))
-    typer.echo(f"The timeline of {prefix} goes on from now" if number is None else f"{prefix} goes on after {number}")
+    run_as_agent(folder, lambda registry, by: use.reset_timeline(registry, by, prefix, reason, number=number))
+    typer.echo(f"Reset the timeline of {prefix} to now." if number is None else f"{prefix} continues after {number}.")
 
 
-def _shown(prefix: Prefix) -> dict[str, Any]:
+def _prefix_fields(prefix: Prefix) -> dict[str, Any]:
     fields: dict[str, Any] = msgspec.to_builtins(prefix, enc_hook=str)
-    place = fields.pop("subsystem") or {}
-    return {name: value for name, value in (fields | place).items() if name != "key"}
+    subsystem = fields.pop("subsystem") or {}
+    return {name: value for name, value in (fields | subsystem).items() if name != "key"}
 
 
-def _policy(text: str | None, file: Path | None) -> str | None:
+def _read_policy(text: str | None, file: Path | None) -> str | None:
     if text is not None and file is not None:
-        raise InvalidInput("prefix", "policy", "give either --policy or --policy-file")
+        raise InvalidInput("prefix", "policy", "--policy and --policy-file cannot be combined")
     return file.read_text("utf-8") if file is not None else text
 
 
-def _granularity(text: str) -> Exact:
+def _parse_granularity(text: str) -> Exact:
     try:
         return Fraction(text) if "/" in text else Decimal(text)
     except (InvalidOperation, ValueError, ZeroDivisionError):

@@ -1,19 +1,21 @@
-"""`perdure serve`: the registry over HTTP."""
+"""`perdure serve`: the HTTP server of a registry."""
 
 import asyncio
 import os
+import shlex
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 import typer
 
-from perdure.cli.advice import advised
+from perdure.cli.error_hints import with_hint
 from perdure.cli.init import user_name
-from perdure.cli.screen import as_json, complain
-from perdure.cli.session import Folder, find_folder, remark_on_key
+from perdure.cli.program import program_call
+from perdure.cli.session import Folder, find_folder, warn_about_readable_key
+from perdure.cli.terminal import print_error, to_json
 from perdure.errors import InvalidInput
-from perdure.folder import ADMIN_KEY, is_registry, make_registry, open_registry, registry_place
+from perdure.folder import ADMIN_KEY, is_registry, make_registry, open_registry, registry_location
 from perdure.http_options import check_http_options
 from perdure.settings_file import read_settings
 
@@ -23,95 +25,111 @@ EXAMPLES = """
 - `perdure serve`
 - `perdure serve --registry archive --port 8000 --workers 4`
 - `perdure serve --host 0.0.0.0 --port 443 --tls-cert cert.pem --tls-key key.pem`
-- for a script: `perdure serve --port 0 --announce json`
+- for scripts, with a free port: `perdure serve --port 0 --announce json`
 """
 
 
 def serve(
     folder: Folder = None,
-    host: Annotated[str, typer.Option(help="The address to listen on; 0.0.0.0 is every one.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes a free one.")] = 8080,
-    workers: Annotated[int, typer.Option(min=1, max=256, help="How many processes answer.")] = 1,
+    host: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="Address to listen on; 0.0.0.0 for all interfaces.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(metavar="PORT", min=0, max=65535, help="Port to listen on; 0 for any free port.")
+    ] = 8080,
+    workers: Annotated[int, typer.Option(metavar="N", min=1, max=256, help="Number of worker processes.")] = 1,
     tls_cert: Annotated[
-        Path | None, typer.Option(help="The certificate (PEM, with its chain), to speak https.", dir_okay=False)
+        Path | None,
+        typer.Option(metavar="FILE", help="TLS certificate with its chain (PEM), for https.", dir_okay=False),
     ] = None,
     tls_key: Annotated[
-        Path | None, typer.Option(help="Its private key, if it is not in the same file.", dir_okay=False)
+        Path | None,
+        typer.Option(metavar="FILE", help="Private key of the certificate, if it is in another file.", dir_okay=False),
     ] = None,
     access_log: Annotated[
-        bool | None, typer.Option("--access-log/--no-access-log", help="Write every request to the standard error.")
+        bool | None, typer.Option("--access-log/--no-access-log", help="Log every request on standard error.")
     ] = None,
     announce: Annotated[
         str | None,
-        typer.Option(metavar="json", help='json: print one line {"url": …, "admin_key": …} when it is ready.'),
+        typer.Option(metavar="json", help='json: print one line {"url": …, "admin_key": …} when the server is ready.'),
     ] = None,
 ) -> None:
-    """Serve a registry: the resolver, the HTTP interface that Handle clients know, and Perdure's own.
+    """Serve a registry over HTTP: the resolver, the Handle API, and Perdure's own API.
 
-    Where there is no registry yet, one is made. Ctrl-C, or SIGTERM, ends it: what was acknowledged is kept, and
-    requests that have begun are answered first.
+    If there is no registry, one is created. Ctrl-C or SIGTERM stops the server after it has finished the requests
+    in progress. No acknowledged change is lost.
     """
-    from perdure.http.server import Place, listen  # the framework takes a while to load
-    from perdure.http.server import serve as run
+    from perdure.http.transport.server import (  # imported here because the framework is slow to load
+        ListenOptions,
+        listen,
+    )
+    from perdure.http.transport.server import serve as run
 
     if announce not in (None, "json"):
-        raise InvalidInput("serve", "announce", "the only announcement is json")
+        raise InvalidInput("serve", "announce", "the only supported value of --announce is json")
     if tls_key is not None and tls_cert is None:
-        raise InvalidInput("serve", "tls_key", "a key needs its certificate: --tls-cert")
-    where = Place(host, port, workers, tls_cert, tls_key)
-    listening = listen(where)  # before a registry is made, whose key is shown once, when everything has gone well
-    place, key = _registry(folder)
-    remark_on_key(place)
-    options = check_http_options(read_settings(place).http)
+        raise InvalidInput("serve", "tls_key", "--tls-key requires --tls-cert")
+    listen_options = ListenOptions(host, port, workers, tls_cert, tls_key)
+    listening = listen(listen_options)  # first, because the key of a new registry is shown only once
+    location, key = _find_or_create_registry(folder)
+    warn_about_readable_key(location)
+    options = check_http_options(read_settings(location).http)
     if access_log is not None:
         options = msgspec.structs.replace(options, access_log=access_log)
-    home = asyncio.run(_home(place))
+    home = asyncio.run(_home_prefix(location))
 
     def ready(url: str) -> None:
         if announce:
-            typer.echo(as_json({"url": url} | ({"admin_key": key} if key else {})))
+            typer.echo(to_json({"url": url} | ({"admin_key": key} if key else {})))
         else:
-            _greet(url, place, key, home, workers)
+            _print_welcome(url, location, key, home, workers)
 
-    run(place, options, where, listening, ready)
+    run(location, options, listen_options, listening, ready)
 
 
-def _registry(folder: Path | None) -> tuple[Path, str | None]:
-    """The folder to serve, and the administrator's key if the registry was made just now."""
+def _find_or_create_registry(folder: Path | None) -> tuple[Path, str | None]:
+    """Return the folder to serve, and the administrator's key if the registry is new."""
     try:
-        place = find_folder(folder)
+        location = find_folder(folder)
     except InvalidInput:
-        place = Path()  # none here or above: a new one, here
-    if is_registry(place) and registry_place(place).exists():
-        return place, None
-    if place == Path() and any(Path().iterdir()):
-        reason = "there is no registry here, and the folder is not empty: name one with --registry, which is made then"
+        location = Path()  # no registry here or above: create one here
+    if is_registry(location) and registry_location(location).exists():
+        return location, None
+    if location == Path() and any(Path().iterdir()):
+        reason = "no registry found, and this folder is not empty: give a folder with --registry, which will be created"
         raise InvalidInput("registry", "folder", reason)
-    founded = asyncio.run(make_registry(place, name=user_name()))
-    return place, founded.key
+    created = asyncio.run(make_registry(location, name=user_name()))
+    return location, created.key
 
 
-async def _home(place: Path) -> str:
-    async with open_registry(place) as registry:
+async def _home_prefix(location: Path) -> str:
+    async with open_registry(location) as registry:
         if registry.clock_doubt is not None:
-            complain(advised(registry.clock_doubt))
+            print_error(with_hint(registry.clock_doubt, program_call()))
         return registry.home
 
 
-def _greet(url: str, place: Path, key: str | None, home: str, workers: int) -> None:
-    """What a person needs to go on, and nothing else."""
-    say = typer.echo
-    say(f"Perdure serves the registry in {place.resolve()}" + (f" with {workers} workers" if workers > 1 else ""))
-    say(f"  address     {url}")
+def _print_welcome(url: str, folder: Path, key: str | None, home: str, workers: int) -> None:
+    """Print the URL, the new key, and commands that work as printed in any folder."""
+    folder = folder.resolve()
+    typer.echo(f"Serving the registry in {folder}" + (f" with {workers} workers" if workers > 1 else ""))
+    typer.echo(f"  URL         {url}")
+    key_file = folder / ADMIN_KEY
     if key is not None:
-        say(f"  admin key   {key}")
-        say(f"              (shown this once; it also lies in {ADMIN_KEY}, readable by you alone)")
-    shown_key = key or "$PERDURE_KEY"
-    say("Three commands to try, in another terminal:")
-    say(f"""  curl -X POST {url}/api/v1/identifiers -H "Authorization: Bearer {shown_key}" \\
-       -H 'Content-Type: application/json' -d '{{"prefix": "{home}", "target": "https://example.org/"}}'""")
-    say(f"  curl -i {url}/NAME            # the name that came back: where it leads")
-    say(f"  curl {url}/api/handles/NAME   # its record, as Handle clients read it")
-    say(f"The interface, to read and to try: {url}/api/v1/docs      Ctrl-C ends it.")
+        typer.echo(f"  admin key   {key}")
+        typer.echo(f"              (shown only once; also in {key_file}, which only you can read)")
+    has_key_file = key_file.is_file()
+    typer.echo(
+        "Commands to try in another terminal:" if has_key_file else "Commands to try (export PERDURE_KEY first):"
+    )
+    bearer = f"$(cat {shlex.quote(str(key_file))})" if has_key_file else "$PERDURE_KEY"
+    typer.echo(f"""  # mint an identifier, with the command or over HTTP
+  NAME=$({program_call()} mint {home} https://example.org/ --registry {shlex.quote(str(folder))})
+  curl -X POST {url}/api/v1/identifiers -H "Authorization: Bearer {bearer}" \\
+       -H 'Content-Type: application/json' -d '{{"prefix": "{home}", "target": "https://example.org/"}}'
+  # resolve it, and read its record as Handle clients do
+  curl -i {url}/$NAME
+  curl {url}/api/handles/$NAME""")
+    typer.echo(f"API documentation: {url}/api/v1/docs      Stop the server with Ctrl-C.")
     if os.isatty(1):
-        say("")
+        typer.echo("")

@@ -1,4 +1,4 @@
-"""What identifiers look like: parse, write, check. Pure: no clock, no I/O."""
+"""Parsing, writing and checking of identifiers. Pure functions: no clock, no I/O."""
 
 from perdure.names import external, handle, ibi, pilin, ppid
 from perdure.names.recognise import recognise

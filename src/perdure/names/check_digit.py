@@ -1,8 +1,8 @@
-"""The check digit of ISO/IEC 7064 MOD 11-2, over hexadecimal digits (and so over decimal ones too).
+"""The check digit of ISO/IEC 7064 MOD 11-2, over hexadecimal or decimal digits.
 
-The standard's sum runs over powers of two: each digit is added to the total, which is then doubled. Modulo 11 the
-number 24 is 2, so the total of the standard is twice the digits *read as a number in base 24*: one conversion in C
-instead of a loop in Python.
+The sum of the standard uses powers of two: each digit is added to the total, which is then doubled. 24 is congruent to
+2 modulo 11. So the total is twice the number that the digits write in base 24: one conversion in C instead of a loop in
+Python.
 """
 
 from typing import Final
@@ -14,7 +14,7 @@ _DIGIT_OF_REST: Final = "".join(_CHECK_DIGITS[(12 - 2 * rest) % 11] for rest in 
 
 
 def check_digit(digits: str) -> str:
-    """The check digit for hexadecimal digits of either case, which the caller has checked to be just that.
+    """Return the check digit of hexadecimal digits in either case. The caller has checked that they are digits.
 
     >>> check_digit("7a3bc4d5e6f7890")
     '3'

@@ -1,10 +1,15 @@
-"""Handles: `prefix/suffix`, the names of the Handle System, DOIs among them.
+"""Handles, `prefix/suffix`: the identifiers of the Handle System, which include all DOIs.
 
-The first slash separates; the suffix may hold more of them. Both parts are made of printable characters of the Basic
-Multilingual Plane, are kept exactly as they are (no Unicode normalisation), and travel as UTF-8.
+Specification: RFC 3650, RFC 3651 and RFC 3652 (https://www.rfc-editor.org/rfc/rfc3650,
+https://www.rfc-editor.org/rfc/rfc3651, https://www.rfc-editor.org/rfc/rfc3652).
+
+The first slash separates prefix and suffix; the suffix may contain more slashes. Both consist of printable characters
+of the Basic Multilingual Plane, are stored exactly as given (no Unicode normalisation), and are sent as UTF-8.
 
 >>> parse("https://hdl.handle.net/10.1045/april2006-paskin")
 Handle(prefix='10.1045', suffix='april2006-paskin')
+>>> canonical("doi:10.1000/182"), is_valid("10.1000/182"), is_valid("10.1000")
+('10.1000/182', True, False)
 >>> parse("12345.1.7/thesis/chapter 2").parents
 ('12345.1', '12345')
 >>> parse("10.1000/a\\u200bb")
@@ -18,9 +23,9 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote, unquote_to_bytes
 
-from perdure.errors import InvalidInput, InvalidName, shown
+from perdure.errors import InvalidInput, InvalidName, quote_text
 
-# A fixed list, so that no Python version and no Unicode release decides what a name may hold.
+# A fixed list: a new version of Python or Unicode must not change which names are valid.
 REFUSED: Final = (
     (0x0000, 0x001F, "a control character"),
     (0x007F, 0x009F, "a control character"),
@@ -28,7 +33,7 @@ REFUSED: Final = (
     (0x2028, 0x2029, "a line or paragraph separator"),
     (0x202A, 0x202E, "an invisible format or direction control"),
     (0x2060, 0x206F, "an invisible format or direction control"),
-    (0xD800, 0xDFFF, "a surrogate, which is no character by itself"),
+    (0xD800, 0xDFFF, "a surrogate, which is not a character"),
     (0xFDD0, 0xFDEF, "a noncharacter"),
     (0xFEFF, 0xFEFF, "an invisible format or direction control"),
     (0xFFF9, 0xFFFB, "an invisible format or direction control"),
@@ -40,7 +45,7 @@ _REFUSED: Final = re.compile("[" + "".join(f"{chr(low)}-{chr(high)}" for low, hi
 HANDLE_PROXY: Final = "https://hdl.handle.net/"
 DOI_PROXY: Final = "https://doi.org/"
 
-# What stands in front of a handle when people write one. Only web addresses and info: URIs are percent-decoded.
+# What people write before a handle. Only web addresses and info: URIs are percent-decoded.
 _LABEL: Final = re.compile(r"(?:hdl|doi):[ \t]*", re.IGNORECASE)
 _INFO_URI: Final = re.compile(r"info:(?:hdl|doi)/", re.IGNORECASE)
 _WEB_ADDRESS: Final = re.compile(r"https?://", re.IGNORECASE)
@@ -49,10 +54,10 @@ _PROXY: Final = re.compile(
     rf"https?://(?:hdl\.handle\.net{_PORT}/|(?:www\.|dx\.)?doi\.org{_PORT}/|resolver\.net\.au{_PORT}/hdl/)",
     re.IGNORECASE,
 )
-# A prefix that reads like one of these would not survive being written and read again.
+# A handle with such a prefix would be parsed as another handle once it is written.
 _RESERVED_PREFIX: Final = re.compile(r"(?:hdl|doi):.*|info:(?:hdl|doi)|https?:", re.IGNORECASE | re.DOTALL)
 
-_BAD_ESCAPE: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
+STRAY_PERCENT: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _PATH_SAFE: Final = "/:@!$&'()*+,;="  # RFC 3986, pchar and the slash: everything else must be escaped
 _DOT_SEGMENT: Final = re.compile(r"(?:(?<=/)|^)\.{1,2}(?=/|$)")
 
@@ -61,7 +66,7 @@ _ASCII_UPPER_TO_LOWER: Final = {code: code + 32 for code in range(ord("A"), ord(
 
 @dataclass(frozen=True, slots=True, order=True)
 class Handle:
-    """A handle that is known to be well-formed; `str()` writes it."""
+    """A well-formed handle. `str()` returns its canonical spelling."""
 
     prefix: str
     suffix: str
@@ -71,36 +76,50 @@ class Handle:
             if not isinstance(text, str):
                 raise InvalidInput("handle", part, f"the {part} must be text, not {type(text).__name__}")
         if "/" in self.prefix:
-            raise InvalidName("handle", "prefix", self.prefix.index("/"), "the prefix holds a slash")
-        _check(self.prefix, self.suffix)
+            raise InvalidName("handle", "prefix", self.prefix.index("/"), "the prefix contains a slash")
+        _check_parts(self.prefix, self.suffix)
 
     def __str__(self) -> str:
         return f"{self.prefix}/{self.suffix}"
 
     @property
     def parents(self) -> tuple[str, ...]:
-        """The prefixes that this handle's prefix is derived from, the nearest first."""
+        """Return the prefixes that this handle's prefix is derived from, the nearest first."""
         return parents(self.prefix)
 
     def url(self, proxy: str = HANDLE_PROXY) -> str:
-        """The web address of this handle at a proxy, with exactly those characters escaped that must be."""
+        """Return the web address of this handle at a proxy. Only characters that must be escaped are escaped."""
         return proxy + escape(str(self))
 
 
 def parse(text: str) -> Handle:
-    """Read a handle: bare, or behind `hdl:`, `doi:`, `info:hdl/` or the address of a well-known proxy."""
+    """Parse a handle: bare, or after `hdl:`, `doi:`, `info:hdl/` or the address of a well-known proxy."""
     if not isinstance(text, str):
         raise InvalidInput("handle", "name", f"a handle must be text, not {type(text).__name__}")
-    name, offset = _bare(text)
+    name, offset = _strip_introduction(text)
     prefix, slash, suffix = name.partition("/")
     if not slash:
         raise InvalidName("handle", "name", None, "there is no slash between a prefix and a suffix")
-    _check(prefix, suffix, offset)
+    _check_parts(prefix, suffix, offset)
     return Handle(prefix, suffix)
 
 
+def canonical(text: str) -> str:
+    """Return a handle as `prefix/suffix`, without what introduces it. Raise InvalidName as `parse` does."""
+    return str(parse(text))
+
+
+def is_valid(text: str) -> bool:
+    """Return whether `parse` accepts the text."""
+    try:
+        parse(text)
+    except (InvalidName, InvalidInput):
+        return False
+    return True
+
+
 def parents(prefix: str) -> tuple[str, ...]:
-    """The prefixes that `prefix` is derived from, the nearest first.
+    """Return the prefixes that `prefix` is derived from, the nearest first.
 
     >>> parents("12345.1.7")
     ('12345.1', '12345')
@@ -114,12 +133,12 @@ def parents(prefix: str) -> tuple[str, ...]:
 
 
 def is_doi(prefix: str) -> bool:
-    """Whether the prefix is one of the DOI system's."""
+    """Return whether the prefix belongs to the DOI system."""
     return prefix.startswith("10.")
 
 
 def fold(text: str) -> str:
-    """The text with ASCII letters, and only those, in lower case: how case-insensitive names are compared.
+    """Return the text with ASCII letters, and only those, in lower case, as case-insensitive names are compared.
 
     >>> fold("10.5072/STRASSE-STRAßE-İ")
     '10.5072/strasse-straße-İ'
@@ -128,10 +147,10 @@ def fold(text: str) -> str:
 
 
 def escape(name: str) -> str:
-    """Percent-encode a name for the path of a URI: exactly what must be escaped, and nothing else.
+    """Percent-encode a name for the path of a URI: what must be escaped, and nothing else.
 
-    A path segment of one or two dots would be removed by whoever follows the link (even if it were escaped), so the
-    slashes beside it are escaped.
+    A client removes a path segment of one or two dots before it follows the link, even if the dots are escaped. So
+    the slashes beside such a segment are escaped.
 
     >>> escape("10.1000/a?b#c d/é")
     '10.1000/a%3Fb%23c%20d/%C3%A9'
@@ -151,11 +170,11 @@ def escape(name: str) -> str:
 
 
 def unescape(escaped: str, offset: int = 0) -> str:
-    """Percent-decode once, strictly: a stray percent sign or bytes that are not UTF-8 are errors.
+    """Percent-decode once. A stray percent sign, or bytes that are not UTF-8, raise InvalidName.
 
-    `offset` is where in the text that was given the escaped name begins.
+    `offset` is the position of the escaped name in the text that the caller gave.
     """
-    bad = _BAD_ESCAPE.search(escaped)
+    bad = STRAY_PERCENT.search(escaped)
     if bad:
         position = offset + bad.start()
         raise InvalidName("handle", "name", position, f"the % at position {position} is not followed by two hex digits")
@@ -169,12 +188,12 @@ def unescape(escaped: str, offset: int = 0) -> str:
 
 
 def is_proxy_address(text: str) -> bool:
-    """Whether the text is a web address of a well-known handle proxy, whatever stands behind it."""
+    """Return whether the text is a web address of a well-known handle proxy, whatever follows."""
     return _PROXY.match(text) is not None
 
 
-def _bare(text: str) -> tuple[str, int]:
-    """The name without what introduces it, and where in the text it begins (0 if it had to be decoded)."""
+def _strip_introduction(text: str) -> tuple[str, int]:
+    """Return the name without what introduces it, and its position in the text (0 if it had to be decoded)."""
     label = _LABEL.match(text)
     start = label.end() if label else 0
     address = _INFO_URI.match(text, start) or _PROXY.match(text, start)
@@ -187,7 +206,7 @@ def _bare(text: str) -> tuple[str, int]:
     return text[start:], start
 
 
-def _check(prefix: str, suffix: str, offset: int = 0) -> None:
+def _check_parts(prefix: str, suffix: str, offset: int = 0) -> None:
     suffix_at = offset + len(prefix) + 1
     if not prefix:
         raise InvalidName("handle", "prefix", offset, "the prefix, before the first slash, is empty")
@@ -197,7 +216,7 @@ def _check(prefix: str, suffix: str, offset: int = 0) -> None:
     _refuse_characters("suffix", suffix, suffix_at)
     if _RESERVED_PREFIX.fullmatch(prefix):
         raise InvalidName(
-            "handle", "prefix", offset, f"a prefix cannot be {shown(prefix)}, which is how a handle is introduced"
+            "handle", "prefix", offset, f"a prefix cannot be {quote_text(prefix)}, which is how a handle is introduced"
         )
 
 

@@ -1,7 +1,7 @@
-"""Exact instants: POSIX seconds as whole numbers or fractions, never floats, in any year from 0 on.
+"""Exact instants: POSIX seconds as integers or fractions, never floats, in any year from 0 on.
 
-The calendar is the proleptic Gregorian one. Python's dates end in year 9999; identifiers do not, so years are
-folded into the 400-year cycle in which the calendar repeats.
+The calendar is the proleptic Gregorian one. Python's dates end in year 9999, but identifiers do not. So years are
+reduced to the 400-year cycle in which the calendar repeats.
 """
 
 import datetime
@@ -11,7 +11,7 @@ from fractions import Fraction
 from math import log2
 from typing import Final
 
-from perdure.errors import InvalidInput, OutOfRange, shown
+from perdure.errors import InvalidInput, OutOfRange, quote_text
 from perdure.names.radix import Radix
 
 Exact = int | Decimal | Fraction
@@ -22,15 +22,15 @@ _CYCLE_DAYS: Final = 146_097
 _DAY: Final = 86_400
 _POSIX_EPOCH: Final = datetime.date(1970, 1, 1).toordinal()
 
-# Beyond any clock: it keeps a mistyped exponent from turning into a number of a million digits.
+# Beyond any clock. Without a limit, a mistyped exponent would make a number of a million digits.
 MAX_SECONDS: Final = 10**18
 MAX_FRACTION_DIGITS: Final = 20_000
 _SMALLEST_PLACE: Final = 10**MAX_FRACTION_DIGITS
 _BITS_OF_FIVE: Final = log2(5)
 
 
-def exact(value: Exact, scheme: str, part: str = "date") -> Fraction:
-    """The value as an exact fraction; floats and everything else that is not exact are refused."""
+def to_exact(value: Exact, scheme: str, part: str = "date") -> Fraction:
+    """Return the value as an exact fraction. Raise InvalidInput for a float or anything else that is not exact."""
     if isinstance(value, float):
         raise InvalidInput(scheme, part, f"{part} is a float, which is not exact: pass an int, a Decimal or a Fraction")
     if isinstance(value, bool) or not isinstance(value, int | Decimal | Fraction):
@@ -50,7 +50,7 @@ def exact(value: Exact, scheme: str, part: str = "date") -> Fraction:
 
 
 def decimals(fraction: Fraction, scheme: str, part: str = "date") -> str:
-    """The decimal places of a fraction between 0 and 1, exactly, without trailing zeros ("" for zero).
+    """Return the exact decimal places of a fraction between 0 and 1, without trailing zeros ("" for zero).
 
     >>> decimals(Fraction(1, 20), "ibi")
     '05'
@@ -72,53 +72,53 @@ def decimals(fraction: Fraction, scheme: str, part: str = "date") -> str:
 
 
 def from_decimals(digits: str) -> Fraction:
-    """The fraction between 0 and 1 that these decimal places write; ValueError if that cannot be."""
+    """Return the fraction between 0 and 1 with these decimal places. Raise ValueError if there are too many."""
     if len(digits) > MAX_FRACTION_DIGITS:
         raise ValueError(f"there are more than {MAX_FRACTION_DIGITS} decimal places")
     return Fraction(_DECIMAL.read(digits), 10 ** len(digits)) if digits else Fraction(0)
 
 
-def civil(days: int) -> tuple[int, int, int]:
-    """Year, month and day of the day that lies `days` after 1970-01-01."""
+def days_to_date(days: int) -> tuple[int, int, int]:
+    """Return year, month and day of a number of days after 1970-01-01."""
     cycle, rest = divmod(days + _POSIX_EPOCH - 1, _CYCLE_DAYS)
     day = datetime.date.fromordinal(rest + 1)
     return day.year + _CYCLE_YEARS * cycle, day.month, day.day
 
 
-def days(year: int, month: int, day: int) -> int:
-    """Days from 1970-01-01; ValueError for a day that no calendar has (31 February)."""
+def date_to_days(year: int, month: int, day: int) -> int:
+    """Return the days since 1970-01-01. Raise ValueError for a date that does not exist (31 February)."""
     cycle, rest = divmod(year - 1, _CYCLE_YEARS)
     try:
         ordinal = datetime.date(rest + 1, month, day).toordinal()
-    except ValueError:  # said in our own words, because Python's differ from version to version
+    except ValueError:  # a message of our own: Python's differs between versions
         raise ValueError(f"{year:04d}-{month:02d}-{day:02d} is not a day") from None
     return ordinal + _CYCLE_DAYS * cycle - _POSIX_EPOCH
 
 
-def seconds(year: int, month: int, day: int, hour: int, minute: int, second: int) -> int:
-    """POSIX seconds of a date and time of day in UTC; ValueError if either does not exist."""
+def to_posix(year: int, month: int, day: int, hour: int, minute: int, second: int) -> int:
+    """Return the POSIX seconds of a date and time of day in UTC. Raise ValueError if either does not exist."""
     if hour > 23 or minute > 59 or second > 59:
         raise ValueError(f"{hour:02d}:{minute:02d}:{second:02d} is not a time of day")
-    return days(year, month, day) * _DAY + hour * 3600 + minute * 60 + second
+    return date_to_days(year, month, day) * _DAY + hour * 3600 + minute * 60 + second
 
 
-def fields(whole_seconds: int) -> tuple[int, int, int, int, int, int]:
-    """Year, month, day, hour, minute and second of a whole number of POSIX seconds."""
+def from_posix(whole_seconds: int) -> tuple[int, int, int, int, int, int]:
+    """Return year, month, day, hour, minute and second of a whole number of POSIX seconds."""
     day_number, rest = divmod(whole_seconds, _DAY)
     hour, rest = divmod(rest, 3600)
     minute, second = divmod(rest, 60)
-    return *civil(day_number), hour, minute, second
+    return *days_to_date(day_number), hour, minute, second
 
 
 def to_iso(date: Exact) -> str:
-    """ISO 8601 in UTC, exactly; years beyond 9999 carry the sign that the standard asks for.
+    """Write an instant exactly in ISO 8601 and UTC. Years after 9999 have the sign that the standard requires.
 
     >>> to_iso(Decimal("1234806360.25"))
     '2009-02-16T17:46:00.25Z'
     """
-    value = exact(date, "instant")
+    value = to_exact(date, "instant")
     whole = value.numerator // value.denominator
-    year, month, day, hour, minute, second = fields(whole)
+    year, month, day, hour, minute, second = from_posix(whole)
     places = decimals(value - whole, "instant")
     sign = "+" if year > 9999 else "-" if year < 0 else ""
     return (
@@ -142,7 +142,7 @@ _NO_ZONE: Final = re.compile(r"[0-9]{4}-?[0-9]{2}-?[0-9]{2}[T ][0-9:.,]+")
 
 
 def from_iso(text: str, scheme: str, part: str = "timestamp") -> Fraction:
-    """The instant that an ISO 8601 date, time and zone writes, exactly.
+    """Return the exact instant of an ISO 8601 date, time and zone.
 
     >>> from_iso("2009-02-16T18:46:00.250+01:00", "instant")
     Fraction(4939225441, 4)
@@ -151,11 +151,11 @@ def from_iso(text: str, scheme: str, part: str = "timestamp") -> Fraction:
         raise InvalidInput(scheme, part, f"{part} must be text, not {type(text).__name__}")
     match = _EXTENDED.fullmatch(text) or _BASIC.fullmatch(text)
     if match is None:
-        raise InvalidInput(scheme, part, _what_is_missing(text, part))
+        raise InvalidInput(scheme, part, _explain_missing_part(text, part))
     places = match["places"] or ""
     try:
         fraction = from_decimals(places)
-        whole = seconds(
+        whole = to_posix(
             int(match["year"]),
             int(match["month"]),
             int(match["day"]),
@@ -163,13 +163,13 @@ def from_iso(text: str, scheme: str, part: str = "timestamp") -> Fraction:
             int(match["minute"]),
             int(match["second"] or 0),
         )
-        offset = _offset(match["zone"])
+        offset = _parse_offset(match["zone"])
     except ValueError as problem:
-        raise InvalidInput(scheme, part, f"{part} {shown(text)} does not exist: {problem}") from None
+        raise InvalidInput(scheme, part, f"{part} {quote_text(text)} does not exist: {problem}") from None
     return whole - offset + fraction
 
 
-def _offset(zone: str) -> int:
+def _parse_offset(zone: str) -> int:
     if zone == "Z":
         return 0
     hours, minutes = int(zone[1:3]), int(zone[3:].lstrip(":") or 0)
@@ -178,9 +178,9 @@ def _offset(zone: str) -> int:
     return (-1 if zone[0] == "-" else 1) * (hours * 3600 + minutes * 60)
 
 
-def _what_is_missing(text: str, part: str) -> str:
+def _explain_missing_part(text: str, part: str) -> str:
     if _DATE_ONLY.fullmatch(text):
-        return f"{part} {shown(text)} is only a date: add the time and the zone, as in 2025-01-09T10:30:00Z"
+        return f"{part} {quote_text(text)} is only a date: add the time and the zone, as in 2025-01-09T10:30:00Z"
     if _NO_ZONE.fullmatch(text):
-        return f"{part} {shown(text)} has no zone: add Z or an offset, as in 2025-01-09T10:30:00Z"
-    return f"{part} {shown(text)} is not ISO 8601 with date, time and zone, as in 2025-01-09T10:30:00Z"
+        return f"{part} {quote_text(text)} has no zone: add Z or an offset, as in 2025-01-09T10:30:00Z"
+    return f"{part} {quote_text(text)} is not ISO 8601 with date, time and zone, as in 2025-01-09T10:30:00Z"

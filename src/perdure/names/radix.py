@@ -1,7 +1,7 @@
-"""Whole numbers written with the digits of a given alphabet, at any length.
+"""Conversion between integers of any length and digits of a given alphabet.
 
-Python's own `int(text, base)` and `str(number)` refuse numbers of more than some thousand digits; an exact fraction
-of a second may have more, so long numbers are worked in pieces.
+Python's `int(text, base)` and `str(number)` reject numbers of more than a few thousand digits. An exact fraction of a
+second may have more, so long numbers are converted in pieces.
 """
 
 from functools import cached_property
@@ -13,7 +13,7 @@ _PIECE: Final = 600  # below the smallest limit that an interpreter can be set t
 
 
 class Radix:
-    """The positional number system whose digits, from zero up, are `digits`.
+    """A positional number system whose digits, from zero up, are `digits`.
 
     >>> Radix("0123456789.").read("150.163.2.174")
     4588904456580
@@ -27,7 +27,7 @@ class Radix:
         self._to_python = self._python_digits() if self.base <= len(_PYTHON_DIGITS) else None
 
     def _python_digits(self) -> bytes:
-        """A translation to the digits that `int` reads; what is no digit here must not be one there."""
+        """Return a table from these digits to those of `int`. It maps all else to a character that `int` rejects."""
         table = bytearray(_NO_DIGIT * 256)
         for digit, python_digit in zip(self.digits.encode(), _PYTHON_DIGITS, strict=False):
             table[digit] = python_digit
@@ -35,11 +35,11 @@ class Radix:
 
     @cached_property
     def _blocks(self) -> list[str]:
-        """All three-digit numbers: a third of the divisions. Larger blocks gain little and cost memory."""
+        """Return all three-digit numbers, which saves two thirds of the divisions. Larger blocks cost more memory."""
         return [a + b + c for a in self.digits for b in self.digits for c in self.digits]
 
     def write(self, number: int) -> str:
-        """The digits of `number` (zero or more), the most significant first, without leading zeros."""
+        """Return the digits of a non-negative number, the most significant first, without leading zeros."""
         blocks = self._blocks
         size = len(blocks)
         if number < size**3:
@@ -55,7 +55,7 @@ class Radix:
         return text.lstrip(self.digits[0]) or self.digits[0]
 
     def read(self, text: str) -> int:
-        """The number that `text` writes; ValueError if it is empty or has a character that is not a digit."""
+        """Return the number that `text` writes. Raise ValueError if it is empty or contains another character."""
         if self._to_python is None:
             return self._read_by_digit(text)
         plain = text.encode("ascii").translate(self._to_python)

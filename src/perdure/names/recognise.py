@@ -1,4 +1,4 @@
-"""Any identifier, pasted in any usual form: what it is, whether it is right, and what can be read from it."""
+"""Recognition of identifiers pasted in any usual form: their scheme, validity and decoded parts."""
 
 import re
 from collections.abc import Iterable
@@ -7,11 +7,11 @@ from urllib.parse import unquote
 
 from perdure.errors import InvalidInput, InvalidName
 from perdure.names import external, handle
-from perdure.names.pasted import strip_blanks, unwrap
-from perdure.names.readers import (
+from perdure.names.recognition import UNKNOWN, Recognition, invalid_recognition, recognition_of_error
+from perdure.names.scheme_readers import (
     BARE_READERS,
+    Candidate,
     Rank,
-    Reading,
     handle_recognition,
     label_recognition,
     person_recognition,
@@ -21,7 +21,7 @@ from perdure.names.readers import (
     read_pilin,
     read_ppid,
 )
-from perdure.names.recognition import UNKNOWN, Recognition, invalid, refused
+from perdure.names.unwrap import strip_blanks, unwrap
 
 MAX_TEXT: Final = 4096
 
@@ -43,7 +43,7 @@ _LABEL_PATH: Final = re.compile(r"/(?:(?:rep|ibi)/)?(?P<label>.+)")
 _URI: Final = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]{1,30}):", re.IGNORECASE)
 _NUMBERED: Final = re.compile(r"(?P<scheme>isbn|issn)(?:-1[03])?[\s:]{0,3}[0-9][0-9 -]{6,16}[0-9X]$", re.IGNORECASE)
 _ARK_ADDRESS: Final = re.compile(r"https?://[^/]+/ark:", re.IGNORECASE)
-_FOREIGN: Final = {
+_OTHER_SCHEMES: Final = {
     "ark": "an ARK",
     "arxiv": "an arXiv identifier",
     "file": "a file's address",
@@ -61,7 +61,7 @@ _FOREIGN: Final = {
 
 
 def recognise(text: str) -> Recognition:
-    """The likeliest reading of a text, with the others as its alternatives. Never raises on text.
+    """Return the most likely interpretation of a text, with the others as its alternatives. No text raises an error.
 
     >>> found = recognise(" <HTTPS://HDL.HANDLE.NET/102.100.272/Y35XYS0QH>. ")
     >>> found.scheme, found.canonical, found.details["instant"]
@@ -72,67 +72,69 @@ def recognise(text: str) -> Recognition:
     if not isinstance(text, str):
         raise InvalidInput("recognise", "text", f"only text can be recognised, not {type(text).__name__}")
     if len(text) > MAX_TEXT:
-        return invalid(UNKNOWN, "length", f"the text has more than {MAX_TEXT} characters; no identifier has")
+        return invalid_recognition(
+            UNKNOWN, "length", f"the text has more than {MAX_TEXT} characters, which is too long for an identifier"
+        )
     core = unwrap(text)
     if not core:
-        return invalid(UNKNOWN, "empty", "the text is empty")
-    readings = list(_readings(core))
-    return _best([*readings, *_as_it_stands(text, core, readings)]) or _unknown(core)
+        return invalid_recognition(UNKNOWN, "empty", "the text is empty")
+    candidates = list(_find_candidates(core))
+    return _choose_best([*candidates, *_unstripped_candidates(text, core, candidates)]) or _unknown_recognition(core)
 
 
-def _best(readings: Iterable[Reading]) -> Recognition | None:
+def _choose_best(candidates: Iterable[Candidate]) -> Recognition | None:
     ranked: list[Recognition] = []
-    for _, recognition in sorted(readings, key=lambda reading: reading.rank):
+    for _, recognition in sorted(candidates, key=lambda candidate: candidate.rank):
         if recognition not in ranked:
             ranked.append(recognition)
     return ranked[0].with_alternatives(tuple(ranked[1:])) if ranked else None
 
 
-def _readings(core: str) -> Iterable[Reading]:
-    scheme = external.introduced(core)
+def _find_candidates(core: str) -> Iterable[Candidate]:
+    scheme = external.find_scheme(core)
     if scheme:
-        return [Reading(Rank.NAMED, read_external(scheme, core))]
+        return [Candidate(Rank.NAMED, read_external(scheme, core))]
     handle_label = _HANDLE_LABEL.match(core)
-    if handle_label:  # spaces behind it are for the reader's eye, and the word may be written out
+    if handle_label:  # spaces may follow it, and the word may be written out
         is_uri = handle_label[0].lower().startswith("info:")
-        return _handle_readings(core if is_uri else f"hdl:{core[handle_label.end() :]}")
+        return _handle_candidates(core if is_uri else f"hdl:{core[handle_label.end() :]}")
     label = _PERSON_LABEL.match(core)
     if label:
-        return [Reading(Rank.NAMED, person_recognition(core[label.end() :]))]
+        return [Candidate(Rank.NAMED, person_recognition(core[label.end() :]))]
     label = _IBI_LABEL.match(core)
     if label:
-        return [Reading(Rank.NAMED, label_recognition(core[label.end() :]))]
+        return [Candidate(Rank.NAMED, label_recognition(core[label.end() :]))]
     embedded = _EMBEDDED.search(core)
     if embedded and embedded[0] != core:  # in the middle of a sentence
-        return _readings(unwrap(embedded[0]))
+        return _find_candidates(unwrap(embedded[0]))
     address = _ADDRESS.match(core)
     if address:
-        return _address_readings(core, address)
-    foreign = _foreign(core)
-    if foreign:  # and yet, by its grammar, it may be a handle
-        return [foreign, *(Reading(Rank.FAINT, recognition) for _, recognition in read_handle(core))]
-    if "/" not in core and "%2f" in core.lower():  # cut out of an address, slash and all
+        return _address_candidates(core, address)
+    other = _find_other_scheme(core)
+    if other:  # by its grammar it may also be a handle
+        return [other, *(Candidate(Rank.FAINT, recognition) for _, recognition in read_handle(core))]
+    if "/" not in core and "%2f" in core.lower():  # copied out of an address, with the slash encoded
         core = unquote(core)
-    readings = [reading for reader in BARE_READERS for reading in reader(core)]
-    if _KNOWN_HOST.match(core) and not any(reading.rank is Rank.UNMISTAKABLE for reading in readings):
-        return [*_readings(f"https://{core}"), *readings]
-    return readings
+    candidates = [candidate for reader in BARE_READERS for candidate in reader(core)]
+    if _KNOWN_HOST.match(core) and not any(candidate.rank is Rank.UNMISTAKABLE for candidate in candidates):
+        return [*_find_candidates(f"https://{core}"), *candidates]
+    return candidates
 
 
-def _handle_readings(address: str) -> Iterable[Reading]:
+def _handle_candidates(address: str) -> Iterable[Candidate]:
     try:
         name = handle.parse(address)
     except InvalidName as problem:
-        return [Reading(Rank.NAMED, refused(problem))]
+        return [Candidate(Rank.NAMED, recognition_of_error(problem))]
     bare = str(name)
-    pilin = [Reading(Rank.NAMED, r) if rank <= Rank.LIKELY else Reading(rank, r) for rank, r in read_pilin(bare)]
-    return [*pilin, Reading(Rank.NAMED, handle_recognition(name)), *read_ibi(bare)]
+    pilin = [Candidate(Rank.NAMED, r) if rank <= Rank.LIKELY else Candidate(rank, r) for rank, r in read_pilin(bare)]
+    return [*pilin, Candidate(Rank.NAMED, handle_recognition(name)), *read_ibi(bare)]
 
 
-def _address_readings(core: str, address: re.Match[str]) -> Iterable[Reading]:
+def _address_candidates(core: str, address: re.Match[str]) -> Iterable[Candidate]:
     host, path = handle.fold(address["host"]).partition(":")[0], address["path"] or "/"
     if handle.is_proxy_address(core):
-        return _handle_readings(_HANDLE_API.sub(lambda match: match["proxy"], core))
+        return _handle_candidates(_HANDLE_API.sub(lambda match: match["proxy"], core))
     try:
         path = handle.unescape(path)
     except InvalidName:
@@ -141,59 +143,59 @@ def _address_readings(core: str, address: re.Match[str]) -> Iterable[Reading]:
     if person:
         return read_ppid(person["name"])
     if host.removeprefix("www.") == "urlib.net" or (host.endswith(".inpe.br") and path.startswith(("/rep/", "/ibi/"))):
-        return _label_address(host, path)
+        return _ibi_address_candidates(host, path)
     deposited = _REPOSITORY_SOFTWARE.search(path)
     if deposited:
         return read_handle(deposited["name"])
     if _ARK_ADDRESS.match(core):
-        return [_foreign_reading("ark")]
-    forwarded = _FORWARDED.match(core)  # a library's login page, say, with the address that it leads to
-    return _readings(_decoded(forwarded["address"])) if forwarded else []
+        return [_other_scheme_candidate("ark")]
+    forwarded = _FORWARDED.match(core)  # for example a library's login page that redirects to this address
+    return _find_candidates(_decode_address(forwarded["address"])) if forwarded else []
 
 
-def _decoded(address: str) -> str:
+def _decode_address(address: str) -> str:
     return unquote(address) if "%3a%2f%2f" in address[:16].lower() else address
 
 
-def _label_address(host: str, path: str) -> Iterable[Reading]:
+def _ibi_address_candidates(host: str, path: str) -> Iterable[Candidate]:
     match = _LABEL_PATH.fullmatch(path)
     if match is None:
         return []
-    # The resolver's own repositories are addressed without any prefix: their label is the address itself.
+    # The resolver's own repositories are addressed without a prefix: the address itself is the label.
     own = label_recognition(f"{host.removeprefix('www.')}{path}")
-    return [Reading(Rank.NAMED, own if own.valid else label_recognition(match["label"]))]
+    return [Candidate(Rank.NAMED, own if own.valid else label_recognition(match["label"]))]
 
 
-def _foreign(core: str) -> Reading | None:
+def _find_other_scheme(core: str) -> Candidate | None:
     found = _URI.match(core) or _NUMBERED.match(core)
-    return _foreign_reading(found["scheme"].lower()) if found else None
+    return _other_scheme_candidate(found["scheme"].lower()) if found else None
 
 
-def _foreign_reading(scheme: str) -> Reading:
-    what = _FOREIGN.get(scheme, f"a URI of the scheme {scheme!r}")
-    reason = f"this looks like {what}, which is none of the schemes known here"
-    return Reading(Rank.NAMED, invalid(UNKNOWN, "other scheme", reason))
+def _other_scheme_candidate(scheme: str) -> Candidate:
+    what = _OTHER_SCHEMES.get(scheme, f"a URI of the scheme {scheme!r}")
+    reason = f"this looks like {what}, which is not one of the supported schemes"
+    return Candidate(Rank.NAMED, invalid_recognition(UNKNOWN, "other scheme", reason))
 
 
-def _as_it_stands(text: str, core: str, others: list[Reading]) -> Iterable[Reading]:
-    """A handle may well end in the full stop, or the bracket, that was taken for the sentence's."""
+def _unstripped_candidates(text: str, core: str, others: list[Candidate]) -> Iterable[Candidate]:
+    """Return handles that end in the full stop or bracket that was removed as punctuation."""
     exact = strip_blanks(text)
     if exact == core or not exact.startswith(core) or "://" in exact:
         return []
-    rank = Rank.FAINT if any(reading.recognition.valid for reading in others) else Rank.NAMED
-    return [Reading(rank, recognition) for _, recognition in read_handle(exact) if recognition.valid]
+    rank = Rank.FAINT if any(candidate.recognition.valid for candidate in others) else Rank.NAMED
+    return [Candidate(rank, recognition) for _, recognition in read_handle(exact) if recognition.valid]
 
 
-def _unknown(core: str) -> Recognition:
+def _unknown_recognition(core: str) -> Recognition:
     if _ADDRESS.match(core):
-        return invalid(UNKNOWN, "address", "this is a web address, but not of a resolver or registry known here")
+        return invalid_recognition(UNKNOWN, "address", "this is a web address, but not of a known resolver or registry")
     if "/" in core:
         try:
             handle.parse(core)
         except InvalidName as problem:
-            return invalid(UNKNOWN, problem.part, f"this is no handle: {problem.reason}")
-    return invalid(
+            return invalid_recognition(UNKNOWN, problem.part, f"this is not a handle: {problem.reason}")
+    return invalid_recognition(
         UNKNOWN,
         "not recognised",
-        "this is none of the forms known here: a handle has a slash, a person identifier begins with POID- or PRID-",
+        "unsupported form: a handle contains a slash, a person identifier begins with POID- or PRID-",
     )

@@ -1,4 +1,4 @@
-"""What is said of a text that may be an identifier."""
+"""Results of recognition: which scheme a text belongs to, whether it is valid, and its decoded parts."""
 
 from dataclasses import dataclass
 from typing import Final, Never
@@ -11,7 +11,7 @@ UNKNOWN: Final = "unknown"
 
 
 class Details(dict[str, Detail]):
-    """What could be decoded: a dict, so that every JSON writer takes it, but one that nobody can change."""
+    """The decoded parts: a dict, so that every JSON writer accepts it, but immutable."""
 
     def _refuse(self, *_args: object, **_kwargs: object) -> Never:
         raise TypeError("details cannot be changed")
@@ -27,11 +27,11 @@ class Details(dict[str, Detail]):
 
 @dataclass(frozen=True, slots=True)
 class Recognition:
-    """One reading of a text, the likeliest of its `alternatives`.
+    """One interpretation of a text, more likely than each of its `alternatives`.
 
-    `canonical` is the name as it should be written, None where there is no valid one. `details` holds everything
-    that could be decoded; of a name that is wrong also the `part` to blame and, where only one name can be meant, a
-    `suggestion`. `alternatives` are the other readings, the likeliest first.
+    `canonical` is the canonical spelling, or None if the name is invalid. `details` contains everything that could be
+    decoded. For an invalid name it also has the `part` that is wrong and, if only one name can be meant, a
+    `suggestion`. `alternatives` are the other interpretations, the most likely first.
     """
 
     scheme: str
@@ -45,16 +45,18 @@ class Recognition:
         return Recognition(self.scheme, self.canonical, self.valid, self.reason, self.details, others)
 
 
-def valid(scheme: str, canonical: str, reason: str, **details: Detail) -> Recognition:
+def valid_recognition(scheme: str, canonical: str, reason: str, **details: Detail) -> Recognition:
     return Recognition(scheme, canonical, True, reason, Details(details))
 
 
-def invalid(scheme: str, part: str, reason: str, suggestion: str | None = None, **details: Detail) -> Recognition:
+def invalid_recognition(
+    scheme: str, part: str, reason: str, suggestion: str | None = None, **details: Detail
+) -> Recognition:
     details["part"] = part
     if suggestion is not None:
         details["suggestion"] = suggestion
     return Recognition(scheme, None, False, reason, Details(details))
 
 
-def refused(problem: InvalidName, **details: Detail) -> Recognition:
-    return invalid(problem.scheme, problem.part, problem.reason, problem.suggestion, **details)
+def recognition_of_error(problem: InvalidName, **details: Detail) -> Recognition:
+    return invalid_recognition(problem.scheme, problem.part, problem.reason, problem.suggestion, **details)

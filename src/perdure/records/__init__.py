@@ -1,1 +1,1 @@
-"""What is said of an identifier: values, authority metadata, what a person identifier was made from."""
+"""The record of an identifier: values, authority metadata, and the inputs of person identifiers."""

@@ -1,4 +1,4 @@
-"""Data that is kept in bytes, as Handle servers show it: a key, a site, text if it is any, and base64 otherwise."""
+"""Conversion of binary data to the JSON of Handle servers: a key, a site, text if possible, or else base64."""
 
 from base64 import b64encode
 from typing import Any, Final
@@ -9,12 +9,12 @@ from perdure.records import public_key, site
 _CONTROLS: Final = frozenset(range(0x20)) - frozenset(range(0x09, 0x14)) | {0x7F}
 
 
-def shown_bytes(kind: str, raw: bytes) -> dict[str, Any]:
-    """The data of a value of this type (in capitals), with its format.
+def bytes_to_json(kind: str, raw: bytes) -> dict[str, Any]:
+    """Return the data of a value of this type (in upper case), with its format.
 
-    >>> shown_bytes("DESC", "a\\u2028b".encode())
+    >>> bytes_to_json("DESC", "a\\u2028b".encode())
     {'format': 'string', 'value': 'a\\u2028b'}
-    >>> shown_bytes("HS_PUBKEY", bytes([0, 255]))
+    >>> bytes_to_json("HS_PUBKEY", bytes([0, 255]))
     {'format': 'base64', 'value': 'AP8='}
     """
     try:

@@ -1,4 +1,4 @@
-"""Dates as historians know them: Extended Date/Time Format (ISO 8601-2), from 1895-03~ to [1667,1668].
+"""Uncertain and approximate dates: Extended Date/Time Format (ISO 8601-2), as in 1895-03~ or [1667,1668].
 
 >>> check_edtf("195X", "start")
 '195X'
@@ -11,34 +11,34 @@ from datetime import date
 from functools import lru_cache
 from typing import Final
 
-from perdure.errors import InvalidInput, shown
+from perdure.errors import InvalidInput, quote_text
 
 _LONGEST: Final = 100
 _PLAIN: Final = re.compile(r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?)?[?~%]?")
 _FULL_DATE: Final = re.compile(r"(?<![0-9])([0-9X]{4})-([0-9]{2})-([0-9X]{2})(?![0-9X])")
 _QUALIFIERS: Final = re.compile(r"[?~%]")
 _CHARACTERS: Final = re.compile(r"[0-9XYESTZ?~%/.,:+\[\]{}-]+")
-# What the library stumbles over: a month of which one digit is known, and qualified significant digits.
+# The library fails on months of which one digit is known, and on qualified significant digits.
 _MONTH_IN_PART: Final = re.compile(r"(?<![0-9])[0-9]{4}-(?:[01]X|X[0-9])(?![0-9X])")
-_STUMBLED_OVER: Final = re.compile(r"[0-9]{4}-(?:[0-9]X|X[0-9])|S.*[?~%]|[?~%].*S")
+_UNSUPPORTED_BY_LIBRARY: Final = re.compile(r"[0-9]{4}-(?:[0-9]X|X[0-9])|S.*[?~%]|[?~%].*S")
 _YEAR: Final = re.compile(r"-?[0-9]{4}")
 _YEAR_MONTH: Final = re.compile(r"[0-9]{4}-(?:0[1-9]|1[0-2])")
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 def check_edtf(text: str, part: str) -> str:
-    """The date as it stands; refused if it is none, or if there was no such day."""
+    """Return the date unchanged. Raise InvalidInput if it is not EDTF, or if the day does not exist."""
     if not _is_edtf(text):
-        reason = f"{shown(text)} is no EDTF date, as in 1895, 1895-03~, 195X, 1895-03-12/1897 or [1667,1668]"
+        reason = f"{quote_text(text)} is not an EDTF date, as in 1895, 1895-03~, 195X, 1895-03-12/1897 or [1667,1668]"
         raise InvalidInput("person", part, reason)
     if "/" in text and runs_backwards(text, text):
-        raise InvalidInput("person", part, f"{shown(text)} ends before it begins")
+        raise InvalidInput("person", part, f"{quote_text(text)} ends before it begins")
     return text
 
 
 @lru_cache(maxsize=4096)
 def runs_backwards(start: str, end: str) -> bool:
-    """Whether the end is certainly before the start: by the widest reading of both, as about 1895 may be 1896.
+    """Return whether the end is certainly before the start. Approximate dates count widely: ~1895 may be 1896.
 
     >>> runs_backwards("1930", "1920"), runs_backwards("1930", "1930-05"), runs_backwards("1930~", "192X")
     (True, False, False)
@@ -51,7 +51,7 @@ def runs_backwards(start: str, end: str) -> bool:
     try:
         earliest, latest = edtf.parse_edtf(start).lower_fuzzy(), edtf.parse_edtf(end).upper_fuzzy()
         return bool(tuple(earliest)[:3] > tuple(latest)[:3])
-    except Exception:  # no end is known, or it is beyond what the library can tell
+    except Exception:  # the end is open, or the library cannot compute it
         return False
 
 
@@ -63,16 +63,16 @@ def _is_edtf(text: str) -> bool:
     if plain is not None and plain[3] is not None:
         return _is_day(plain[1], plain[2], plain[3])
     if plain is not None and (plain[2] is None or "01" <= plain[2] <= "12"):
-        return True  # a year or a month, as most dates are
+        return True  # a year or a month, like most dates
     if _MONTH_IN_PART.fullmatch(text):
         return True
-    # The library takes the 29th of February of any year, and the 31st of any month of a year that is not known.
+    # The library accepts the 29th of February of any year, and the 31st of any month of an unknown year.
     days = _FULL_DATE.findall(_QUALIFIERS.sub("", text))
-    return all(_is_day(*day) for day in days) and _can_be_parsed(text)
+    return all(_is_day(*day) for day in days) and _is_parsable(text)
 
 
 def _is_day(year: str, month: str, day: str) -> bool:
-    """Whether there was such a day; or can have been one, where X stands for a digit that is not known."""
+    """Return whether the day exists or, if X replaces an unknown digit, may exist."""
     known = 2000 if "X" in year else int(year) or 2000  # the year 0 was a leap year, and Python has none
     if day[0] == "X":
         day = ("1" if day[1] == "0" else "0") + day[1]
@@ -85,29 +85,29 @@ def _is_day(year: str, month: str, day: str) -> bool:
     return True
 
 
-def _can_be_parsed(text: str) -> bool:
-    if _STUMBLED_OVER.search(text):
+def _is_parsable(text: str) -> bool:
+    if _UNSUPPORTED_BY_LIBRARY.search(text):
         return False
-    # Imported here: it is slow to load, and most dates are plain.
+    # Imported here: it is slow to load, and most dates do not need it.
     import edtf
 
     try:
         edtf.parse_edtf(text)
-    except Exception:  # whatever else it stumbles over is no date either
+    except Exception:  # any failure of the library means an invalid date
         return False
     return True
 
 
 def year_of(text: str) -> str | None:
-    """The year, where the date is a year and nothing else (xsd:gYear)."""
+    """Return the year if the date is only a year (xsd:gYear), or None."""
     return text if _YEAR.fullmatch(text) else None
 
 
 def month_of(text: str) -> str | None:
-    """The month, where the date is one of a certain year and nothing else (xsd:gYearMonth)."""
+    """Return the month if the date is only a year and a month (xsd:gYearMonth), or None."""
     return text if _YEAR_MONTH.fullmatch(text) else None
 
 
 def day_of(text: str) -> str | None:
-    """The day, where the date is one and nothing else (xsd:date)."""
+    """Return the day if the date is exactly a day (xsd:date), or None."""
     return text if _DATE.fullmatch(text) else None

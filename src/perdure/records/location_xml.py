@@ -1,4 +1,4 @@
-"""The XML of a list of locations (type 10320/loc), read with care: any client may have written it."""
+"""Parser of the XML of a list of locations (type 10320/loc). It is untrusted: any client may have written it."""
 
 import xml.etree.ElementTree as ElementTree
 from typing import Final
@@ -10,9 +10,9 @@ _MOST: Final = 1_000
 
 
 def read_list(text: str) -> Element | None:
-    """Return the root of a list, or None if the text is not one that is read."""
+    """Return the root of a list, or None if the text is not a supported list."""
     if len(text) > _LARGEST or "<!DOCTYPE" in text:
-        return None  # a document type could define entities that grow without bound, or that are files of this machine
+        return None  # a document type could define entities that expand without limit, or that read local files
     try:
         root = ElementTree.fromstring(text)  # noqa: S314  (there are no entities in it)
     except (ElementTree.ParseError, ValueError):
@@ -22,4 +22,5 @@ def read_list(text: str) -> Element | None:
 
 def read_addresses(root: Element) -> list[tuple[str, dict[str, str]]]:
     """Return the address and the attributes of each location, in their order."""
-    return [(one.attrib.get("href", "").strip(), one.attrib) for one in root.findall("location")[:_MOST]]
+    locations = root.findall("location")[:_MOST]
+    return [(location.attrib.get("href", "").strip(), location.attrib) for location in locations]

@@ -1,4 +1,4 @@
-"""Several locations in one value (type 10320/loc): read with care, for anybody may have written them."""
+"""Several locations in one value (type 10320/loc). The value is untrusted: any client may have written it."""
 
 import math
 from collections.abc import Iterable
@@ -7,8 +7,8 @@ from typing import Final
 import msgspec
 
 from perdure.errors import PerdureError
-from perdure.records.checks import Limits, check_target
 from perdure.records.location_xml import LOCATIONS, read_addresses, read_list
+from perdure.records.validation import Limits, check_target
 from perdure.records.value import Value
 
 BY_ATTRIBUTE: Final = "locatt"
@@ -20,7 +20,7 @@ _STATUSES: Final = {"301": 301, "302": 302, "303": 303, "307": 307, "308": 308}
 
 
 class Location(msgspec.Struct, frozen=True):
-    """One place, with everything that was said of it."""
+    """One location with its attributes."""
 
     href: str
     attributes: dict[str, str]
@@ -30,19 +30,19 @@ class Location(msgspec.Struct, frozen=True):
         return _STATUSES.get(self.attributes.get("http_sc", ""), 302)
 
     @property
-    def media(self) -> str:
-        """The form of what is there (`media-type`, or `ctype`), without its parameters; empty if nothing is said."""
-        said = self.attributes.get("media-type") or self.attributes.get("ctype", "")
-        return said.partition(";")[0].strip().lower()
+    def media_type(self) -> str:
+        """Return the media type (`media-type`, or `ctype`) without its parameters, or an empty text."""
+        attribute = self.attributes.get("media-type") or self.attributes.get("ctype", "")
+        return attribute.partition(";")[0].strip().lower()
 
     @property
     def language(self) -> str:
-        """As `en` or `pt-BR`, in lower case; empty if nothing is said."""
+        """Return the language, such as `en` or `pt-br`, in lower case, or an empty text."""
         return self.attributes.get("language", "").lower()
 
     @property
     def weight(self) -> float:
-        """1 where nothing sensible is said."""
+        """Return the weight, or 1 if it is missing or invalid."""
         try:
             weight = float(self.attributes.get("weight", "1"))
         except ValueError:
@@ -51,37 +51,39 @@ class Location(msgspec.Struct, frozen=True):
 
 
 class Locations(msgspec.Struct, frozen=True):
+    """The locations of one value, and the methods to choose between them."""
+
     chooseby: tuple[str, ...]
     all: tuple[Location, ...]
 
     @property
-    def serve_forms(self) -> bool:
-        """Whether there is a place for clients that ask for a certain form, whichever."""
-        return BY_ATTRIBUTE in self.chooseby and any(one.attributes.get(ROLE) == "conneg" for one in self.all)
+    def has_negotiated_locations(self) -> bool:
+        """Return whether a location is meant for clients that negotiate content."""
+        return BY_ATTRIBUTE in self.chooseby and any(each.attributes.get(ROLE) == "conneg" for each in self.all)
 
     @property
-    def medias(self) -> tuple[str, ...]:
-        """The forms that there are places for."""
-        found = dict.fromkeys(one.media for one in self.all if one.media)
-        return tuple(found) if BY_ATTRIBUTE in self.chooseby else ()
+    def media_types(self) -> tuple[str, ...]:
+        """Return the media types of the locations."""
+        types = dict.fromkeys(each.media_type for each in self.all if each.media_type)
+        return tuple(types) if BY_ATTRIBUTE in self.chooseby else ()
 
     @property
-    def speak(self) -> bool:
-        """Whether there are places for readers of certain languages."""
-        return BY_ATTRIBUTE in self.chooseby and any(one.language for one in self.all)
+    def has_languages(self) -> bool:
+        """Return whether there are locations for readers of certain languages."""
+        return BY_ATTRIBUTE in self.chooseby and any(each.language for each in self.all)
 
 
-def places(values: Iterable[Value], limits: Limits) -> tuple[str, ...]:
-    """All places of the first list that everybody may read: one of these is where a reader is sent, and no other."""
+def public_location_urls(values: Iterable[Value], limits: Limits) -> tuple[str, ...]:
+    """Return all locations of the first public list. A reader is redirected to one of these, and no other."""
     for value in values:
-        found = read_locations(value, limits) if value.is_public else None
-        if found is not None:
-            return tuple(dict.fromkeys(one.href for one in found.all))
+        locations = read_locations(value, limits) if value.is_public else None
+        if locations is not None:
+            return tuple(dict.fromkeys(location.href for location in locations.all))
     return ()
 
 
 def read_locations(value: Value, limits: Limits) -> Locations | None:
-    """The locations that a value holds, those that nobody may be sent to left out; None if it holds none."""
+    """Return the locations of a value without invalid targets, or None if there are none."""
     root = read_list(value.text or "") if value.kind == LOCATIONS else None
     if root is None:
         return None
@@ -91,6 +93,6 @@ def read_locations(value: Value, limits: Limits) -> Locations | None:
             check_target(href, limits)
         except PerdureError:
             continue
-        found.append(Location(href, {name: said.strip() for name, said in attributes.items() if name != "href"}))
+        found.append(Location(href, {name: text.strip() for name, text in attributes.items() if name != "href"}))
     methods = tuple(method.strip() for method in root.attrib.get("chooseby", "").split(",") if method.strip())
     return Locations(methods or _USUAL, tuple(found)) if found else None

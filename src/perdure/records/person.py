@@ -1,20 +1,20 @@
-"""What is said of a person: what a source shows of them (an observation), and what a curator concludes.
+"""Descriptions of a person: observations, from one source each, and reconstructions, by a curator.
 
-An observation makes claims, each of them numbered by its place, from 1. A reconstruction chooses among the claims of
-its observations, and adds what only a curator can say: who else this is, who it is not, and where they worked.
+An observation makes claims, numbered from 1. A reconstruction chooses among the claims of its observations. A curator
+adds links to the person in other systems, persons that it is different from, and employments.
 """
 
 from typing import Final, Literal
 
 from msgspec.structs import replace
 
-from perdure.records.plain import Plain
+from perdure.records.frozen_struct import FrozenStruct
 
 Status = Literal["verified", "inferred"]
 Relation = Literal["exact", "close"]
 Kind = Literal["name", "date", "text"]
 
-# What a claim can be about under a plain name, and what its value is. Anything else is said by an IRI.
+# The types of claims that have a name, and the kind of their values. All other types are IRIs.
 CLAIM_TYPES: Final[dict[str, Kind]] = {
     "name": "name",
     "gender": "text",
@@ -40,8 +40,8 @@ CLAIM_TYPES: Final[dict[str, Kind]] = {
     "description": "text",
 }
 
-# What these IRIs mean has a plain name, under which its values are checked and compared.
-SAID_PLAINLY: Final = {
+# IRIs that are rejected as types, because a named type means the same. Its values are checked and compared.
+CLAIM_TYPE_OF_IRI: Final = {
     "https://schema.org/name": "name",
     "https://schema.org/gender": "gender",
     "https://schema.org/birthDate": "birth_date",
@@ -54,8 +54,8 @@ SAID_PLAINLY: Final = {
 }
 
 
-class PersonName(Plain, frozen=True, omit_defaults=True, kw_only=True):
-    """A name and its parts, as the Person Name Vocabulary (PNV) has them."""
+class PersonName(FrozenStruct, frozen=True, omit_defaults=True, kw_only=True):
+    """A name and its parts, as in the Person Name Vocabulary (PNV)."""
 
     literal_name: str | None = None
     given_name: str | None = None
@@ -72,16 +72,16 @@ class PersonName(Plain, frozen=True, omit_defaults=True, kw_only=True):
         return " ".join(part for part in parts if part)
 
 
-class InSource(Plain, frozen=True, omit_defaults=True, kw_only=True):
-    """Where in the source something stands."""
+class InSource(FrozenStruct, frozen=True, omit_defaults=True, kw_only=True):
+    """A location in the source."""
 
     xpath: str | None = None
     quote: str | None = None
     page: str | None = None
 
 
-class Claim(Plain, frozen=True, omit_defaults=True, kw_only=True):
-    """One thing that a source says of a person. What is inferred says by what reasoning."""
+class Claim(FrozenStruct, frozen=True, omit_defaults=True, kw_only=True):
+    """One statement of a source about a person. If it is inferred, it has the reasoning."""
 
     type: str
     value: str | PersonName
@@ -93,8 +93,8 @@ class Claim(Plain, frozen=True, omit_defaults=True, kw_only=True):
     reasoning: str | None = None
 
 
-class Observation(Plain, frozen=True, omit_defaults=True):
-    """What a source shows. The first three are what a POID is made from (PPID, section 5.1)."""
+class Observation(FrozenStruct, frozen=True, omit_defaults=True):
+    """The content of a source about a person. The first three fields are the inputs of a POID (PPID, section 5.1)."""
 
     source_url: str
     retrieval_timestamp: str
@@ -104,24 +104,24 @@ class Observation(Plain, frozen=True, omit_defaults=True):
     claims: tuple[Claim, ...] = ()
 
 
-class ChosenClaim(Plain, frozen=True, omit_defaults=True):
-    """A claim of an observation, by its number there; and what it says, once the registry has looked."""
+class ChosenClaim(FrozenStruct, frozen=True, omit_defaults=True):
+    """A claim of an observation, by its number. `said` is the claim itself, once the registry has looked it up."""
 
     observation_id: str
     claim: int
     said: Claim | None = None
 
 
-class Link(Plain, frozen=True):
-    """The same person, or one who is much like them, in another system."""
+class Link(FrozenStruct, frozen=True):
+    """A link to the person, or to one who is very similar, in another system."""
 
     relation: Relation
     scheme: str
     value: str
 
 
-class Employment(Plain, frozen=True, omit_defaults=True, kw_only=True):
-    """Work for one institution, which a GHCID names."""
+class Employment(FrozenStruct, frozen=True, omit_defaults=True, kw_only=True):
+    """Work for one institution, identified by its GHCID."""
 
     institution: str
     role: str | None = None
@@ -129,11 +129,11 @@ class Employment(Plain, frozen=True, omit_defaults=True, kw_only=True):
     end: str | None = None
 
 
-class Reconstruction(Plain, frozen=True, omit_defaults=True):
-    """What a curator, or an algorithm, concludes.
+class Reconstruction(FrozenStruct, frozen=True, omit_defaults=True):
+    """The conclusions of a curator or an algorithm about a person.
 
-    The first three are what a PRID was made from, and in later versions what it stands upon now. `replaces` are the
-    PRIDs in whose place it came, by a merge or a split.
+    In the first version, the first three fields are the inputs of the PRID. In later versions they are the current
+    ones. `replaces` are the PRIDs that it replaced by a merge or a split.
     """
 
     observation_ids: tuple[str, ...]
@@ -150,11 +150,11 @@ class Reconstruction(Plain, frozen=True, omit_defaults=True):
     replaces: tuple[str, ...] = ()
 
 
-class Redaction(Plain, frozen=True, omit_defaults=True):
-    """What was taken out of a record for good: why, when, and the SHA-256 of the record as it was written before.
+class Redaction(FrozenStruct, frozen=True, omit_defaults=True):
+    """A permanent removal from a record: why, when, and the SHA-256 of the record before.
 
-    `of` names the observation whose claims were taken out, and `indexes` the values, where the rest stays; `earlier` is
-    what had been taken out by then, the first first.
+    If only a part was removed, `of` is the observation whose claims were removed, or `indexes` are the values.
+    `earlier` are the previous redactions, the oldest first.
     """
 
     reason: str
@@ -166,21 +166,21 @@ class Redaction(Plain, frozen=True, omit_defaults=True):
 
     @property
     def acts(self) -> "tuple[Redaction, ...]":
-        """Each by itself, the last of them last."""
+        """Return all redactions separately, the newest last."""
         return (*self.earlier, replace(self, earlier=()))
 
     @property
     def is_whole(self) -> bool:
-        """Whether one of the acts took out everything."""
+        """Return whether one of the redactions removed everything."""
         return any(act.of is None and not act.indexes for act in self.acts)
 
     def without_digests(self) -> "Redaction":
-        """For those who might guess from one the little that was said."""
-        return replace(self, sha256="", earlier=tuple(replace(one, sha256="") for one in self.earlier))
+        """Return a copy without digests, for readers who could guess short content from its digest."""
+        return replace(self, sha256="", earlier=tuple(replace(redaction, sha256="") for redaction in self.earlier))
 
 
-class Restriction(Plain, frozen=True):
-    """Why what is said of a person is not shown, and since when."""
+class Restriction(FrozenStruct, frozen=True):
+    """The reason why a description of a person is not public, and since when."""
 
     reason: str
     since: str

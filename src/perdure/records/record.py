@@ -1,6 +1,6 @@
-"""The record: all that is said of one identifier at one version, and how it is written down.
+"""The record of one identifier in one version, and its encoding.
 
-A record is written as JSON once, stored as it is in the identifier's row and in its history, and compared as bytes.
+A record is encoded as JSON once. The bytes are stored in the identifier's row and in its history, and compared.
 """
 
 from typing import Final, Literal
@@ -8,8 +8,8 @@ from typing import Final, Literal
 import msgspec
 
 from perdure.errors import StoreDamaged
+from perdure.records.frozen_struct import FrozenStruct
 from perdure.records.person import Observation, Reconstruction, Redaction, Restriction
-from perdure.records.plain import Plain
 from perdure.records.value import Value
 
 _REMEDY: Final = "run perdure verify, and restore a backup (perdure restore)"
@@ -17,8 +17,8 @@ State = Literal["reserved", "active", "withdrawn", "merged"]
 STATES: Final[tuple[State, ...]] = ("reserved", "active", "withdrawn", "merged")
 
 
-class About(Plain, frozen=True, omit_defaults=True):
-    """A description for landing pages and citations: apart from the authority metadata, and never in its place."""
+class About(FrozenStruct, frozen=True, omit_defaults=True):
+    """A description for landing pages and citations. It does not replace the authority metadata."""
 
     who: str | None = None
     what: str | None = None
@@ -26,10 +26,10 @@ class About(Plain, frozen=True, omit_defaults=True):
     where: str | None = None
 
 
-class Tombstone(Plain, frozen=True, omit_defaults=True):
-    """Why an identifier was withdrawn, and what stands in its place.
+class Tombstone(FrozenStruct, frozen=True, omit_defaults=True):
+    """The reason why an identifier was withdrawn, and its replacement.
 
-    `successors` are the persons that it was split into; `merged_at` is the version in which another took it up.
+    `successors` are the persons that it was split into. `merged_at` is the version of the person it was merged into.
     """
 
     reason: str
@@ -38,8 +38,8 @@ class Tombstone(Plain, frozen=True, omit_defaults=True):
     merged_at: int | None = None
 
 
-class Record(Plain, frozen=True, omit_defaults=True, kw_only=True):
-    """`created` is the first association of the name with a thing: a reserved name has none."""
+class Record(FrozenStruct, frozen=True, omit_defaults=True, kw_only=True):
+    """All data of an identifier. `created` is the first association of the name with a thing, if there is one."""
 
     state: State
     creator: str
@@ -55,26 +55,27 @@ class Record(Plain, frozen=True, omit_defaults=True, kw_only=True):
     redaction: Redaction | None = None
 
     @property
-    def responsible(self) -> tuple[str, ...]:
-        """Who answers for the identifier: its owners, or the creator where no one else is named."""
+    def responsible_parties(self) -> tuple[str, ...]:
+        """Return the parties that are responsible for the identifier: its owners, or the creator if there are none."""
         return self.owners or (self.creator,)
 
     @property
     def is_redacted(self) -> bool:
-        """Whether nothing is left of what was said of a person."""
+        """Return whether the whole description of a person was removed."""
         return self.redaction is not None and self.redaction.is_whole
 
 
-# How a record is written in which a value has a lifetime of its own (or that quotes this: then it is read for nothing).
-OWN_LIFETIME: Final = b'"ttl":'
+# An encoded record in which a value has a TTL of its own contains this. A text may also contain it, which only costs a
+# needless decoding.
+TTL_MARKER: Final = b'"ttl":'
 
 encode: Final = msgspec.json.Encoder(order="deterministic").encode
 _decode: Final = msgspec.json.Decoder(Record).decode
 
 
-def decode(written: bytes) -> Record:
-    """The record as it was written."""
+def decode(encoded: bytes) -> Record:
+    """Decode a record."""
     try:
-        return _decode(written)
+        return _decode(encoded)
     except (msgspec.DecodeError, UnicodeDecodeError) as problem:
         raise StoreDamaged(f"a record cannot be read ({problem}): {_REMEDY}") from problem

@@ -1,20 +1,22 @@
-"""Where a record leads, and under which words it is found."""
+"""Targets of a record, and its entries in the indexes for reverse look-up and full-text search."""
 
 from collections.abc import Iterator
 from typing import Final
 
+from perdure.records.location_xml import LOCATIONS
 from perdure.records.person import Observation, Reconstruction
 from perdure.records.record import Record
+from perdure.records.value import ALIAS
 
-# With one of these beside it, a URL value is not the whole answer: the resolver has to choose.
-_CHOOSING: Final = frozenset({"10320/LOC", "HS_ALIAS"})
-# Values that are looked up in reverse: by what they say, exactly.
-REVERSE_TYPES: Final = frozenset({"URL", "CHECKSUM", "EMAIL", "HS_ALIAS"})
-_LONGEST_WORDS: Final = 65_536
+# If a record has one of these types, its URL value does not decide alone: the resolver has to choose.
+_CHOOSING: Final = frozenset({LOCATIONS, ALIAS})
+# Values that reverse look-up finds by their exact data.
+REVERSE_TYPES: Final = frozenset({"URL", "CHECKSUM", "EMAIL", ALIAS})
+_LONGEST_FULL_TEXT: Final = 65_536
 
 
 def plain_target(record: Record) -> str | None:
-    """The address to redirect to, where that is the whole answer."""
+    """Return the address to redirect to, if the record has no other values that decide about it."""
     if record.state != "active" or record.restriction is not None:
         return None
     target = None
@@ -26,15 +28,15 @@ def plain_target(record: Record) -> str | None:
     return target
 
 
-def location(record: Record) -> str | None:
-    """The first public URL value, whatever stands beside it; of a person that is restricted, none."""
+def first_url(record: Record) -> str | None:
+    """Return the first public URL value, whatever other values there are. A restricted person has none."""
     if record.restriction is not None:
         return None
     return next((value.text for value in record.values if value.is_url and value.is_public), None)
 
 
 def reverse_entries(record: Record) -> tuple[tuple[str, str], ...]:
-    """(type, data) of every public value that reverse look-up finds; a withdrawn identifier is not found that way."""
+    """Return (type, data) of every public value for reverse look-up. A withdrawn identifier has none."""
     if record.state != "active" or record.restriction is not None:
         return ()
     entries = []
@@ -47,8 +49,8 @@ def reverse_entries(record: Record) -> tuple[tuple[str, str], ...]:
     return tuple(entries) if len(entries) < 2 else tuple(dict.fromkeys(entries))
 
 
-def words(name: str, record: Record) -> str:
-    """All the public text of a record, for the full-text index."""
+def full_text(name: str, record: Record) -> str:
+    """Return all public text of a record, for the full-text index."""
     if record.restriction is not None:
         return name
     parts = [name, record.alias]
@@ -56,22 +58,22 @@ def words(name: str, record: Record) -> str:
     if (about := record.about) is not None:
         parts += (about.who, about.what, about.when, about.where)
     if record.observation is not None:
-        parts.extend(_observed(record.observation))
+        parts.extend(_observation_words(record.observation))
     if record.reconstruction is not None:
-        parts.extend(_concluded(record.reconstruction))
-    return "\n".join(filter(None, parts))[:_LONGEST_WORDS]
+        parts.extend(_reconstruction_words(record.reconstruction))
+    return "\n".join(filter(None, parts))[:_LONGEST_FULL_TEXT]
 
 
-def _observed(seen: Observation) -> Iterator[str | None]:
-    yield from (seen.source_url, seen.source_name, seen.holding_archive)
-    yield from (str(claim.value) for claim in sorted(seen.claims, key=lambda claim: claim.type != "name"))
+def _observation_words(observation: Observation) -> Iterator[str | None]:
+    yield from (observation.source_url, observation.source_name, observation.holding_archive)
+    yield from (str(claim.value) for claim in sorted(observation.claims, key=lambda claim: claim.type != "name"))
 
 
-def _concluded(made: Reconstruction) -> Iterator[str | None]:
-    claims = [chosen.said for chosen in made.claims if chosen.said is not None]
+def _reconstruction_words(reconstruction: Reconstruction) -> Iterator[str | None]:
+    claims = [chosen.said for chosen in reconstruction.claims if chosen.said is not None]
     yield from (str(claim.value) for claim in claims if claim.type == "name")  # before notes of any length
-    yield from (made.curator_id, made.curator_name, made.notes)
+    yield from (reconstruction.curator_id, reconstruction.curator_name, reconstruction.notes)
     yield from (str(claim.value) for claim in claims if claim.type != "name")
-    yield from (link.value for link in made.links)
-    for work in made.employment:
-        yield from (work.institution, work.role)
+    yield from (link.value for link in reconstruction.links)
+    for employment in reconstruction.employment:
+        yield from (employment.institution, employment.role)

@@ -1,4 +1,4 @@
-"""Values: what a Handle record holds, one typed statement each, in the form that Handle clients read and write.
+"""Values: the typed elements of a Handle record, in the form that Handle clients read and write.
 
 >>> decode_value(b'{"index":1,"type":"URL","data":{"format":"string","value":"https://example.org/"}}').text
 'https://example.org/'
@@ -8,61 +8,71 @@ from typing import Any, Final
 
 import msgspec
 
-from perdure.records.binary_data import shown_bytes
-from perdure.records.plain import Plain
+from perdure.records import public_key
+from perdure.records.binary_data import bytes_to_json
+from perdure.records.frozen_struct import FrozenStruct
 
 DEFAULT_TTL: Final = 86_400
 # Four characters: admin read, admin write, public read, public write.
 DEFAULT_PERMISSIONS: Final = "1110"
-ADMIN_READ: Final = 0  # their places in the string
+ADMIN_READ: Final = 0  # positions in the string
 ADMIN_WRITE: Final = 1
 PUBLIC_READ: Final = 2
 
 ADMIN: Final = "HS_ADMIN"
 SECRET: Final = "HS_SECKEY"  # noqa: S105  (the name of a type)
-PUBLIC_KEY: Final = "HS_PUBKEY"
+PUBLIC_KEY: Final = public_key.PUBLIC_KEY
 VALUE_LIST: Final = "HS_VLIST"
-# By these somebody proves to be an administrator, or is one of a list of them.
+ALIAS: Final = "HS_ALIAS"
+# Types that identify administrators: keys, and lists of administrators.
 KEYS: Final = frozenset({SECRET, PUBLIC_KEY, VALUE_LIST})
-PROOFS: Final = frozenset({SECRET, PUBLIC_KEY})  # those of them that somebody holds
+PROOFS: Final = frozenset({SECRET, PUBLIC_KEY})  # those that a client authenticates with
 
 
-class Reference(Plain, frozen=True):
-    """One value of one handle."""
+class Reference(FrozenStruct, frozen=True):
+    """A reference to one value of a handle."""
 
     handle: str
     index: int
 
 
-class Text(Plain, frozen=True, tag_field="format", tag="string"):
+class Text(FrozenStruct, frozen=True, tag_field="format", tag="string"):
+    """Data that is text."""
+
     value: str
 
 
-class Binary(Plain, frozen=True, tag_field="format", tag="base64"):
+class Binary(FrozenStruct, frozen=True, tag_field="format", tag="base64"):
+    """Data that is bytes."""
+
     value: bytes
 
 
-class AdminRights(Plain, frozen=True):
-    """Who administers a handle: a value of a handle, and twelve permissions, "list" first and "add handle" last."""
+class AdminRights(FrozenStruct, frozen=True):
+    """The administrator of a handle, as a value of a handle, and twelve permissions from "list" to "add handle"."""
 
     handle: str
     index: int
     permissions: str
 
 
-class Admin(Plain, frozen=True, tag_field="format", tag="admin"):
+class Admin(FrozenStruct, frozen=True, tag_field="format", tag="admin"):
+    """Data of HS_ADMIN."""
+
     value: AdminRights
 
 
-class ValueList(Plain, frozen=True, tag_field="format", tag="vlist"):
+class ValueList(FrozenStruct, frozen=True, tag_field="format", tag="vlist"):
+    """Data of HS_VLIST: references to values."""
+
     value: tuple[Reference, ...]
 
 
 Data = Text | Binary | Admin | ValueList
 
 
-class Value(Plain, frozen=True, omit_defaults=True):
-    """One statement. `ttl` is seconds, or the instant (ISO 8601) at which the value lapses."""
+class Value(FrozenStruct, frozen=True, omit_defaults=True):
+    """A value. `ttl` is seconds, or the instant (ISO 8601) at which the value expires."""
 
     index: int
     type: str
@@ -74,12 +84,12 @@ class Value(Plain, frozen=True, omit_defaults=True):
 
     @property
     def text(self) -> str | None:
-        """The data, where it is plain text."""
+        """Return the data if it is text, or None."""
         return self.data.value if isinstance(self.data, Text) else None
 
     @property
     def is_url(self) -> bool:
-        """Whether clients follow it; they compare types without case."""
+        """Return whether the value is a URL. Clients compare types without case."""
         return self.type == "URL" or self.type.upper() == "URL"
 
     @property
@@ -88,7 +98,7 @@ class Value(Plain, frozen=True, omit_defaults=True):
 
     @property
     def kind(self) -> str:
-        """The type as it is compared: without case."""
+        """Return the type in upper case, as types are compared."""
         return self.type.upper()
 
     @property
@@ -97,15 +107,15 @@ class Value(Plain, frozen=True, omit_defaults=True):
 
     @property
     def is_key(self) -> bool:
-        """Whether it says how an administrator is known, or who belongs to a list of them."""
+        """Return whether the value is a key of an administrator, or a list of administrators."""
         return self.kind in KEYS
 
 
 decode_value: Final = msgspec.json.Decoder(Value).decode
 
 
-class ShownValue(msgspec.Struct, gc=False):
-    """A value as Handle servers show it: the lifetime always, usual permissions never."""
+class JsonValue(msgspec.Struct, gc=False):
+    """A value in the JSON of Handle servers, always with its TTL, and never with default permissions."""
 
     index: int
     type: str
@@ -116,28 +126,29 @@ class ShownValue(msgspec.Struct, gc=False):
     references: tuple[Reference, ...] | msgspec.UnsetType = msgspec.UNSET
 
 
-def shown_value(value: Value) -> ShownValue:
+def to_json_value(value: Value) -> JsonValue:
+    """Return a value for the JSON of Handle servers."""
     data = value.data
-    told = shown_bytes(value.kind, data.value) if type(data) is Binary else data
-    shown = ShownValue(value.index, value.type, told, value.ttl, value.timestamp)
+    json_data = bytes_to_json(value.kind, data.value) if type(data) is Binary else data
+    view = JsonValue(value.index, value.type, json_data, value.ttl, value.timestamp)
     if value.permissions != DEFAULT_PERMISSIONS:
-        shown.permissions = value.permissions
+        view.permissions = value.permissions
     if value.references:
-        shown.references = value.references
-    return shown
+        view.references = value.references
+    return view
 
 
-def handle_json(value: Value) -> dict[str, Any]:
-    """The same, before it is written."""
-    shown: dict[str, Any] = msgspec.to_builtins(shown_value(value))
-    return shown
+def to_handle_json(value: Value) -> dict[str, Any]:
+    """Return the JSON of a value as built-in types."""
+    fields: dict[str, Any] = msgspec.to_builtins(to_json_value(value))
+    return fields
 
 
-def hidden_secret(value: Value) -> Value:
-    """What a record keeps of a secret: that there is one, and never for everybody to see or to change."""
+def without_secret(value: Value) -> Value:
+    """Return a value without its secret. A record stores only that there is one, without public permissions."""
     return msgspec.structs.replace(value, data=Text(""), permissions=f"{value.permissions[:PUBLIC_READ]}00")
 
 
-def same_statement(one: Value, other: Value) -> bool:
-    """Whether two values say the same, whenever each was said."""
-    return one == msgspec.structs.replace(other, timestamp=one.timestamp)
+def equals_ignoring_timestamp(first: Value, second: Value) -> bool:
+    """Return whether two values are equal apart from their timestamps."""
+    return first == msgspec.structs.replace(second, timestamp=first.timestamp)

@@ -1,6 +1,6 @@
-"""Addresses of the web: whether one names a real host, and in which form it goes out.
+"""Web addresses: validation of the host, and encoding for headers and links.
 
->>> outgoing_address("https://bücher.example/ä?q=ö")
+>>> encode_web_address("https://bücher.example/ä?q=ö")
 'https://xn--bcher-kva.example/%C3%A4?q=%C3%B6'
 """
 
@@ -13,7 +13,7 @@ from urllib.parse import quote, unquote
 import idna
 
 URL_SAFE: Final = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in '"<>\\^`{|}')
-# Nearly all addresses: they go out as they are. No label of the host is too long, and the last one is no number.
+# Nearly all addresses need no encoding. No label of the host is too long, and the last one is not a number.
 PLAIN_ADDRESS: Final = re.compile(
     r"(https?)://(?:[a-z0-9_-]{1,40}+\.){0,4}+[a-z][a-z0-9-]{0,39}+(?::[0-9]{1,4})?+(?:[/?#][!#-;=?-\[\]_a-z~]*+)?"
 )
@@ -25,10 +25,10 @@ _LONGEST_HOST: Final = 253
 _LAST_PORT: Final = 65_535
 
 
-def outgoing_address(url: str) -> str:
-    """Return the address as headers and links carry it: the host as IDNA, the rest percent-encoded as UTF-8.
+def encode_web_address(url: str) -> str:
+    """Encode an address for headers and links: the host as IDNA, the rest percent-encoded as UTF-8.
 
-    Raise a ValueError that says why, if it is an address of http, https or ftp without a real host.
+    Raise ValueError with the reason if it is an address of http, https or ftp without a valid host.
     """
     return url if PLAIN_ADDRESS.fullmatch(url) else _encode_address(url)
 
@@ -40,7 +40,7 @@ def _encode_address(url: str) -> str:
         return quote(url, safe=URL_SAFE)
     scheme, authority, rest = match.groups()
     if not authority:
-        raise ValueError("it names no host")
+        raise ValueError("the host is missing")
     return f"{scheme}//{_encode_authority(authority)}{quote(rest, safe=URL_SAFE)}"
 
 
@@ -53,27 +53,27 @@ def _encode_authority(authority: str) -> str:
         raise ValueError(f"the port {port[1:]} is greater than {_LAST_PORT}")
     if host.startswith("["):
         if "%" in host:
-            raise ValueError(f"the zone in {host!a} has a meaning on one machine only")
+            raise ValueError(f"the zone in {host!a} is meaningless on other machines")
         IPv6Address(host[1:-1])
     else:
-        host = ascii_host(host)
+        host = to_ascii_host(host)
     return f"{quote(user, safe=URL_SAFE)}{host}{port}"
 
 
-def ascii_host(host: str) -> str:
-    """Return the name of a host as it is looked up: in ASCII, by UTS 46; raise a ValueError if it is none.
+def to_ascii_host(host: str) -> str:
+    """Return the name of a host in ASCII, by UTS 46. Raise ValueError if it is not a host name.
 
-    >>> ascii_host("例え.jp"), ascii_host("Example.org")
+    >>> to_ascii_host("例え.jp"), to_ascii_host("Example.org")
     ('xn--r8jz45g.jp', 'Example.org')
     """
     name = unquote(host, errors="strict") if "%" in host else host
     if not name:
-        raise ValueError("it names no host")
+        raise ValueError("the host is missing")
     if len(name) <= _LONGEST_HOST and not name.isascii():
         name = idna.encode(name, uts46=True).decode("ascii")
     match = _HOST.fullmatch(name)
     if match is None or len(name.removesuffix(".")) > _LONGEST_HOST:
-        raise ValueError(f"{name[:_LONGEST_HOST]!a} is no name of a host")
+        raise ValueError(f"{name[:_LONGEST_HOST]!a} is not a host name")
     if _NUMBER.fullmatch(match[1]):
         IPv4Address(name)
     return name

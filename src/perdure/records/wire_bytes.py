@@ -1,70 +1,70 @@
-"""Reading what Handle servers write in bytes: big-endian numbers, and lengths before texts. Nothing is left over."""
+"""Reader and writer of the bytes of Handle servers: big-endian numbers, and lengths before texts."""
 
 import struct
 from typing import Final
 
 from perdure.errors import InvalidInput
 
-_MOST_ITEMS: Final = 10_000  # in one list: more than any site has servers, and few enough to make
+_MOST_ITEMS: Final = 10_000  # in one list: more than a site has servers, and few enough to create
 
 
 class WireReader:
-    """Goes through bytes once. Whatever does not fit is an InvalidInput that names the part."""
+    """A reader that goes through bytes once. It raises InvalidInput with the name of the part if they do not fit."""
 
     def __init__(self, raw: bytes, part: str) -> None:
         self._raw = raw
         self._part = part
         self._at = 0
 
-    def byte(self) -> int:
-        return self.take(1)[0]
+    def read_byte(self) -> int:
+        return self.read_bytes(1)[0]
 
-    def short(self) -> int:
-        return int.from_bytes(self.take(2), "big")
+    def read_short(self) -> int:
+        return int.from_bytes(self.read_bytes(2), "big")
 
-    def number(self) -> int:
-        return int.from_bytes(self.take(4), "big")
+    def read_number(self) -> int:
+        return int.from_bytes(self.read_bytes(4), "big")
 
-    def count(self) -> int:
-        """How many items follow. It cannot be more than there are bytes left for them."""
-        count = self.number()
+    def read_count(self) -> int:
+        """Return the number of items that follow. There must be a byte left for each."""
+        count = self.read_number()
         if count > min(len(self._raw) - self._at, _MOST_ITEMS):
-            raise self.problem("more items are announced than there are")
+            raise self.error("there are fewer items than their number")
         return count
 
-    def sized(self) -> bytes:
-        return self.take(self.number())
+    def read_sized(self) -> bytes:
+        return self.read_bytes(self.read_number())
 
-    def text(self) -> str:
+    def read_text(self) -> str:
         try:
-            return self.sized().decode("utf-8")
+            return self.read_sized().decode("utf-8")
         except UnicodeDecodeError:
-            raise self.problem("a text is not UTF-8") from None
+            raise self.error("a text is not UTF-8") from None
 
-    def take(self, length: int) -> bytes:
+    def read_bytes(self, length: int) -> bytes:
         end = self._at + length
         if end > len(self._raw):
-            raise self.problem("it is cut off")
-        taken = self._raw[self._at : end]
+            raise self.error("it is truncated")
+        chunk = self._raw[self._at : end]
         self._at = end
-        return taken
+        return chunk
 
     @property
     def is_at_end(self) -> bool:
         return self._at == len(self._raw)
 
-    def end(self) -> None:
+    def require_end(self) -> None:
         if not self.is_at_end:
-            raise self.problem("something is left over")
+            raise self.error("there are bytes after the end")
 
-    def problem(self, reason: str) -> InvalidInput:
-        return InvalidInput("record", "data", f"this is no {self._part}: {reason}")
+    def error(self, reason: str) -> InvalidInput:
+        return InvalidInput("record", "data", f"this is not a {self._part}: {reason}")
 
 
-def number(value: int) -> bytes:
+def write_number(value: int) -> bytes:
     return struct.pack(">I", value)
 
 
-def sized(raw: bytes) -> bytes:
-    """Bytes with their length before them."""
-    return number(len(raw)) + raw
+def with_length(raw: bytes) -> bytes:
+    """Return bytes with their length before them."""
+    return write_number(len(raw)) + raw

@@ -1,6 +1,9 @@
-"""What one can do. Each use case is one function; authority is checked here, whatever door the request came through."""
+"""The use cases of a registry, one function each.
 
-from perdure.registry.agents import add_agent, authenticate, grant, new_key, recover, revoke, revoke_key
+Permissions are checked here, whatever API the request came through.
+"""
+
+from perdure.registry.bootstrap import NewRegistry, create_registry, reopen
 from perdure.registry.editing import (
     add_values,
     bind,
@@ -10,17 +13,16 @@ from perdure.registry.editing import (
     withdraw,
 )
 from perdure.registry.entities import Agent, HandleIdentity
-from perdure.registry.exporting import export
-from perdure.registry.founding import Founded, found, reopen
+from perdure.registry.exports import export
 from perdure.registry.handles import (
     HandleView,
-    HandleWritten,
+    HandleWriteResult,
     KeyMaterial,
     delete_handle,
     delete_values,
     find_handles,
+    find_key_material,
     home_prefix,
-    key_material,
     list_handles,
     list_prefixes,
     mint_handle,
@@ -29,10 +31,21 @@ from perdure.registry.handles import (
     read_handle,
     unhome_prefix,
 )
-from perdure.registry.importing import Options, Tally, forget_checkpoint, import_entries, imported_so_far
-from perdure.registry.listing import Page, list_identifiers
-from perdure.registry.looking import diff, find_by_value, history, resolve, search, show
-from perdure.registry.minting import Minted, mint, mint_in_chunks
+from perdure.registry.idempotency import IdempotentMint, mint_once
+from perdure.registry.importing import ImportOptions, Tally, forget_checkpoint, import_entries, read_checkpoint
+from perdure.registry.integrity import verify
+from perdure.registry.listing import IdentifierPage, list_identifiers
+from perdure.registry.minting import MintedIdentifier, mint, mint_in_chunks
+from perdure.registry.new_record import Statement
+from perdure.registry.permissions.agents import (
+    add_agent,
+    authenticate,
+    grant,
+    new_key,
+    recover_access,
+    revoke,
+    revoke_key,
+)
 from perdure.registry.persons import (
     Curation,
     Person,
@@ -48,27 +61,31 @@ from perdure.registry.persons import (
     undo_split,
     uuid_of,
 )
-from perdure.registry.prefixes import add_prefix, add_subsystem, change_prefix, derive_prefix, reset_timeline
+from perdure.registry.prefixes.prefixes import (
+    add_prefix,
+    add_subsystem,
+    change_prefix,
+    derive_prefix,
+    reset_timeline,
+)
+from perdure.registry.query import diff, find_by_value, history, resolve, search, show
 from perdure.registry.redaction import redact_values
 from perdure.registry.registry import Registry
-from perdure.registry.repeating import Once, mint_once
 from perdure.registry.settings import Settings
-from perdure.registry.statement import Statement
-from perdure.registry.transferring import names_under, transfer_identifiers, transfer_prefix
-from perdure.registry.verifying import verify
+from perdure.registry.transfers import names_under, transfer_identifiers, transfer_prefix
 
 __all__ = [
     "Agent",
     "Curation",
-    "Founded",
     "HandleIdentity",
     "HandleView",
-    "HandleWritten",
+    "HandleWriteResult",
+    "IdempotentMint",
+    "IdentifierPage",
+    "ImportOptions",
     "KeyMaterial",
-    "Minted",
-    "Once",
-    "Options",
-    "Page",
+    "MintedIdentifier",
+    "NewRegistry",
     "Person",
     "Registry",
     "Settings",
@@ -81,6 +98,7 @@ __all__ = [
     "authenticate",
     "bind",
     "change_prefix",
+    "create_registry",
     "delete_handle",
     "delete_values",
     "derive_prefix",
@@ -88,14 +106,12 @@ __all__ = [
     "export",
     "find_by_value",
     "find_handles",
+    "find_key_material",
     "forget_checkpoint",
-    "found",
     "grant",
     "history",
     "home_prefix",
     "import_entries",
-    "imported_so_far",
-    "key_material",
     "lift_restriction",
     "list_handles",
     "list_identifiers",
@@ -110,9 +126,10 @@ __all__ = [
     "observe",
     "put_handle",
     "put_values",
+    "read_checkpoint",
     "read_handle",
     "reconstruct",
-    "recover",
+    "recover_access",
     "redact",
     "redact_values",
     "reinstate",

@@ -1,11 +1,11 @@
-"""What a store keeps, as the registry sees it: plain values that know nothing of any database."""
+"""The entities that a store holds, as plain values without any knowledge of a database."""
 
 from fractions import Fraction
 from typing import Final, Literal
 
 import msgspec
 
-from perdure.records.plain import Plain
+from perdure.records.frozen_struct import FrozenStruct
 
 Scheme = Literal["handle", "ibi", "ppid"]
 Minter = Literal["pilin", "uuid", "sequential", "chosen", "ibi", "ppid"]
@@ -13,11 +13,14 @@ HANDLE_MINTERS: Final[tuple[Minter, ...]] = ("pilin", "uuid", "sequential", "cho
 
 Action = Literal["mint", "edit", "withdraw", "transfer", "derive", "import", "admin"]
 ACTIONS: Final[tuple[Action, ...]] = ("mint", "edit", "withdraw", "transfer", "derive", "import", "admin")
-EVERYWHERE: Final = "*"
+WHOLE_REGISTRY: Final = "*"
 
 
-class Identifier(Plain, frozen=True):
-    """One name's row. Two names of one thing (an IBI pair) have a row each, and one `subject`: the key of the first."""
+class Identifier(FrozenStruct, frozen=True):
+    """The row of one name.
+
+    Two names of one object (an IBI pair) have a row each and a common `subject`: the first one's key.
+    """
 
     key: str
     name: str
@@ -30,11 +33,10 @@ class Identifier(Plain, frozen=True):
     created: str | None
 
 
-class Revision(Plain, frozen=True):
-    """One version of one record: when, by whom, by what act, and the whole of what was said from then on.
+class Revision(FrozenStruct, frozen=True):
+    """One version of a record: time, agent, action and the full record as of then.
 
-    `digest` chains it to the version before (`history_digest`); `original` is the digest of a content that a redaction
-    has taken away.
+    `digest` chains it to the version before (`history_digest`). `original` is the digest of content that was redacted.
     """
 
     version: int
@@ -47,8 +49,8 @@ class Revision(Plain, frozen=True):
     original: bytes | None = None
 
 
-class Act(Plain, frozen=True):
-    """A revision without what was said: when, by whom, and by what act. However long records are, this is short."""
+class Act(FrozenStruct, frozen=True):
+    """A revision without its record: time, agent and action. It is short, however long the record is."""
 
     version: int
     at: str
@@ -57,8 +59,8 @@ class Act(Plain, frozen=True):
     note: str | None = None
 
 
-class Changed(Plain, frozen=True):
-    """A revision in the order in which the store got to know of it, which `number` tells: the state is today's."""
+class FeedEntry(FrozenStruct, frozen=True):
+    """A revision in the order in which the store received it, given by `number`. The state is the current one."""
 
     number: int
     name: str
@@ -70,18 +72,18 @@ class Changed(Plain, frozen=True):
     action: str
 
 
-class NewestChange(Plain, frozen=True):
-    """The change that came last: its number, the key of its name, and the revision."""
+class NewestChange(FrozenStruct, frozen=True):
+    """The latest change: its number, the key of its name, and the revision."""
 
     number: int
     key: str
     revision: Revision
 
 
-class History(Plain, frozen=True):
-    """Everything that is kept of one name: its row, all its revisions, and the inputs of a person's.
+class History(FrozenStruct, frozen=True):
+    """Everything stored about one name: its row, all its revisions, and the input UUID of a person.
 
-    `added` puts names in the order in which they came to the store; the number itself means nothing.
+    `added` sorts names by the time they came to the store; the number itself has no meaning.
     """
 
     identifier: Identifier
@@ -90,11 +92,11 @@ class History(Plain, frozen=True):
     uuid_raw: str | None = None
 
 
-class Change(Plain, frozen=True):
-    """What is written for one name: its row, its new revisions, and where search and reverse look-up find it.
+class Change(FrozenStruct, frozen=True):
+    """A write to one name: its row, its new revisions, and its entries for search and reverse look-up.
 
-    `added` is for names that come from another store, and keeps the order that they had there. `indexed` are the words
-    as the store's own index takes them, if it made that ready beforehand (`Store.ready`).
+    `added` is set for names from another store, and preserves their order there. `indexed` holds the words in the form
+    of the store's own index, if it computed that beforehand (`Store.precompute`).
     """
 
     identifier: Identifier
@@ -107,7 +109,7 @@ class Change(Plain, frozen=True):
 
 
 class Subsystem(msgspec.Struct, frozen=True):
-    """Where an IBI subsystem is: two addresses, each of which belongs to no other timeline."""
+    """The location of an IBI subsystem: two addresses, neither of which belongs to another timeline."""
 
     host: str
     port: int
@@ -118,7 +120,7 @@ class Subsystem(msgspec.Struct, frozen=True):
 
 
 class Prefix(msgspec.Struct, frozen=True, kw_only=True):
-    """A namespace that this registry keeps. `key` compares it; `case_sensitive` is fixed for life."""
+    """A namespace of this registry. `key` is for comparison; `case_sensitive` can never be changed."""
 
     key: str
     name: str
@@ -131,29 +133,38 @@ class Prefix(msgspec.Struct, frozen=True, kw_only=True):
     opaque: str | None = None  # the key of the other prefix of an IBI subsystem
     subsystem: Subsystem | None = None
     created: str = ""
-    pass_through: bool = False  # a longer name than one that is registered leads where that does, the rest appended
+    pass_through: bool = False  # a name that extends a registered one leads to its target, with the rest appended
 
 
-COUNTER: Final = "/#"  # no key of a prefix ends so
+COUNTER_SUFFIX: Final = "/#"  # no key of a prefix ends with this
 
 
-def unknown_count(number: int) -> Fraction:
-    """Write the last number of a counter that may have gone further: below zero, so that nothing goes on from it."""
+def to_uncertain_count(number: int) -> Fraction:
+    """Encode the last number of a counter that may have gone further.
+
+    It is negative, so that no name is minted from it.
+    """
     return Fraction(-1 - number)
 
 
-def known_count(last: Fraction) -> int:
+def from_count(last: Fraction) -> int:
     """Return how far a counter is known to have gone."""
     return int(last) if last >= 0 else -1 - int(last)
 
 
-def counter(prefix: Prefix) -> str:
-    """The timeline of the numbers under a prefix, apart from that of its dates."""
-    return f"{prefix.key}{COUNTER}"
+def counter_key(prefix: Prefix) -> str:
+    """Return the key of the timeline that counts the numbers under a prefix.
+
+    The timeline of its dates is another one.
+    """
+    return f"{prefix.key}{COUNTER_SUFFIX}"
 
 
 class Agent(msgspec.Struct, frozen=True):
-    """A person or a program. `id` is a short name that is never used again; `identifier` resolves to who it is."""
+    """A person or a program.
+
+    `id` is a short name that is never reused; `identifier` resolves to a description of the agent.
+    """
 
     id: str
     name: str
@@ -163,22 +174,23 @@ class Agent(msgspec.Struct, frozen=True):
 
 
 class TemporaryAgent(Agent, frozen=True, kw_only=True):
-    """An agent who acts by a key that ends; it is made for one request and never stored."""
+    """An agent whose key expires. It is created for one request and never stored."""
 
     key_expires: str
 
 
 class HandleIdentity(Agent, frozen=True, kw_only=True):
-    """Who proved to hold the key that one value of a handle names, as clients of Handle servers do.
+    """A Handle client that proved to hold the key in one value of a handle.
 
-    It is made for one request and never stored; a colon in its `id` tells it from everybody who is.
+    It is created for one request and never stored. Its `id` contains a colon, which the id of a stored agent never
+    does.
     """
 
     index: int
 
 
 class Key(msgspec.Struct, frozen=True):
-    """A key of an agent: its digest only."""
+    """A key of an agent, as its digest only."""
 
     id: str
     agent: str
@@ -190,7 +202,10 @@ class Key(msgspec.Struct, frozen=True):
 
 
 class Grant(msgspec.Struct, frozen=True):
-    """Who may do what under which prefix. `own`: only to identifiers that the agent answers for."""
+    """The permission of an agent for one action under a prefix.
+
+    `own` limits it to identifiers that the agent is responsible for.
+    """
 
     agent: str
     scope: str
@@ -202,9 +217,9 @@ class Grant(msgspec.Struct, frozen=True):
 
 
 class Event(msgspec.Struct, frozen=True):
-    """An act upon the registry itself: its agents, grants, prefixes and timelines.
+    """An action on the registry itself: its agents, grants, prefixes and timelines.
 
-    The store chains it to the event before by its `digest`.
+    Its `digest` chains it to the event before; the store computes that.
     """
 
     at: str
@@ -215,7 +230,7 @@ class Event(msgspec.Struct, frozen=True):
     digest: bytes = b""
 
 
-class Found(Plain, frozen=True):
+class SearchHit(FrozenStruct, frozen=True):
     """A hit of a search."""
 
     name: str

@@ -1,4 +1,4 @@
-"""The digests that chain a history: each covers the content of one revision or event, and the digest before it.
+"""The digests that chain a history. Each covers the content of one revision or event, and the digest before it.
 
     content  = SHA-256(record, note)
     revision = SHA-256(digest of the version before, key, version, at, agent, action, content)
@@ -6,7 +6,7 @@
 
 Every part is written as a netstring (its length in bytes, a colon, the bytes, a comma), so that no two lists of parts
 give the same bytes. The first revision of a name and the first event have an empty digest before them. A redaction
-takes the record and the note away, and leaves their content digest: the chain can still be computed.
+removes the record and the note, and leaves their content digest: the chain can still be computed.
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,42 +18,42 @@ from perdure.registry.entities import Event, Revision
 
 
 def content_digest(record: bytes, note: str | None) -> bytes:
-    """Digest what a redaction may take away."""
-    parts = _netstring(record) if note is None else _netstring(record) + _netstring(note.encode())
+    """Compute the digest of the content that a redaction may remove."""
+    parts = _to_netstring(record) if note is None else _to_netstring(record) + _to_netstring(note.encode())
     return sha256(parts).digest()
 
 
 def revision_digest(
     key: str, version: int, at: str, agent: str, action: str, content: bytes, before: bytes = b""
 ) -> bytes:
-    """Digest one version of the name with this key."""
+    """Compute the digest of one version of the name with this key."""
     texts = (key, str(version), at, agent, action)
     parts = [before, *(text.encode() for text in texts), content]
-    return sha256(b"".join(map(_netstring, parts))).digest()
+    return sha256(b"".join(map(_to_netstring, parts))).digest()
 
 
 def event_digest(event: Event, before: bytes) -> bytes:
-    """Digest one event."""
+    """Compute the digest of one event."""
     texts = (event.at, event.agent, event.action, event.subject, event.detail)
-    return sha256(b"".join(map(_netstring, [before, *(text.encode() for text in texts)]))).digest()
+    return sha256(b"".join(map(_to_netstring, [before, *(text.encode() for text in texts)]))).digest()
 
 
 def original_digest(one: Revision) -> bytes:
-    """Return the digest of what a revision said before any redaction."""
+    """Return the digest of the content of a revision before any redaction."""
     return content_digest(one.record, one.note) if one.original is None else one.original
 
 
 def expected_digest(key: str, one: Revision, before: bytes) -> bytes:
-    """Compute what the digest of a revision has to be."""
+    """Compute the digest that a revision must have."""
     return revision_digest(key, one.version, one.at, one.agent, one.action, original_digest(one), before)
 
 
 def add_digests(key: str, revisions: Iterable[Revision], before: bytes = b"") -> Iterator[Revision]:
-    """Give each revision of a history its digest, after the digest of the version before the first."""
+    """Yield each revision of a history with its digest; `before` is the digest of the version before the first."""
     for one in revisions:
         before = expected_digest(key, one, before)
         yield msgspec.structs.replace(one, digest=before)
 
 
-def _netstring(part: bytes) -> bytes:
+def _to_netstring(part: bytes) -> bytes:
     return b"%d:%b," % (len(part), part)

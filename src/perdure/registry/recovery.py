@@ -1,21 +1,21 @@
-"""After a backup was restored, or a database has lost what it acknowledged: nothing may be issued a second time."""
+"""Recovery after a backup was restored, or a database has lost acknowledged changes: no name may be issued twice."""
 
 from fractions import Fraction
 from typing import NamedTuple
 
 from perdure.errors import InvalidInput
-from perdure.minting.clock import seconds
-from perdure.minting.timeline import AHEAD
 from perdure.names import instant
-from perdure.records.checks import one_line
-from perdure.registry.agents import THE_MACHINE
-from perdure.registry.entities import COUNTER, Event, known_count, unknown_count
-from perdure.registry.protocol import Transaction
+from perdure.records.validation import check_one_line
+from perdure.registry.entities import COUNTER_SUFFIX, Event, from_count, to_uncertain_count
+from perdure.registry.permissions.agents import MACHINE_AGENT
 from perdure.registry.registry import Registry
+from perdure.registry.store_interface import Transaction
+from perdure.timelines.clock import now_seconds
+from perdure.timelines.timeline import HIGH_WATER_LEAD
 
 
 class Advance(NamedTuple):
-    """Which timelines were moved forward, to when; and the prefixes that do not count until they are reset."""
+    """The timelines that were moved forward, to their new dates; and the prefixes whose counters need a reset."""
 
     moved: dict[str, str]
     unsure: list[str]
@@ -26,43 +26,46 @@ def advance_timelines(
 ) -> Advance:
     """Move every timeline past its own last date, the marks, what else is `known` to have been issued, and the present.
 
-    Timelines that the database has never heard of count too: their first names were issued since. A counter that is
-    not among `known` may have gone further than its mark, which may be as old as the backup: it stops.
+    Timelines that the database does not know count too: their first names were issued since. A counter that is not
+    among `known` may have gone further than its mark, which may be as old as the backup: it stops.
     """
-    now = seconds(registry.clock)
-    here = tx.timelines()
+    now = now_seconds(registry.clock)
+    timelines = tx.timelines()
     moved: dict[str, str] = {}
     unsure: list[str] = []
-    for key in sorted(here.keys() | marks.keys() | known.keys()):
-        last = here.get(key)
-        candidates = [date for source in (here, marks, known) if (date := source.get(key)) is not None]
-        if not key.endswith(COUNTER):
+    for key in sorted(timelines.keys() | marks.keys() | known.keys()):
+        last = timelines.get(key)
+        candidates = [date for source in (timelines, marks, known) if (date := source.get(key)) is not None]
+        if not key.endswith(COUNTER_SUFFIX):
             safe = max(*candidates, now)
             if last is None or safe > last:
-                tx.put_timeline(key, safe, AHEAD)
+                tx.put_timeline(key, safe, HIGH_WATER_LEAD)
                 moved[key] = instant.to_iso(safe // 1)
         elif known.get(key, Fraction(-1)) < 0:
-            tx.put_timeline(key, unknown_count(max(map(known_count, candidates))), AHEAD)
-            unsure.append(key.removesuffix(COUNTER))
+            tx.put_timeline(key, to_uncertain_count(max(map(from_count, candidates))), HIGH_WATER_LEAD)
+            unsure.append(key.removesuffix(COUNTER_SUFFIX))
         elif last is None or max(candidates) > last:
-            tx.put_timeline(key, max(candidates), AHEAD)
+            tx.put_timeline(key, max(candidates), HIGH_WATER_LEAD)
             moved[key] = str(max(candidates))
     return Advance(moved, sorted(unsure))
 
 
 async def accept_loss(registry: Registry, marks: dict[str, Fraction], reason: str) -> Advance:
-    """Go on with a database that has lost changes: record why, move all timelines past the marks, and believe it."""
-    one_line(reason, "reason", registry.settings.limits.text_characters)
+    """Accept that a database has lost changes.
+
+    Record the reason, move all timelines past the marks, and reset the marks.
+    """
+    check_one_line(reason, "reason", registry.settings.limits.text_characters)
     missing = await registry.store.find_disagreement()
     if not missing:
-        raise InvalidInput("recover", "accept", "nothing is missing: the database has all that its marks name")
+        raise InvalidInput("recover", "accept", "nothing is missing: the database has everything that its marks record")
 
     def work(tx: Transaction) -> Advance:
-        stopped = {key for key, last in tx.timelines().items() if key.endswith(COUNTER) and last < 0}
+        stopped = {key for key, last in tx.timelines().items() if key.endswith(COUNTER_SUFFIX) and last < 0}
         known = {key: mark for key, mark in marks.items() if key not in stopped}
         advance = advance_timelines(registry, tx, marks, known)
         detail = f"{reason} ({'; '.join(missing)})"
-        tx.put_event(Event(registry.now(), THE_MACHINE, "recover", registry.id, detail))
+        tx.put_event(Event(registry.current_time(), MACHINE_AGENT, "recover", registry.id, detail))
         return advance
 
     advance = await registry.store.write(work)

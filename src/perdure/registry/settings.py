@@ -1,21 +1,34 @@
-"""What the people who run a registry decide, with defaults that suit a laptop."""
+"""The settings that the operators of a registry choose, with defaults that suit a laptop."""
 
 from fractions import Fraction
+from typing import Annotated
 
 import msgspec
+from msgspec import Meta
 
-from perdure.records.authority import DEFAULT_TYPE_PREFIX
-from perdure.records.checks import Limits
+from perdure.records.authority_metadata import DEFAULT_TYPE_PREFIX
 from perdure.records.iris import Namespaces
+from perdure.records.validation import Limits
+
+TypePrefix = Annotated[
+    str, Meta(description="Prefix of the value types that hold authority metadata in Handle records.")
+]
+LongestWait = Annotated[
+    float, Meta(description="Seconds that a caller waits for a date in the future, before an error is returned.")
+]
+LargestGap = Annotated[
+    float,
+    Meta(description="Days that the clock may be ahead of the last date of a timeline; beyond, minting is refused."),
+]
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Everything that may change after a registry was made; what may not lies in the store."""
+    """The settings that may change after a registry was created. The fixed ones are in the store."""
 
     limits: Limits = Limits()
-    type_prefix: str = DEFAULT_TYPE_PREFIX
-    longest_wait: float = 10.0
-    largest_gap_days: float = 3653.0
+    type_prefix: TypePrefix = DEFAULT_TYPE_PREFIX
+    longest_wait: LongestWait = 10.0
+    largest_gap_days: LargestGap = 3653.0
     namespaces: Namespaces = Namespaces()
 
     @property

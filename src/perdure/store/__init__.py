@@ -1,1 +1,1 @@
-"""Where it is kept: one room per engine, each implementing the protocol that `perdure.registry` declares."""
+"""The stores: one package per engine, each implementing the interface that `perdure.registry` declares."""

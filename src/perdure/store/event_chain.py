@@ -1,6 +1,6 @@
-"""Where the chain of events ends: a fact of the store, which every new event reads, replaces and so locks.
+"""The end of the chain of events: a fact of the store that every new event reads, replaces and so locks.
 
-The number puts events in one order, also where several processes write them; the digest is that of the last one.
+The number gives events one order, even if several processes write them. The digest is that of the last event.
 """
 
 from typing import Final, NamedTuple
@@ -11,7 +11,7 @@ NEWEST_EVENT: Final = "newest_event"
 
 
 class EventMark(NamedTuple):
-    """The number and the digest of one event; of none, if nothing was recorded yet."""
+    """The number and the digest of an event; 0 and empty before the first event."""
 
     number: int = 0
     digest: bytes = b""
@@ -21,11 +21,11 @@ class EventMark(NamedTuple):
 
     @classmethod
     def parse(cls, text: str | None) -> "EventMark":
-        """Read what the fact says."""
+        """Parse the value of the fact."""
         if text is None:
             return cls()
         number, _, digest = text.partition(" ")
         try:
             return cls(int(number), bytes.fromhex(digest))
         except ValueError:
-            raise StoreDamaged(f"the fact {NEWEST_EVENT} cannot be read: restore a backup (perdure restore)") from None
+            raise StoreDamaged(f"the fact {NEWEST_EVENT} is invalid: restore a backup (perdure restore)") from None

@@ -1,7 +1,7 @@
-"""The high-water mark: the furthest date that any timeline may have issued, kept outside the database.
+"""The high-water marks: for each timeline the furthest date that may have been issued, in a file outside the database.
 
-A database restored from an old backup has forgotten what was issued since. The mark has not: it lies in a file
-beside it, always a little ahead of the last date, so that it is rewritten once in a while and not at every mint.
+A database that was restored from an old backup does not know what was issued since; the mark does. It is always a
+little ahead of the last date, so that the file is rewritten once in a while and not at every mint.
 """
 
 import fcntl
@@ -15,31 +15,31 @@ from pathlib import Path
 from typing import Final
 
 from perdure.errors import StoreFull, StoreUnavailable, is_full
-from perdure.store.folders import write_whole
+from perdure.store.file_sync import write_atomically
 
-HIGH_WATER: Final = "high-water.json"  # in the registry's folder, whatever the engine
-_PATIENCE: Final = 10.0  # seconds
+HIGH_WATER: Final = "high-water.json"  # in the registry's folder, on every engine
+_LOCK_TIMEOUT: Final = 10.0  # seconds
 
 
 class HighWater:
-    """The marks in one file, shared by all processes that mint."""
+    """The marks in a file that all minting processes share."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        self._marks = _read(file)
+        self._marks = _read_marks(file)
 
     def reach(self, timeline: str, last: Fraction, ahead: Fraction) -> None:
-        """Make sure that the mark covers `last`; when it must move, it moves `ahead` of that."""
+        """Ensure that the mark of a timeline covers `last`. If it has to move, it moves to `ahead` of that."""
         mark = self._marks.get(timeline)
         if mark is not None and last <= mark:
             return
         try:
-            with self._locked():
-                marks = _read(self._file)  # another process may have moved it further
+            with self._lock_file():
+                marks = _read_marks(self._file)  # another process may have moved it further
                 if last > marks.get(timeline, last - 1):
                     marks[timeline] = last + ahead
-                    _write(self._file, marks)
-                self._marks = marks  # only now: what is remembered here is what the file holds
+                    _write_marks(self._file, marks)
+                self._marks = marks  # only now, so that memory agrees with the file
         except OSError as problem:
             if is_full(problem.errno):
                 raise StoreFull(f"the disk of the high-water mark {self._file.name}") from problem
@@ -52,18 +52,18 @@ class HighWater:
         return dict(self._marks)
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _lock_file(self) -> Iterator[None]:
         lock = os.open(self._file.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            _wait_for(lock)
+            _wait_for_lock(lock)
             yield
         finally:
             os.close(lock)
 
 
-def _wait_for(lock: int) -> None:
-    """It is held for moments; who holds it longer has been stopped in the middle."""
-    until = time.monotonic() + _PATIENCE
+def _wait_for_lock(lock: int) -> None:
+    """Wait for a lock that is held for moments only; a process that holds it longer was stopped while it had it."""
+    until = time.monotonic() + _LOCK_TIMEOUT
     while True:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -74,17 +74,17 @@ def _wait_for(lock: int) -> None:
             time.sleep(0.002)
 
 
-def _read(file: Path) -> dict[str, Fraction]:
+def _read_marks(file: Path) -> dict[str, Fraction]:
     try:
         return {timeline: Fraction(mark) for timeline, mark in json.loads(file.read_bytes()).items()}
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, TypeError, ArithmeticError, AttributeError) as problem:
         raise StoreUnavailable(
-            f"the high-water mark {file.name} cannot be read ({problem}); restore it or remove it"
+            f"the high-water mark {file.name} cannot be read ({problem}): restore it from a copy, or remove it"
         ) from None
 
 
-def _write(file: Path, marks: dict[str, Fraction]) -> None:
+def _write_marks(file: Path, marks: dict[str, Fraction]) -> None:
     lines = {timeline: str(mark) for timeline, mark in marks.items()}
-    write_whole(file, json.dumps(lines, indent=1, sort_keys=True), 0o600)
+    write_atomically(file, json.dumps(lines, indent=1, sort_keys=True), 0o600)

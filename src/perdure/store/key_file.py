@@ -1,16 +1,16 @@
-"""The file of the key that secrets are sealed with: made when the first secret is, and never replaced."""
+"""The file with the key that encrypts secrets: created with the first secret, and never replaced."""
 
 import os
 import secrets
 from pathlib import Path
 
 from perdure.errors import StoreDamaged, StoreUnavailable
-from perdure.registry.sealing import KEY_BYTES, Sealer, missing_key
-from perdure.store.folders import sync_folder
+from perdure.registry.secret_box import KEY_BYTES, Sealer, missing_key_error
+from perdure.store.file_sync import sync_folder
 
 
 class FileSealer(Sealer):
-    """Seals with the key in a file, which is read when it is needed: most registries never need one."""
+    """A sealer with the key in a file. The key is read when it is first needed: most registries never need one."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -18,20 +18,20 @@ class FileSealer(Sealer):
 
     def _key(self) -> bytes:
         if self._read is None:
-            self._read = _key_in(self._file)
+            self._read = _read_key_file(self._file)
         return self._read
 
-    def _make(self) -> None:
+    def _create_key(self) -> None:
         if self._read is None and not self._file.exists():
             try:
-                _make(self._file)
+                _create_key_file(self._file)
             except OSError as problem:
-                reason = f"the key {self._file.name} cannot be made ({problem.strerror}): nothing was written"
+                reason = f"the key file {self._file.name} cannot be created ({problem.strerror}): nothing was written"
                 raise StoreUnavailable(reason) from None
 
 
-def _make(file: Path) -> None:
-    """There whole or not at all. Of several processes that make one at once, the first one's stays, for all of them."""
+def _create_key_file(file: Path) -> None:
+    """Create the file atomically. If several processes create it at once, all of them use the first one's."""
     fresh = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
     try:
         descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -48,15 +48,17 @@ def _make(file: Path) -> None:
     sync_folder(file.parent)
 
 
-def _key_in(file: Path) -> bytes:
+def _read_key_file(file: Path) -> bytes:
     try:
         key = bytes.fromhex(file.read_text("ascii").strip())
     except FileNotFoundError:
-        raise missing_key() from None
+        raise missing_key_error() from None
     except OSError as problem:
-        raise StoreUnavailable(f"the key {file.name} cannot be read ({problem.strerror})") from None
+        raise StoreUnavailable(f"the key file {file.name} cannot be read ({problem.strerror})") from None
     except ValueError:
         key = b""
     if len(key) != KEY_BYTES:
-        raise StoreDamaged(f"{file.name} holds no key: it should be {2 * KEY_BYTES} hexadecimal digits. Bring it back")
+        raise StoreDamaged(
+            f"{file.name} is not a valid key: it must have {2 * KEY_BYTES} hexadecimal digits. Restore it from a copy"
+        )
     return key

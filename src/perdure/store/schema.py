@@ -5,16 +5,16 @@ from typing import Final
 
 _LONGEST_NAME: Final = 200
 
-Part = tuple[str, str]  # what it is and how it is called; its definition
+Part = tuple[str, str]  # its kind and name; its definition
 
 
-def list_differences(found: Iterable[Part], expected: Iterable[Part]) -> list[str]:
+def list_differences(actual: Iterable[Part], expected: Iterable[Part]) -> list[str]:
     """Return which parts are extra, missing or different, each by its name."""
-    there, wanted = _group_parts(found), _group_parts(expected)
+    present, required = _group_parts(actual), _group_parts(expected)
     return [
-        f"{ascii(name)[1:-1][:_LONGEST_NAME]} {_describe_difference(there.get(name), wanted.get(name))}"
-        for name in sorted(there.keys() | wanted.keys())
-        if there.get(name) != wanted.get(name)
+        f"{ascii(name)[1:-1][:_LONGEST_NAME]} {_describe_difference(present.get(name), required.get(name))}"
+        for name in sorted(present.keys() | required.keys())
+        if present.get(name) != required.get(name)
     ]
 
 
@@ -26,7 +26,7 @@ def _group_parts(parts: Iterable[Part]) -> dict[str, list[str]]:
     return groups
 
 
-def _describe_difference(found: list[str] | None, expected: list[str] | None) -> str:
-    if found is None:
+def _describe_difference(actual: list[str] | None, expected: list[str] | None) -> str:
+    if actual is None:
         return "is missing"
-    return "does not belong there" if expected is None else "is not as it should be"
+    return "is not expected" if expected is None else "differs"

@@ -1,4 +1,4 @@
-"""The writer thread: gathers the work that is waiting into one transaction, so that one fsync serves many callers."""
+"""The writer thread: commits the work of all waiting callers in one transaction, so that they share one fsync."""
 
 import asyncio
 import threading
@@ -7,16 +7,16 @@ from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 
 from perdure.errors import StoreUnavailable
-from perdure.registry.protocol import Foreseen
+from perdure.registry.store_interface import Prefetch
 
 
 class Job(NamedTuple):
-    """Work that somebody waits for; what it is given is the engine's own kind of transaction."""
+    """Work that a caller waits for. Its argument is the engine's own transaction."""
 
     work: Callable[[Any], Any]
     loop: asyncio.AbstractEventLoop
     future: "asyncio.Future[Any]"
-    foreseen: Foreseen | None = None
+    prefetch: Prefetch | None = None
 
 
 class Outcome(NamedTuple):
@@ -26,9 +26,9 @@ class Outcome(NamedTuple):
 
 
 class Writer:
-    """One thread, first come first served. `commit` does all of a group durably, and never raises.
+    """A thread that runs jobs in the order of their submission. `commit` runs a group durably, and never raises.
 
-    `afterwards` is for what can wait until a group has its answers; it never raises either.
+    `afterwards` runs when the callers of a group have their results. It never raises either.
     """
 
     def __init__(
@@ -42,29 +42,29 @@ class Writer:
         self._largest_group = largest_group
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
         self._closing = False
-        self._door = threading.Lock()
+        self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="perdure-writer", daemon=True)
         self._thread.start()
 
-    def submit(self, work: Callable[[Any], Any], foreseen: Foreseen | None = None) -> "asyncio.Future[Any]":
+    def submit(self, work: Callable[[Any], Any], foreseen: Prefetch | None = None) -> "asyncio.Future[Any]":
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
-        with self._door:
+        with self._lock:
             if self._closing:
-                raise StoreUnavailable("the registry is closing: nothing was written")
+                raise StoreUnavailable("the registry is being closed: nothing was written")
             self._jobs.put(Job(work, loop, future, foreseen))
         return future
 
     def close(self) -> None:
-        """Finish what was submitted, then end."""
-        with self._door:  # nobody is let in behind the last
+        """Run the jobs that were submitted, then end the thread."""
+        with self._lock:  # no job is accepted after the last one
             self._closing = True
             self._jobs.put(None)
         self._thread.join()
 
     def _run(self) -> None:
-        going_on = True
-        while going_on:
+        is_running = True
+        while is_running:
             waiting = [self._jobs.get()]
             while len(waiting) < self._largest_group:
                 try:
@@ -72,37 +72,37 @@ class Writer:
                 except Empty:
                     break
             jobs = [job for job in waiting if job is not None]
-            going_on = len(jobs) == len(waiting)
+            is_running = len(jobs) == len(waiting)
             if jobs:
-                _answer(self._outcomes(jobs))
+                _deliver_outcomes(self._commit_jobs(jobs))
                 self._afterwards()
 
-    def _outcomes(self, jobs: list[Job]) -> list[Outcome]:
+    def _commit_jobs(self, jobs: list[Job]) -> list[Outcome]:
         try:
             return self._commit(jobs)
-        except BaseException as problem:  # nobody may be left waiting, whatever happens here
+        except BaseException as problem:  # every caller must get a result
             failure = StoreUnavailable(f"the writer failed: {problem!r}; nothing was written")
             return [Outcome(job, problem=failure) for job in jobs]
 
 
-def _answer(outcomes: list[Outcome]) -> None:
-    """Tell each event loop once, however many of its callers were served."""
+def _deliver_outcomes(outcomes: list[Outcome]) -> None:
+    """Wake each event loop once, however many of its callers have a result."""
     by_loop: dict[asyncio.AbstractEventLoop, list[Outcome]] = {}
     for outcome in outcomes:
         by_loop.setdefault(outcome.job.loop, []).append(outcome)
-    for loop, its in by_loop.items():
+    for loop, group in by_loop.items():
         try:
-            loop.call_soon_threadsafe(_resolve, its)
-        except RuntimeError:  # the loop is gone, and with it everybody who was waiting; the work is durable
+            loop.call_soon_threadsafe(_resolve_futures, group)
+        except RuntimeError:  # the loop is closed, and its callers are gone; the work is durable
             continue
 
 
-def _resolve(outcomes: list[Outcome]) -> None:
+def _resolve_futures(outcomes: list[Outcome]) -> None:
     for outcome in outcomes:
         future = outcome.job.future
         if future.cancelled():
             continue
-        if isinstance(outcome.problem, StopIteration):  # which no future takes
+        if isinstance(outcome.problem, StopIteration):  # a future does not accept it
             future.set_exception(RuntimeError("the work raised StopIteration"))
         elif outcome.problem is not None:
             future.set_exception(outcome.problem)

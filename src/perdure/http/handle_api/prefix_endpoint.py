@@ -1,47 +1,44 @@
-"""/api/prefixes: which prefixes are kept here, and how one more comes to be."""
-
-from typing import Final
+"""/api/prefixes: list the prefixes of this server, add one, or remove one."""
 
 from perdure.errors import InvalidName, NameTaken
-from perdure.http.handle_api.door import door, unknown_endpoint
-from perdure.http.handle_api.exchange import Exchange
-from perdure.http.handle_api.reading import pages
-from perdure.http.message import Response
+from perdure.http.handle_api.endpoint import allow_methods, unknown_endpoint_response
+from perdure.http.handle_api.handles import read_paging
+from perdure.http.handle_api.request_context import HandleContext
+from perdure.http.shared.request import Response
 from perdure.names.handle import fold, unescape
 from perdure.registry.handles import home_prefix, list_prefixes, unhome_prefix
-from perdure.registry.prefix_names import RECORDS
-
-_ROOT: Final = "/api/prefixes"
+from perdure.registry.prefixes.na_names import NA_KEY
 
 
-@door("GET", "HEAD", "POST", "DELETE")
-async def prefixes(exchange: Exchange) -> Response:
-    request = exchange.request
-    name = unescape(request.path[len(_ROOT) :].removeprefix("/"))
+@allow_methods("GET", "HEAD", "POST", "DELETE")
+async def prefixes(context: HandleContext) -> Response:
+    """List the prefixes, or add or remove the one that the path names."""
+    request = context.request
+    name = unescape(request.rest.removeprefix("/"))
     if request.method in ("GET", "HEAD"):
-        return unknown_endpoint(exchange) if name else await _list(exchange)
+        return unknown_endpoint_response(context) if name else await _list(context)
     if not name:
         raise InvalidName("handle", "name", None, "Empty handle invalid")
-    exchange.handle = name
-    by = await exchange.administrator()
+    context.handle = name
+    by = await context.require_caller()
     if request.method == "DELETE":
-        await unhome_prefix(exchange.registry, by, name)
-        return exchange.success()
+        await unhome_prefix(context.registry, by, name)
+        return context.success_response()
     try:
-        await home_prefix(exchange.registry, by, name)
+        await home_prefix(context.registry, by, name)
         status = 201
-    except NameTaken:  # somebody has done it already, which is as good
+    except NameTaken:  # another request has added it, which is as good
         status = 200
-    known = exchange.service.prefixes
+    known = context.app.prefixes
     await known.refresh()
-    kept = known.prefix(fold(name).removeprefix(f"{RECORDS}/"))
-    if kept is None or kept.scheme != "handle":  # persons and subsystems have prefixes too
+    prefix = known.prefix(fold(name).removeprefix(f"{NA_KEY}/"))
+    if prefix is None or prefix.scheme != "handle":  # persons and IBI subsystems have prefixes too
         raise NameTaken(name)
-    return exchange.success(status)
+    return context.success_response(status)
 
 
-async def _list(exchange: Exchange) -> Response:
-    by = await exchange.administrator()
-    page, size = pages(exchange)
-    total, names = await list_prefixes(exchange.registry, by, page, size)
-    return exchange.success(totalCount=str(total), page=page, pageSize=size, prefixes=names)
+async def _list(context: HandleContext) -> Response:
+    by = await context.require_caller()
+    page, size = read_paging(context)
+    total, names = await list_prefixes(context.registry, by, page, size)
+    return context.success_response(totalCount=str(total), page=page, pageSize=size, prefixes=names)

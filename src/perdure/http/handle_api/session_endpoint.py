@@ -1,55 +1,61 @@
-"""/api/sessions: begin one, prove in it who you are, look at it, end it."""
+"""/api/sessions: begin a session, authenticate in it, read it, or end it."""
 
 from base64 import b64encode
 from typing import Any, Final
 
 from perdure.errors import BadKey
-from perdure.http.authentication import Session
-from perdure.http.authentication.channel import check_channel
-from perdure.http.authentication.credentials import Handle, credentials
-from perdure.http.handle_api.door import door, unknown_endpoint
-from perdure.http.handle_api.exchange import Exchange
-from perdure.http.handle_api.parameters import body_parameters
-from perdure.http.message import Response
+from perdure.http.auth import Session
+from perdure.http.auth.credentials import Handle, parse_authorization
+from perdure.http.auth.transport_policy import check_channel
+from perdure.http.handle_api.endpoint import allow_methods, unknown_endpoint_response
+from perdure.http.handle_api.parameters import read_body_parameters
+from perdure.http.handle_api.request_context import HandleContext
+from perdure.http.shared.request import Response
+from perdure.http.shared.responses import NO_STORE
 
-_ROOT: Final = "/api/sessions"
-_THIS: Final = f"{_ROOT}/this"
-_NEVER_KEPT: Final = (b"cache-control", b"no-store")
+_THIS: Final = "/this"
 
 
-@door("GET", "HEAD", "POST", "PUT", "DELETE")
-async def sessions(exchange: Exchange) -> Response:
-    method, path = exchange.request.method, exchange.request.path.rstrip("/")
-    if path == _ROOT and method == "POST":
-        session = await exchange.service.authenticator.begin_session(exchange.request)
-        return exchange.reply(201, _told(session), [_NEVER_KEPT, (b"location", _THIS.encode())])
-    if path != _THIS:
-        return unknown_endpoint(exchange)
-    check_channel(exchange.request)
+@allow_methods("GET", "HEAD", "POST", "PUT", "DELETE")
+async def sessions(context: HandleContext) -> Response:
+    """Begin, authenticate, read or end a session."""
+    method, rest = context.request.method, context.request.rest.rstrip("/")
+    if not rest and method == "POST":
+        session = await context.app.authenticator.begin_session(context.request)
+        return context.json_response(
+            201,
+            _session_document(session),
+            [NO_STORE, (b"location", f"{context.request.path.rstrip('/')}{_THIS}".encode())],
+        )
+    if rest != _THIS:
+        return unknown_endpoint_response(context)
+    check_channel(context.request)
     if method in ("PUT", "POST"):  # clients do either
-        proof = _from_header(exchange) | dict(await body_parameters(exchange.request))
-        return exchange.reply(200, _told(await exchange.service.authenticator.answer_session(exchange.request, proof)))
-    known = exchange.service.authenticator.sessions
-    session_id = _from_header(exchange).get("sessionId", "")
+        proof = _read_authorization(context) | dict(await read_body_parameters(context.request))
+        return context.json_response(
+            200, _session_document(await context.app.authenticator.answer_session(context.request, proof))
+        )
+    known = context.app.authenticator.sessions
+    session_id = _read_authorization(context).get("sessionId", "")
     found = await known.find(session_id)
     if found is None:
-        raise BadKey("the session has ended, or was never begun here")
+        raise BadKey("the session has expired or ended, or was not created by this server")
     if method == "DELETE":
         known.end(session_id)
         return Response(204)
-    return exchange.reply(200, _told(found))
+    return context.json_response(200, _session_document(found))
 
 
-def _from_header(exchange: Exchange) -> dict[str, str]:
-    given = exchange.request.header(b"authorization")
+def _read_authorization(context: HandleContext) -> dict[str, str]:
+    given = context.request.header(b"authorization")
     if given is None:
         return {}
-    shown = credentials(given)
-    return dict(shown.parameters) if isinstance(shown, Handle) else {}
+    parsed = parse_authorization(given)
+    return dict(parsed.parameters) if isinstance(parsed, Handle) else {}
 
 
-def _told(session: Session) -> dict[str, Any]:
-    said: dict[str, Any] = {"sessionId": session.id, "nonce": b64encode(session.nonce).decode()}
+def _session_document(session: Session) -> dict[str, Any]:
+    document: dict[str, Any] = {"sessionId": session.id, "nonce": b64encode(session.nonce).decode()}
     if session.actor is not None:
-        said |= {"authenticated": True, "id": session.actor.id}
-    return said
+        document |= {"authenticated": True, "id": session.actor.id}
+    return document

@@ -1,7 +1,7 @@
-"""Pages for people: a few templates, one stylesheet inside them, and nothing from anywhere else.
+"""HTML pages: Jinja templates with one inline stylesheet, and no other resources.
 
-Whatever a template is given is escaped. The browser is told to run no script and load nothing, and to take only the
-very stylesheet that is written here.
+All template variables are escaped. The content security policy forbids scripts, and allows no resource but this
+stylesheet.
 """
 
 import base64
@@ -12,16 +12,16 @@ from typing import Any, Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from perdure.http.message import Headers, Response
+from perdure.http.shared.request import Headers, Response
 
 _STYLE: Final = files(__name__).joinpath("style.css").read_text("utf-8")
 _STYLE_DIGEST: Final = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
-# A form may be sent here only, but the answer leads to wherever a name leads, and browsers count that too.
+# The form is sent to this server, but its redirect may lead anywhere, and browsers apply form-action to redirects too.
 _POLICY: Final = (
     f"default-src 'none'; style-src 'sha256-{_STYLE_DIGEST}'; form-action 'self' https: http:; "
     "base-uri 'none'; frame-ancestors 'none'"
 )
-_GUARDS: Final[Headers] = [(b"content-security-policy", _POLICY.encode())]
+_SECURITY_HEADERS: Final[Headers] = [(b"content-security-policy", _POLICY.encode())]
 
 _templates: Final = Environment(
     loader=PackageLoader(__name__),
@@ -34,12 +34,12 @@ _templates: Final = Environment(
 _templates.globals["style"] = Markup(_STYLE)  # noqa: S704  (a file of this package)
 
 
-def page(template: str, status: int, headers: Headers, /, **said: Any) -> Response:
-    """A whole page."""
-    body = _templates.get_template(template).render(**said).encode()
-    return Response(status, body, [(b"content-type", b"text/html; charset=utf-8"), *_GUARDS, *headers])
+def render_page(template: str, status: int, headers: Headers, /, **variables: Any) -> Response:
+    """Render a template as an HTML response."""
+    body = _templates.get_template(template).render(**variables).encode()
+    return Response(status, body, [(b"content-type", b"text/html; charset=utf-8"), *_SECURITY_HEADERS, *headers])
 
 
-def document(body: bytes, kind: bytes, headers: Headers) -> Response:
-    """Something else that a browser may show, under the same guard."""
-    return Response(200, body, [(b"content-type", kind), *_GUARDS, (b"cache-control", b"no-cache"), *headers])
+def document_response(body: bytes, kind: bytes, headers: Headers) -> Response:
+    """Return another document for browsers, with the same security policy."""
+    return Response(200, body, [(b"content-type", kind), *_SECURITY_HEADERS, (b"cache-control", b"no-cache"), *headers])

@@ -1,4 +1,6 @@
-"""Internet Based Identifiers: labels made from where and when.
+"""Internet Based Identifiers (IBI): labels made from the address of a server and an instant.
+
+Specification: "System for IBI generation", http://urlib.net/8JMKD3MGP8W/3JUK862
 
 One item and one instant have two labels: the readable **repository name**, from a host, a port and a date, and the
 opaque **IBIp**, from an IP address, a port and the same date. Neither can be computed from the other.
@@ -10,9 +12,11 @@ opaque **IBIp**, from an IP address, a port and the same date. Neither can be co
 >>> name = parse("8JMKD3MGP8W/34PGRBS")
 >>> name.ip, name.port, int(name.date)
 ('150.163.34.243', 800, 1234806360)
+>>> canonical("SID.inpe.br/mtc-m18@80/2009/02.16.17.46"), is_valid("8JMKD3MGP8W/34PGRBS-RPQ")
+('sid.inpe.br/mtc-m18@80/2009/02.16.17.46', False)
 """
 
-from perdure.errors import InvalidName
+from perdure.errors import InvalidInput, InvalidName
 from perdure.names.ibi.citation import split_document_type
 from perdure.names.ibi.distributor import GRANULARITIES, next_date
 from perdure.names.ibi.label import MAX_LABEL, check_text
@@ -38,6 +42,8 @@ __all__ = [
     "LegacyName",
     "OpaqueName",
     "RepositoryName",
+    "canonical",
+    "is_valid",
     "next_date",
     "opaque_name",
     "opaque_prefix",
@@ -54,10 +60,11 @@ __all__ = [
 
 
 def parse(label: str) -> RepositoryName | OpaqueName:
-    """Read a label by the grammar of the standard (Tables 6.1 and 7.1), dates and addresses checked.
+    """Parse a label by the grammar of the standard (Tables 6.1 and 7.1), and check its date and address.
 
-    A label that the algorithms would write in another way (`@80`, `.00` seconds, an upper-case host) is read as it
-    stands: `str()` gives it back, `is_canonical` is false, `canonical` is what the algorithms write.
+    The algorithms would write some valid labels differently (`@80`, `.00` seconds, an upper-case host). Of such a
+    label, `str()` returns the text that was parsed, `is_canonical` is false, and `canonical` is what the algorithms
+    write.
     """
     check_text(label)
     slashes = label.count("/")
@@ -68,3 +75,21 @@ def parse(label: str) -> RepositoryName | OpaqueName:
     raise InvalidName(
         "ibi", "label", None, f"a label has one slash (IBIp) or three (repository name), this has {slashes}"
     )
+
+
+def canonical(label: str) -> str:
+    """Return a label in its canonical case: lower for a repository name, upper for an IBIp.
+
+    Labels are compared by case folding only, so nothing else is changed: `mtc-m18@80` and `mtc-m18` are different
+    names. Raise InvalidName as `parse` does.
+    """
+    return parse(label).canonical_spelling
+
+
+def is_valid(label: str) -> bool:
+    """Return whether `parse` accepts the label."""
+    try:
+        parse(label)
+    except (InvalidName, InvalidInput):
+        return False
+    return True

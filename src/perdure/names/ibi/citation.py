@@ -1,4 +1,4 @@
-"""How citations dress a label: a document type behind it, as in `…/2009/09.09.22.01-RPQ`."""
+"""Document types that citations append to a label, as in `…/2009/09.09.22.01-RPQ`."""
 
 import re
 from collections.abc import Callable
@@ -11,7 +11,7 @@ _DOCUMENT_TYPE: Final = re.compile(r"(?P<label>[^/]+/[^/]+(?:/[^/]+/[^/]+)?)-(?P
 
 
 def split_document_type(text: str) -> tuple[str, str | None]:
-    """The label, and the document type that a citation put behind it (None if there is none).
+    """Return the label, and the document type that a citation appended (None if there is none).
 
     >>> split_document_type("iconet.com.br/banon/2009/09.09.22.01-RPQ")
     ('iconet.com.br/banon/2009/09.09.22.01', 'RPQ')
@@ -22,9 +22,9 @@ def split_document_type(text: str) -> tuple[str, str | None]:
 
 
 def refuse_document_type(text: str, parse: Callable[[str], object]) -> None:
-    """Say that a document type is to blame, if it is: the label itself has none, and `parse` takes it."""
+    """Raise InvalidName for a document type, if the text has one and `parse` accepts the rest."""
     label, kind = split_document_type(text)
     if kind and split_document_type(label)[1] is None:
-        parse(label)  # if something else is wrong with it, that is what is said
+        parse(label)  # another error in the label is reported instead
         reason = f"a citation added the document type -{kind} to the label"
         raise InvalidName("ibi", "document type", len(label), reason, label)

@@ -1,6 +1,6 @@
-"""Algorithm 4: how a subsystem spreads its requests along a timeline, one date each.
+"""Algorithm 4, the temporal distributor: it gives each request to a subsystem a date of its own.
 
-This is the pure step. Keeping the last date safe, locking it and waiting for the new one is the registry's work.
+This is the computation alone. The registry stores the last date, locks it and waits for the new one.
 """
 
 from fractions import Fraction
@@ -11,25 +11,25 @@ from perdure.errors import InvalidInput, OutOfRange
 from perdure.names import instant
 from perdure.names.instant import Exact
 
-# The standard's set G goes on for ever: 60, 1, and every negative power of ten. These are the first of it.
+# The first elements of the standard's infinite set G: 60, 1, and every negative power of ten.
 GRANULARITIES: Final = (Fraction(60), *(Fraction(1, 10**places) for places in range(10)))
 
 _FINEST: Final = 10**1000
 
 
 def next_date(now: Exact, last: Exact | None, granularity: Exact) -> tuple[Fraction, Fraction]:
-    """The creation date, which the caller must wait for, and the date for the label.
+    """Return the creation date, which the caller must wait for, and the date for the label.
 
-    The label's date is the shortest that is later than `last` and not later than the creation date. `last` is the date
-    that this function returned the time before, None the first time. All arithmetic is exact, in whole multiples
-    of the finest fraction involved; rounding is down.
+    The label's date is the shortest that is later than `last` and not later than the creation date. `last` is the
+    label's date that the previous call returned, or None for the first call. All arithmetic is exact, in multiples of
+    the finest fraction involved. Dates are rounded down.
 
     >>> next_date(1287588115, 1287588000, 1)
     (Fraction(1287588115, 1), Fraction(1287588060, 1))
     """
-    request = instant.exact(now, "ibi", "now")
-    grid = _granularity(granularity)
-    before = None if last is None else instant.exact(last, "ibi", "last")
+    request = instant.to_exact(now, "ibi", "now")
+    grid = _check_granularity(granularity)
+    before = None if last is None else instant.to_exact(last, "ibi", "last")
     unit = lcm(request.denominator, grid.denominator, 1 if before is None else before.denominator)
     r = grid.numerator * (unit // grid.denominator)
     minute = 60 * unit
@@ -37,7 +37,7 @@ def next_date(now: Exact, last: Exact | None, granularity: Exact) -> tuple[Fract
     rounded = _floor(request.numerator * (unit // request.denominator), r)  # line 1
     # lines 2 to 4
     floor_of_last = rounded - r if before is None else _floor(before.numerator * (unit // before.denominator), r)
-    creation = max(floor_of_last + r, rounded)  # line 5; the waiting of lines 6 and 7 is the caller's
+    creation = max(floor_of_last + r, rounded)  # line 5; the caller waits as in lines 6 and 7
 
     date = short = creation  # line 8
     s = r  # line 9
@@ -54,8 +54,8 @@ def _floor(value: int, step: int) -> int:
     return value // step * step
 
 
-def _granularity(value: Exact) -> Fraction:
-    grid = instant.exact(value, "ibi", "granularity")
+def _check_granularity(value: Exact) -> Fraction:
+    grid = instant.to_exact(value, "ibi", "granularity")
     if grid.denominator > _FINEST:
         raise OutOfRange("ibi", "granularity", "the granularity is finer than a thousand decimal places")
     if grid in (60, 1) or (0 < grid < 1 and instant.decimals(grid, "ibi", "granularity").lstrip("0") == "1"):

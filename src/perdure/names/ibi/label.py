@@ -1,4 +1,4 @@
-"""What both forms of a label have in common: they know their date, and they compare by case folding only."""
+"""The base of both forms of a label: its date, and comparison by case folding only."""
 
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -8,17 +8,17 @@ from typing import Final
 from perdure.errors import InvalidInput, InvalidName, OutOfRange
 from perdure.names.handle import fold
 
-MAX_LABEL: Final = 32_768  # exact fractions may be long; a label must not be longer than a reader can bear
+MAX_LABEL: Final = 32_768  # characters; exact fractions may be long, but parsing must stay fast
 MAX_PORT: Final = 65_535
 
 
 @total_ordering
 @dataclass(frozen=True, slots=True, eq=False)
 class Label:
-    """A label as it was written, with what it says.
+    """A label as it was written, with its decoded parts.
 
-    Two labels are the same name if they differ only in ASCII case; `mtc-m18@80` and `mtc-m18` are different names
-    for the same host and port. Labels are ordered by their date, as one timeline issues them.
+    Two labels are equal if they differ only in ASCII case. `mtc-m18@80` and `mtc-m18` are different names for the same
+    host and port. Labels are ordered by their date, as one timeline issues them.
     """
 
     label: str
@@ -30,17 +30,22 @@ class Label:
 
     @property
     def key(self) -> str:
-        """What the label is compared by: itself, in lower case."""
+        """Return the text by which labels are compared: the label in lower case."""
         return fold(self.label)
 
     @property
+    def canonical_spelling(self) -> str:
+        """Return the canonical spelling of this name: the label in the case in which the algorithms write it."""
+        raise NotImplementedError
+
+    @property
     def canonical(self) -> str:
-        """The label as the algorithms of the standard write it today."""
+        """Return the label that the algorithms of the standard write for these parts."""
         raise NotImplementedError
 
     @property
     def is_canonical(self) -> bool:
-        """Strictly right: the label re-encodes to itself."""
+        """Return whether the label is exactly what the algorithms write."""
         return self.label == self.canonical
 
     def __eq__(self, other: object) -> bool:

@@ -1,7 +1,7 @@
 """Opaque labels from before about 2008: case-sensitive, in base 53.
 
-The suffix counts seconds from the same epoch as today's. The prefix is an IPv4 number followed by Z, or a coded
-host in which X separates words, Z the first word and Y the port (which may be missing); how a word is coded is not
+The suffix counts seconds from the epoch of today's labels. The prefix is an IPv4 number followed by Z, or a coded host.
+In a coded host, X separates words, Z the first word, and Y the port (which may be missing). The coding of words is not
 published, so the host is not decoded.
 
 >>> parse_legacy("APM77Z/KFQ6T").ip
@@ -34,7 +34,7 @@ _MAX_LABEL: Final = 300
 @total_ordering
 @dataclass(frozen=True, slots=True)
 class LegacyName:
-    """A base-53 label: compared, registered and resolved exactly as it stands, case included."""
+    """A base-53 label. It is compared, registered and resolved exactly as written, including case."""
 
     label: str
     ip: str | None
@@ -51,19 +51,19 @@ class LegacyName:
 
 
 def parse_legacy(label: str) -> LegacyName:
-    """Read a label of the old, case-sensitive form."""
+    """Parse a label of the old, case-sensitive form."""
     check_text(label)
     match = _LABEL.fullmatch(label) if len(label) <= _MAX_LABEL else None
     if match is None:
-        raise InvalidName("ibi", "label", None, "this has not the shape of a base-53 label (as in APM77Z/KFQ6T)")
+        raise InvalidName("ibi", "label", None, "this does not have the form of a base-53 label (as in APM77Z/KFQ6T)")
     date = EPOCH + BASE_53.read(match["seconds"])
     port = BASE_53.read(match["port"]) if match["port"] else None
     if port is not None and not 1 <= port <= MAX_PORT:
         raise InvalidName("ibi", "port", match.start("port"), f"the coded port, {port}, is beyond {MAX_PORT}")
-    return LegacyName(label, _ip(match["ip"]) if match["ip"] else None, port, Fraction(date))
+    return LegacyName(label, _decode_ip(match["ip"]) if match["ip"] else None, port, Fraction(date))
 
 
-def _ip(coded: str) -> str:
+def _decode_ip(coded: str) -> str:
     text = IPV4_TEXT.write(BASE_53.read(coded))
     text = "0" + text if text[0] == "." else text
     try:

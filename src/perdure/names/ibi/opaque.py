@@ -1,4 +1,4 @@
-"""IBIps: Algorithms 5, 6 and 7, and the grammar of Table 7.1."""
+"""IBIps, the opaque labels: Algorithms 5, 6 and 7, and the grammar of Table 7.1."""
 
 import ipaddress
 import re
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from perdure.errors import InvalidInput, InvalidName, OutOfRange, shown
+from perdure.errors import InvalidInput, InvalidName, OutOfRange, quote_text
 from perdure.names import instant
 from perdure.names.ibi.citation import refuse_document_type
 from perdure.names.ibi.label import MAX_PORT, Label, check_port, check_text
@@ -30,9 +30,13 @@ _MAX_ADDRESS_DIGITS: Final = 64  # more than the longest IPv6 text needs, with r
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OpaqueName(Label):
-    """The opaque label: an address and a port, a slash, an instant, each written in base 27."""
+    """An opaque label: an address and a port, a slash, an instant, each written in base 27."""
 
     ip: str
+
+    @property
+    def canonical_spelling(self) -> str:
+        return self.label.upper()
 
     @property
     def canonical(self) -> str:
@@ -40,7 +44,7 @@ class OpaqueName(Label):
 
 
 def opaque_prefix(ip: str, port: int) -> str:
-    """Algorithm 5: the text of the address as a number, W for IPv4 or X for IPv6, the port unless that is 800.
+    """Algorithm 5: encode the text of the address as a number, W for IPv4 or X for IPv6, the port if it is not 800.
 
     >>> opaque_prefix("150.163.34.243", 800)
     '8JMKD3MGP8W'
@@ -48,7 +52,7 @@ def opaque_prefix(ip: str, port: int) -> str:
     '7URMDHLL9SSN2D89MX34M'
     """
     check_port(port)
-    text = _address(ip)
+    text = _normalise_address(ip)
     coded_port = "" if port == DEFAULT_PORT else BASE_27.write(port)
     if ":" in text:
         return f"{BASE_27.write(IPV6_TEXT.read(text))}X{coded_port}"
@@ -56,7 +60,7 @@ def opaque_prefix(ip: str, port: int) -> str:
 
 
 def opaque_suffix(date: Exact) -> str:
-    """Algorithm 6: seconds since 1995-08-01T00:00:00Z and, behind a W, the decimal places.
+    """Algorithm 6: encode the seconds since 1995-08-01T00:00:00Z and, after a W, the decimal places.
 
     Each leading zero of the decimal places is written as the grapheme for zero, so that .5 and .05 have different
     labels.
@@ -68,7 +72,7 @@ def opaque_suffix(date: Exact) -> str:
     """
     if type(date) is int and EPOCH <= date < instant.MAX_SECONDS:
         return BASE_27.write(date - EPOCH)
-    value = instant.exact(date, "ibi")
+    value = instant.to_exact(date, "ibi")
     if value < EPOCH:
         raise OutOfRange("ibi", "date", "the date is before 1995-08-01T00:00:00Z, where IBIps begin")
     whole = value.numerator // value.denominator
@@ -82,13 +86,13 @@ def opaque_suffix(date: Exact) -> str:
 
 
 def opaque_name(ip: str, port: int, date: Exact) -> OpaqueName:
-    """Algorithm 7: prefix and suffix, joined."""
+    """Algorithm 7: join prefix and suffix."""
     label = f"{opaque_prefix(ip, port)}/{opaque_suffix(date)}"
-    return OpaqueName(label, port, instant.exact(date, "ibi"), _address(ip))
+    return OpaqueName(label, port, instant.to_exact(date, "ibi"), _normalise_address(ip))
 
 
 def parse_opaque(label: str) -> OpaqueName:
-    """Read an IBIp by Table 7.1, with a real address, port and date."""
+    """Parse an IBIp by Table 7.1, with a valid address, port and date."""
     check_text(label)
     if label.count("/") != 1:
         raise InvalidName("ibi", "label", None, "an IBIp has two words, separated by one slash")
@@ -99,20 +103,20 @@ def parse_opaque(label: str) -> OpaqueName:
             "ibi", "label", stray.start(), f"{stray[0]!a} at position {stray.start()} is not in the IBIp alphabet"
         )
     prefix, suffix = label.upper().split("/")
-    ip, port = _parsed_prefix(prefix)
-    return OpaqueName(label, port, _parsed_suffix(suffix, len(prefix) + 1), ip)
+    ip, port = _parse_prefix(prefix)
+    return OpaqueName(label, port, _parse_suffix(suffix, len(prefix) + 1), ip)
 
 
-def _address(ip: str) -> str:
-    """The address as the algorithm reads it: dotted IPv4, or IPv6 in RFC 5952 form with hexadecimal groups only."""
+def _normalise_address(ip: str) -> str:
+    """Return the address as the algorithm expects it: dotted IPv4, or IPv6 by RFC 5952 with hexadecimal groups only."""
     if not isinstance(ip, str):
         raise InvalidInput("ibi", "ip", f"the IP address must be text, not {type(ip).__name__}")
     if "%" in ip:
-        raise InvalidInput("ibi", "ip", f"{shown(ip)} has a zone id, which means nothing outside one machine")
+        raise InvalidInput("ibi", "ip", f"{quote_text(ip)} has a zone id, which is meaningless on other machines")
     try:
         address = ipaddress.ip_address(ip)
     except ValueError:
-        raise InvalidInput("ibi", "ip", f"{shown(ip)} is not an IP address") from None
+        raise InvalidInput("ibi", "ip", f"{quote_text(ip)} is not an IP address") from None
     mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
     if mapped is not None:  # Python versions differ in how they write these
         high, low = divmod(int(mapped), 1 << 16)
@@ -120,7 +124,7 @@ def _address(ip: str) -> str:
     return str(address)
 
 
-def _parsed_prefix(prefix: str) -> tuple[str, int]:
+def _parse_prefix(prefix: str) -> tuple[str, int]:
     match = _PREFIX.fullmatch(prefix)
     if match is None:
         raise InvalidName(
@@ -129,17 +133,17 @@ def _parsed_prefix(prefix: str) -> tuple[str, int]:
     if len(match["ip"]) > _MAX_ADDRESS_DIGITS:
         raise InvalidName("ibi", "prefix", 0, "the coded address is longer than any IP address")
     text = (IPV4_TEXT if match["kind"] == "W" else IPV6_TEXT).write(BASE_27.read(match["ip"]))
-    # A leading zero is lost in the number: "0.1.2.3" comes back as ".1.2.3", "0:1::" as ":1::".
+    # A number has no leading zero: "0.1.2.3" is decoded to ".1.2.3", "0:1::" to ":1::".
     if text[0] == "." or (text[0] == ":" and text[:2] != "::"):
         text = "0" + text
     try:
-        ip = _address(text)
+        ip = _normalise_address(text)
     except InvalidInput as problem:
         raise InvalidName("ibi", "prefix", 0, f"the coded address is wrong: {problem.reason}") from None
-    return ip, _parsed_port(match["port"], match.start("port"))
+    return ip, _parse_port(match["port"], match.start("port"))
 
 
-def _parsed_port(coded: str, position: int) -> int:
+def _parse_port(coded: str, position: int) -> int:
     if not coded:
         return DEFAULT_PORT
     significant = coded.lstrip(_ZERO)
@@ -149,7 +153,7 @@ def _parsed_port(coded: str, position: int) -> int:
     return port
 
 
-def _parsed_suffix(suffix: str, position: int) -> Fraction:
+def _parse_suffix(suffix: str, position: int) -> Fraction:
     match = _SUFFIX.fullmatch(suffix)
     if match is None:
         raise InvalidName(

@@ -1,29 +1,28 @@
-"""What a client of a Handle server may do: read, write, delete, list, home, find, and prove who it is."""
+"""The use cases of Handle clients: read, write, delete, list, home, find, and authenticate."""
 
-from perdure.registry.authority import rights
 from perdure.registry.handles.deleting import delete_handle, delete_values
-from perdure.registry.handles.expecting import Expected
-from perdure.registry.handles.finding import find_handles
 from perdure.registry.handles.homing import home_prefix, unhome_prefix
-from perdure.registry.handles.identities import KeyMaterial, identity, key_material
+from perdure.registry.handles.identities import KeyMaterial, build_identity, find_key_material
 from perdure.registry.handles.listing import list_handles, list_prefixes
 from perdure.registry.handles.minting import mint_handle
+from perdure.registry.handles.preconditions import Precondition
 from perdure.registry.handles.reading import HandleView, read_handle
-from perdure.registry.handles.rewriting import HandleWritten
-from perdure.registry.handles.writing import put_handle, put_values
-from perdure.registry.prefix_records import prefix_record
+from perdure.registry.handles.reverse_lookup import find_handles
+from perdure.registry.handles.write_handle import HandleWriteResult, put_handle, put_values
+from perdure.registry.permissions.permissions import rights
+from perdure.registry.prefixes.na_records import prefix_record
 
 __all__ = [
-    "Expected",
     "HandleView",
-    "HandleWritten",
+    "HandleWriteResult",
     "KeyMaterial",
+    "Precondition",
+    "build_identity",
     "delete_handle",
     "delete_values",
     "find_handles",
+    "find_key_material",
     "home_prefix",
-    "identity",
-    "key_material",
     "list_handles",
     "list_prefixes",
     "mint_handle",

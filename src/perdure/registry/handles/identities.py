@@ -1,4 +1,4 @@
-"""Identities of Handle clients, `300:12345/admin`, and the keys by which they are proved."""
+"""Identities of Handle clients, `300:12345/admin`, and the keys by which they authenticate."""
 
 from typing import Final
 
@@ -8,74 +8,75 @@ from perdure.errors import InvalidInput, PerdureError
 from perdure.names import handle
 from perdure.records.value import PUBLIC_KEY, SECRET, Binary
 from perdure.registry.entities import HandleIdentity
-from perdure.registry.handles.place import Place, find_place
-from perdure.registry.protocol import Reader
+from perdure.registry.handles.handle_slot import HandleSlot, find_slot
 from perdure.registry.registry import Registry
-from perdure.registry.sealing import secret_of
+from perdure.registry.secret_box import open_secret
+from perdure.registry.store_interface import Reader
 
-_ANY: Final = 0
-_LAST: Final = 2**31 - 1
-_MOST_KEYS: Final = 20  # of one handle that are tried, where nobody says which
+_ANY_INDEX: Final = 0
+_LARGEST_INDEX: Final = 2**31 - 1
+_MOST_KEYS: Final = 20  # of one handle that are tried if no index is given
 
 
 class KeyMaterial(msgspec.Struct, frozen=True):
-    """What a proof is checked against. It shows nothing of itself.
+    """The keys that a proof is checked against. Its repr shows none of them.
 
-    Where the index was left open (0), `candidates` has each key by itself, with the identity that it proves, and this
-    has them all, with an identity that stands for no certain key. `place` is the same however the name was written.
+    If the index was left open (0), `candidates` has each key by itself, with the identity that it proves, and this
+    object has them all, with an identity that names no certain key. `handle_key` is the same however the name was
+    written.
     """
 
     identity: HandleIdentity
     secret: bytes | None = None
     public_keys: tuple[bytes, ...] = ()
     candidates: tuple["KeyMaterial", ...] = ()
-    place: str = ""
+    handle_key: str = ""
 
     def __repr__(self) -> str:
         return f"KeyMaterial({self.identity.id})"
 
 
-def identity(index: int, name: str) -> HandleIdentity:
-    """The identity that a value of a handle stands for, once it is proved."""
-    if not 0 <= index <= _LAST:
-        raise InvalidInput("handle", "index", f"index {index} is not between 0 and {_LAST}")
+def build_identity(index: int, name: str) -> HandleIdentity:
+    """Build the identity that the key in a value of a handle proves."""
+    if not 0 <= index <= _LARGEST_INDEX:
+        raise InvalidInput("handle", "index", f"index {index} is not between 0 and {_LARGEST_INDEX}")
     written = str(handle.parse(name))
     return HandleIdentity(
         id=f"{index}:{written}", name=written, identifier=f"hdl:{written}", created="", kind="program", index=index
     )
 
 
-async def key_material(registry: Registry, index: int, name: str) -> KeyMaterial:
-    """The keys of an identity, as they are at this moment; none, if there is no such value, or it was withdrawn."""
-    who = identity(index, name)
-    return await registry.store.glance(lambda reader: _material(registry, reader, who))
+async def find_key_material(registry: Registry, index: int, name: str) -> KeyMaterial:
+    """Return the current keys of an identity; none if the value does not exist or was withdrawn."""
+    identity = build_identity(index, name)
+    return await registry.store.read_quick(lambda reader: _read_key_material(registry, reader, identity))
 
 
-def _material(registry: Registry, reader: Reader, who: HandleIdentity) -> KeyMaterial:
+def _read_key_material(registry: Registry, reader: Reader, identity: HandleIdentity) -> KeyMaterial:
     try:
-        place = find_place(reader, who.name)
+        slot = find_slot(reader, identity.name)
     except PerdureError:
-        return KeyMaterial(who, place=handle.fold(who.name))
-    if place.record is None or place.record.state != "active":
-        return KeyMaterial(who, place=place.key)
-    found: list[KeyMaterial] = []
-    for value in place.record.values:
-        if who.index in (_ANY, value.index) and len(found) < _MOST_KEYS:
-            one = identity(value.index, who.name)
-            if value.kind == SECRET and (secret := _secret(registry, reader, place, value.index)) is not None:
-                found.append(KeyMaterial(one, secret))
+        return KeyMaterial(identity, handle_key=handle.fold(identity.name))
+    if slot.record is None or slot.record.state != "active":
+        return KeyMaterial(identity, handle_key=slot.key)
+    keys: list[KeyMaterial] = []
+    for value in slot.record.values:
+        if identity.index in (_ANY_INDEX, value.index) and len(keys) < _MOST_KEYS:
+            key_identity = build_identity(value.index, identity.name)
+            if value.kind == SECRET and (secret := _open_secret(registry, reader, slot, value.index)) is not None:
+                keys.append(KeyMaterial(key_identity, secret))
             elif value.kind == PUBLIC_KEY and isinstance(value.data, Binary):
-                found.append(KeyMaterial(one, None, (value.data.value,)))
-    if len(found) == 1:
-        return msgspec.structs.replace(found[0], candidates=(found[0],), place=place.key)
+                keys.append(KeyMaterial(key_identity, None, (value.data.value,)))
+    if len(keys) == 1:
+        return msgspec.structs.replace(keys[0], candidates=(keys[0],), handle_key=slot.key)
     return KeyMaterial(
-        who,
-        next((one.secret for one in found if one.secret is not None), None),
-        tuple(key for one in found for key in one.public_keys),
-        tuple(found),
-        place.key,
+        identity,
+        next((key_identity.secret for key_identity in keys if key_identity.secret is not None), None),
+        tuple(key for key_identity in keys for key in key_identity.public_keys),
+        tuple(keys),
+        slot.key,
     )
 
 
-def _secret(registry: Registry, reader: Reader, place: Place, index: int) -> bytes | None:
-    return secret_of(reader, registry.sealer, place.subject, index)
+def _open_secret(registry: Registry, reader: Reader, slot: HandleSlot, index: int) -> bytes | None:
+    return open_secret(reader, registry.sealer, slot.subject, index)

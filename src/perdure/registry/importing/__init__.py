@@ -1,11 +1,11 @@
 """Import: entries of a file become identifiers, a chunk of them in each transaction.
 
-A bad entry is reported and left out; it never stops or damages the rest, unless `strict` is asked for. What exists
-and says the same is left as it is, so an import can be run again; and how far it has come is kept in the same
-transaction as what it brought, so one that was interrupted goes on where it stopped.
+A bad entry is reported and left out; it never stops or damages the rest, unless `strict` is set. An existing name with
+equal content is left as it is, so an import can be run again. The position in the file is stored in the same
+transaction as the imported data, so an interrupted import continues where it stopped.
 """
 
-from perdure.registry.importing.driver import forget_checkpoint, import_entries, imported_so_far
-from perdure.registry.importing.options import Options, Tally
+from perdure.registry.importing.driver import forget_checkpoint, import_entries, read_checkpoint
+from perdure.registry.importing.import_options import ImportOptions, Tally
 
-__all__ = ["Options", "Tally", "forget_checkpoint", "import_entries", "imported_so_far"]
+__all__ = ["ImportOptions", "Tally", "forget_checkpoint", "import_entries", "read_checkpoint"]

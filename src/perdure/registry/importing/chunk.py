@@ -1,30 +1,30 @@
-"""One transaction of an import: new names are gathered, and whatever may touch an existing one goes alone."""
+"""One transaction of an import. New names are inserted together, and entries for existing names one by one."""
 
 from collections.abc import Sequence
 
 import msgspec
 
 from perdure.errors import ClockBehind, InvalidInput, PerdureError, StoreUnavailable
-from perdure.exchange.entry import Edit, Entry, Notice, Put, Refused, Setting, Whole
-from perdure.records.plain import Plain
-from perdure.registry.authority import require, require_new
-from perdure.registry.entities import EVERYWHERE, Action, Agent, Change
+from perdure.formats.import_entries import Entry, FullHistory, ImportEdit, ImportPut, Notice, RegistryPart, RejectedLine
+from perdure.records.frozen_struct import FrozenStruct
+from perdure.registry.entities import WHOLE_REGISTRY, Action, Agent, Change
 from perdure.registry.importing.edits import apply_edit
-from perdure.registry.importing.options import Options, Outcome, Tally
-from perdure.registry.importing.puts import PreparedPut, creators_in, prepare, put_again
-from perdure.registry.importing.settings import apply_setting
-from perdure.registry.importing.wholes import PreparedWhole, apply_whole
-from perdure.registry.naming import locate
-from perdure.registry.parties import actionable
-from perdure.registry.protocol import Transaction
+from perdure.registry.importing.full_histories import PreparedHistory, apply_history
+from perdure.registry.importing.import_options import ImportOptions, Outcome, Tally
+from perdure.registry.importing.registry_parts import apply_registry_part
+from perdure.registry.importing.upserts import PreparedPut, parties_in, prepare_put, update_existing
+from perdure.registry.name_keys import locate
+from perdure.registry.permissions.permissions import require_key_permission, require_permission
 from perdure.registry.registry import Registry
+from perdure.registry.responsible_parties import check_resolvable_party
+from perdure.registry.store_interface import Transaction
 
-Problem = Refused | Notice
-Prepared = PreparedPut | PreparedWhole
+Problem = RejectedLine | Notice
+Prepared = PreparedPut | PreparedHistory
 
 
-class Ready(Plain, frozen=True):
-    """An entry, and what could be made of it without the store; None is left to the transaction, which says why."""
+class PreparedEntry(FrozenStruct, frozen=True):
+    """An entry, and what could be prepared without the store; None leaves it to the transaction, which reports why."""
 
     entry: Entry
     prepared: Prepared | None = None
@@ -32,15 +32,15 @@ class Ready(Plain, frozen=True):
     keys: tuple[str, ...] = ()
 
 
-class Chunk:
-    """What becomes of some entries, in a transaction that may still be undone."""
+class ImportChunk:
+    """The processing of some entries in one transaction, which may still be rolled back."""
 
     def __init__(
         self,
         registry: Registry,
         tx: Transaction,
         by: Agent,
-        options: Options,
+        options: ImportOptions,
         parties: dict[str, str],
         before: Tally,
     ) -> None:
@@ -50,102 +50,108 @@ class Chunk:
         self._options = options
         self._parties = dict(parties)
         self._tally = msgspec.structs.replace(before)
-        self._at = registry.now()
+        self._at = registry.current_time()
         self._allowed: set[tuple[type[Entry], str]] = set()
-        self._fresh: list[Change] = []
+        self._new_changes: list[Change] = []
         self._known: set[str] = set()
         self._problems: list[Problem] = []
 
-    def apply(self, ready: Sequence[Ready], known: set[str]) -> tuple[Tally, list[Problem]]:
-        """`known` are those of the names that exist. NameTaken: there are more, and all of this must be undone."""
+    def apply(self, ready: Sequence[PreparedEntry], known: set[str]) -> tuple[Tally, list[Problem]]:
+        """Apply the entries; `known` are those of the names that exist.
+
+        On NameTaken, the caller must undo all of this.
+        """
         tally, self._known = self._tally, known
         for one in ready:
             entry, prepared, keys = one.entry, one.prepared, one.keys
             tally.entries += 1
             tally.line = max(tally.line, entry.line)
             new = prepared if prepared is not None and known.isdisjoint(keys) else None
-            if new is None and not isinstance(entry, Refused | Notice):
+            if new is None and not isinstance(entry, RejectedLine | Notice):
                 self._flush()
             try:
                 if new is not None:
-                    self._permit(entry, new.located.prefix.key)
-                    self._permit_keys(new)
+                    self._require_permission(entry, new.located.prefix.key)
+                    self._require_key_permission(new)
                     known.update(keys)
-                    self._fresh.extend(one.changes)
+                    self._new_changes.extend(one.changes)
                     tally.created += 1
                     self._problems.extend(new.notices)
-                elif isinstance(entry, Refused | Notice):
-                    self._note(entry)
+                elif isinstance(entry, RejectedLine | Notice):
+                    self._add_problem(entry)
                 else:
-                    self._alone(entry, prepared)
+                    self._apply_alone(entry, prepared)
             except (StoreUnavailable, ClockBehind):
-                raise  # the fault is not the entry's
+                raise  # not caused by the entry
             except PerdureError as problem:
-                self._note(Refused(entry.line, str(problem), getattr(entry, "name", None)))
+                self._add_problem(RejectedLine(entry.line, str(problem), getattr(entry, "name", None)))
         self._flush()
         tally.notices += sum(isinstance(one, Notice) for one in self._problems)
-        tally.refused += sum(isinstance(one, Refused) for one in self._problems)
+        tally.refused += sum(isinstance(one, RejectedLine) for one in self._problems)
         return tally, self._problems
 
-    def _alone(self, entry: Entry, prepared: Prepared | None) -> None:
-        with self._tx.attempt():  # half an entry is never kept
-            outcome = self._one(entry, prepared)
+    def _apply_alone(self, entry: Entry, prepared: Prepared | None) -> None:
+        with self._tx.attempt():  # an entry is written completely or not at all
+            outcome = self._apply_entry(entry, prepared)
         if isinstance(outcome, Notice):
-            self._note(outcome)
+            self._add_problem(outcome)
         else:
             self._tally.count(outcome)
 
     @property
-    def was_allowed(self) -> bool:
-        """Whether anything in this chunk was done by right."""
+    def has_permitted_entries(self) -> bool:
+        """Return whether the agent had permission for anything in this chunk."""
         return bool(self._allowed)
 
-    def _note(self, problem: Problem) -> None:
-        if self._options.strict and isinstance(problem, Refused):
+    def _add_problem(self, problem: Problem) -> None:
+        if self._options.strict and isinstance(problem, RejectedLine):
             raise InvalidInput("import", "line", f"line {problem.line}: {problem.reason}")
         self._problems.append(problem)
 
     def _flush(self) -> None:
-        if self._fresh:
-            self._tx.insert(self._fresh)
-            self._fresh.clear()
+        if self._new_changes:
+            self._tx.insert(self._new_changes)
+            self._new_changes.clear()
 
-    def _permit(self, entry: Entry, scope: str) -> None:
-        """Refuse who has no grant. A whole history is written in the names of others: that takes more than `import`."""
-        asked = type(entry), scope
-        if asked not in self._allowed:
-            is_more = isinstance(entry, Whole | Setting)
+    def _require_permission(self, entry: Entry, scope: str) -> None:
+        """Require a grant. A whole history is written in the names of other agents: that needs more than `import`."""
+        permission = type(entry), scope
+        if permission not in self._allowed:
+            is_more = isinstance(entry, FullHistory | RegistryPart)
             action: Action = "admin" if is_more else "import"
-            require(self._tx, self._by, action, EVERYWHERE if is_more else scope, self._at)
-            self._allowed.add(asked)
+            require_permission(self._tx, self._by, action, WHOLE_REGISTRY if is_more else scope, self._at)
+            self._allowed.add(permission)
 
-    def _permit_keys(self, new: Prepared) -> None:
-        """Whoever may bring names may not thereby bring the keys of administrators. For histories, more is asked."""
+    def _require_key_permission(self, new: Prepared) -> None:
+        """Refuse keys of administrators in new names: permission to import is not enough for them.
+
+        Histories need `admin` anyway.
+        """
         if isinstance(new, PreparedPut):
-            require_new(self._tx, self._by, new.record.values, new.located.prefix.key, self._at)
+            require_key_permission(self._tx, self._by, new.record.values, new.located.prefix.key, self._at)
 
-    def _one(self, entry: Entry, prepared: Prepared | None) -> Outcome | Notice:
+    def _apply_entry(self, entry: Entry, prepared: Prepared | None) -> Outcome | Notice:
         tx, by, options, at = self._tx, self._by, self._options, self._at
-        if isinstance(entry, Whole):
-            self._permit(entry, EVERYWHERE)
-            return apply_whole(self._registry, tx, entry)
-        if isinstance(entry, Setting):
-            self._permit(entry, EVERYWHERE)
-            return apply_setting(tx, by, entry, options, at)
-        if isinstance(entry, Edit):
-            self._permit(entry, locate(tx, entry.name).prefix.key)
+        if isinstance(entry, FullHistory):
+            self._require_permission(entry, WHOLE_REGISTRY)
+            return apply_history(self._registry, tx, entry)
+        if isinstance(entry, RegistryPart):
+            self._require_permission(entry, WHOLE_REGISTRY)
+            return apply_registry_part(tx, by, entry, options, at)
+        if isinstance(entry, ImportEdit):
+            self._require_permission(entry, locate(tx, entry.name).prefix.key)
             return apply_edit(self._registry, tx, by, entry, options, at)
-        if not isinstance(entry, Put):
-            raise InvalidInput("import", "line", "this cannot be imported")
+        if not isinstance(entry, ImportPut):
+            raise InvalidInput("import", "line", "this kind of entry cannot be imported")
         if not isinstance(prepared, PreparedPut):
-            for text in creators_in([entry], self._registry.settings.type_prefix) - self._parties.keys():
-                self._parties[text] = actionable(tx, text, "creator", self._registry.settings.limits)
-            prepared = prepare(self._registry, tx, by, entry, options, self._parties, at)
-        self._permit(entry, prepared.located.prefix.key)
+            for text in parties_in([entry], self._registry.settings.type_prefix) - self._parties.keys():
+                self._parties[text] = check_resolvable_party(tx, text, "creator", self._registry.settings.limits)
+            prepared = prepare_put(self._registry, tx, by, entry, options, self._parties, at)
+        self._require_permission(entry, prepared.located.prefix.key)
         self._problems.extend(prepared.notices)
         self._known.add(prepared.located.key)
         if tx.find(prepared.located.key) is None:
-            self._permit_keys(prepared)
+            self._require_key_permission(prepared)
             tx.insert(prepared.changes)
             return "created"
-        return put_again(self._registry, tx, by, prepared, entry, options, at)
+        return update_existing(self._registry, tx, by, prepared, entry, options, at)

@@ -1,4 +1,4 @@
-"""The walk over a file: prepare a chunk while the one before is being written, count, report, remember how far."""
+"""The driver of an import. It prepares a chunk while the one before is written, counts, reports and checkpoints."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -8,49 +8,52 @@ from typing import Final
 import msgspec
 
 from perdure.errors import NameTaken, PerdureError
-from perdure.exchange.entry import Entry, Put, Whole
+from perdure.formats.import_entries import Entry, FullHistory, ImportPut
 from perdure.registry.entities import Agent, Prefix
-from perdure.registry.importing.chunk import Chunk, Prepared, Problem, Ready
-from perdure.registry.importing.options import Options, Tally
-from perdure.registry.importing.puts import creators_in, prepare
-from perdure.registry.importing.wholes import prepare_whole
-from perdure.registry.parties import actionable
-from perdure.registry.protocol import Reader, Transaction
+from perdure.registry.importing.chunk import ImportChunk, Prepared, PreparedEntry, Problem
+from perdure.registry.importing.full_histories import prepare_history
+from perdure.registry.importing.import_options import ImportOptions, Tally
+from perdure.registry.importing.upserts import parties_in, prepare_put
 from perdure.registry.registry import Registry
+from perdure.registry.responsible_parties import check_resolvable_party
+from perdure.registry.store_interface import Reader, Transaction
 
 _CHUNK: Final = 2000
-_DEFAULTS: Final = Options()
+_DEFAULTS: Final = ImportOptions()
 
 
 async def import_entries(
     registry: Registry,
     by: Agent,
     entries: Iterable[Entry],
-    options: Options = _DEFAULTS,
+    options: ImportOptions = _DEFAULTS,
     *,
     checkpoint: str | None = None,
     report: Callable[[Problem], None] = lambda problem: None,
     watch: Callable[[Tally], None] = lambda tally: None,
 ) -> Tally:
-    """Bring everything in. `checkpoint` names the file by its content: what was done before is passed over."""
+    """Import all entries.
+
+    `checkpoint` identifies the file by its content: entries that were done before are skipped.
+    """
     tally = Tally()
     if checkpoint is not None and not options.dry_run:
-        tally = await imported_so_far(registry, by, checkpoint)
+        tally = await read_checkpoint(registry, by, checkpoint)
         tally.resumed = tally.entries
         if tally.finished:
             return tally
-    walk = _Walk(registry, by, options, checkpoint, report)
+    import_run = _ImportRun(registry, by, options, checkpoint, report)
     pending: asyncio.Task[Tally] | None = None
     try:
         for chunk in _chunks(islice(entries, tally.entries, None)):
             if pending is not None and options.dry_run:
                 tally, pending = await pending, None
-            ready = await walk.prepared(chunk)
+            ready = await import_run.prepare_chunk(chunk)
             if pending is not None:
                 tally = await pending
                 watch(tally)
-            pending = asyncio.create_task(walk.write(ready, tally))
-            await asyncio.sleep(0)  # the writer begins with it now
+            pending = asyncio.create_task(import_run.write(ready, tally))
+            await asyncio.sleep(0)  # let the writer start with it now
         if pending is not None:
             tally = await pending
     except BaseException:
@@ -59,45 +62,45 @@ async def import_entries(
         raise
     tally.finished = True
     if checkpoint is not None and not options.dry_run:
-        # What was refused may be right the next time: then the file is gone over again, and finds the rest unchanged.
-        kept = Tally() if tally.refused else tally
+        # A rejected entry may be valid the next time: then the whole file is read again, and the rest is unchanged.
+        stored = Tally() if tally.refused else tally
         if tally.entries > tally.refused + tally.notices:
-            await registry.store.write(lambda tx: _keep(tx, by, checkpoint, kept))
+            await registry.store.write(lambda tx: _save_checkpoint(tx, by, checkpoint, stored))
     watch(tally)
     return tally
 
 
-async def imported_so_far(registry: Registry, by: Agent, checkpoint: str) -> Tally:
-    """What an earlier run of one's own has done with this file."""
-    return await registry.store.read(lambda reader: _resumed(reader, by, checkpoint))
+async def read_checkpoint(registry: Registry, by: Agent, checkpoint: str) -> Tally:
+    """Return what an earlier run of the same agent has done with this file."""
+    return await registry.store.read(lambda reader: _decode_checkpoint(reader, by, checkpoint))
 
 
 async def forget_checkpoint(registry: Registry, by: Agent, checkpoint: str) -> None:
-    """Let one's next import of this file begin at its first line."""
+    """Let the agent's next import of this file begin at its first line."""
 
     def work(tx: Transaction) -> None:
-        if tx.fact(_fact(by, checkpoint)) is not None:  # only who may import has left one
-            _keep(tx, by, checkpoint, Tally())
+        if tx.fact(_checkpoint_fact(by, checkpoint)) is not None:  # only an agent with permission to import has one
+            _save_checkpoint(tx, by, checkpoint, Tally())
 
     await registry.store.write(work)
 
 
-class _Undone(Exception):
-    """Carries the result of a dry run out of a transaction that must not be kept."""
+class _DryRunRollback(Exception):
+    """Carries the result of a dry run out of a transaction that must be rolled back."""
 
     def __init__(self, tally: Tally, problems: list[Problem]) -> None:
         self.tally = tally
         self.problems = problems
 
 
-class _Walk:
-    """One import, with what it has looked up already."""
+class _ImportRun:
+    """One import, with the prefixes and parties that it has looked up."""
 
     def __init__(
         self,
         registry: Registry,
         by: Agent,
-        options: Options,
+        options: ImportOptions,
         checkpoint: str | None,
         report: Callable[[Problem], None],
     ) -> None:
@@ -108,62 +111,62 @@ class _Walk:
         self._report = report
         self._prefixes: dict[str, Prefix] = {}
         self._parties: dict[str, str] = {}
-        # A file whose names were all new so far is believed to go on so, until the store refuses one of them: to ask
-        # for every name beforehand would cost the store a fifth of its work. A dry run would not be refused.
+        # If all names of a file were new so far, the next ones are expected to be new, until the store refuses one. To
+        # look up every name beforehand would cost a fifth of the store's work. In a dry run, the store refuses none.
         self._expects_new = False
         self._was_wrong = False
 
     def prefix(self, key: str) -> Prefix | None:
-        """A prefix as it was when the chunk was prepared; what it compares by never changes."""
+        """Return a prefix as it was when the chunk was prepared; its rules of comparison never change."""
         return self._prefixes.get(key)
 
-    async def prepared(self, chunk: list[Entry]) -> list[Ready]:
-        """What can be made ready without the store, while the chunk before is being written."""
-        named = creators_in(chunk, self._registry.settings.type_prefix) - self._parties.keys()
-        await self._registry.store.read(lambda reader: self._look_up(reader, named))
-        at = self._registry.now()
-        return [self._prepared(entry, at) for entry in chunk]
+    async def prepare_chunk(self, chunk: list[Entry]) -> list[PreparedEntry]:
+        """Prepare what does not need a transaction, while the chunk before is being written."""
+        parties = parties_in(chunk, self._registry.settings.type_prefix) - self._parties.keys()
+        await self._registry.store.read(lambda reader: self._look_up(reader, parties))
+        at = self._registry.current_time()
+        return [self._prepare_entry(entry, at) for entry in chunk]
 
-    def _prepared(self, entry: Entry, at: str) -> Ready:
-        """An entry that cannot be prepared is left to the transaction, which says why."""
+    def _prepare_entry(self, entry: Entry, at: str) -> PreparedEntry:
+        """Prepare one entry. One that cannot be prepared is left to the transaction, which reports why."""
         prepared: Prepared
         try:
-            if isinstance(entry, Put):
-                prepared = prepare(self._registry, self, self._by, entry, self._options, self._parties, at)
-            elif isinstance(entry, Whole) and entry.scheme != "ppid":  # a person leads to others, which must be there
-                prepared = prepare_whole(self._registry, self, entry, at)
+            if isinstance(entry, ImportPut):
+                prepared = prepare_put(self._registry, self, self._by, entry, self._options, self._parties, at)
+            elif isinstance(entry, FullHistory) and entry.scheme != "ppid":  # persons refer to others, which must exist
+                prepared = prepare_history(self._registry, self, entry, at)
             else:
-                return Ready(entry)
+                return PreparedEntry(entry)
         except (PerdureError, KeyError):
-            return Ready(entry)
-        ready = self._registry.store.ready
+            return PreparedEntry(entry)
+        ready = self._registry.store.precompute
         changes = tuple([ready(change) for change in prepared.changes])
-        return Ready(entry, prepared, changes, tuple([change.identifier.key for change in changes]))
+        return PreparedEntry(entry, prepared, changes, tuple([change.identifier.key for change in changes]))
 
-    def _look_up(self, reader: Reader, named: set[str]) -> None:
-        self._know_prefixes(reader)
-        for text in named:
+    def _look_up(self, reader: Reader, parties: set[str]) -> None:
+        self._load_prefixes(reader)
+        for text in parties:
             try:
-                self._parties[text] = actionable(reader, text, "creator", self._registry.settings.limits)
+                self._parties[text] = check_resolvable_party(reader, text, "creator", self._registry.settings.limits)
             except PerdureError:
-                continue  # it may come with this very chunk
+                continue  # it may be in this chunk
 
-    def _know_prefixes(self, reader: Reader) -> None:
+    def _load_prefixes(self, reader: Reader) -> None:
         for prefix in reader.prefixes():
             self._prefixes[prefix.key] = prefix
             if prefix.opaque is not None:
                 self._prefixes[prefix.opaque] = prefix
 
-    async def write(self, ready: list[Ready], before: Tally) -> Tally:
+    async def write(self, ready: list[PreparedEntry], before: Tally) -> Tally:
         names = [key for one in ready for key in one.keys]
 
-        def apply(tx: Transaction, wanted: Sequence[str]) -> tuple[Tally, list[Problem]]:
-            chunk = Chunk(self._registry, tx, self._by, self._options, self._parties, before)
-            known = set(tx.find_many(wanted)) if wanted else set()
+        def apply(tx: Transaction, names_to_find: Sequence[str]) -> tuple[Tally, list[Problem]]:
+            chunk = ImportChunk(self._registry, tx, self._by, self._options, self._parties, before)
+            known = set(tx.find_many(names_to_find)) if names_to_find else set()
             self._expects_new = not known and not self._was_wrong and not self._options.dry_run
             tally, problems = chunk.apply(ready, known)
-            if self._checkpoint is not None and chunk.was_allowed and not self._options.dry_run:
-                _keep(tx, self._by, self._checkpoint, tally)
+            if self._checkpoint is not None and chunk.has_permitted_entries and not self._options.dry_run:
+                _save_checkpoint(tx, self._by, self._checkpoint, tally)
             return tally, problems
 
         def work(tx: Transaction) -> tuple[Tally, list[Problem]]:
@@ -174,13 +177,13 @@ class _Walk:
                 self._was_wrong = True
                 tally, problems = apply(tx, names)
             if self._options.dry_run:
-                self._know_prefixes(tx)  # so that what follows can build upon them, though nothing is kept
-                raise _Undone(tally, problems)
+                self._load_prefixes(tx)  # so that later chunks can use them, though nothing is stored
+                raise _DryRunRollback(tally, problems)
             return tally, problems
 
         try:
             tally, problems = await self._registry.store.write(work)
-        except _Undone as undone:
+        except _DryRunRollback as undone:
             tally, problems = undone.tally, undone.problems
         for problem in problems:
             self._report(problem)
@@ -193,14 +196,14 @@ def _chunks(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
         yield chunk
 
 
-def _resumed(reader: Reader, by: Agent, checkpoint: str) -> Tally:
-    kept = reader.fact(_fact(by, checkpoint))
-    return Tally() if kept is None else msgspec.json.decode(kept, type=Tally)
+def _decode_checkpoint(reader: Reader, by: Agent, checkpoint: str) -> Tally:
+    stored = reader.fact(_checkpoint_fact(by, checkpoint))
+    return Tally() if stored is None else msgspec.json.decode(stored, type=Tally)
 
 
-def _keep(tx: Transaction, by: Agent, checkpoint: str, tally: Tally) -> None:
-    tx.put_fact(_fact(by, checkpoint), msgspec.json.encode(tally).decode())
+def _save_checkpoint(tx: Transaction, by: Agent, checkpoint: str, tally: Tally) -> None:
+    tx.put_fact(_checkpoint_fact(by, checkpoint), msgspec.json.encode(tally).decode())
 
 
-def _fact(by: Agent, checkpoint: str) -> str:
+def _checkpoint_fact(by: Agent, checkpoint: str) -> str:
     return f"import {by.id} {checkpoint}"

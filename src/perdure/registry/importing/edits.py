@@ -1,45 +1,49 @@
-"""Changes of names that exist, as batch files ask for them."""
+"""Changes of existing names, as batch files request them."""
 
 from typing import Final
 
 import msgspec
 
 from perdure.errors import Immutable, InvalidInput, Withdrawn, WrongState
-from perdure.exchange.entry import Edit
-from perdure.records.checks import checked_values
+from perdure.formats.import_entries import ImportEdit
 from perdure.records.record import Record, Tombstone
-from perdure.records.value import same_statement
-from perdure.registry import change
-from perdure.registry.authority import require, require_changes
+from perdure.records.validation import check_values
+from perdure.records.value import equals_ignoring_timestamp
+from perdure.registry import revisions
 from perdure.registry.entities import Agent
-from perdure.registry.existing import existing
-from perdure.registry.importing.options import Options, Outcome
-from perdure.registry.prefix_names import refuse_giving_up
-from perdure.registry.protocol import Transaction
+from perdure.registry.identifier_lookup import require_identifier
+from perdure.registry.importing.import_options import ImportOptions, Outcome
+from perdure.registry.new_record import with_timestamps
+from perdure.registry.permissions.permissions import require_change_permission, require_permission
+from perdure.registry.prefixes.na_names import refuse_withdrawal
 from perdure.registry.registry import Registry
-from perdure.registry.statement import dated
+from perdure.registry.store_interface import Transaction
 
 _REASON: Final = "deleted"
 
 
-def apply_edit(registry: Registry, tx: Transaction, by: Agent, entry: Edit, options: Options, at: str) -> Outcome:
-    """One operation, once: what it asks for is done, or is so already, or is refused."""
-    found, record, prefix = existing(tx, entry.name)
-    require(tx, by, "withdraw" if entry.act == "delete" else "edit", prefix.key, at, record, found.key)
+def apply_edit(
+    registry: Registry, tx: Transaction, by: Agent, entry: ImportEdit, options: ImportOptions, at: str
+) -> Outcome:
+    """Apply one operation. Return whether it changed anything; raise if it is refused."""
+    identifier, record, prefix = require_identifier(tx, entry.name)
+    require_permission(tx, by, "withdraw" if entry.act == "delete" else "edit", prefix.key, at, record, identifier.key)
     if record.observation is not None and entry.act != "delete":
-        raise Immutable(found.name, "an observation never changes; a new extraction is a new observation")
+        raise Immutable(identifier.name, "an observation never changes; a new extraction is a new observation")
     if entry.act == "delete":
-        refuse_giving_up(tx, found.key, found.name)
-    revised = _edited(registry, record, entry, found.name, options, at)
+        refuse_withdrawal(tx, identifier.key, identifier.name)
+    revised = _edit_record(registry, record, entry, identifier.name, options, at)
     if revised == record:
         return "unchanged"
-    require_changes(tx, by, record, revised.values, prefix.key, at, found.key)
+    require_change_permission(tx, by, record, revised.values, prefix.key, at, identifier.key)
     act = "withdraw" if entry.act == "delete" else "import"
-    change.revise(tx, found, revised, by, act, at, options.note, registry.settings.limits.record_bytes)
+    revisions.append_revision(tx, identifier, revised, by, act, at, options.note, registry.settings.limits.record_bytes)
     return "changed"
 
 
-def _edited(registry: Registry, record: Record, entry: Edit, name: str, options: Options, at: str) -> Record:
+def _edit_record(
+    registry: Registry, record: Record, entry: ImportEdit, name: str, options: ImportOptions, at: str
+) -> Record:
     if entry.act == "delete":
         if record.state in ("withdrawn", "merged"):
             return record
@@ -50,16 +54,16 @@ def _edited(registry: Registry, record: Record, entry: Edit, name: str, options:
         raise WrongState(name, record.state, "active")
     if entry.act == "remove":
         unwanted = set(entry.indexes)
-        kept = tuple(value for value in record.values if value.index not in unwanted)
-        return msgspec.structs.replace(record, values=kept)
+        remaining = tuple(value for value in record.values if value.index not in unwanted)
+        return msgspec.structs.replace(record, values=remaining)
     values = {value.index: value for value in record.values}
-    for value in dated(entry.values, at):
+    for value in with_timestamps(entry.values, at):
         before = values.get(value.index)
-        if before is not None and same_statement(before, value):
+        if before is not None and equals_ignoring_timestamp(before, value):
             continue
         if entry.act == "add" and before is not None:
-            raise InvalidInput("record", "index", f"index {value.index} of {name} says something else already")
+            raise InvalidInput("record", "index", f"index {value.index} of {name} has another value already")
         if entry.act == "modify" and before is None:
             raise InvalidInput("record", "index", f"{name} has no value with index {value.index}")
         values[value.index] = value
-    return msgspec.structs.replace(record, values=checked_values(list(values.values()), registry.settings.limits))
+    return msgspec.structs.replace(record, values=check_values(list(values.values()), registry.settings.limits))

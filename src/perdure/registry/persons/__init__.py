@@ -1,32 +1,33 @@
-"""Persons: what sources show of them, what curators conclude, and how that changes."""
+"""The use cases of persons: observations of sources, reconstructions by curators, and their changes."""
 
-from perdure.registry.persons.bulk import observe_many
-from perdure.registry.persons.curation import Curation
-from perdure.registry.persons.finding import FoundPerson, PageOfPersons, find_by_link, find_by_name
-from perdure.registry.persons.identity import Person, free_name, raw_uuid, successors, uuid_of
+from perdure.registry.persons.bulk_observations import observe_many
+from perdure.registry.persons.identity import Person, find_free_name, raw_uuid, successor_names, uuid_of
 from perdure.registry.persons.linking import replace_links
 from perdure.registry.persons.merging import merge, undo_merge
 from perdure.registry.persons.observing import observe
-from perdure.registry.persons.reconstructing import reconstruct, revise_reconstruction
+from perdure.registry.persons.person_iterator import count_persons, iterate_persons
+from perdure.registry.persons.person_query import PersonView, list_observations, list_person_versions, show_person
+from perdure.registry.persons.person_search import PersonHit, PersonPage, find_by_link, find_by_name
+from perdure.registry.persons.reconstructing import Curation, reconstruct, revise_reconstruction
 from perdure.registry.persons.redacting import redact
 from perdure.registry.persons.restricting import lift_restriction, restrict
-from perdure.registry.persons.showing import PersonView, observations_of, show_person, versions_of
 from perdure.registry.persons.splitting import split, undo_split
-from perdure.registry.persons.walking import count_persons, walk_persons
 
 __all__ = [
     "Curation",
-    "FoundPerson",
-    "PageOfPersons",
     "Person",
+    "PersonHit",
+    "PersonPage",
     "PersonView",
     "count_persons",
     "find_by_link",
     "find_by_name",
-    "free_name",
+    "find_free_name",
+    "iterate_persons",
     "lift_restriction",
+    "list_observations",
+    "list_person_versions",
     "merge",
-    "observations_of",
     "observe",
     "observe_many",
     "raw_uuid",
@@ -37,10 +38,8 @@ __all__ = [
     "revise_reconstruction",
     "show_person",
     "split",
-    "successors",
+    "successor_names",
     "undo_merge",
     "undo_split",
     "uuid_of",
-    "versions_of",
-    "walk_persons",
 ]

@@ -1,24 +1,24 @@
-"""Person identifiers: made from what they stand for, so the same inputs always lead to the same one.
+"""Person identifiers: made from their inputs, so the same inputs always lead to the same one.
 
-When different inputs lead to one name, the newcomer takes the successor's, and its own inputs go on leading to it:
-`person_inputs` keeps the UUID of the inputs (`uuid_raw`) beside the name that they got.
+When different inputs lead to one name, the later person takes a successor name, and its own inputs keep leading to it:
+`person_inputs` stores the UUID of the inputs (`uuid_raw`) beside the name that they got.
 """
 
 from typing import NamedTuple
 from uuid import UUID
 
 from perdure.names import ppid, uuid5
-from perdure.records.authority import to_seconds
+from perdure.records.authority_metadata import to_seconds
 from perdure.records.person import Observation, Reconstruction, Restriction
 from perdure.records.record import Record
-from perdure.registry import change
-from perdure.registry.entities import Agent
-from perdure.registry.protocol import Foreseen, Reader, Transaction
+from perdure.registry import revisions
+from perdure.registry.entities import Agent, Identifier
 from perdure.registry.registry import Registry
+from perdure.registry.store_interface import Prefetch, Reader, Transaction
 
 
 class Person(NamedTuple):
-    """A person identifier, the UUID of its inputs, and whether it was made just now."""
+    """A person identifier, the UUID of its inputs, and whether it was created just now."""
 
     name: str
     uuid_raw: UUID
@@ -26,40 +26,40 @@ class Person(NamedTuple):
 
 
 class Inputs(NamedTuple):
-    """What a person identifier is made from, as its UUID; and the name for that, unless it stands for others."""
+    """The inputs of a person identifier, as their UUID, and the name for that, unless it is taken by other inputs."""
 
     uuid: UUID
     text: str
     name: str
 
     @property
-    def foreseen(self) -> Foreseen:
-        return Foreseen(self.text, self.name)
+    def prefetch(self) -> Prefetch:
+        return Prefetch(self.text, self.name)
 
 
-def observed_inputs(registry: Registry, seen: Observation) -> Inputs:
-    """Of an observation whose parts were checked; nothing is checked again here."""
-    said = seen.source_url, seen.retrieval_timestamp, seen.content_hash
-    return _inputs("POID", uuid5.uuid_of(uuid5.poid_digest(registry.ppid_namespace, *said)))
+def observation_inputs(registry: Registry, observation: Observation) -> Inputs:
+    """Return the inputs of an observation that was checked; nothing is checked again here."""
+    parts = observation.source_url, observation.retrieval_timestamp, observation.content_hash
+    return _build_inputs("POID", uuid5.uuid_from_digest(uuid5.poid_digest(registry.ppid_namespace, *parts)))
 
 
-def concluded_inputs(registry: Registry, made: Reconstruction) -> Inputs:
-    said = made.observation_ids, made.curator_id, made.timestamp
-    return _inputs("PRID", ppid.prid_uuid(*said, namespace=registry.ppid_namespace))
+def reconstruction_inputs(registry: Registry, reconstruction: Reconstruction) -> Inputs:
+    parts = reconstruction.observation_ids, reconstruction.curator_id, reconstruction.timestamp
+    return _build_inputs("PRID", ppid.prid_uuid(*parts, namespace=registry.ppid_namespace))
 
 
-def _inputs(type: ppid.PpidType, uuid: UUID) -> Inputs:
+def _build_inputs(type: ppid.PpidType, uuid: UUID) -> Inputs:
     return Inputs(uuid, str(uuid), ppid.uuid_to_ppid(uuid, type))
 
 
 async def uuid_of(registry: Registry, name: str) -> UUID | None:
-    """`ppid_to_uuid` of section 12.1: a look-up, because it cannot be computed."""
-    raw = await registry.store.read(lambda reader: reader.input_of(ppid.canonical(name)))
+    """Look up the UUID of a person identifier: `ppid_to_uuid` of section 12.1, which cannot be computed."""
+    raw = await registry.store.read(lambda reader: reader.input_uuid(ppid.canonical(name)))
     return None if raw is None else UUID(raw)
 
 
-def free_name(reader: Reader, own: str, namespace: UUID) -> str:
-    """A person's own name, or its first successor that stands for nothing yet (section 9.3)."""
+def find_free_name(reader: Reader, own: str, namespace: UUID) -> str:
+    """Return a person's own name, or its first successor that is free (section 9.3)."""
     name = own
     collisions = 0
     while reader.find(name) is not None:
@@ -69,22 +69,24 @@ def free_name(reader: Reader, own: str, namespace: UUID) -> str:
 
 
 def raw_uuid(registry: Registry, record: Record) -> UUID | None:
-    """The UUID of the inputs that a person's first record names."""
+    """Compute the UUID of the inputs that a person's first record names."""
     namespace = registry.ppid_namespace
     if record.observation is not None:
-        seen = record.observation
-        return ppid.poid_uuid(seen.source_url, seen.retrieval_timestamp, seen.content_hash, namespace=namespace)
+        observation = record.observation
+        return ppid.poid_uuid(
+            observation.source_url, observation.retrieval_timestamp, observation.content_hash, namespace=namespace
+        )
     if record.reconstruction is not None:
-        return concluded_inputs(registry, record.reconstruction).uuid
+        return reconstruction_inputs(registry, record.reconstruction).uuid
     return None
 
 
-def successors(registry: Registry, own: str, most: int = 100) -> set[str]:
-    """The names that newcomers take when this one stands for something else."""
+def successor_names(registry: Registry, own: str, most: int = 100) -> set[str]:
+    """Return the names that later persons take when this one is taken."""
     return {ppid.successor(own, number, namespace=registry.ppid_namespace) for number in range(1, most)}
 
 
-def create(
+def create_person(
     registry: Registry,
     tx: Transaction,
     by: Agent,
@@ -96,7 +98,10 @@ def create(
     restriction: Restriction | None = None,
     act: str = "mint",
 ) -> Person:
-    """The first version of a person identifier, under a name that is free. Whoever asks has looked for the inputs."""
+    """Write the first version of a person identifier under a free name.
+
+    The caller has checked that the inputs are new.
+    """
     registry.check_clock()
     record = Record(
         state="active",
@@ -106,10 +111,20 @@ def create(
         reconstruction=reconstruction,
         restriction=restriction,
     )
-    encoded = change.fitting(record, registry.settings.limits.record_bytes)
-    name = free_name(tx, inputs.name, registry.ppid_namespace)
-    tx.insert([change.first(name, name, "ppid", record, by, act, at, encoded=encoded)])
+    encoded = revisions.encode_within_limit(record, registry.settings.limits.record_bytes)
+    name = find_free_name(tx, inputs.name, registry.ppid_namespace)
+    tx.insert([revisions.first_revision(name, name, "ppid", record, by, act, at, encoded=encoded)])
     tx.put_persons({inputs.text: name})
     if reconstruction is not None:
         tx.put_derivations(name, 1, reconstruction.observation_ids)
     return Person(name, inputs.uuid, created=True)
+
+
+def append_version(
+    registry: Registry, tx: Transaction, by: Agent, identifier: Identifier, record: Record, act: str, note: str | None
+) -> int:
+    """Write a new version of a person's record. Return its number. It is never dated before the previous one."""
+    newest = tx.newest_revision(identifier.subject)
+    now = registry.current_time()
+    at = max(now, newest.at) if newest else now
+    return revisions.append_revision(tx, identifier, record, by, act, at, note, registry.settings.limits.record_bytes)

@@ -1,18 +1,18 @@
-"""Observe: what one source shows of a person, at one moment, once and for ever."""
+"""Observations: what one source states about a person at one moment. They never change."""
 
 from collections.abc import Sequence
 
 from perdure.errors import Immutable
 from perdure.records import record as records
 from perdure.records.person import Claim, Observation
-from perdure.records.person_checks import checked_observation
-from perdure.registry.authority import require
+from perdure.records.person_validation import check_observation
 from perdure.registry.entities import Agent, Identifier
-from perdure.registry.naming import known_prefix
-from perdure.registry.persons.identity import Person, create, observed_inputs
-from perdure.registry.persons.restricting import may_know
-from perdure.registry.protocol import Transaction
+from perdure.registry.name_keys import require_prefix
+from perdure.registry.permissions.permissions import require_permission
+from perdure.registry.persons.identity import Person, create_person, observation_inputs
+from perdure.registry.persons.restricting import can_view
 from perdure.registry.registry import Registry
+from perdure.registry.store_interface import Transaction
 
 
 async def observe(
@@ -26,30 +26,32 @@ async def observe(
     holding_archive: str | None = None,
     claims: Sequence[Claim] = (),
 ) -> Person:
-    """The POID of an observation. A new extraction of the same source is a new observation, with a new POID."""
-    said = Observation(source_url, retrieval_timestamp, content_hash, source_name, holding_archive, tuple(claims))
-    seen = checked_observation(said, registry.settings.limits)
-    inputs = observed_inputs(registry, seen)
+    """Return the POID of an observation, new or known. Another extraction of the same source is a new observation."""
+    given = Observation(source_url, retrieval_timestamp, content_hash, source_name, holding_archive, tuple(claims))
+    observation = check_observation(given, registry.settings.limits)
+    inputs = observation_inputs(registry, observation)
 
     def work(tx: Transaction) -> Person:
-        at = registry.now()
-        require(tx, by, "mint", known_prefix(tx, "POID").key, at)
-        known = tx.person(inputs.text)
-        if known is None:
-            return create(registry, tx, by, inputs, at, observation=seen)
-        found = tx.find(known)
-        refuse_other_words(known, found, seen, sees=may_know(tx, by, at, found))
-        return Person(known, inputs.uuid, created=False)
+        at = registry.current_time()
+        require_permission(tx, by, "mint", require_prefix(tx, "POID").key, at)
+        name = tx.person(inputs.text)
+        if name is None:
+            return create_person(registry, tx, by, inputs, at, observation=observation)
+        identifier = tx.find(name)
+        refuse_different_content(name, identifier, observation, sees=can_view(tx, by, at, identifier))
+        return Person(name, inputs.uuid, created=False)
 
-    return await registry.store.write(work, inputs.foreseen)
+    return await registry.store.write(work, inputs.prefetch)
 
 
-def refuse_other_words(name: str, found: Identifier | None, seen: Observation, *, sees: bool) -> None:
-    """Who gives the inputs alone is told what they lead to; who says more must say what was said."""
-    if found is None or seen == Observation(seen.source_url, seen.retrieval_timestamp, seen.content_hash):
+def refuse_different_content(name: str, identifier: Identifier | None, observation: Observation, *, sees: bool) -> None:
+    """Accept the inputs alone, or with content equal to the stored one; refuse different content."""
+    if identifier is None or observation == Observation(
+        observation.source_url, observation.retrieval_timestamp, observation.content_hash
+    ):
         return
-    record = records.decode(found.record)
+    record = records.decode(identifier.record)
     if record.redaction is not None:
-        raise Immutable(name, "what it said was redacted, and is not said again under this name")
-    if record.observation != seen or not sees:  # else whoever is not shown what it says could guess
-        raise Immutable(name, "it says something else, and never changes; another extraction has another timestamp")
+        raise Immutable(name, "its content was redacted, and cannot be added again under this name")
+    if record.observation != observation or not sees:  # otherwise hidden content could be guessed
+        raise Immutable(name, "it has other content, and never changes; give a new extraction another timestamp")

@@ -1,85 +1,100 @@
-"""Redact: what the law wants gone is taken out of every version, for good. That it was, why and when, stays."""
+"""Redaction of persons: content that the law requires to be deleted is removed from every version, permanently.
+
+The reason and the date of the redaction stay.
+"""
 
 import msgspec
 
 from perdure.errors import InvalidInput, WrongState
 from perdure.records import record as records
-from perdure.records.authority import to_seconds
-from perdure.records.checks import one_line
+from perdure.records.authority_metadata import to_seconds
 from perdure.records.person import ChosenClaim, Redaction
 from perdure.records.record import Record
-from perdure.registry.authority import require
+from perdure.records.validation import check_one_line
 from perdure.registry.entities import Agent, Revision
-from perdure.registry.existing import existing
-from perdure.registry.persons.putting import put
-from perdure.registry.persons.restricting import heirs
-from perdure.registry.protocol import Transaction
-from perdure.registry.redaction import act_on
+from perdure.registry.identifier_lookup import require_identifier
+from perdure.registry.permissions.permissions import require_permission
+from perdure.registry.persons.identity import append_version
+from perdure.registry.persons.restricting import find_replacements
+from perdure.registry.redaction import redaction_for_version
 from perdure.registry.registry import Registry
+from perdure.registry.store_interface import Transaction
 
 
 async def redact(
     registry: Registry, by: Agent, name: str, reason: str, *, expected_version: int | None = None
 ) -> tuple[int, list[str]]:
-    """Take out all that is said of a person. What reconstructions had copied of an observation goes with it.
+    """Remove the whole content of a person. Copies of an observation's claims in reconstructions are removed too.
 
-    Returns the new version, and the reconstructions that were redacted too. The identifier stays, and its inputs go on
+    Return the new version, and the reconstructions that were redacted too. The identifier stays, and its inputs keep
     leading to it. Copies that were made before, as backups, still hold everything.
     """
-    one_line(reason, "reason", registry.settings.limits.text_characters)
+    check_one_line(reason, "reason", registry.settings.limits.text_characters)
 
     def work(tx: Transaction) -> tuple[int, list[str]]:
-        now = registry.now()
-        found, record, prefix = existing(tx, name, expected_version)
-        require(tx, by, "admin", prefix.key, now, record)
-        if found.scheme != "ppid":
-            reason_against = f"{found.name} is not a person: to redact values of another identifier, use perdure redact"
+        now = registry.current_time()
+        identifier, record, prefix = require_identifier(tx, name, expected_version)
+        require_permission(tx, by, "admin", prefix.key, now, record)
+        if identifier.scheme != "ppid":
+            reason_against = (
+                f"{identifier.name} is not a person: to redact values of another identifier, use perdure redact"
+            )
             raise InvalidInput("person", "name", reason_against)
         if record.is_redacted:
-            raise WrongState(found.name, "redacted", "whole")
-        if whole := [one for one, said in heirs(tx, record) if not said.is_redacted]:
-            raise WrongState(found.name, f"taken up by {', '.join(whole)}", "redacted after these, or not taken up")
+            raise WrongState(identifier.name, "redacted", "whole")
+        if unredacted := [one for one, redaction in find_replacements(tx, record) if not redaction.is_redacted]:
+            raise WrongState(identifier.name, f"merged or split into {', '.join(unredacted)}", "redacted after these")
         at = to_seconds(now)
-        version = _redact(registry, tx, by, found.name, reason, at, None)
-        others = tx.derived_from(found.name) if record.observation is not None else []
+        version = _redact_person(registry, tx, by, identifier.name, reason, at, None)
+        others = tx.derived_from(identifier.name) if record.observation is not None else []
         for other in others:
-            _redact(registry, tx, by, other, reason, at, found.name)
+            _redact_person(registry, tx, by, other, reason, at, identifier.name)
         return version, others
 
     return await registry.store.write(work)
 
 
-def _redact(registry: Registry, tx: Transaction, by: Agent, name: str, reason: str, at: str, of: str | None) -> int:
-    found, record, _ = existing(tx, name)
-    revisions = tx.revisions(found.subject)
+def _redact_person(
+    registry: Registry, tx: Transaction, by: Agent, name: str, reason: str, at: str, of: str | None
+) -> int:
+    identifier, record, _ = require_identifier(tx, name)
+    revisions = tx.revisions(identifier.subject)
     act = Redaction(reason, at, "", of)
-    tx.redact(found.subject, {one.version: _without(one, act) for one in revisions})
-    return put(registry, tx, by, found, _left(record, act_on(found.record, record, act)), "redact", reason)
+    tx.redact(identifier.subject, {one.version: _redact_revision(one, act) for one in revisions})
+    return append_version(
+        registry,
+        tx,
+        by,
+        identifier,
+        _redact_record(record, redaction_for_version(identifier.record, record, act)),
+        "redact",
+        reason,
+    )
 
 
-def _without(revision: Revision, act: Redaction) -> bytes:
-    """One version as it is kept from now on."""
+def _redact_revision(revision: Revision, act: Redaction) -> bytes:
+    """Return the redacted record of one version."""
     record = records.decode(revision.record)
-    return records.encode(_left(record, act_on(revision.record, record, act)))
+    return records.encode(_redact_record(record, redaction_for_version(revision.record, record, act)))
 
 
-def _left(record: Record, said: Redaction) -> Record:
-    """What stays of a record: who answers for it, since when, and what became of it; of others, what was not copied."""
+def _redact_record(record: Record, redaction: Redaction) -> Record:
+    """Return what stays: responsible parties, dates and state; in a derived reconstruction, all that was not copied."""
     if record.is_redacted:
-        return record  # nothing is left to be taken out
-    if said.of is None or record.reconstruction is None:
-        stone = record.tombstone
+        return record  # there is nothing left to redact
+    if redaction.of is None or record.reconstruction is None:
+        tombstone = record.tombstone
         return Record(
             state=record.state,
             creator=record.creator,
             owners=record.owners,
             created=record.created,
-            tombstone=None if stone is None else msgspec.structs.replace(stone, reason="redacted"),
-            redaction=said,
+            tombstone=None if tombstone is None else msgspec.structs.replace(tombstone, reason="redacted"),
+            redaction=redaction,
         )
     claims = tuple(
-        ChosenClaim(one.observation_id, one.claim) if one.observation_id == said.of else one
+        ChosenClaim(one.observation_id, one.claim) if one.observation_id == redaction.of else one
         for one in record.reconstruction.claims
     )
-    made = msgspec.structs.replace(record.reconstruction, claims=claims)
-    return msgspec.structs.replace(record, reconstruction=made, redaction=said)
+    reconstruction = msgspec.structs.replace(record.reconstruction, claims=claims)
+    return msgspec.structs.replace(record, reconstruction=reconstruction, redaction=redaction)

@@ -1,4 +1,4 @@
-"""Restrict: a living person's record still resolves, and shows nothing of what is said of them."""
+"""Restrictions: the record of a living person still resolves, and its content is hidden."""
 
 from collections.abc import Iterable
 
@@ -6,41 +6,43 @@ import msgspec
 
 from perdure.errors import InvalidInput, WrongState
 from perdure.records import record as records
-from perdure.records.authority import to_seconds
-from perdure.records.checks import one_line
+from perdure.records.authority_metadata import to_seconds
 from perdure.records.person import Restriction
 from perdure.records.record import Record
-from perdure.registry.authority import is_granted, require
+from perdure.records.validation import check_one_line
 from perdure.registry.entities import Agent, Identifier
-from perdure.registry.existing import existing
-from perdure.registry.naming import known_prefix
-from perdure.registry.persons.putting import put
-from perdure.registry.protocol import Reader, Transaction
+from perdure.registry.identifier_lookup import require_identifier
+from perdure.registry.name_keys import require_prefix
+from perdure.registry.permissions.permissions import is_granted, require_permission
+from perdure.registry.persons.identity import append_version
 from perdure.registry.registry import Registry
+from perdure.registry.store_interface import Reader, Transaction
 
 
 async def restrict(
     registry: Registry, by: Agent, name: str, reason: str, *, expected_version: int | None = None
 ) -> int:
-    """From now on only who may edit it sees what is said; everybody sees that, since when, and for what reason.
+    """Hide the content from all but agents who may edit it. The restriction, its date and its reason stay visible.
 
-    An observation whose claims a reconstruction shows is restricted after that one.
+    An observation whose claims a reconstruction shows can be restricted only after that reconstruction.
     """
-    one_line(reason, "reason", registry.settings.limits.text_characters)
+    check_one_line(reason, "reason", registry.settings.limits.text_characters)
 
     def work(tx: Transaction) -> int:
-        now = registry.now()
-        found, record, prefix = existing(tx, name, expected_version)
-        require(tx, by, "withdraw", prefix.key, now, record)
-        _check_person(found.name, record)
+        now = registry.current_time()
+        identifier, record, prefix = require_identifier(tx, name, expected_version)
+        require_permission(tx, by, "withdraw", prefix.key, now, record)
+        _check_person(identifier.name, record)
         if record.restriction is not None and record.restriction.reason == reason:
-            return found.version
-        if record.observation is not None and (showing := shown_by(tx, found.key)):
-            raise WrongState(found.name, f"shown by {', '.join(showing)}", "shown by none: restrict these first")
-        if record.state == "merged" and (showing := [one for one, said in heirs(tx, record) if not said.restriction]):
-            raise WrongState(found.name, f"taken up by {', '.join(showing)}", "restricted after that one")
+            return identifier.version
+        if record.observation is not None and (showing := find_exposing_reconstructions(tx, identifier.key)):
+            raise WrongState(identifier.name, f"shown by {', '.join(showing)}", "not shown: restrict these first")
+        if record.state == "merged" and (
+            showing := [one for one, replacement in find_replacements(tx, record) if not replacement.restriction]
+        ):
+            raise WrongState(identifier.name, f"merged into {', '.join(showing)}", "restricted after that one")
         restricted = msgspec.structs.replace(record, restriction=Restriction(reason, to_seconds(now)))
-        return put(registry, tx, by, found, restricted, "restrict", reason)
+        return append_version(registry, tx, by, identifier, restricted, "restrict", reason)
 
     return await registry.store.write(work)
 
@@ -48,67 +50,70 @@ async def restrict(
 async def lift_restriction(
     registry: Registry, by: Agent, name: str, reason: str, *, expected_version: int | None = None
 ) -> int:
-    """Show it again; that it was restricted, and why, stays in the history.
+    """Show the content again. The restriction and its reason stay in the history.
 
-    A reconstruction that holds claims of what is still restricted is shown after that.
+    A reconstruction with claims of a restricted observation can be shown only after that observation.
     """
-    one_line(reason, "reason", registry.settings.limits.text_characters)
+    check_one_line(reason, "reason", registry.settings.limits.text_characters)
 
     def work(tx: Transaction) -> int:
-        now = registry.now()
-        found, record, prefix = existing(tx, name, expected_version)
-        require(tx, by, "withdraw", prefix.key, now, record)
-        _check_person(found.name, record)
+        now = registry.current_time()
+        identifier, record, prefix = require_identifier(tx, name, expected_version)
+        require_permission(tx, by, "withdraw", prefix.key, now, record)
+        _check_person(identifier.name, record)
         if record.restriction is None:
-            raise WrongState(found.name, "shown", "restricted")
-        if hidden := restricted_in(tx, _history(tx, found.key)):
+            raise WrongState(identifier.name, "public", "restricted")
+        if hidden := find_restricted_sources(tx, _decode_history(tx, identifier.key)):
             raise WrongState(
-                found.name, f"made from {', '.join(hidden)}", "made from nothing restricted: lift these first"
+                identifier.name, f"made from {', '.join(hidden)}", "made from public sources: lift these first"
             )
         lifted = msgspec.structs.replace(record, restriction=None)
-        return put(registry, tx, by, found, lifted, "lift restriction", reason)
+        return append_version(registry, tx, by, identifier, lifted, "lift restriction", reason)
 
     return await registry.store.write(work)
 
 
-def may_know(reader: Reader, by: Agent, now: str, found: Identifier | None) -> bool:
-    """Whether somebody may know what is said of a person."""
-    record = None if found is None else records.decode(found.record)
-    if found is None or record is None or record.restriction is None:
+def can_view(reader: Reader, by: Agent, now: str, identifier: Identifier | None) -> bool:
+    """Return whether an agent may see the content of a person."""
+    record = None if identifier is None else records.decode(identifier.record)
+    if identifier is None or record is None or record.restriction is None:
         return True
-    return is_granted(reader, by, "edit", known_prefix(reader, found.name[:4]).key, now, record)
+    return is_granted(reader, by, "edit", require_prefix(reader, identifier.name[:4]).key, now, record)
 
 
-def heirs(reader: Reader, record: Record) -> list[tuple[str, Record]]:
-    """Who holds what a person's record said: whoever took it up, or the parts that it was split into."""
-    stone = record.tombstone
-    if stone is None or record.reconstruction is None:
+def find_replacements(reader: Reader, record: Record) -> list[tuple[str, Record]]:
+    """Find the persons with the content of this one: the one it was merged into, or the parts it was split into."""
+    tombstone = record.tombstone
+    if tombstone is None or record.reconstruction is None:
         return []
-    names = stone.successors or ((stone.replaced_by,) if record.state == "merged" and stone.replaced_by else ())
+    names = tombstone.successors or (
+        (tombstone.replaced_by,) if record.state == "merged" and tombstone.replaced_by else ()
+    )
     return [(name, records.decode(row.record)) for name, row in reader.find_many(names).items()]
 
 
-def shown_by(reader: Reader, poid: str) -> list[str]:
-    """The reconstructions that show claims of an observation to everybody, now or in an old version."""
+def find_exposing_reconstructions(reader: Reader, poid: str) -> list[str]:
+    """Find the public reconstructions that show claims of an observation, now or in an old version."""
     names = reader.derived_from(poid)
     rows = reader.find_many(names)
     return [
         name
         for name in names
-        if records.decode(rows[name].record).restriction is None and poid in _chosen_from(_history(reader, name))
+        if records.decode(rows[name].record).restriction is None
+        and poid in _observations_with_chosen_claims(_decode_history(reader, name))
     ]
 
 
-def restricted_in(reader: Reader, versions: Iterable[Record]) -> list[str]:
-    """What these versions of a reconstruction took from, and everybody may not see: observations, and persons."""
+def find_restricted_sources(reader: Reader, versions: Iterable[Record]) -> list[str]:
+    """Find the restricted observations and persons that these versions of a reconstruction took content from."""
     history = list(versions)
-    named = _chosen_from(history)
+    named = _observations_with_chosen_claims(history)
     named.update(one for record in history if record.reconstruction for one in record.reconstruction.replaces)
     rows = reader.find_many(sorted(named))
     return [name for name, row in rows.items() if records.decode(row.record).restriction is not None]
 
 
-def _chosen_from(versions: Iterable[Record]) -> set[str]:
+def _observations_with_chosen_claims(versions: Iterable[Record]) -> set[str]:
     return {
         chosen.observation_id
         for record in versions
@@ -117,7 +122,7 @@ def _chosen_from(versions: Iterable[Record]) -> set[str]:
     }
 
 
-def _history(reader: Reader, name: str) -> list[Record]:
+def _decode_history(reader: Reader, name: str) -> list[Record]:
     return [records.decode(revision.record) for revision in reader.revisions(name)]
 
 
@@ -125,4 +130,4 @@ def _check_person(name: str, record: Record) -> None:
     if record.is_redacted:
         raise WrongState(name, "redacted", "whole")
     if record.observation is None and record.reconstruction is None:
-        raise InvalidInput("person", "name", f"{name} is no person: only what is said of persons is restricted")
+        raise InvalidInput("person", "name", f"{name} is not a person: only persons can be restricted")

@@ -1,4 +1,4 @@
-"""Split: what was taken for one person was several. And undo that."""
+"""Splits of one reconstruction into several persons, and their undoing."""
 
 from collections.abc import Sequence
 
@@ -6,24 +6,29 @@ import msgspec
 
 from perdure.errors import InvalidInput, WrongState
 from perdure.names import ppid
-from perdure.records.checks import one_line
 from perdure.records.person import Reconstruction
-from perdure.records.person_checks import checked_reconstruction
+from perdure.records.person_validation import check_reconstruction
 from perdure.records.record import Tombstone
-from perdure.registry.authority import require
+from perdure.records.validation import check_one_line
 from perdure.registry.entities import Agent
-from perdure.registry.existing import existing
-from perdure.registry.naming import known_prefix
-from perdure.registry.persons.curation import Curation
-from perdure.registry.persons.gathering import gathered
-from perdure.registry.persons.identity import Person
-from perdure.registry.persons.putting import put
-from perdure.registry.persons.reconstructing import first_version, next_version, standing
-from perdure.registry.protocol import Transaction
+from perdure.registry.identifier_lookup import require_identifier
+from perdure.registry.name_keys import require_prefix
+from perdure.registry.permissions.permissions import require_permission
+from perdure.registry.persons.identity import Person, append_version
+from perdure.registry.persons.reconstructing import (
+    Curation,
+    combine_reconstructions,
+    put_first_version,
+    put_next_version,
+    require_active_reconstruction,
+)
 from perdure.registry.registry import Registry
+from perdure.registry.store_interface import Transaction
 
 _FEWEST, _MOST = 2, 100
-_LEARNT = "more was learnt since the split, which goes to {} now: say who concludes that, and when"
+_CURATION_REQUIRED = (
+    "the parts were revised since the split, and {} takes that over: the curator and the time are required"
+)
 
 
 async def split(
@@ -36,37 +41,39 @@ async def split(
     *,
     expected_version: int | None = None,
 ) -> list[Person]:
-    """A PRID for each of these sets of observations, in place of one. Each observation goes to one of them."""
-    one_line(reason, "reason", registry.settings.limits.text_characters)
+    """Create a PRID for each of these sets of observations, in place of one. Each observation goes to one of them."""
+    check_one_line(reason, "reason", registry.settings.limits.text_characters)
     if not _FEWEST <= len(parts) <= _MOST:
         raise InvalidInput("person", "parts", f"a split has {_FEWEST} to {_MOST} parts, not {len(parts)}")
     sets = [ppid.canonical_observations(part) for part in parts]
 
     def work(tx: Transaction) -> list[Person]:
-        now = registry.now()
-        found, record, prefix = existing(tx, name, expected_version)
-        require(tx, by, "withdraw", prefix.key, now, record)
-        require(tx, by, "mint", known_prefix(tx, "PRID").key, now)
-        before = standing(found, record)
+        now = registry.current_time()
+        identifier, record, prefix = require_identifier(tx, name, expected_version)
+        require_permission(tx, by, "withdraw", prefix.key, now, record)
+        require_permission(tx, by, "mint", require_prefix(tx, "PRID").key, now)
+        before = require_active_reconstruction(identifier, record)
         _check_parts(before, sets)
         persons = []
         for part in sets:
-            made = Reconstruction(
+            reconstruction = Reconstruction(
                 tuple(part),
                 curation.curator_id,
                 curation.timestamp,
                 claims=tuple(one for one in before.claims if one.observation_id in part),
-                replaces=(found.name,),
+                replaces=(identifier.name,),
             )
-            made = checked_reconstruction(curation.of(made), registry.settings.limits)
-            stood = before.observation_ids
-            person = first_version(registry, tx, by, made, now, "split", stood=stood, restriction=record.restriction)
+            reconstruction = check_reconstruction(curation.apply_to(reconstruction), registry.settings.limits)
+            accepted = before.observation_ids
+            person = put_first_version(
+                registry, tx, by, reconstruction, now, "split", accepted=accepted, restriction=record.restriction
+            )
             if not person.created:
-                raise WrongState(person.name, "there already", "new: give another timestamp")
+                raise WrongState(person.name, "existing", "new: give another timestamp")
             persons.append(person)
-        stone = Tombstone(reason, successors=tuple(person.name for person in persons))
-        gone = msgspec.structs.replace(record, state="withdrawn", tombstone=stone)
-        put(registry, tx, by, found, gone, "split", reason)
+        tombstone = Tombstone(reason, successors=tuple(person.name for person in persons))
+        withdrawn = msgspec.structs.replace(record, state="withdrawn", tombstone=tombstone)
+        append_version(registry, tx, by, identifier, withdrawn, "split", reason)
         return persons
 
     return await registry.store.write(work)
@@ -81,55 +88,59 @@ async def undo_split(
     *,
     expected_version: int | None = None,
 ) -> int:
-    """They were one person after all: the PRID that was split stands again, and its parts lead to it.
+    """Undo a split: the PRID is active again, and its parts lead to it.
 
-    What the parts have learnt since goes to it too; that is a new conclusion, and somebody's.
+    It takes over what the parts gained since. That is a new conclusion, which needs a curator.
     """
-    one_line(reason, "reason", registry.settings.limits.text_characters)
+    check_one_line(reason, "reason", registry.settings.limits.text_characters)
 
     def work(tx: Transaction) -> int:
-        now = registry.now()
-        found, record, prefix = existing(tx, name, expected_version)
-        require(tx, by, "withdraw", prefix.key, now, record)
-        stone, before = record.tombstone, record.reconstruction
-        if stone is None or not stone.successors or before is None:
-            raise WrongState(found.name, record.state, "split")
-        parts = [existing(tx, one) for one in stone.successors]
-        said = []
+        now = registry.current_time()
+        identifier, record, prefix = require_identifier(tx, name, expected_version)
+        require_permission(tx, by, "withdraw", prefix.key, now, record)
+        tombstone, before = record.tombstone, record.reconstruction
+        if tombstone is None or not tombstone.successors or before is None:
+            raise WrongState(identifier.name, record.state, "split")
+        parts = [require_identifier(tx, one) for one in tombstone.successors]
+        part_reconstructions = []
         for part, part_record, part_prefix in parts:
-            require(tx, by, "withdraw", part_prefix.key, now, part_record)
-            said.append(standing(part, part_record))
+            require_permission(tx, by, "withdraw", part_prefix.key, now, part_record)
+            part_reconstructions.append(require_active_reconstruction(part, part_record))
             if part_record.restriction is not None and record.restriction is None:
-                raise WrongState(found.name, "shown", f"restricted, as {part.name} is")
-        again = msgspec.structs.replace(record, state="active", tombstone=None)
-        whole = _together(before, said, {found.name, *stone.successors})
-        if whole == before:
-            version = put(registry, tx, by, found, again, "undo split", reason)
+                raise WrongState(identifier.name, "public", f"restricted, like {part.name}")
+        active_record = msgspec.structs.replace(record, state="active", tombstone=None)
+        combined = _rejoin_parts(before, part_reconstructions, {identifier.name, *tombstone.successors})
+        if combined == before:
+            version = append_version(registry, tx, by, identifier, active_record, "undo split", reason)
         else:
             if curation is None:
-                raise InvalidInput("person", "curator_id", _LEARNT.format(found.name))
-            require(tx, by, "edit", prefix.key, now, record)
-            made = checked_reconstruction(curation.of(whole), registry.settings.limits)
-            stood = made.observation_ids
-            version = next_version(registry, tx, by, found, again, made, "undo split", reason, stood=stood)
+                raise InvalidInput("person", "curator_id", _CURATION_REQUIRED.format(identifier.name))
+            require_permission(tx, by, "edit", prefix.key, now, record)
+            reconstruction = check_reconstruction(curation.apply_to(combined), registry.settings.limits)
+            accepted = reconstruction.observation_ids
+            version = put_next_version(
+                registry, tx, by, identifier, active_record, reconstruction, "undo split", reason, accepted=accepted
+            )
         for part, part_record, _ in parts:
-            gone = msgspec.structs.replace(part_record, state="merged", tombstone=Tombstone(reason, found.name))
-            put(registry, tx, by, part, gone, "undo split", reason)
+            withdrawn = msgspec.structs.replace(
+                part_record, state="merged", tombstone=Tombstone(reason, identifier.name)
+            )
+            append_version(registry, tx, by, part, withdrawn, "undo split", reason)
         return version
 
     return await registry.store.write(work)
 
 
-def _together(before: Reconstruction, parts: Sequence[Reconstruction], family: set[str]) -> Reconstruction:
-    """What was said of the one, and what was learnt of the parts; that these are several is said no more."""
-    said = gathered(before, *parts)
+def _rejoin_parts(before: Reconstruction, parts: Sequence[Reconstruction], family: set[str]) -> Reconstruction:
+    """Combine a reconstruction with its parts, without the statements that the parts are different persons."""
+    part_reconstructions = combine_reconstructions(before, *parts)
     for field in ("different_from", "replaces"):
-        said[field] = tuple(one for one in said[field] if one not in family)
-    return msgspec.structs.replace(before, **said)
+        part_reconstructions[field] = tuple(one for one in part_reconstructions[field] if one not in family)
+    return msgspec.structs.replace(before, **part_reconstructions)
 
 
 def _check_parts(before: Reconstruction, sets: Sequence[Sequence[str]]) -> None:
-    """Each observation belongs to one person: none is left over, none is in two parts, none comes from elsewhere."""
+    """Check that each observation is in exactly one part, and that none comes from elsewhere."""
     given = [one for part in sets for one in part]
     for one in given:
         if one not in before.observation_ids:
@@ -138,4 +149,4 @@ def _check_parts(before: Reconstruction, sets: Sequence[Sequence[str]]) -> None:
             raise InvalidInput("person", "parts", f"{one} is in two parts")
     for one in before.observation_ids:
         if one not in given:
-            raise InvalidInput("person", "parts", f"{one} is in no part: each observation goes to one of them")
+            raise InvalidInput("person", "parts", f"{one} is in no part: each observation must be in one part")

@@ -1,4 +1,4 @@
-"""The store on a PostgreSQL server: look-ups gathered into one question, group commit, COPY for bulk.
+"""The store on a PostgreSQL server: batched look-ups, group commit, COPY for bulk.
 
-Nothing is imported here: a registry on the embedded store does without the time that loading psycopg takes.
+Nothing is imported here, because psycopg is slow to import, and a registry on the embedded store does not need it.
 """

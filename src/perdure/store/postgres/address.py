@@ -1,4 +1,4 @@
-"""Where a PostgreSQL store is: an address as libpq reads it, and the schema in that database that is ours."""
+"""The address of a PostgreSQL store: a connection string of libpq, and the registry's schema in that database."""
 
 import re
 from collections.abc import Mapping
@@ -16,74 +16,78 @@ from perdure.errors import InvalidInput
 SCHEMES: Final = ("postgresql", "postgres")
 DEFAULT_SCHEMA: Final = "perdure"
 _SCHEMA: Final = re.compile(r"[a-z_][a-z0-9_]{0,62}")
-_OURS: Final = re.compile(r"([?&])schema=([^&]*)")
-_VERIFIED: Final = frozenset({"require", "verify-ca", "verify-full"})
-_LONGEST: Final = 63
-_HERE: Final = ("", "localhost", "127.0.0.1", "::1")
+_SCHEMA_PARAMETER: Final = re.compile(r"([?&])schema=([^&]*)")
+_TLS_MODES: Final = frozenset({"require", "verify-ca", "verify-full"})
+_LONGEST_SCHEMA: Final = 63
+_LOCAL_HOSTS: Final = ("", "localhost", "127.0.0.1", "::1")
 
 
 class Address(NamedTuple):
-    """`conninfo` may hold a password and is shown to nobody; `shown` is for messages."""
+    """A parsed address. `conninfo` may contain a password and is never shown; `display_name` is for messages."""
 
     conninfo: str
     schema: str
-    shown: str
+    display_name: str
 
-    def beside(self, purpose: str) -> "Address":
-        """A schema for something unfinished, which no registry can be called by."""
-        return self._replace(schema=checked_length(f"{self.schema}${purpose}"))
+    def with_temporary_schema(self, purpose: str) -> "Address":
+        """Return the address of a schema for an unfinished store, with a name that no registry can have."""
+        return self._replace(schema=check_schema_length(f"{self.schema}${purpose}"))
 
     @property
     def environment(self) -> dict[str, str]:
-        """The same for libpq's own programs, whose command line everybody can read."""
-        defaults = {one.keyword.decode(): one.envvar for one in Conninfo.get_defaults()}
+        """The address as environment variables for libpq's programs; a command line is readable by all users."""
+        defaults = {option.keyword.decode(): option.envvar for option in Conninfo.get_defaults()}
         given = conninfo_to_dict(self.conninfo)
         return {name.decode(): str(value) for key, value in given.items() if (name := defaults.get(key)) is not None}
 
     @property
     def has_password(self) -> bool:
-        return not _secrets().isdisjoint(conninfo_to_dict(self.conninfo))
+        return not _secret_parameters().isdisjoint(conninfo_to_dict(self.conninfo))
 
     @property
     def is_open_to_eavesdroppers(self) -> bool:
-        """Whether it leads over a network without TLS being demanded."""
+        """Whether the connection uses a network without requiring TLS."""
         parts = conninfo_to_dict(self.conninfo)
         hosts = str(parts.get("host") or "").split(",")
-        is_far = any(host not in _HERE and not host.startswith("/") for host in hosts)
-        return is_far and parts.get("sslmode") not in _VERIFIED
+        is_far = any(host not in _LOCAL_HOSTS and not host.startswith("/") for host in hosts)
+        return is_far and parts.get("sslmode") not in _TLS_MODES
 
 
-def checked_length(schema: str) -> str:
-    """PostgreSQL would cut a longer name, and take it for another."""
-    if len(schema) > _LONGEST:
-        raise _refused(f"the name of the schema is too long: it must leave {len(schema) - _LONGEST} characters more")
+def check_schema_length(schema: str) -> str:
+    """Return the name of a schema; refuse one that PostgreSQL would truncate, and confuse with another."""
+    if len(schema) > _LONGEST_SCHEMA:
+        raise _invalid_address(f"the schema name is too long by {len(schema) - _LONGEST_SCHEMA} characters")
     return schema
 
 
 def parse(text: str) -> Address:
-    """`postgresql://user@host:port/database?schema=…&sslmode=…`; everything but `schema` is libpq's own."""
+    """Parse `postgresql://user@host:port/database?schema=…&sslmode=…`; libpq defines all parameters but `schema`."""
     if not text.startswith(tuple(f"{scheme}://" for scheme in SCHEMES)):
-        raise _refused("it begins with postgresql://")
-    given = _OURS.findall(text)
+        raise _invalid_address("it must begin with postgresql://")
+    given = _SCHEMA_PARAMETER.findall(text)
     schema = given[-1][1] if given else DEFAULT_SCHEMA
     if _SCHEMA.fullmatch(schema) is None:
-        raise _refused("a schema has 1 to 63 lower-case letters, digits or underscores, and begins with no digit")
-    theirs = _OURS.sub(r"\1", text).replace("?&", "?").rstrip("?&")
+        raise _invalid_address(
+            "a schema name must have 1 to 63 lower-case letters, digits or underscores, and must not begin with a digit"
+        )
+    theirs = _SCHEMA_PARAMETER.sub(r"\1", text).replace("?&", "?").rstrip("?&")
     try:
         parts = conninfo_to_dict(theirs)
-    except ProgrammingError:  # whose message may repeat the password
-        raise _refused("libpq cannot read it; in a password, write %40 for @, %2F for / and %3A for :") from None
+    except ProgrammingError:  # its message may contain the password
+        raise _invalid_address(
+            "libpq cannot parse it; in a password, write %40 for @, %2F for / and %3A for :"
+        ) from None
     ports = str(parts.get("port") or "0").split(",")
     if not all(not port or port.isdecimal() for port in ports) or any(
-        "@" in str(parts.get(one)) for one in ("host", "dbname")
+        "@" in str(parts.get(part)) for part in ("host", "dbname")
     ):
-        raise _refused("the port is no number; in a password, write %40 for @, %2F for / and %3A for :")
-    return Address(make_conninfo("", **parts), schema, _shown(parts, schema))
+        raise _invalid_address("the port is not a number; in a password, write %40 for @, %2F for / and %3A for :")
+    return Address(make_conninfo("", **parts), schema, _format_public_address(parts, schema))
 
 
-def _shown(parts: Mapping[str, Any], schema: str) -> str:
-    """The address for messages, put together from what libpq has understood: nothing secret, and nothing half-read."""
-    public = {name: str(value) for name, value in parts.items() if name not in _secrets()}
+def _format_public_address(parts: Mapping[str, Any], schema: str) -> str:
+    """Write the address for messages, from the parts that libpq has parsed, without secrets."""
+    public = {name: str(value) for name, value in parts.items() if name not in _secret_parameters()}
     hosts = public.pop("host", "").split(",")
     ports = public.pop("port", "").split(",")
     if any(host.startswith("/") for host in hosts):  # a socket
@@ -99,11 +103,11 @@ def _shown(parts: Mapping[str, Any], schema: str) -> str:
 
 
 @cache
-def _secrets() -> frozenset[str]:
-    """What libpq itself would not show."""
-    return frozenset(one.keyword.decode() for one in Conninfo.get_defaults() if one.dispchar == b"*")
+def _secret_parameters() -> frozenset[str]:
+    """Return the parameters that libpq itself hides."""
+    return frozenset(option.keyword.decode() for option in Conninfo.get_defaults() if option.dispchar == b"*")
 
 
-def _refused(why: str) -> InvalidInput:
-    reason = f"the address of the database is not right: {why}; it looks like postgresql://user@host:5432/database"
+def _invalid_address(why: str) -> InvalidInput:
+    reason = f"invalid database address: {why}. Example: postgresql://user@host:5432/database"
     return InvalidInput("settings", "store", reason)

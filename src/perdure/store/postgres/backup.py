@@ -1,5 +1,4 @@
-"""A copy of everything in one state, into a file of the embedded store: it can be opened, verified and restored
-without a server."""
+"""The backup: a consistent copy as a file of the embedded store, which is usable without a server."""
 
 import asyncio
 import tempfile
@@ -8,33 +7,33 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from perdure.errors import StoreUnavailable
-from perdure.registry.copying import CHUNK, put_histories, put_surroundings, surroundings
 from perdure.registry.entities import History
-from perdure.registry.protocol import Progress, Reader, Transaction
+from perdure.registry.store_copy import CHUNK, put_histories, put_registry_state, read_registry_state
+from perdure.registry.store_interface import Progress, Reader, Transaction
 from perdure.store.sqlite import SqliteStore
 
 
 @contextmanager
 def backup_folder(file: Path) -> Iterator[Path]:
-    """A folder beside the wanted file, in which the copy grows."""
+    """Create a temporary folder beside the file, for the unfinished copy."""
     try:
         folder = tempfile.TemporaryDirectory(prefix=f".{file.name}.", dir=file.parent)
     except OSError as problem:
-        raise StoreUnavailable(f"the folder cannot be written ({problem.strerror}): check it exists") from None
+        raise StoreUnavailable(f"the folder is not writable ({problem.strerror}): check that it exists") from None
     with folder as name:
         yield Path(name)
 
 
 def fill_copy(copy: SqliteStore, reader: Reader, progress: Progress) -> None:
-    """What `reader` sees, into an empty store."""
+    """Copy all that `reader` sees into an empty store."""
     with asyncio.Runner() as runner:
         runner.run(_fill(copy, reader, progress))
 
 
 async def _fill(copy: SqliteStore, reader: Reader, progress: Progress) -> None:
     of = reader.counts()["identifiers"] + 1
-    around = surroundings(reader)
-    await copy.write(lambda tx: put_surroundings(tx, around))
+    around = read_registry_state(reader)
+    await copy.write(lambda tx: put_registry_state(tx, around))
     key, done = "", 1
     progress(done, of)
     while chunk := reader.histories(key, CHUNK):

@@ -1,4 +1,4 @@
-"""Connections to the server, set up for safety first, and its errors said in the registry's words."""
+"""Connections to the server, with durable settings, and the mapping of its errors."""
 
 import logging
 import os
@@ -15,68 +15,78 @@ from psycopg.abc import PQGen
 
 from perdure.errors import StoreDamaged, StoreFull, StoreUnavailable
 from perdure.store.postgres.address import Address
-from perdure.store.postgres.options import PostgresOptions
+from perdure.store.postgres.postgres_options import PostgresOptions
 
-logging.getLogger("psycopg").addHandler(logging.NullHandler())  # what it reports, our errors say
+logging.getLogger("psycopg").addHandler(logging.NullHandler())  # our errors report the same
 
 Row = tuple[Any, ...]
 RV = TypeVar("RV")
 
-_GRACE: Final = 5.0  # seconds beyond what the server was told, before it is taken for gone
+_GRACE: Final = 5.0  # seconds after the server's own timeout, until it is considered unreachable
 
 
 class Connection(psycopg.Connection[Row]):
-    """A connection that waits for no answer longer than `patience`: the server's own limits count while it lives."""
+    """A connection with a timeout for each reply. The server's own timeouts apply only while it is reachable."""
 
-    patience: float = 60.0
+    reply_timeout: float = 60.0
 
     def wait(self, gen: PQGen[RV], interval: float = 0.1, timeout: float | None = None) -> RV:
-        until = time.monotonic() + self.patience
+        until = time.monotonic() + self.reply_timeout
         try:
-            return super().wait(gen, interval, self.patience if timeout is None else timeout)
+            return super().wait(gen, interval, self.reply_timeout if timeout is None else timeout)
         except psycopg.OperationalError:
             if timeout is None and time.monotonic() >= until:
-                hang_up(self)  # what it was doing is not known, so it can be used for nothing else
+                close_now(self)  # its state is unknown, so it cannot be used any more
             raise
 
 
 AsyncConnection = psycopg.AsyncConnection[Row]
 
-_LOST: Final = "the connection to the database was lost: nothing was written. It is made anew by itself; try again"
+_CONNECTION_LOST: Final = (
+    "the connection to the database was lost: nothing was written. It reconnects by itself; try again"
+)
 
-# What went wrong, what to do about it, and whether the same call may succeed later. Nothing was written in any of them.
-_TROUBLES: Final[tuple[tuple[type[psycopg.Error], str, bool], ...]] = (
-    (pg.QueryCanceled, "the database took longer than statement_seconds in the settings allows", True),
-    (pg.LockNotAvailable, "another program holds what is needed longer than lock_seconds allows; try again", True),
-    (pg.DeadlockDetected, "other programs were in the way; try again", True),
-    (pg.SerializationFailure, "other programs were in the way; try again", True),
-    (pg.IdleInTransactionSessionTimeout, "this program stood still in the middle of a transaction; try again", True),
-    (pg.TooManyConnections, "the database has no connection left: raise its max_connections, or close some", True),
-    (pg.ReadOnlySqlTransaction, "the database takes no writes: it is a standby. Connect to the primary", True),
-    (pg.InsufficientPrivilege, "the database user may not do this: see the documentation for what it needs", False),
-    (pg.DataCorrupted, "the database is damaged: look at the server's log, and restore a backup", False),
-    (pg.IndexCorrupted, "the database is damaged: look at the server's log, and restore a backup", False),
+# What went wrong, what to do, and whether a retry may succeed. Nothing was written in any of these cases.
+_ERROR_REASONS: Final[tuple[tuple[type[psycopg.Error], str, bool], ...]] = (
+    (pg.QueryCanceled, "timeout: the database took longer than statement_seconds in the settings", True),
+    (
+        pg.LockNotAvailable,
+        "timeout: another program held a lock longer than lock_seconds in the settings; try again",
+        True,
+    ),
+    (pg.DeadlockDetected, "conflict with other programs; try again", True),
+    (pg.SerializationFailure, "conflict with other programs; try again", True),
+    (pg.IdleInTransactionSessionTimeout, "timeout: this program was idle within a transaction; try again", True),
+    (pg.TooManyConnections, "too many connections: raise the database's max_connections, or close some", True),
+    (pg.ReadOnlySqlTransaction, "the database is read-only: it is a standby. Connect to the primary", True),
+    (
+        pg.InsufficientPrivilege,
+        "permission denied for the database user: see the documentation for the privileges it needs",
+        False,
+    ),
+    (pg.DataCorrupted, "the database is damaged: check the server's log, and restore a backup", False),
+    (pg.IndexCorrupted, "the database is damaged: check the server's log, and restore a backup", False),
 )
 
 
-# Keys are looked up one by one, each in its own partition, whatever the statistics of a young database say.
-BY_KEY: Final = (
+# Plan settings for look-ups by key: each key in its own partition, whatever the statistics of a new database are.
+KEY_LOOKUP_SETTINGS: Final = (
     ", set_config('plan_cache_mode', 'force_generic_plan', false), set_config('enable_hashjoin', 'off', false)"
     ", set_config('enable_mergejoin', 'off', false), set_config('enable_seqscan', 'off', false)"
-    ", set_config('jit', 'off', false)"  # a scan that cannot be avoided looks so costly then that it would be compiled
+    ", set_config('jit', 'off', false)"  # an unavoidable scan now has such a high cost that it would be compiled
 )
 
 
 def connect(address: Address, options: PostgresOptions, extra: str = "", name: str | None = None) -> Connection:
-    """One connection; each statement is its own transaction unless one is begun."""
-    parameters = _parameters(address, options) | ({} if name is None else {"application_name": name})
+    """Open a connection in autocommit mode."""
+    parameters = _connection_parameters(address, options) | ({} if name is None else {"application_name": name})
     try:
         connection = Connection.connect(address.conninfo, autocommit=True, **parameters)
     except psycopg.OperationalError as problem:
-        raise _unreachable(address, problem) from None
+        raise _unreachable_error(address, problem) from None
     try:
-        connection.patience = options.statement_seconds + _GRACE
-        connection.execute(_session(address, options, extra), prepare=False)
+        connection.reply_timeout = options.statement_seconds + _GRACE
+        connection.execute(_session_settings(address, options, extra), prepare=False)
         _check_encoding(connection)
     except BaseException:
         connection.close()
@@ -87,46 +97,46 @@ def connect(address: Address, options: PostgresOptions, extra: str = "", name: s
 async def connect_async(address: Address, options: PostgresOptions, extra: str = "") -> AsyncConnection:
     try:
         connection: AsyncConnection = await psycopg.AsyncConnection.connect(
-            address.conninfo, autocommit=True, **_parameters(address, options)
+            address.conninfo, autocommit=True, **_connection_parameters(address, options)
         )
     except psycopg.OperationalError as problem:
-        raise _unreachable(address, problem) from None
+        raise _unreachable_error(address, problem) from None
     try:
-        await connection.execute(_session(address, options, extra), prepare=False)
+        await connection.execute(_session_settings(address, options, extra), prepare=False)
     except BaseException:
-        hang_up(connection)
+        close_now(connection)
         raise
     return connection
 
 
-def cut(connection: AsyncConnection) -> None:
-    """End what a connection is waiting for: whoever waits hears of it, which closing it would not let them."""
+def shut_down_socket(connection: AsyncConnection) -> None:
+    """Shut down the socket, so that the task that waits for it gets an error; closing it would not wake the task."""
     with suppress(psycopg.Error, OSError), socket.socket(fileno=os.dup(connection.pgconn.socket)) as wire:
         wire.shutdown(socket.SHUT_RDWR)
 
 
-def hang_up(connection: Connection | AsyncConnection) -> None:
-    """Close at once, without waiting for a server that may be gone."""
+def close_now(connection: Connection | AsyncConnection) -> None:
+    """Close a connection without waiting for the server, which may be unreachable."""
     with suppress(psycopg.Error):
         connection.pgconn.finish()
 
 
-def _unreachable(address: Address, problem: psycopg.OperationalError) -> StoreUnavailable:
-    """libpq names host, port and user, and never the password."""
-    said = str(problem).strip().partition("\n")[0]
-    return StoreUnavailable(f"the database {address.shown} cannot be reached: {said}", safe_to_retry=True)
+def _unreachable_error(address: Address, problem: psycopg.OperationalError) -> StoreUnavailable:
+    """Build the error from libpq's message, which names host, port and user, and never the password."""
+    detail = str(problem).strip().partition("\n")[0]
+    return StoreUnavailable(f"the database {address.display_name} cannot be reached: {detail}", safe_to_retry=True)
 
 
-def application(address: Address) -> str:
-    """What the server's list of connections calls us: by registry, so that one can see who has it open."""
+def application_name(address: Address) -> str:
+    """Return our name in the server's list of connections: by registry, so that its users can be seen there."""
     return f"perdure {address.schema}"
 
 
-def _parameters(address: Address, options: PostgresOptions) -> dict[str, Any]:
-    """A server that vanishes without a word is noticed in half a minute, and not in the system's two hours."""
+def _connection_parameters(address: Address, options: PostgresOptions) -> dict[str, Any]:
+    """Return the parameters of a connection. An unreachable server is noticed in half a minute, not in two hours."""
     return {
         "connect_timeout": max(2, round(options.connect_seconds)),  # libpq takes whole seconds, and at least two
-        "application_name": application(address),
+        "application_name": application_name(address),
         "client_encoding": "UTF8",
         "keepalives_idle": 10,
         "keepalives_interval": 5,
@@ -136,8 +146,8 @@ def _parameters(address: Address, options: PostgresOptions) -> dict[str, Any]:
     }
 
 
-def _session(address: Address, options: PostgresOptions, extra: str) -> sql.Composed:
-    """One sentence for all settings. A server that acknowledges before it is on disk is told not to."""
+def _session_settings(address: Address, options: PostgresOptions, extra: str) -> sql.Composed:
+    """Build the statement with all session settings. Commits are acknowledged only when they are on disk."""
     settings = sql.SQL(
         "SELECT set_config('search_path', {schema}, false),"
         " set_config('statement_timeout', {statement}, false), set_config('client_min_messages', 'error', false),"
@@ -157,30 +167,30 @@ def _session(address: Address, options: PostgresOptions, extra: str) -> sql.Comp
 def _check_encoding(connection: Connection) -> None:
     encoding = connection.info.parameter_status("server_encoding")
     if encoding != "UTF8":
-        raise StoreUnavailable(f"the database is encoded in {encoding}, and names need UTF8: make another with UTF8")
+        raise StoreUnavailable(f"unsupported database encoding {encoding}: create a database with the encoding UTF8")
 
 
 @contextmanager
-def in_our_words() -> Iterator[None]:
-    """psycopg's errors never leave this room."""
+def map_db_errors() -> Iterator[None]:
+    """Raise psycopg's errors as errors of the registry."""
     try:
         yield
     except psycopg.Error as problem:
-        raise translated(problem) from problem
+        raise to_store_error(problem) from problem
 
 
 def is_lost(connection: Connection | AsyncConnection) -> bool:
     return connection.closed or connection.broken
 
 
-def translated(problem: psycopg.Error) -> StoreUnavailable:
+def to_store_error(problem: psycopg.Error) -> StoreUnavailable:
     if isinstance(problem, pg.DiskFull):
         return StoreFull("the disk of the database server")
-    for kind, reason, safe_to_retry in _TROUBLES:
+    for kind, reason, safe_to_retry in _ERROR_REASONS:
         if isinstance(problem, kind):
             damaged = isinstance(problem, pg.DataCorrupted | pg.IndexCorrupted)
             return StoreDamaged(reason) if damaged else StoreUnavailable(reason, safe_to_retry)
-    said = (problem.diag.message_primary or str(problem)).strip().partition("\n")[0]
+    detail = (problem.diag.message_primary or str(problem)).strip().partition("\n")[0]
     if isinstance(problem, psycopg.OperationalError) and (problem.sqlstate or "57P").startswith(("08", "57P")):
-        return StoreUnavailable(f"{_LOST} ({said})", safe_to_retry=True)
-    return StoreUnavailable(f"the database refused: {said}")
+        return StoreUnavailable(f"{_CONNECTION_LOST} ({detail})", safe_to_retry=True)
+    return StoreUnavailable(f"the database refused: {detail}")

@@ -1,6 +1,6 @@
-"""The fifth step of the schema: every revision and every event gets the digest that chains it to the one before.
+"""Migration 5: every revision and every event gets a digest that chains it to the one before.
 
-The database gets a lineage as well, which tells it from every other copy of the registry.
+The database also gets a lineage, which distinguishes it from every other copy of the registry.
 """
 
 from typing import Final
@@ -30,12 +30,12 @@ CREATE TRIGGER revisions_stay BEFORE UPDATE ON revisions
 CREATE TRIGGER events_stay BEFORE UPDATE OR DELETE ON events
     FOR EACH ROW EXECUTE FUNCTION refuse_change('events are never changed, and never deleted');
 """
-_SOME: Final = 2000  # rows at a time
+_BATCH_SIZE: Final = 2000  # rows at a time
 _REVISIONS: Final = (
     "SELECT key, version, at, agent, action, record, note FROM revisions "
     "WHERE (key, version) > (%s, %s) ORDER BY key, version LIMIT %s"
 )
-_PUT: Final = (
+_UPDATE_DIGESTS: Final = (
     "UPDATE revisions AS r SET digest = g.digest "
     "FROM unnest(%s::text[], %s::int4[], %s::bytea[]) AS g (key, version, digest) "
     'WHERE r.key = g.key COLLATE "C" AND r.version = g.version'
@@ -44,7 +44,7 @@ _EVENTS: Final = "SELECT added, writer, at, agent, action, subject, detail FROM 
 
 
 def add_digests(connection: Connection) -> None:
-    """Make the step, inside the transaction of the migration."""
+    """Run the step, inside the transaction of the migration."""
     connection.execute(_BEFORE, prepare=False)
     _digest_revisions(connection)
     mark = _digest_events(connection)
@@ -56,13 +56,13 @@ def add_digests(connection: Connection) -> None:
 
 def _digest_revisions(connection: Connection) -> None:
     digest, of, last = b"", None, ("", 0)
-    while rows := _fetch(connection, _REVISIONS, (*last, _SOME)):
+    while rows := _fetch(connection, _REVISIONS, (*last, _BATCH_SIZE)):
         digests = []
         for key, *rest in rows:
             digest = expected_digest(key, Revision(*rest), digest if key == of else b"")
             of = key
             digests.append(digest)
-        connection.execute(_PUT, ([row[0] for row in rows], [row[1] for row in rows], digests))
+        connection.execute(_UPDATE_DIGESTS, ([row[0] for row in rows], [row[1] for row in rows], digests))
         last = rows[-1][0], rows[-1][1]
 
 
@@ -76,5 +76,5 @@ def _digest_events(connection: Connection) -> EventMark:
     return mark
 
 
-def _fetch(connection: Connection, question: str, parameters: tuple[object, ...]) -> list[Row]:
-    return connection.execute(question, parameters, binary=True).fetchall()
+def _fetch(connection: Connection, query: str, parameters: tuple[object, ...]) -> list[Row]:
+    return connection.execute(query, parameters, binary=True).fetchall()

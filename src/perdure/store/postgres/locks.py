@@ -1,8 +1,8 @@
-"""Rows that are held for one transaction, always taken in one order, so that no two processes wait for each other.
+"""Row locks of a transaction, always taken in one order, to prevent deadlocks.
 
-Which rows a group of works needs shows only as they run. A row that comes in its turn is taken at once. One that
-comes too late (a row behind it in the order is held already) is only looked at: the works run to their end, so that
-all they need is known, everything is undone, and they run again with every row taken in order beforehand.
+The rows that a group of works needs are known only as they run. A row that comes in order is locked at once. A row that
+comes too late (one after it in the order is locked already) is only read: the works run to their end, so that all
+needed rows are known. Then everything is rolled back, and they run again with all rows locked in order at the start.
 """
 
 from enum import IntEnum
@@ -11,25 +11,25 @@ from typing import Final, NamedTuple
 from perdure.store.postgres.connection import Connection
 
 
-class Care(IntEnum):
-    """How a group of works is run. The more care, the more journeys."""
+class Strictness(IntEnum):
+    """How a group of works is run. A stricter run needs more round trips."""
 
-    NONE = 0  # what is gathered is sent at the end, and names are believed to be free
-    NAMES = 1  # new names are looked for first
-    SAVEPOINTS = 2  # each work in a savepoint of its own, and what it writes is sent before the next begins
+    NONE = 0  # buffered writes are sent at the end, and new names are assumed to be free
+    NAMES = 1  # new names are looked up first
+    SAVEPOINTS = 2  # each work has a savepoint, and its writes are sent before the next work begins
 
 
-class Again(BaseException):
-    """The group must be undone and run again. No error of anybody's, and nobody's to catch."""
+class RetryGroup(BaseException):
+    """An internal signal: roll the group back and run it again. It is not an error, and a work must not catch it."""
 
-    def __init__(self, locks: "frozenset[Lock]" = frozenset(), care: Care = Care.NONE) -> None:
+    def __init__(self, locks: "frozenset[Lock]" = frozenset(), strictness: Strictness = Strictness.NONE) -> None:
         super().__init__()
         self.locks = locks
-        self.care = care
+        self.strictness = strictness
 
 
 class Lock(NamedTuple):
-    """A row, and its place in the order."""
+    """A row, and its rank in the locking order."""
 
     rank: int
     key: str
@@ -40,72 +40,72 @@ class Lock(NamedTuple):
 
     @classmethod
     def timeline(cls, key: str) -> "Lock":
-        return cls(_TIMELINE, key)
+        return cls(_TIMELINE_RANK, key)
 
 
-_TIMELINE: Final = 2
-SETTINGS: Final = Lock(0, "settings")
+_TIMELINE_RANK: Final = 2
+ADMIN_LOCK: Final = Lock(0, "settings")
 
-_LOOK: Final = (
+_SELECT_VALUE: Final = (
     "SELECT value FROM guards WHERE name = %s",
     "SELECT value FROM facts WHERE name = %s",
     "SELECT last FROM timelines WHERE key = %s",
 )
-# A timeline that has issued nothing has no row that could be held, so it is given one.
+# A timeline that has issued nothing has no row to lock, so one is inserted.
 _MAKE_TIMELINE: Final = "INSERT INTO timelines (key, last) VALUES (%s, NULL) ON CONFLICT DO NOTHING"
 
 
 class Locks:
-    """The rows that one transaction holds, and what they say."""
+    """The rows that a transaction has locked, with their values."""
 
-    def __init__(self, connection: Connection, beforehand: frozenset[Lock]) -> None:
+    def __init__(self, connection: Connection, locked_first: frozenset[Lock]) -> None:
         self._connection = connection
         self._held: dict[Lock, str | None] = {}
         self._missed: set[Lock] = set()
-        for lock in sorted(beforehand):
+        for lock in sorted(locked_first):
             self._take(lock)
 
     def hold(self, lock: Lock) -> str | None:
-        """Keep a row from everybody else until the end, and return what it says."""
+        """Lock a row until the end of the transaction, and return its value."""
         if lock in self._held:
             return self._held[lock]
         if self._held and lock < max(self._held):
             self._missed.add(lock)
-            row = self._connection.execute(_LOOK[lock.rank], (lock.key,)).fetchone()
+            row = self._connection.execute(_SELECT_VALUE[lock.rank], (lock.key,)).fetchone()
             return None if row is None else row[0]
         return self._take(lock)
 
-    def demand(self, lock: Lock) -> None:
-        """As `hold`, for something that was looked at already: without the row it must all be looked at anew."""
+    def require(self, lock: Lock) -> None:
+        """Require a lock for rows that were read already; without it, the group must run again and read them again."""
         if lock not in self._held:
-            raise Again(self.needed | {lock})
+            raise RetryGroup(self.requested_locks | {lock})
 
-    def changed(self, lock: Lock, value: str) -> None:
-        """The transaction itself has written the row."""
+    def record_value(self, lock: Lock, value: str) -> None:
+        """Record a value that the transaction itself has written."""
         if lock in self._held:
             self._held[lock] = value
 
-    def copy(self) -> dict[Lock, str | None]:
+    def snapshot(self) -> dict[Lock, str | None]:
         return dict(self._held)
 
-    def go_back(self, held: dict[Lock, str | None]) -> None:
-        """A savepoint was undone: what was taken since is not held any more."""
+    def roll_back_to(self, held: dict[Lock, str | None]) -> None:
+        """Drop the locks that were taken since a savepoint that was rolled back."""
         self._held = held
 
     def check(self) -> None:
-        """Whether the transaction may be committed: everything it relies on is held."""
+        """Retry the group if it relies on a row that is not locked."""
         if self._missed:
-            raise Again(self.needed)
+            raise RetryGroup(self.requested_locks)
 
     @property
-    def needed(self) -> frozenset[Lock]:
+    def requested_locks(self) -> frozenset[Lock]:
         return frozenset(self._held.keys() | self._missed)
 
     def _take(self, lock: Lock) -> str | None:
-        taking = f"{_LOOK[lock.rank]} FOR UPDATE"
-        row = self._connection.execute(taking, (lock.key,)).fetchone()
-        if row is None and lock.rank == _TIMELINE:
+        statement = f"{_SELECT_VALUE[lock.rank]} FOR UPDATE"
+        row = self._connection.execute(statement, (lock.key,)).fetchone()
+        if row is None and lock.rank == _TIMELINE_RANK:
             self._connection.execute(_MAKE_TIMELINE, (lock.key,))
-            row = self._connection.execute(taking, (lock.key,)).fetchone()
+            row = self._connection.execute(statement, (lock.key,)).fetchone()
         self._held[lock] = None if row is None else row[0]
         return self._held[lock]

@@ -1,9 +1,9 @@
-"""Look-ups of one event loop, gathered: what is asked in one turn of the loop goes to the server as one question.
+"""Batched look-ups of an event loop: those of one iteration of the loop are sent as one query.
 
-There are two lanes to the server. Who asks while one is busy goes over the other, and when both are, those who ask
-meanwhile are the next question. When many ask in one turn, each lane takes half: the answers of one are handed out
-while the server works on the other's. So one at a time costs one journey each, and the more ask at once, the less
-each costs. Every question is asked after its callers asked: the answer is fresh.
+There are two connections. A look-up uses the second while the first is busy; while both are busy, look-ups wait for the
+next batch. A large batch is split between both: the results of one are delivered while the server works on the other.
+So single look-ups cost one round trip each, and the more there are at once, the less each costs. Every query is sent
+after its callers have asked, so its result is up to date.
 """
 
 import asyncio
@@ -16,136 +16,136 @@ from typing import Any, Final, NamedTuple
 import psycopg
 
 from perdure.errors import StoreUnavailable
-from perdure.records.checks import can_be_kept
+from perdure.records.validation import is_storable
 from perdure.registry.entities import Identifier
-from perdure.registry.protocol import Give, Redirect, Written
+from perdure.registry.store_interface import Redirect, ResultCallback, StoredRecord
 from perdure.store.postgres.address import Address
 from perdure.store.postgres.connection import (
-    BY_KEY,
+    KEY_LOOKUP_SETTINGS,
     AsyncConnection,
     Row,
+    close_now,
     connect_async,
-    cut,
-    hang_up,
     is_lost,
-    translated,
+    shut_down_socket,
+    to_store_error,
 )
-from perdure.store.postgres.line import BREATH
-from perdure.store.postgres.options import PostgresOptions
-from perdure.store.postgres.reading import (
+from perdure.store.postgres.postgres_options import PostgresOptions
+from perdure.store.postgres.reader import (
     FIND,
     FIND_MANY,
     FIND_RECORD,
     FIND_RECORDS,
     FIND_REDIRECT,
     FIND_REDIRECTS,
-    as_json,
-    identifier_of,
+    to_identifier,
+    to_json_array,
 )
+from perdure.store.postgres.reconnecting import RETRY_PAUSE
 
-_MOST: Final = 1_000  # keys in one question
-_MANY: Final = 32  # keys that are worth two questions at once
-_LANES: Final = 2
+_MOST_KEYS: Final = 1_000  # keys in one query
+_SPLIT_KEYS: Final = 32  # keys from which a batch is split in two
+_CONNECTIONS: Final = 2
 
 
-class _Question(NamedTuple):
-    """What is asked of keys: of one, and of many; and what becomes of a row, whose first column is the key."""
+class _LookupQuery(NamedTuple):
+    """The SQL for one key and for many keys, and the conversion of a row, whose first column is the key."""
 
     one: str
     many: str
-    told: Callable[[Row], Any]
+    to_result: Callable[[Row], Any]
 
 
-_NAMES: Final = _Question(FIND, FIND_MANY, identifier_of)
-_REDIRECTS: Final = _Question(FIND_REDIRECT, FIND_REDIRECTS, lambda row: (row[1], row[2]))
-_RECORDS: Final = _Question(FIND_RECORD, FIND_RECORDS, lambda row: (row[1], row[2]))
+_NAMES: Final = _LookupQuery(FIND, FIND_MANY, to_identifier)
+_REDIRECTS: Final = _LookupQuery(FIND_REDIRECT, FIND_REDIRECTS, lambda row: (row[1], row[2]))
+_RECORDS: Final = _LookupQuery(FIND_RECORD, FIND_RECORDS, lambda row: (row[1], row[2]))
 
-_Found = dict[str, Any]
-_Waiting = tuple[_Question, Sequence[str], "asyncio.Future[_Found]"]
+_Results = dict[str, Any]
+_PendingLookup = tuple[_LookupQuery, Sequence[str], "asyncio.Future[_Results]"]
 
 
-class Lookups:
-    """The look-ups of one event loop."""
+class BatchedLookups:
+    """The look-ups of an event loop."""
 
     def __init__(self, address: Address, options: PostgresOptions) -> None:
         self.loop = asyncio.get_running_loop()
-        self._idle = [_Lane(address, options) for _ in range(_LANES)]
-        self._lanes = tuple(self._idle)
-        self._waiting: deque[_Waiting] = deque()
-        self._keys_waiting = 0
-        self._is_turn_planned = False
+        self._idle = [_LookupConnection(address, options) for _ in range(_CONNECTIONS)]
+        self._connections = tuple(self._idle)
+        self._pending: deque[_PendingLookup] = deque()
+        self._pending_keys = 0
+        self._is_scheduled = False
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def ask(self, key: str) -> Identifier | None:
-        if not (key.isascii() and "\0" not in key) and not can_be_kept(key):
-            return None  # the server would refuse it, and everybody who asks at the same time with it
-        found: Identifier | None = (await self._ask(_NAMES, (key,))).get(key)
-        return found
+    async def find(self, key: str) -> Identifier | None:
+        if not (key.isascii() and "\0" not in key) and not is_storable(key):
+            return None  # the server would refuse it, and with it all look-ups of the batch
+        row: Identifier | None = (await self._enqueue(_NAMES, (key,))).get(key)
+        return row
 
-    def redirects(self, keys: Sequence[str], give: Give[Redirect]) -> None:
-        self._ask(_REDIRECTS, keys).add_done_callback(partial(_hand_over, keys, give))
+    def find_redirects(self, keys: Sequence[str], callback: ResultCallback[Redirect]) -> None:
+        self._enqueue(_REDIRECTS, keys).add_done_callback(partial(_deliver_results, keys, callback))
 
-    def records(self, keys: Sequence[str], give: Give[Written]) -> None:
-        self._ask(_RECORDS, keys).add_done_callback(partial(_hand_over, keys, give))
+    def find_records(self, keys: Sequence[str], callback: ResultCallback[StoredRecord]) -> None:
+        self._enqueue(_RECORDS, keys).add_done_callback(partial(_deliver_results, keys, callback))
 
-    def _ask(self, question: _Question, keys: Sequence[str]) -> "asyncio.Future[_Found]":
-        future: asyncio.Future[_Found] = self.loop.create_future()
-        self._waiting.append((question, keys, future))
-        self._keys_waiting += len(keys)
-        if not self._is_turn_planned and self._idle:
-            self._is_turn_planned = True
-            self.loop.call_soon(self._send)  # when everybody in this turn has asked
+    def _enqueue(self, query: _LookupQuery, keys: Sequence[str]) -> "asyncio.Future[_Results]":
+        future: asyncio.Future[_Results] = self.loop.create_future()
+        self._pending.append((query, keys, future))
+        self._pending_keys += len(keys)
+        if not self._is_scheduled and self._idle:
+            self._is_scheduled = True
+            self.loop.call_soon(self._send)  # after all look-ups of this iteration
         return future
 
     def close(self) -> None:
-        """From any thread, when the loop may be gone."""
-        for lane in self._lanes:
-            lane.close()
+        """Close the connections, from any thread; the loop may be closed already."""
+        for connection in self._connections:
+            connection.close()
 
     def _send(self) -> None:
-        self._is_turn_planned = False
-        while self._idle and self._waiting:
-            lanes = len(self._idle) if self._keys_waiting >= _MANY else 1
-            task = self.loop.create_task(self._answer(self._idle.pop(), self._batch(lanes)))
+        self._is_scheduled = False
+        while self._idle and self._pending:
+            shares = len(self._idle) if self._pending_keys >= _SPLIT_KEYS else 1
+            task = self.loop.create_task(self._run_batch(self._idle.pop(), self._take_batch(shares)))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    def _batch(self, lanes: int) -> list[_Waiting]:
-        """Those who have waited longest, and ask the same: a fair share for one of so many lanes, bounded."""
-        share = min(-(-self._keys_waiting // lanes), _MOST)
-        first = self._waiting.popleft()
+    def _take_batch(self, shares: int) -> list[_PendingLookup]:
+        """Return the oldest look-ups with the same query: one of `shares` equal parts, up to a limit."""
+        share = min(-(-self._pending_keys // shares), _MOST_KEYS)
+        first = self._pending.popleft()
         batch, number = [first], len(first[1])
-        while self._waiting:
-            question, keys, _ = self._waiting[0]
-            if question is not first[0] or number + len(keys) > share:
+        while self._pending:
+            query, keys, _ = self._pending[0]
+            if query is not first[0] or number + len(keys) > share:
                 break
-            batch.append(self._waiting.popleft())
+            batch.append(self._pending.popleft())
             number += len(keys)
-        self._keys_waiting -= number
+        self._pending_keys -= number
         return batch
 
-    async def _answer(self, lane: "_Lane", batch: list[_Waiting]) -> None:
+    async def _run_batch(self, connection: "_LookupConnection", batch: list[_PendingLookup]) -> None:
         try:
-            found = await lane.found(batch[0][0], [key for _, keys, _ in batch for key in keys])
+            results = await connection.fetch(batch[0][0], [key for _, keys, _ in batch for key in keys])
         except Exception as problem:
             for _, _, future in batch:
                 if not future.done():
-                    future.set_exception(_of_its_own(problem))
+                    future.set_exception(_copy_error(problem))
         else:
             for _, _, future in batch:
                 if not future.done():
-                    future.set_result(found)
+                    future.set_result(results)
         finally:
-            self._idle.append(lane)
+            self._idle.append(connection)
             for _, _, future in batch:
-                future.cancel()  # only if the loop itself is being taken down is one not done by now
-            if self._waiting and not self._is_turn_planned:
-                self._is_turn_planned = True
+                future.cancel()  # a future is not done by now only if the loop is being closed
+            if self._pending and not self._is_scheduled:
+                self._is_scheduled = True
                 self.loop.call_soon(self._send)
 
 
-class _Lane:
-    """One connection, and one question at a time."""
+class _LookupConnection:
+    """A connection that runs one query at a time."""
 
     def __init__(self, address: Address, options: PostgresOptions) -> None:
         self._address = address
@@ -156,33 +156,33 @@ class _Lane:
 
     def close(self) -> None:
         if self._connection is not None:
-            hang_up(self._connection)
+            close_now(self._connection)
 
-    async def found(self, question: _Question, keys: list[str]) -> _Found:
-        """A connection that was lost while nobody looked is made anew, once: to ask again is harmless."""
+    async def fetch(self, query: _LookupQuery, keys: list[str]) -> _Results:
+        """Run a query. If the connection was lost while idle, reconnect once: repeating a read is harmless."""
         loop = asyncio.get_running_loop()
         for is_last in (False, True):
-            connection = await self._connected()
-            patience = loop.call_later(self._options.statement_seconds + 1, cut, connection)
+            connection = await self._get_connection()
+            timeout = loop.call_later(self._options.statement_seconds + 1, shut_down_socket, connection)
             try:
-                asked = (question.one, keys) if len(keys) == 1 else (question.many, (as_json(keys),))
-                rows = await (await connection.execute(*asked, binary=True)).fetchall()
-                told = question.told
-                return {row[0]: told(row) for row in rows}
+                statement = (query.one, keys) if len(keys) == 1 else (query.many, (to_json_array(keys),))
+                rows = await (await connection.execute(*statement, binary=True)).fetchall()
+                to_result = query.to_result
+                return {row[0]: to_result(row) for row in rows}
             except psycopg.Error as problem:
-                if loop.time() >= patience.when():
-                    hang_up(connection)
-                    raise StoreUnavailable("the database does not answer", safe_to_retry=True) from problem
+                if loop.time() >= timeout.when():
+                    close_now(connection)
+                    raise StoreUnavailable("timeout: the database does not answer", safe_to_retry=True) from problem
                 if is_last or not is_lost(connection):
-                    raise translated(problem) from problem
+                    raise to_store_error(problem) from problem
             except BaseException:
-                hang_up(connection)  # what it was doing is not known
+                close_now(connection)  # its state is unknown
                 raise
             finally:
-                patience.cancel()
+                timeout.cancel()
         raise AssertionError("the second try returns or raises")
 
-    async def _connected(self) -> AsyncConnection:
+    async def _get_connection(self) -> AsyncConnection:
         if self._connection is not None and not is_lost(self._connection):
             return self._connection
         if self._refused is not None and time.monotonic() < self._not_before:
@@ -190,24 +190,24 @@ class _Lane:
         self.close()
         try:
             async with asyncio.timeout(self._options.connect_seconds + 1):
-                self._connection = await connect_async(self._address, self._options, BY_KEY)
+                self._connection = await connect_async(self._address, self._options, KEY_LOOKUP_SETTINGS)
         except (StoreUnavailable, TimeoutError) as problem:
-            self._refused = problem if isinstance(problem, StoreUnavailable) else _silent(self._address)
-            self._not_before = time.monotonic() + BREATH
+            self._refused = problem if isinstance(problem, StoreUnavailable) else _no_answer_error(self._address)
+            self._not_before = time.monotonic() + RETRY_PAUSE
             raise self._refused from None
         self._refused = None
         return self._connection
 
 
-def _hand_over(keys: Sequence[str], give: Give[Any], future: "asyncio.Future[_Found]") -> None:
-    found = {} if future.cancelled() or future.exception() is not None else future.result()
-    give([found.get(key) for key in keys])
+def _deliver_results(keys: Sequence[str], callback: ResultCallback[Any], future: "asyncio.Future[_Results]") -> None:
+    results = {} if future.cancelled() or future.exception() is not None else future.result()
+    callback([results.get(key) for key in keys])
 
 
-def _silent(address: Address) -> StoreUnavailable:
-    return StoreUnavailable(f"the database {address.shown} does not answer", safe_to_retry=True)
+def _no_answer_error(address: Address) -> StoreUnavailable:
+    return StoreUnavailable(f"timeout: the database {address.display_name} does not answer", safe_to_retry=True)
 
 
-def _of_its_own(problem: Exception) -> Exception:
-    """Each caller raises an error of its own: one that is raised in many places gathers all their traces."""
+def _copy_error(problem: Exception) -> Exception:
+    """Copy an error for one of several callers: raising one object repeatedly would accumulate their tracebacks."""
     return type(problem)(*problem.args) if isinstance(problem, StoreUnavailable) else problem

@@ -1,8 +1,8 @@
-"""The schema, as a series of steps that only go forward; the table `migrations` says how many have been made.
+"""The schema, as a series of forward-only migrations; the table `migrations` lists those that were applied.
 
-A step has the same number here as on the embedded store. Every name's rows lie in partitions by the hash of its key,
-so that hundreds of millions of them stay small trees; nothing here counts in one place, so that an engine which
-spreads tables over many machines can spread these. Texts compare by their bytes (COLLATE "C"), as keys must.
+A migration has the same number here as on the embedded store. The rows of names are in hash partitions by key, so that
+the trees of hundreds of millions of names stay small. There is no central counter, so that an engine that distributes
+tables over many machines can distribute these. Texts compare by their bytes (COLLATE "C"), as keys must.
 """
 
 import time
@@ -15,7 +15,7 @@ from psycopg import sql
 from perdure.errors import StoreUnavailable
 from perdure.store.postgres.connection import Connection
 from perdure.store.postgres.digest_migration import add_digests
-from perdure.store.versions import check_known, check_migrated
+from perdure.store.schema_version import check_migrated, check_not_newer
 
 _FIRST: Final = """
 CREATE TABLE facts (
@@ -195,10 +195,10 @@ _PARTITIONED: Final = (
     "derivations",
 )
 
-_KEPT: Final = ("identifiers", "revisions")
+_APPEND_ONLY: Final = ("identifiers", "revisions")
 
-# Secrets are sealed with a key that is not here. Answers are kept for a while only, so that what was asked twice is
-# done once. Neither points to another table: copies bring them before the names, and what is not a name can be asked.
+# Secrets are encrypted with a key outside the database. Answers are stored for a limited time, so that a repeated
+# request is run once. Neither table has a foreign key: copies insert them before the names.
 _SECOND: Final = """
 CREATE TABLE secrets (
     key         text COLLATE "C" NOT NULL,
@@ -220,12 +220,12 @@ CREATE INDEX answers_by_age ON answers (at);
 ALTER TABLE prefixes ADD COLUMN pass_through boolean NOT NULL DEFAULT false;
 """
 
-# The schemas of both engines count together; this step is one of the embedded store alone. Here a journey to the server
-# costs far more than what an index of its own would save.
+# Both engines have the same version numbers, and this step concerns the embedded store alone. Here a round trip to the
+# server costs far more than a separate index would save.
 _THIRD: Final = "SELECT 1;"
 
-# What the law wants gone is taken out of a revision: the revision itself stays, and says that this was done. And
-# whoever copies what has changed needs an order in which nothing comes later: an import brings old dates.
+# A redaction removes content from a revision; the revision itself stays, and records the redaction. And a client of the
+# change feed needs an order in which nothing is inserted later: an import has old dates.
 _FOURTH: Final = """
 DROP TRIGGER revisions_stay ON revisions;
 ALTER TABLE revisions ADD COLUMN added bigint NOT NULL DEFAULT 0;
@@ -255,25 +255,27 @@ Step = str | Callable[[Connection], None]
 MIGRATIONS: Final[tuple[Step, ...]] = (_FIRST, _SECOND, _THIRD, _FOURTH, add_digests)
 
 _TRIES: Final = 10
-_SOMETHING_ELSE: Final = (
+_ANY_RELATION: Final = (
     "SELECT 1 FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = %s LIMIT 1"
 )
 
 
-def create(connection: Connection, schema: str, partitions: int) -> None:
-    """The schema with everything in it, or nothing of it. Who comes second finds it made."""
+def create_schema(connection: Connection, schema: str, partitions: int) -> None:
+    """Create the schema with all tables, atomically. If two programs create it at once, both succeed."""
     for _ in range(_TRIES):
         try:
-            return _create(connection, schema, partitions)
-        except (pg.UniqueViolation, pg.DuplicateTable, pg.DuplicateSchema):  # two at once: the other was first
+            return _create_schema_once(connection, schema, partitions)
+        except (pg.UniqueViolation, pg.DuplicateTable, pg.DuplicateSchema):  # another program was first
             time.sleep(0.1)
-    return _create(connection, schema, partitions)
+    return _create_schema_once(connection, schema, partitions)
 
 
-def _create(connection: Connection, schema: str, partitions: int) -> None:
+def _create_schema_once(connection: Connection, schema: str, partitions: int) -> None:
     with connection.transaction():
-        if schema_version(connection) == 0 and connection.execute(_SOMETHING_ELSE, (schema,)).fetchone() is not None:
-            raise StoreUnavailable(f"the schema {schema} holds something else, which is left alone: name another")
+        if schema_version(connection) == 0 and connection.execute(_ANY_RELATION, (schema,)).fetchone() is not None:
+            raise StoreUnavailable(
+                f"the schema {schema} contains other tables, and was not changed: name another schema"
+            )
         connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(schema)))
         connection.execute(
             "CREATE TABLE IF NOT EXISTS migrations (number integer PRIMARY KEY, at timestamptz NOT NULL DEFAULT now())"
@@ -285,7 +287,7 @@ def _create(connection: Connection, schema: str, partitions: int) -> None:
                 for number in range(partitions):
                     _add_partition(connection, table, number, partitions)
             connection.execute("INSERT INTO migrations (number) VALUES (1)")
-            _make_steps(connection)
+            _run_steps(connection)
 
 
 def _add_partition(connection: Connection, table: str, number: int, of: int) -> None:
@@ -293,7 +295,7 @@ def _add_partition(connection: Connection, table: str, number: int, of: int) -> 
     connection.execute(
         f"CREATE TABLE {name} PARTITION OF {table} FOR VALUES WITH (MODULUS {of}, REMAINDER {number})", prepare=False
     )
-    if table in _KEPT:  # a trigger for whole statements is the one kind that a partition does not inherit
+    if table in _APPEND_ONLY:  # a partition does not inherit triggers for whole statements
         connection.execute(
             f"CREATE TRIGGER {name}_is_not_emptied BEFORE TRUNCATE ON {name} "
             f"FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('{table} are never deleted')",
@@ -302,35 +304,35 @@ def _add_partition(connection: Connection, table: str, number: int, of: int) -> 
 
 
 def migrate(connection: Connection, seconds: float) -> None:
-    """Bring the schema up to date, all of it or nothing. A step has as long as a large table takes."""
+    """Apply all missing migrations, atomically. `seconds` is the timeout of each statement, for large tables."""
     connection.execute("SELECT set_config('statement_timeout', %s, false)", (f"{seconds * 1000:.0f}ms",))
-    connection.patience = max(connection.patience, seconds)
+    connection.reply_timeout = max(connection.reply_timeout, seconds)
     with connection.transaction():
-        connection.execute("LOCK TABLE migrations IN EXCLUSIVE MODE")  # another process may be first
-        _make_steps(connection)
+        connection.execute("LOCK TABLE migrations IN EXCLUSIVE MODE")  # another process may migrate at the same time
+        _run_steps(connection)
 
 
 def check_schema(connection: Connection, schema: str) -> None:
-    """Refuse a schema that is not there, one from the future, and one that is waiting for its migration."""
+    """Refuse a schema that does not exist, one that is newer than this program, and one that is older."""
     version = schema_version(connection)
     if version == 0:
-        reason = f"there is no registry in the schema {schema} of this database; make one with perdure init"
-        raise StoreUnavailable(f"{reason}, and if that was interrupted, run it again")
-    check_known(version, len(MIGRATIONS))
+        reason = f"no registry found in the schema {schema} of this database: create one with perdure init"
+        raise StoreUnavailable(f"{reason}; if that was interrupted, run it again")
+    check_not_newer(version, len(MIGRATIONS))
     check_migrated(version, len(MIGRATIONS))
 
 
 def schema_version(connection: Connection) -> int:
-    there = connection.execute("SELECT to_regclass('migrations') IS NOT NULL").fetchone()
-    if there is None or not there[0]:
+    exists = connection.execute("SELECT to_regclass('migrations') IS NOT NULL").fetchone()
+    if exists is None or not exists[0]:
         return 0
     row = connection.execute("SELECT coalesce(max(number), 0) FROM migrations").fetchone()
     return 0 if row is None else int(row[0])
 
 
-def _make_steps(connection: Connection) -> None:
+def _run_steps(connection: Connection) -> None:
     version = schema_version(connection)
-    check_known(version, len(MIGRATIONS))
+    check_not_newer(version, len(MIGRATIONS))
     for number in range(version, len(MIGRATIONS)):
         step = MIGRATIONS[number]
         if isinstance(step, str):

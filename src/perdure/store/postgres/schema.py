@@ -1,9 +1,9 @@
-"""Compare the schema of a registry, as PostgreSQL's catalogue describes it, with the one that the migrations make.
+"""The comparison of a registry's schema, as PostgreSQL's catalogue describes it, with that of the migrations.
 
-How a server writes a definition depends on its version, so nothing is compared with a text from elsewhere: the
-migrations are made in a schema of another name, in a transaction that is undone, and both are described by the same
-statement. That costs a tenth of a second and more. A file in the registry's folder holds the digest of the description
-that was found to be right last, so that an opening only has to describe.
+How a server writes a definition depends on its version, so nothing is compared with a stored text: the migrations are
+applied to a schema of another name, in a transaction that is rolled back, and the same query describes both. That
+takes a tenth of a second or more. A file in the registry's folder has the digest of the last correct description, so
+that opening the registry only needs one description.
 """
 
 import secrets
@@ -19,10 +19,10 @@ from perdure.store.schema import Part, list_differences
 
 SCHEMA_DIGEST: Final = "schema.digest"
 
-# The name of every part, and its definition. Left out are what an administrator may set without changing what a
-# statement does (owners, privileges, storage, statistics), and the constraints and triggers by which the server itself
-# spreads a foreign key over partitions: their names follow from counters, and their parents are compared. If one of
-# these triggers is switched off, it is listed.
+# The name of every part, and its definition. Excluded are properties that an administrator may set without changing
+# the effect of a statement (owners, privileges, storage, statistics), and the constraints and triggers that the server
+# itself adds for a foreign key on partitions: their names contain counters, and their parents are compared. Such a
+# trigger is listed if it is disabled.
 _PARTS: Final = """
 WITH here AS (SELECT oid FROM pg_namespace WHERE nspname = current_schema()),
 relations AS (
@@ -84,9 +84,9 @@ _expected: dict[tuple[int, int, tuple[migrations.Step, ...]], list[Part]] = {}
 
 
 def check_parts(connection: Connection, known: Path) -> None:
-    """Refuse an up-to-date schema with a part that the migrations do not make, or without one that they make.
+    """Refuse a schema of the current version with unexpected, missing or different parts.
 
-    `known` is the file with the digest of what was found to be right.
+    `known` is the file with the digest of the last correct description.
     """
     parts = _read_parts(connection)
     digest = _digest_parts(parts)
@@ -96,12 +96,12 @@ def check_parts(connection: Connection, known: Path) -> None:
     differences = list_differences(parts, _expect_parts(connection))
     if differences:
         raise SchemaChanged(differences)
-    with suppress(OSError):  # a folder that cannot be written: then it is compared again next time
+    with suppress(OSError):  # the folder is not writable: the schema is compared again next time
         known.write_text(f"{digest}\n", "ascii")
 
 
 def find_differences(connection: Connection) -> list[str]:
-    """Return what differs from the schema that the migrations make."""
+    """Return the differences from the schema that the migrations create."""
     return list_differences(_read_parts(connection), _expect_parts(connection))
 
 
@@ -110,13 +110,13 @@ def _read_parts(connection: Connection) -> list[Part]:
 
 
 def _digest_parts(parts: list[Part]) -> str:
-    """Return a digest of a description, and of the migrations that it is right for."""
+    """Return a digest of a description and of the migrations."""
     steps = [step if isinstance(step, str) else step.__qualname__ for step in migrations.MIGRATIONS]
     return sha256(repr((steps, sorted(parts))).encode()).hexdigest()
 
 
 def _expect_parts(connection: Connection) -> list[Part]:
-    """Return what the migrations make on this server; in a process that is done once."""
+    """Return the parts that the migrations create on this server; computed once per process."""
     row = connection.execute(_PARTITIONS).fetchone()
     partitions = max(1, 0 if row is None else int(row[0]))
     key = connection.info.server_version, partitions, migrations.MIGRATIONS
@@ -126,8 +126,8 @@ def _expect_parts(connection: Connection) -> list[Part]:
 
 
 def _make_parts(connection: Connection, partitions: int) -> list[Part]:
-    other = f"perdure$check_{secrets.token_hex(4)}"  # no registry can be called so
+    other = f"perdure$check_{secrets.token_hex(4)}"  # no registry can have this name
     with connection.transaction(force_rollback=True):
         connection.execute("SELECT set_config('search_path', %s, true)", (other,))
-        migrations.create(connection, other, partitions)
+        migrations.create_schema(connection, other, partitions)
         return _read_parts(connection)

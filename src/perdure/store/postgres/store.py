@@ -1,4 +1,4 @@
-"""The store that the registry sees: look-ups gathered on the event loop, reads on a pool, writes through the writer."""
+"""The store on PostgreSQL: look-ups in batches on the event loop, reads on a pool, writes through the writer thread."""
 
 import asyncio
 import threading
@@ -12,83 +12,88 @@ import psycopg
 
 from perdure.errors import InvalidInput, StoreDamaged, StoreUnavailable
 from perdure.registry.entities import Change, Identifier
-from perdure.registry.protocol import Foreseen, Progress, Reader, Transaction
+from perdure.registry.store_interface import Prefetch, Progress, Reader, Transaction
 from perdure.store.commit_mark import LINEAGE, CommitMarkFile, find_disagreement
 from perdure.store.high_water import HighWater
 from perdure.store.postgres import migrations
 from perdure.store.postgres.address import Address, parse
 from perdure.store.postgres.backup import backup_folder, fill_copy
-from perdure.store.postgres.changes import with_vector
-from perdure.store.postgres.committing import LARGEST_GROUP, GroupCommit
-from perdure.store.postgres.connection import BY_KEY, Connection, connect, in_our_words
-from perdure.store.postgres.line import Line
-from perdure.store.postgres.lookups import Lookups
-from perdure.store.postgres.options import PostgresOptions
-from perdure.store.postgres.reading import PostgresReader
+from perdure.store.postgres.change_statements import with_search_vector
+from perdure.store.postgres.connection import KEY_LOOKUP_SETTINGS, Connection, connect, map_db_errors
+from perdure.store.postgres.group_commit import LARGEST_GROUP, GroupCommit
+from perdure.store.postgres.lookups import BatchedLookups
+from perdure.store.postgres.postgres_options import PostgresOptions
+from perdure.store.postgres.reader import PostgresReader
+from perdure.store.postgres.reconnecting import ReconnectingConnection
 from perdure.store.postgres.schema import SCHEMA_DIGEST, check_parts, find_differences
 from perdure.store.sqlite import SqliteStore
 from perdure.store.writer import Writer
 
 T = TypeVar("T")
 
-_DEFAULTS = PostgresOptions()
+_DEFAULT_OPTIONS = PostgresOptions()
 
 
 class PostgresStore:
-    """A registry's schema in a PostgreSQL database. `create` makes it; the database itself must exist.
+    """A registry's schema in a PostgreSQL database. `create` creates the schema; the database must exist.
 
-    `marks` is the file of the high-water marks, outside the database on purpose.
+    `marks` is the file of the high-water marks, which must be outside the database.
     """
 
     def __init__(
-        self, address: str | Address, marks: Path, options: PostgresOptions = _DEFAULTS, *, create: bool = False
+        self, address: str | Address, marks: Path, options: PostgresOptions = _DEFAULT_OPTIONS, *, create: bool = False
     ) -> None:
         self._address = parse(address) if isinstance(address, str) else address
         self._options = options
         self._closed = False
         self.high_water = HighWater(marks)
-        with in_our_words(), closing(connect(self._address, options)) as connection:
+        with map_db_errors(), closing(connect(self._address, options)) as connection:
             if create:
-                migrations.create(connection, self._address.schema, options.partitions)
+                migrations.create_schema(connection, self._address.schema, options.partitions)
             migrations.check_schema(connection, self._address.schema)
-            self._lineage = _lineage(connection)
+            self._lineage = _read_lineage(connection)
             check_parts(connection, marks.with_name(SCHEMA_DIGEST))
         self._mark = CommitMarkFile(marks.parent, self._lineage)
-        self._lookups: list[Lookups] = []  # one for each event loop
-        self._newest_lookups: Lookups | None = None
-        self._door = threading.Lock()
+        self._lookups: list[BatchedLookups] = []  # one object for each event loop
+        self._newest_lookups: BatchedLookups | None = None
+        self._lock = threading.Lock()
         self._local = threading.local()
-        self._lines: list[Line] = []
+        self._connections: list[ReconnectingConnection] = []
         self._pool = ThreadPoolExecutor(options.connections, "perdure-reader")
         self._scanners = ThreadPoolExecutor(options.search_connections, "perdure-scanner")
-        commit = GroupCommit(self._line(BY_KEY), self.high_water, self._mark, options.settle_seconds)
+        commit = GroupCommit(
+            self._new_connection(KEY_LOOKUP_SETTINGS), self.high_water, self._mark, options.settle_seconds
+        )
         self._writer = Writer(commit, LARGEST_GROUP)
 
     async def lookup(self, key: str) -> Identifier | None:
         if self._closed:
             raise StoreUnavailable("the registry is closed")
-        here = self._newest_lookups
-        if here is None or here.loop is not asyncio.get_running_loop():
-            here = self._lookups_here()
-        return await here.ask(key)
+        lookups = self._newest_lookups
+        if lookups is None or lookups.loop is not asyncio.get_running_loop():
+            lookups = self._lookups_of_loop()
+        return await lookups.find(key)
 
-    def finder(self) -> Lookups:
+    def batch_lookup(self) -> BatchedLookups:
         self._check_open()
-        return self._lookups_here()
+        return self._lookups_of_loop()
 
-    def _lookups_here(self) -> Lookups:
-        """Those of the event loop that is running; those of loops that are gone are closed."""
+    def _lookups_of_loop(self) -> BatchedLookups:
+        """Return the look-ups of the running event loop, and close those of loops that are closed."""
         loop = asyncio.get_running_loop()
-        with self._door:
-            here = next((one for one in self._lookups if one.loop is loop), None) or Lookups(
+        with self._lock:
+            current = next((lookups for lookups in self._lookups if lookups.loop is loop), None) or BatchedLookups(
                 self._address, self._options
             )
-            for one in self._lookups:
-                if one.loop.is_closed():
-                    one.close()
-            self._lookups = [here, *(one for one in self._lookups if one is not here and not one.loop.is_closed())]
-            self._newest_lookups = here
-        return here
+            for lookups in self._lookups:
+                if lookups.loop.is_closed():
+                    lookups.close()
+            self._lookups = [
+                current,
+                *(other for other in self._lookups if other is not current and not other.loop.is_closed()),
+            ]
+            self._newest_lookups = current
+        return current
 
     async def read(self, work: Callable[[Reader], T]) -> T:
         return await self._submit(work)
@@ -96,22 +101,22 @@ class PostgresStore:
     async def scan(self, work: Callable[[Reader], T]) -> T:
         return await self._submit(work, self._scanners)
 
-    async def glance(self, work: Callable[[Reader], T]) -> T:
+    async def read_quick(self, work: Callable[[Reader], T]) -> T:
         return await self._submit(work)
 
     async def _submit(self, work: Callable[[PostgresReader], T], pool: ThreadPoolExecutor | None = None) -> T:
         self._check_open()
         return await asyncio.get_running_loop().run_in_executor(pool or self._pool, self._read, work)
 
-    def ready(self, change: Change) -> Change:
-        return with_vector(change)
+    def precompute(self, change: Change) -> Change:
+        return with_search_vector(change)
 
-    async def write(self, work: Callable[[Transaction], T], foreseen: Foreseen | None = None) -> T:
+    async def write(self, work: Callable[[Transaction], T], prefetch: Prefetch | None = None) -> T:
         result: T = await self._writer.submit(work)
         return result
 
     async def backup(self, file: Path, progress: Progress) -> str:
-        """One state, into a store of its own; and then into its place, when nobody's snapshot is held up by it."""
+        """Copy a snapshot into an embedded store, then back that up, so that the snapshot ends as early as possible."""
         with backup_folder(file) as folder:
             copy = SqliteStore(folder / "copy.db", create=True)
             try:
@@ -121,18 +126,18 @@ class PostgresStore:
                 copy.close()
 
     async def compact(self) -> tuple[int, int]:
-        reason = "PostgreSQL sees to its own files: ask whoever looks after it for VACUUM (FULL)"
+        reason = "unsupported on PostgreSQL: ask the database administrator to run VACUUM (FULL)"
         raise InvalidInput("store", "compact", reason)
 
     async def seal(self, reason: str | None) -> None:
         self._check_open()
         await asyncio.get_running_loop().run_in_executor(self._pool, self._seal, reason or "")
 
-    async def sealed(self) -> str | None:
-        return await self._submit(PostgresReader.sealed)
+    async def seal_reason(self) -> str | None:
+        return await self._submit(PostgresReader.seal_reason)
 
     async def find_disagreement(self) -> tuple[str, ...]:
-        """A machine without a mark is one that has not written to this database yet."""
+        """Compare with the mark of this machine; without one, it has not written to this database yet."""
         mark = self._mark.read(self._lineage)
         return () if mark is None else await self._submit(lambda reader: find_disagreement(mark, reader))
 
@@ -147,7 +152,7 @@ class PostgresStore:
         return await asyncio.get_running_loop().run_in_executor(self._pool, self._schema_differences)
 
     def log_bytes(self) -> int:
-        return 0  # the server sees to its own
+        return 0  # the server manages its own log
 
     def close(self) -> None:
         if self._closed:
@@ -156,8 +161,8 @@ class PostgresStore:
         self._writer.close()
         self._pool.shutdown()
         self._scanners.shutdown()
-        for line in self._lines:
-            line.hang_up()
+        for connection in self._connections:
+            connection.close()
         for lookups in self._lookups:
             lookups.close()
         self._mark.close()
@@ -166,50 +171,50 @@ class PostgresStore:
         if self._closed:
             raise StoreUnavailable("the registry is closed")
 
-    def _line(self, extra: str = "") -> Line:
-        line = Line(self._address, self._options, extra)
-        self._lines.append(line)
-        return line
+    def _new_connection(self, extra: str = "") -> ReconnectingConnection:
+        connection = ReconnectingConnection(self._address, self._options, extra)
+        self._connections.append(connection)
+        return connection
 
     def _read(self, work: Callable[[PostgresReader], T]) -> T:
-        """A connection that was lost while nobody looked is made anew, once: to read again is harmless."""
+        """Run work on the thread's connection. If it was lost while idle, reconnect once: a read can be repeated."""
         self._check_open()
         try:
-            line: Line = self._local.line
+            connection: ReconnectingConnection = self._local.connection
         except AttributeError:
-            line = self._local.line = self._line()
-        with in_our_words():
+            connection = self._local.connection = self._new_connection()
+        with map_db_errors():
             try:
-                return self._read_over(line, work)
+                return self._read_with(connection, work)
             except psycopg.OperationalError:
-                if not line.was_lost:
+                if not connection.was_lost:
                     raise
-            return self._read_over(line, work)
+            return self._read_with(connection, work)
 
-    def _read_over(self, line: Line, work: Callable[[PostgresReader], T]) -> T:
-        reader = PostgresReader(line.connection(), self._options.long_statement_seconds)
+    def _read_with(self, connection: ReconnectingConnection, work: Callable[[PostgresReader], T]) -> T:
+        reader = PostgresReader(connection.get_connection(), self._options.long_statement_seconds)
         with reader.snapshot():
             return work(reader)
 
     def _schema_differences(self) -> list[str]:
-        with in_our_words(), closing(connect(self._address, self._options)) as connection:
+        with map_db_errors(), closing(connect(self._address, self._options)) as connection:
             return find_differences(connection)
 
     def _seal(self, reason: str) -> None:
-        with in_our_words(), closing(connect(self._address, self._options)) as connection, connection.transaction():
-            seal(connection, reason)
+        with map_db_errors(), closing(connect(self._address, self._options)) as connection, connection.transaction():
+            make_read_only(connection, reason)
 
 
-def _lineage(connection: Connection) -> str:
-    """What tells this database from others, which the schema's last step has given it."""
+def _read_lineage(connection: Connection) -> str:
+    """Return the name that distinguishes this database from others; a migration has created it."""
     row = connection.execute("SELECT value FROM facts WHERE name = %s", (LINEAGE,)).fetchone()
     if row is None:
-        raise StoreDamaged(f"the database has lost its {LINEAGE}: restore a backup (perdure restore)")
+        raise StoreDamaged(f"the fact {LINEAGE} is missing in the database: restore a backup (perdure restore)")
     return str(row[0])
 
 
-def seal(connection: Connection, reason: str) -> None:
-    """Every process's own row is sealed: that waits for what it is writing, and stops it before it writes again."""
+def make_read_only(connection: Connection, reason: str) -> None:
+    """Set the flag in the row of every writing process. This waits for its current write, and prevents the next."""
     connection.execute("UPDATE guards SET value = %s WHERE name = 'sealed'", (reason,))
     connection.execute("SELECT id FROM writers ORDER BY id FOR UPDATE")
     connection.execute("UPDATE writers SET sealed = %s", (bool(reason),))

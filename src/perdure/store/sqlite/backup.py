@@ -1,4 +1,4 @@
-"""A copy of a database file, page by page, while writes go on."""
+"""The copy of a database file, page by page, while writes continue."""
 
 import os
 from pathlib import Path
@@ -6,33 +6,30 @@ from typing import Final
 
 import apsw
 
-from perdure.registry.protocol import Progress
-from perdure.store.digest import digest_file
-from perdure.store.sqlite.connection import in_our_words
-from perdure.store.sqlite.files import create_private
-from perdure.store.sqlite.reading import SqliteReader
+from perdure.registry.store_interface import Progress
+from perdure.store.backup_digest import digest_file
+from perdure.store.file_sync import create_private
+from perdure.store.sqlite.connection import map_db_errors
+from perdure.store.sqlite.reader import SqliteReader
 
 _PAGES_PER_STEP: Final = 4096
 
 
 def copy_file(connection: apsw.Connection, file: Path, progress: Progress) -> str:
-    """Into a new file beside the wanted one, which takes its place only when it is whole and on disk.
-
-    Return its digest.
-    """
+    """Copy a database into a file, which is replaced only when the copy is complete and on disk; return its digest."""
     fresh = file.with_name(f".{file.name}.new")
     fresh.unlink(missing_ok=True)
     try:
-        with in_our_words():
+        with map_db_errors():
             create_private(fresh)
             target = apsw.Connection(str(fresh))
             try:
-                # Without a snapshot, every write of another connection would make the copy begin again.
+                # Without a snapshot, every write of another connection would restart the copy.
                 with SqliteReader(connection).snapshot(), target.backup("main", connection, "main") as copy:
                     while not copy.done:
                         copy.step(_PAGES_PER_STEP)
                         progress(copy.page_count - copy.remaining, copy.page_count)
-                target.execute("PRAGMA journal_mode = DELETE")  # one file, without a log beside it
+                target.execute("PRAGMA journal_mode = DELETE")  # a single file, without a log
             finally:
                 target.close()
         with fresh.open("rb") as stream:

@@ -1,4 +1,4 @@
-"""The fifth step of the schema: every revision and every event gets the digest that chains it to the one before."""
+"""Migration 5: every revision and every event gets a digest that chains it to the one before."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -29,7 +29,7 @@ CREATE TRIGGER events_stay BEFORE UPDATE ON events BEGIN
     SELECT RAISE (ABORT, 'events are never changed');
 END;
 """
-_SOME: Final = 1000  # rows at a time
+_BATCH_SIZE: Final = 1000  # rows at a time
 _REVISIONS: Final = (
     "SELECT r.identifier, i.key, r.version, r.at, r.agent, r.action, r.record, r.note "
     "FROM revisions AS r JOIN identifiers AS i ON i.id = r.identifier "
@@ -39,7 +39,7 @@ _EVENTS: Final = "SELECT id, at, agent, action, subject, detail FROM events ORDE
 
 
 def add_digests(connection: apsw.Connection) -> None:
-    """Make the step, inside the transaction of the migration."""
+    """Run the step, inside the transaction of the migration."""
     connection.execute(_BEFORE)
     _digest_revisions(connection)
     _digest_events(connection)
@@ -48,19 +48,19 @@ def add_digests(connection: apsw.Connection) -> None:
 
 def _digest_revisions(connection: apsw.Connection) -> None:
     digest, of = b"", None
-    for rows in _revisions(connection):
+    for rows in _read_revisions(connection):
         digests = []
         for identifier, key, *rest in rows:
-            one = Revision(*rest)
-            digest = expected_digest(key, one, digest if identifier == of else b"")
+            revision = Revision(*rest)
+            digest = expected_digest(key, revision, digest if identifier == of else b"")
             of = identifier
-            digests.append((digest, identifier, one.version))
+            digests.append((digest, identifier, revision.version))
         connection.executemany("UPDATE revisions SET digest = ? WHERE identifier = ? AND version = ?", digests)
 
 
-def _revisions(connection: apsw.Connection) -> Iterator[list[tuple[Any, ...]]]:
+def _read_revisions(connection: apsw.Connection) -> Iterator[list[tuple[Any, ...]]]:
     last: tuple[Any, Any] = (-1, -1)
-    while rows := connection.execute(_REVISIONS, (*last, _SOME)).fetchall():
+    while rows := connection.execute(_REVISIONS, (*last, _BATCH_SIZE)).fetchall():
         yield rows
         last = rows[-1][0], rows[-1][2]
 

@@ -1,4 +1,4 @@
-"""The schema, as a series of steps that only go forward; `user_version` says how many have been made."""
+"""The schema, as a series of forward-only migrations; `user_version` is the number of those that were applied."""
 
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -6,8 +6,8 @@ from typing import Final
 import apsw
 
 from perdure.errors import StoreUnavailable
+from perdure.store.schema_version import check_migrated, check_not_newer
 from perdure.store.sqlite.digest_migration import add_digests
-from perdure.store.versions import check_known, check_migrated
 
 # Texts compare by their bytes, as keys must. A row's integer stays inside this file: everything else speaks of keys.
 _FIRST: Final = """
@@ -148,8 +148,8 @@ CREATE TRIGGER events_are_kept BEFORE DELETE ON events BEGIN
 END;
 """
 
-# Secrets are sealed with a key that is not here. Answers are kept for a while only, so that what was asked twice is
-# done once. Neither points to another table: copies bring them before the names, and what is not a name can be asked.
+# Secrets are encrypted with a key outside the database. Answers are stored for a limited time, so that a repeated
+# request is run once. Neither table has a foreign key: copies insert them before the names.
 _SECOND: Final = """
 CREATE TABLE secrets (
     key         TEXT NOT NULL,
@@ -171,15 +171,15 @@ CREATE INDEX answers_by_age ON answers (at);
 ALTER TABLE prefixes ADD COLUMN pass_through INTEGER NOT NULL DEFAULT 0;
 """
 
-# What the resolver is asked for most, by itself: one look into this finds the address, and nothing else is read. A
-# record that says "ttl" has a lifetime of its own, and is left to those who read the whole of it.
+# A covering index for the most frequent request to the resolver: one look-up in it finds the target. A record with a
+# "ttl" has its own TTL, and is not in the index: it must be read as a whole.
 PLAIN_REDIRECT: Final = """target IS NOT NULL AND instr(record, '"ttl":') = 0"""
 _THIRD: Final = f"""
 CREATE INDEX redirects ON identifiers (key, target, version) WHERE {PLAIN_REDIRECT};
 """
 
-# What the law wants gone is taken out of a revision: the revision itself stays, and says that this was done. And
-# whoever copies what has changed needs an order in which nothing comes later: an import brings old dates.
+# A redaction removes content from a revision; the revision itself stays, and records the redaction. And a client of the
+# change feed needs an order in which nothing is inserted later: an import has old dates.
 _FOURTH: Final = """
 DROP TRIGGER revisions_stay;
 CREATE TRIGGER revisions_stay BEFORE UPDATE ON revisions
@@ -210,25 +210,25 @@ MIGRATIONS: Final[tuple[Step, ...]] = (_FIRST, _SECOND, _THIRD, _FOURTH, add_dig
 
 
 def migrate(connection: apsw.Connection) -> None:
-    """Bring the schema up to date, all of it or nothing."""
+    """Apply all missing migrations, atomically."""
     if schema_version(connection) == len(MIGRATIONS):
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
-        version = schema_version(connection)  # another process may have been first
-        check_known(version, len(MIGRATIONS))
+        version = schema_version(connection)  # another process may have migrated it meanwhile
+        check_not_newer(version, len(MIGRATIONS))
         if version == 0 and connection.execute("SELECT count(*) FROM sqlite_schema").get:
-            raise StoreUnavailable("the file holds something else, which is left alone: name another")
-        make_steps(connection, MIGRATIONS, version)
+            raise StoreUnavailable("the file contains another database, and was not changed: name another file")
+        run_steps(connection, MIGRATIONS, version)
     except BaseException:
         connection.execute("ROLLBACK")
         raise
     connection.execute("COMMIT")
 
 
-def make_steps(connection: apsw.Connection, steps: Sequence[Step], made: int) -> None:
-    """Make the steps behind the first `made`."""
-    for number, step in enumerate(steps[made:], made + 1):
+def run_steps(connection: apsw.Connection, steps: Sequence[Step], applied: int) -> None:
+    """Apply the steps after the first `applied`."""
+    for number, step in enumerate(steps[applied:], applied + 1):
         if isinstance(step, str):
             connection.execute(step)
         else:
@@ -237,9 +237,9 @@ def make_steps(connection: apsw.Connection, steps: Sequence[Step], made: int) ->
 
 
 def check_schema(connection: apsw.Connection) -> None:
-    """Refuse a schema from the future, and one that is waiting for its migration."""
+    """Refuse a schema that is newer than this program, and one that is older."""
     version = schema_version(connection)
-    check_known(version, len(MIGRATIONS))
+    check_not_newer(version, len(MIGRATIONS))
     check_migrated(version, len(MIGRATIONS))
 
 

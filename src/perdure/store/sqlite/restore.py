@@ -1,7 +1,7 @@
-"""Load a backup: its rows go into a new file, whose schema the migrations make.
+"""The restore of a backup: its rows are loaded into a new file, whose schema the migrations create.
 
-A backup may come from anywhere. It is copied first, so that what is checked is what is loaded. Its catalogue is
-compared before anything else of it is read: a trigger, a view or a virtual table that does not belong there is refused.
+A backup may come from anywhere. It is copied first, so that the checked file is the one that is loaded. Its catalogue
+is compared before anything else is read: an unexpected trigger, view or virtual table is refused.
 """
 
 import os
@@ -12,18 +12,18 @@ from typing import Final
 import apsw
 
 from perdure.errors import SchemaChanged, StoreDamaged, StoreUnavailable
-from perdure.registry.protocol import Progress
-from perdure.store.digest import copy_with_digest
+from perdure.registry.store_interface import Progress
+from perdure.store.backup_digest import copy_with_digest
+from perdure.store.schema_version import check_not_newer
 from perdure.store.sqlite import migrations
-from perdure.store.sqlite.connection import in_our_words
+from perdure.store.sqlite.connection import map_db_errors
 from perdure.store.sqlite.schema import find_differences, list_tables
-from perdure.store.versions import check_known
 
 _OPEN: Final = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI
 _CACHE_KIBIBYTES: Final = 262_144
 _UNCHANGED: Final = "nothing was changed"
 
-# What reading a strange file may cost at most; the schema and all statements here are far below.
+# Limits for reading an untrusted file; the schema and all statements here are far below.
 _LIMITS: Final = (
     (apsw.SQLITE_LIMIT_SQL_LENGTH, 100_000),
     (apsw.SQLITE_LIMIT_EXPR_DEPTH, 100),
@@ -35,16 +35,16 @@ _LIMITS: Final = (
 def load_backup(backup: Path, file: Path, progress: Progress, digest: str | None = None) -> None:
     """Load the rows of a backup into an empty file, with the schema of the version that the backup has.
 
-    With a digest, a backup that has another one is refused.
+    If a digest is given, a backup with another one is refused.
     """
     copy = file.with_name(f"{file.name}.copy")
     try:
-        found = copy_with_digest(backup, copy)
-        if digest not in (None, found):
-            reason = f"{backup.name} has the digest {found}, and not the one that was given; {_UNCHANGED}"
+        actual = copy_with_digest(backup, copy)
+        if digest not in (None, actual):
+            reason = f"digest mismatch: {backup.name} has {actual}, expected {digest}; {_UNCHANGED}"
             raise StoreUnavailable(reason)
         try:
-            with in_our_words(), closing(_open_both(copy, file)) as connection:
+            with map_db_errors(), closing(_open_both(copy, file)) as connection:
                 _load_rows(connection, progress)
         except SchemaChanged as problem:
             raise SchemaChanged(problem.differences, f"the backup {backup.name}") from None
@@ -61,15 +61,15 @@ def load_backup(backup: Path, file: Path, progress: Progress, digest: str | None
 
 
 def _open_both(copy: Path, file: Path) -> apsw.Connection:
-    """Return a connection to the new file, with the backup beside it; nothing in a schema is obeyed."""
+    """Return a connection to the new file with the backup attached, in which no code of a schema runs."""
     connection = apsw.Connection(str(file), flags=_OPEN)
     for limit, most in _LIMITS:
         connection.limit(limit, most)
     for pragma in (
         "trusted_schema = OFF",
         "cell_size_check = ON",
-        "foreign_keys = OFF",  # rows come table by table; the check of the whole follows
-        "synchronous = OFF",  # the file is synchronised once, at the end
+        "foreign_keys = OFF",  # rows are loaded table by table; the whole is checked afterwards
+        "synchronous = OFF",  # the file is flushed once, at the end
         f"cache_size = -{_CACHE_KIBIBYTES}",
     ):
         connection.execute(f"PRAGMA {pragma}")
@@ -79,9 +79,9 @@ def _open_both(copy: Path, file: Path) -> apsw.Connection:
 
 def _load_rows(connection: apsw.Connection, progress: Progress) -> None:
     version = int(connection.execute("PRAGMA backup.user_version").get)
-    check_known(version, len(migrations.MIGRATIONS))
+    check_not_newer(version, len(migrations.MIGRATIONS))
     if version < 1:
-        raise StoreUnavailable("it has no schema of Perdure")
+        raise StoreUnavailable("it does not have a schema of Perdure")
     differences = find_differences(connection, "backup", version)
     if differences:
         raise SchemaChanged(differences)
@@ -89,7 +89,7 @@ def _load_rows(connection: apsw.Connection, progress: Progress) -> None:
         if problem != "ok":
             raise StoreUnavailable(problem)
     with connection:
-        migrations.make_steps(connection, migrations.MIGRATIONS[:version], 0)
+        migrations.run_steps(connection, migrations.MIGRATIONS[:version], 0)
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
         tables = list_tables(version)
         for number, table in enumerate(tables, 1):

@@ -1,4 +1,4 @@
-"""The store that the registry sees: look-ups on the calling thread, reads on a pool, writes through the writer."""
+"""The embedded store: look-ups on the calling thread, reads on a pool, writes through the writer thread."""
 
 import asyncio
 import threading
@@ -12,63 +12,63 @@ import apsw
 
 from perdure.errors import StoreDamaged, StoreUnavailable
 from perdure.registry.entities import Change, Identifier
-from perdure.registry.protocol import Foreseen, Progress, Reader, Transaction
+from perdure.registry.store_interface import Prefetch, Progress, Reader, Transaction
 from perdure.store.commit_mark import LINEAGE, CommitMarkFile, find_disagreement, has_lost_log
+from perdure.store.file_sync import create_private
 from perdure.store.high_water import HIGH_WATER, HighWater
 from perdure.store.sqlite.backup import copy_file
-from perdure.store.sqlite.checkpoints import LARGEST_LOG, Checkpoints
-from perdure.store.sqlite.committing import LARGEST_GROUP, GroupCommit
-from perdure.store.sqlite.connection import READER_CACHE, WRITER_CACHE, Patience, connect, in_our_words
-from perdure.store.sqlite.files import create_private
+from perdure.store.sqlite.checkpoints import LARGEST_LOG, Checkpointer
+from perdure.store.sqlite.connection import READER_CACHE, WRITER_CACHE, BusyTimeout, connect, map_db_errors
+from perdure.store.sqlite.group_commit import LARGEST_GROUP, GroupCommit
 from perdure.store.sqlite.migrations import check_schema, migrate
-from perdure.store.sqlite.reading import SEALED, SqliteReader
+from perdure.store.sqlite.reader import READ_ONLY_FACT, SqliteReader
 from perdure.store.sqlite.schema import check_parts, find_differences
-from perdure.store.sqlite.scrubbing import Scrubbing, scrub, size_of
-from perdure.store.sqlite.turns import Turns
-from perdure.store.sqlite.writing import SqliteTransaction
+from perdure.store.sqlite.secure_delete import Scrubber, database_size, scrub
+from perdure.store.sqlite.snapshot_lookups import SnapshotLookups
+from perdure.store.sqlite.transaction import SqliteTransaction
 from perdure.store.writer import Writer
 
 T = TypeVar("T")
 
 _READERS: Final = 4
-_SCANNERS: Final = 2  # search, list and count, beside the others
+_SCANNERS: Final = 2  # for searching, listing and counting
 
 
 class SqliteStore:
-    """An open database file. `create` makes it, and the folder it lies in must exist."""
+    """An open database file. `create` creates the file, in a folder that exists."""
 
     def __init__(
-        self, file: Path, *, create: bool = False, patience: float = 30.0, largest_log: int = LARGEST_LOG
+        self, file: Path, *, create: bool = False, busy_timeout: float = 30.0, largest_log: int = LARGEST_LOG
     ) -> None:
         if not create:
-            check_there(file)
+            check_file_exists(file)
         self._file = file
-        self._patience = patience
+        self._busy_seconds = busy_timeout
         self._local = threading.local()
         self._connections: list[apsw.Connection] = []
         self._closed = False
-        # Threads of its own, so that their connections live as long as the store, whatever event loops come and go.
+        # Own threads, so that their connections live as long as the store, whatever event loops are used.
         self._pool = ThreadPoolExecutor(_READERS, "perdure-reader")
         self._scanners = ThreadPoolExecutor(_SCANNERS, "perdure-scanner")
         self.high_water = HighWater(file.with_name(HIGH_WATER))
         self._mark = CommitMarkFile(file.parent)
-        self._had_log = self._log_file.exists()  # before a connection makes one
+        self._had_log = self._log_file.exists()  # before a connection creates one
         if create and not file.exists():
-            with suppress(FileExistsError), in_our_words():
+            with suppress(FileExistsError), map_db_errors():
                 create_private(file)
-        with in_our_words():
-            waiting = Patience(patience)
-            connection = self._connect(waiting, create=create, cache=WRITER_CACHE)
+        with map_db_errors():
+            handler = BusyTimeout(busy_timeout)
+            connection = self._connect(handler, create=create, cache=WRITER_CACHE)
             if create:
                 migrate(connection)
             check_schema(connection)
             check_parts(connection)
-        scrubbing, checkpoints = Scrubbing(connection, waiting), Checkpoints(connection, waiting, largest_log)
-        commit = GroupCommit(connection, SqliteTransaction(connection, self.high_water, scrubbing), self._mark)
+        scrubber, checkpointer = Scrubber(connection, handler), Checkpointer(connection, handler, largest_log)
+        commit = GroupCommit(connection, SqliteTransaction(connection, self.high_water, scrubber), self._mark)
 
         def afterwards() -> None:
-            scrubbing()
-            checkpoints()
+            scrubber()
+            checkpointer()
 
         self._writer = Writer(commit, LARGEST_GROUP, afterwards)
 
@@ -76,14 +76,14 @@ class SqliteStore:
         return self.lookup_now(key)
 
     def lookup_now(self, key: str) -> Identifier | None:
-        """One name, at once, on the calling thread."""
-        with in_our_words():
+        """Return a name at once, on the calling thread."""
+        with map_db_errors():
             return self._reader().find(key)
 
-    def finder(self) -> Turns:
+    def batch_lookup(self) -> SnapshotLookups:
         self._check_open()
-        with in_our_words():
-            return Turns(self._connect(cache=READER_CACHE))
+        with map_db_errors():
+            return SnapshotLookups(self._connect(cache=READER_CACHE))
 
     async def read(self, work: Callable[[Reader], T]) -> T:
         return await self._submit(work)
@@ -91,14 +91,14 @@ class SqliteStore:
     async def scan(self, work: Callable[[Reader], T]) -> T:
         return await self._submit(work, self._scanners)
 
-    async def glance(self, work: Callable[[Reader], T]) -> T:
+    async def read_quick(self, work: Callable[[Reader], T]) -> T:
         return self._read(work)
 
-    def ready(self, change: Change) -> Change:
-        return change  # the index takes words as they are
+    def precompute(self, change: Change) -> Change:
+        return change  # the index stores words as they are
 
-    async def write(self, work: Callable[[Transaction], T], foreseen: Foreseen | None = None) -> T:
-        result: T = await self._writer.submit(work, foreseen)
+    async def write(self, work: Callable[[Transaction], T], prefetch: Prefetch | None = None) -> T:
+        result: T = await self._writer.submit(work, prefetch)
         return result
 
     async def backup(self, file: Path, progress: Progress) -> str:
@@ -113,14 +113,14 @@ class SqliteStore:
         self._check_open()
         await asyncio.get_running_loop().run_in_executor(self._pool, self._seal, reason)
 
-    async def sealed(self) -> str | None:
-        return await self.read(lambda reader: reader.fact(SEALED))
+    async def seal_reason(self) -> str | None:
+        return await self.read(lambda reader: reader.fact(READ_ONLY_FACT))
 
     async def find_disagreement(self) -> tuple[str, ...]:
         def work(reader: SqliteReader) -> tuple[str, ...]:
             lineage = reader.fact(LINEAGE)
             if lineage is None:
-                return ()  # nothing was written since marks are made
+                return ()  # nothing was written since marks exist
             mark = self._mark.read(lineage)
             if mark is None:
                 return (f"the mark of its last commit, {self._mark.path(lineage).name}, is missing or damaged",)
@@ -136,7 +136,7 @@ class SqliteStore:
             self._mark.reset(lineage, *tip)
 
     def remove_mark(self) -> None:
-        with in_our_words():
+        with map_db_errors():
             lineage = self._reader().fact(LINEAGE)
             if lineage is not None:
                 self._mark.remove(lineage)
@@ -151,7 +151,7 @@ class SqliteStore:
     def log_bytes(self) -> int:
         try:
             return self._log_file.stat().st_size
-        except OSError:  # nobody has written yet, or it was closed
+        except OSError:  # there is no log: nothing was written, or the database was closed
             return 0
 
     def close(self) -> None:
@@ -166,16 +166,17 @@ class SqliteStore:
             lineage = SqliteReader(self._connections[0]).fact(LINEAGE)
         for connection in self._connections:
             connection.close()
-        if lineage is not None and not self._log_file.exists():  # SQLite removes it when the last program ends
-            self._mark.end(lineage, had_log=self._had_log)
+        # SQLite removes the log when the last program closes the database.
+        if lineage is not None and not self._log_file.exists():
+            self._mark.record_close(lineage, had_log=self._had_log)
         self._mark.close()
 
     def _check_open(self) -> None:
         if self._closed:
             raise StoreUnavailable("the registry is closed")
 
-    def _connect(self, waiting: Patience | None = None, *, create: bool = False, cache: int) -> apsw.Connection:
-        connection = connect(self._file, create=create, patience=waiting or self._patience, cache=cache)
+    def _connect(self, handler: BusyTimeout | None = None, *, create: bool = False, cache: int) -> apsw.Connection:
+        connection = connect(self._file, create=create, busy_timeout=handler or self._busy_seconds, cache=cache)
         self._connections.append(connection)
         return connection
 
@@ -192,42 +193,42 @@ class SqliteStore:
         return await asyncio.get_running_loop().run_in_executor(pool or self._pool, self._read, work)
 
     def _read(self, work: Callable[[SqliteReader], T]) -> T:
-        with in_our_words():
+        with map_db_errors():
             reader = self._reader()
             with reader.snapshot():
                 return work(reader)
 
     def _seal(self, reason: str | None) -> None:
-        """Past the writer, which lets nothing through once this is said."""
-        with in_our_words():
+        """Set or clear the fact directly; from then on the writer refuses every write."""
+        with map_db_errors():
             connection = self._reader().connection
             with connection:  # waits for what another process is writing
-                connection.execute("DELETE FROM facts WHERE name = ?", (SEALED,))
+                connection.execute("DELETE FROM facts WHERE name = ?", (READ_ONLY_FACT,))
                 if reason is not None:
-                    connection.execute("INSERT INTO facts (name, value) VALUES (?, ?)", (SEALED, reason))
+                    connection.execute("INSERT INTO facts (name, value) VALUES (?, ?)", (READ_ONLY_FACT, reason))
 
     def _compact(self) -> tuple[int, int]:
-        with in_our_words():
+        with map_db_errors():
             connection = self._reader().connection
-            before = size_of(connection)
+            before = database_size(connection)
             scrub(connection)
-            return before, size_of(connection)
+            return before, database_size(connection)
 
     def _backup(self, file: Path, progress: Progress) -> str:
         if file.exists() and file.samefile(self._file):
-            raise StoreUnavailable("a backup cannot take the place of the database itself: name another file")
-        with in_our_words():
+            raise StoreUnavailable("a backup cannot replace the database itself: name another file")
+        with map_db_errors():
             reader = self._reader()
         return copy_file(reader.connection, file, progress)
 
 
-def check_there(file: Path) -> None:
-    """SQLite would take an empty file for a new database, and write to it."""
+def check_file_exists(file: Path) -> None:
+    """Refuse a missing file, and an empty one, which SQLite would treat as a new database."""
     try:
         size = file.stat().st_size
     except (FileNotFoundError, NotADirectoryError):
         raise StoreUnavailable(
-            f"there is no database {file.name} here: bring it back, or restore a backup (perdure restore FILE)"
+            f"the database {file.name} was not found: bring it back, or restore a backup (perdure restore FILE)"
         ) from None
     except OSError as problem:
         raise StoreUnavailable(f"the database {file.name} cannot be opened ({problem.strerror})") from problem

@@ -1,0 +1,229 @@
+"""Maintenance of a registry: `backup`, `restore`, `recover`, `compact`, `verify`, `stats` and `log`."""
+
+import asyncio
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+
+from perdure import registry as use
+from perdure.cli.exit_codes import PROBLEMS_FOUND
+from perdure.cli.progress import byte_progress, count_progress
+from perdure.cli.session import Folder, Json, find_folder, run_anonymous
+from perdure.cli.terminal import escape_control, make_console, print_error, print_table, to_json
+from perdure.errors import ClockUnconfirmed, InvalidInput, SchemaChanged
+from perdure.folder import recover_registry, restore_registry
+from perdure.registry.entities import COUNTER_SUFFIX
+from perdure.registry.integrity import schema_problems
+from perdure.registry.opening_checks import confirm_clock, find_clock_doubt
+from perdure.registry.registry import Registry
+
+BACKUP_EXAMPLES = "**Example**\n\n- `perdure backup /mnt/safe/registry-2026-11-16.db`"
+RECOVER_EXAMPLES = (
+    '**Examples**\n\n- `perdure recover`\n- `perdure recover --accept "disk replaced, copy of Monday restored"`'
+)
+RESTORE_EXAMPLES = "**Example**\n\n- `perdure restore /mnt/safe/registry-2026-11-16.db`"
+COMPACT_EXAMPLES = "**Example**\n\n- `perdure compact`"
+VERIFY_EXAMPLES = "**Example**\n\n- `perdure verify`"
+STATS_EXAMPLES = "**Example**\n\n- `perdure stats --json`"
+LOG_EXAMPLES = "**Example**\n\n- `perdure log --limit 5`"
+
+_MAX_EVENTS = 10_000
+
+
+def backup(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="File to write.", dir_okay=False)],
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Overwrite an existing file.")] = False,
+    folder: Folder = None,
+    json: Json = False,
+) -> None:
+    """Back up the whole database to a file. The registry stays in use meanwhile.
+
+    Prints the SHA-256 digest of the file. Give it to `perdure restore --digest` to detect a changed file.
+    """
+    if file.exists() and not overwrite:
+        raise InvalidInput("backup", "file", f"{file} exists already: choose another file, or add --overwrite")
+    registry_folder = find_folder(folder)
+    with byte_progress() as bar:
+        task = bar.add_task("backing up", total=None)
+
+        def progress(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total)
+
+        digest = run_anonymous(registry_folder, lambda registry: registry.store.backup(file, progress), check=False)
+    if json:
+        typer.echo(to_json({"file": str(file), "sha256": digest}))
+        return
+    typer.echo(f"Backed up to {file}. To restore it:  perdure restore {shlex.quote(str(file))}")
+    typer.echo(f"SHA-256 (for restore --digest):  {digest}")
+
+
+def restore(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Backup file.")],
+    digest: Annotated[str | None, typer.Option(metavar="HEX", help="Expected SHA-256 digest of the file.")] = None,
+    folder: Folder = None,
+    json: Json = False,
+) -> None:
+    """Restore a backup. The present database is renamed, not deleted.
+
+    Identifiers that were minted after the backup are missing afterwards. Generated names are not issued again: every
+    timeline is moved past all names that may have been issued. Names that people choose can be chosen again.
+    """
+    registry_folder = find_folder(folder)
+    with byte_progress() as bar:
+        task = bar.add_task("restoring", total=None)
+
+        def progress(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total)
+
+        restored = asyncio.run(restore_registry(registry_folder, file, digest=digest, progress=progress))
+    if json:
+        typer.echo(to_json({"set_aside": restored.displaced_name, "moved": restored.moved, "unsure": restored.unsure}))
+        return
+    typer.echo(f"Restored {file}.")
+    if restored.displaced_name is not None:
+        typer.echo(f"The previous database was renamed to {restored.displaced_name}")
+    _print_moved_timelines(restored.moved)
+    _print_unknown_counters(restored.unsure)
+    typer.echo(
+        "Identifiers that were minted or changed after the backup are missing. Import them again if you have them."
+    )
+    typer.echo("Keys and grants are those of the backup. Check them with: perdure agent list --keys")
+
+
+def recover(
+    accept: Annotated[
+        str | None,
+        typer.Option(
+            "--accept",
+            metavar="REASON",
+            help="Continue with the database as it is. The reason is logged.",
+        ),
+    ] = None,
+    clock_is_right: Annotated[
+        bool, typer.Option("--clock-is-right", help="Confirm the system clock, after a long pause or a wrong date.")
+    ] = False,
+    folder: Folder = None,
+) -> None:
+    """Report changes that the database has lost, or accept the loss.
+
+    Every commit writes a marker beside the database. If the database lacks a commit that its marker names, it was
+    replaced by an older copy, or its write-ahead log is missing. Then nothing is minted and nothing is served. Put the
+    right files back, or restore a backup. If neither is possible, accept the loss with --accept: all dates and numbers
+    continue after everything that may have been issued.
+
+    Exit code 0: no problems; 1: problems found.
+    """
+    registry_folder = find_folder(folder)
+
+    async def work(registry: Registry) -> tuple[tuple[str, ...], ClockUnconfirmed | None]:
+        return await registry.store.find_disagreement(), await find_clock_doubt(registry.store, registry.clock)
+
+    if accept is not None:
+        _, doubt = run_anonymous(registry_folder, work, check=False)
+        if doubt is not None and not clock_is_right:
+            raise doubt  # all dates continue after the clock, so it must be right
+        advance = asyncio.run(recover_registry(registry_folder, accept))
+        _print_moved_timelines(advance.moved)
+        _print_unknown_counters(advance.unsure)
+        typer.echo("Accepted: the registry continues with the database as it is.")
+    if clock_is_right:
+        run_anonymous(registry_folder, confirm_clock)  # checked: a commit to an old copy would overwrite its marker
+        typer.echo("Confirmed the clock. Restart a running server to apply this.")
+    if accept is not None:
+        return
+    missing, doubt = run_anonymous(registry_folder, work, check=False)
+    for problem in missing:
+        typer.echo(f"database: {escape_control(problem)}")
+    if missing:
+        typer.echo("Put the right files back, or restore a backup (perdure restore FILE). If neither is possible:")
+        typer.echo('  perdure recover --accept "what happened"')
+    if doubt is not None:
+        typer.echo(f"{doubt}. If the clock is right:  perdure recover --clock-is-right")
+    if missing or doubt:
+        raise typer.Exit(PROBLEMS_FOUND)
+    if not clock_is_right:
+        typer.echo("No problems: the database contains everything that its markers name.")
+
+
+def _print_moved_timelines(moved: dict[str, str]) -> None:
+    for key, until in moved.items():
+        print_error(
+            f"names under {escape_control(key.removesuffix(COUNTER_SUFFIX))} continue after {until}: "
+            "names that may have been minted and are missing are not issued again"
+        )
+
+
+def _print_unknown_counters(prefixes: list[str]) -> None:
+    for key in prefixes:
+        name = escape_control(key)
+        print_error(
+            f"the last number of {name} is unknown: no numbers are issued until you set it with "
+            f"perdure prefix reset {name} --number N --reason …"
+        )
+
+
+def compact(folder: Folder = None) -> None:
+    """Rewrite the embedded database without free space, so that no redacted data remains in its file.
+
+    After a redaction, a database of up to 256 MiB is rewritten automatically. Rewriting needs as much free disk space
+    as the database has. Reads continue meanwhile, and writes wait.
+    """
+
+    with make_console(stderr=True).status("rewriting the database"):
+        before, after = run_anonymous(folder, lambda registry: registry.store.compact())
+    typer.echo(f"Compacted the database: {after:,} bytes (before: {before:,})")
+
+
+def verify(folder: Folder = None, json: Json = False) -> None:
+    """Check the integrity of the whole registry. Exit code 0: no problems; 1: problems found."""
+
+    async def work(registry: Registry) -> list[str]:
+        with count_progress("identifiers") as bar:
+            task = bar.add_task("verifying", total=None)
+
+            def progress(done: int, total: int) -> None:
+                bar.update(task, completed=done, total=total)
+
+            return await use.verify(registry, progress)
+
+    try:
+        problems = run_anonymous(folder, work, check=False)
+    except SchemaChanged as change:  # a changed schema prevents opening
+        problems = schema_problems(change.differences)
+    if json:
+        typer.echo(to_json({"sound": not problems, "problems": problems}))
+    else:
+        for problem in problems:
+            typer.echo(escape_control(problem))
+        typer.echo(f"Found {len(problems)} problems." if problems else "No problems found.")
+    if problems:
+        raise typer.Exit(PROBLEMS_FOUND)
+
+
+def stats(folder: Folder = None, json: Json = False) -> None:
+    """Print the number of identifiers, prefixes, agents and so on."""
+    counts = run_anonymous(folder, lambda registry: registry.store.read(lambda reader: reader.counts()))
+    if json:
+        typer.echo(to_json(counts))
+        return
+    print_table(("what", "count"), ((what, f"{count:,}") for what, count in counts.items()))
+
+
+def log(
+    limit: Annotated[
+        int, typer.Option(metavar="N", min=1, max=_MAX_EVENTS, help="Number of entries, newest first.")
+    ] = 50,
+    folder: Folder = None,
+    json: Json = False,
+) -> None:
+    """Show the log of changes to the registry itself: prefixes, agents, keys, grants, transfers, restores."""
+    events = run_anonymous(folder, lambda registry: registry.store.read(lambda reader: reader.events(limit)))
+    if json:
+        for event in events:
+            typer.echo(to_json(msgspec.to_builtins(event)))
+        return
+    rows = ((one.at[:19] + "Z", one.agent, one.action, one.subject, one.detail) for one in events)
+    print_table(("date", "agent", "action", "subject", "details"), rows, whole=("date",))

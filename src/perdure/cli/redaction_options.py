@@ -1,0 +1,25 @@
+"""Confirmation and final message of `perdure redact` and `perdure person redact`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from perdure.cli.session import run_anonymous
+from perdure.errors import InvalidInput
+from perdure.registry.redaction import has_traces
+
+ForGood = Annotated[bool, typer.Option("--for-good", help="Confirm. A redaction cannot be undone.")]
+
+
+def check_confirmed(for_good: bool, scheme: str, instead: str) -> None:
+    """Refuse a redaction that the user has not confirmed, and name the command that can be undone."""
+    if not for_good:
+        reason = f"a redaction cannot be undone: confirm with --for-good (can be undone: {instead})"
+        raise InvalidInput(scheme, "for-good", reason)
+
+
+def print_traces(folder: Path | None) -> None:
+    """Print the command that compacts the database, if redacted bytes may remain in its file."""
+    if run_anonymous(folder, has_traces):
+        typer.echo("Redacted bytes may remain in unused parts of the database file. To remove them:  perdure compact")

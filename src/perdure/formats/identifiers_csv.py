@@ -1,0 +1,254 @@
+"""Identifiers as CSV: one identifier per row, or one value per row as in the SQL storage of Handle servers."""
+
+import binascii
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import msgspec
+
+from perdure.errors import InvalidInput, PerdureError, quote_text
+from perdure.formats.csv_rows import Row
+from perdure.formats.handle_data import from_bytes, to_bytes
+from perdure.formats.import_entries import Entry, ImportPut, RejectedLine
+from perdure.names import instant
+from perdure.records.record import About
+from perdure.records.value import Reference, Text, Value
+
+IDENTIFIER_COLUMNS: Final = (
+    "name",
+    "target",
+    "who",
+    "what",
+    "when",
+    "where",
+    "creator",
+    "owners",
+    "created",
+    "state",
+)
+HANDLE_COLUMNS: Final = (
+    "handle",
+    "idx",
+    "type",
+    "data",
+    "ttl_type",
+    "ttl",
+    "timestamp",
+    "refs",
+    "admin_read",
+    "admin_write",
+    "pub_read",
+    "pub_write",
+)
+_HEX: Final = re.compile(r"(?:\\x|0[xX])((?:[0-9A-Fa-f]{2})*)")
+_REFERENCE: Final = re.compile(r"([0-9]+):(.+)")
+_YES: Final = {"1": "1", "t": "1", "true": "1", "0": "0", "f": "0", "false": "0", "": "0"}
+_ABSOLUTE: Final = "1"  # ttl_type
+# A spreadsheet program may execute a cell that begins like this as a formula.
+_FORMULA: Final = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
+LONGEST_ROW: Final = 1 << 22  # characters: the data of a value can be long
+
+
+def protect_cells(row: Iterable[str]) -> list[str]:
+    """Return the row with an apostrophe before every cell that a spreadsheet program could execute as a formula.
+
+    A cell that already begins with apostrophes gets one more, so that `unprotect_cells` restores every row.
+
+    >>> protect_cells(["=1+1", "'=1", "'s-Hertogenbosch", "a=b"])
+    ["'=1+1", "''=1", "'s-Hertogenbosch", 'a=b']
+    """
+    return [f"'{cell}" if _FORMULA.match(cell) else cell for cell in row]
+
+
+def unprotect_cells(table: Iterable[Row]) -> Iterator[Row]:
+    """Return the rows without the apostrophes that `protect_cells` added."""
+    for line, row in table:
+        if isinstance(row, str):
+            yield line, row
+        else:
+            yield line, [cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell for cell in row]
+
+
+def read_identifiers(table: Iterable[Row]) -> Iterator[Entry]:
+    """Read one identifier per row: `name` and any other columns, in any order. Unknown columns are types of values."""
+    header, body = _read_header(table, ("name",))
+    extra = [column for column in header if column.lower() not in IDENTIFIER_COLUMNS]
+    position = {column.lower(): at for at, column in enumerate(header)}
+    types = [(position[column.lower()], column) for column in extra]
+
+    def field(row: list[str], column: str) -> str | None:
+        at = position.get(column)
+        return row[at].strip() or None if at is not None and at < len(row) else None
+
+    for line, row in body:
+        if isinstance(row, str):
+            yield RejectedLine(line, row)
+            continue
+        name = field(row, "name")
+        if name is None:
+            yield RejectedLine(line, "the name is missing")
+            continue
+        if len(row) > len(header):
+            yield RejectedLine(line, f"there are {len(row)} fields, and {len(header)} columns", name)
+            continue
+        state = field(row, "state") or "active"
+        if state not in ("active", "reserved"):
+            yield RejectedLine(
+                line, f"the state is {quote_text(state)}; it must be active or reserved in a table", name
+            )
+            continue
+        values = tuple(
+            Value(index, kind, Text(row[at]))
+            for index, (at, kind) in enumerate(types, 2)
+            if at < len(row) and row[at].strip()
+        )
+        about = About(field(row, "who"), field(row, "what"), field(row, "when"), field(row, "where"))
+        yield ImportPut(
+            line=line,
+            name=name,
+            target=field(row, "target"),
+            values=values,
+            about=None if about == About() else about,
+            creator=field(row, "creator"),
+            owners=tuple((field(row, "owners") or "").split()),
+            created=field(row, "created"),
+            state="reserved" if state == "reserved" else "active",
+        )
+
+
+def read_handles(table: Iterable[Row]) -> Iterator[Entry]:
+    """Read one value per row. Consecutive rows of one handle are its record."""
+    header, body = _read_header(table, HANDLE_COLUMNS[:4])
+    position = {column.lower(): at for at, column in enumerate(header)}
+    unknown = [column for column in header if column.lower() not in HANDLE_COLUMNS]
+    if unknown:
+        raise InvalidInput(
+            "import", "columns", f"unknown column {quote_text(unknown[0])}: the columns are {', '.join(HANDLE_COLUMNS)}"
+        )
+    name: str | None = None
+    first = 0
+    values: list[Value] = []
+    wrong: RejectedLine | None = None
+    unreadable: int | None = None  # a line since the last row of this handle
+
+    def record() -> Iterator[Entry]:
+        """Yield the handle whose rows have been read. If a row is wrong, the whole handle is rejected."""
+        if wrong is not None:
+            yield wrong
+        elif name is not None:
+            yield ImportPut(line=first, name=name, values=tuple(values))
+
+    for line, row in body:
+        if isinstance(row, str):
+            yield RejectedLine(line, row)
+            unreadable = line
+            continue
+        fields = {column: row[at] if at < len(row) else "" for column, at in position.items()}
+        if fields["handle"] != name:
+            yield from record()
+            name, first, values, wrong = fields["handle"], line, [], None
+        elif unreadable is not None:
+            wrong = wrong or RejectedLine(line, f"line {unreadable} of this handle cannot be read", name)
+        unreadable = None
+        try:
+            values.append(_parse_value(fields))
+        except (PerdureError, ValueError) as problem:
+            reason = problem.reason if isinstance(problem, InvalidInput) else str(problem)
+            wrong = wrong or RejectedLine(line, reason, name)
+    yield from record()
+
+
+def _read_header(table: Iterable[Row], needed: Iterable[str]) -> tuple[list[str], Iterator[Row]]:
+    body = ((line, row) for line, row in table if row)  # blank lines are ignored
+    _, first = next(body, (0, "the file is empty"))
+    if isinstance(first, str):
+        raise InvalidInput("import", "file", first)
+    header = [column.strip() for column in first]
+    folded = [column.lower() for column in header]
+    for column in needed:
+        if folded.count(column) != 1:
+            raise InvalidInput(
+                "import", "columns", f"the first line must name one column {column!r}; it has: {', '.join(header)}"
+            )
+    return header, body
+
+
+def _parse_value(fields: dict[str, str]) -> Value:
+    raw = fields["data"]
+    hexadecimal = _HEX.fullmatch(raw)
+    data = binascii.unhexlify(hexadecimal[1]) if hexadecimal else raw.encode("utf-8", "surrogateescape")
+    ttl: int | str = _parse_int(fields, "ttl", 86_400)
+    if fields.get("ttl_type", "").strip() == _ABSOLUTE:
+        ttl = _format_iso(int(ttl))
+    permissions = "".join(_parse_flag(fields, column, "1110"[at]) for at, column in enumerate(HANDLE_COLUMNS[8:]))
+    timestamp = _parse_int(fields, "timestamp", -1)
+    return Value(
+        _parse_int(fields, "idx", 0),
+        fields["type"],
+        from_bytes(fields["type"], data),
+        "" if timestamp < 0 else _format_iso(timestamp),
+        ttl,
+        permissions,
+        tuple(_parse_reference(text) for text in filter(None, fields.get("refs", "").split(";"))),
+    )
+
+
+def _parse_int(fields: dict[str, str], column: str, default: int) -> int:
+    text = fields.get(column, "").strip()
+    if not text:
+        return default
+    if not re.fullmatch(r"[0-9]{1,12}", text):
+        raise InvalidInput("import", column, f"{column} must be a whole number, not {quote_text(text)}")
+    return int(text)
+
+
+def _parse_flag(fields: dict[str, str], column: str, default: str) -> str:
+    if column not in fields:
+        return default
+    try:
+        return _YES[fields[column].strip().lower()]
+    except KeyError:
+        raise InvalidInput("import", column, f"{column} must be 0 or 1, not {quote_text(fields[column])}") from None
+
+
+def _parse_reference(text: str) -> Reference:
+    match = _REFERENCE.fullmatch(text.strip())
+    if match is None:
+        raise InvalidInput("import", "refs", f"references are written index:handle;…, not {quote_text(text)}")
+    return Reference(match[2], int(match[1]))
+
+
+def _format_iso(seconds: int) -> str:
+    return instant.to_iso(seconds)
+
+
+def handle_rows(name: str, values: Iterable[Value]) -> Iterator[list[str]]:
+    """Yield the rows of one handle, as in SQL storage. Data that is not plain text is written in hexadecimal."""
+    for value in values:
+        absolute = isinstance(value.ttl, str)
+        ttl = int(instant.from_iso(value.ttl, "record")) if isinstance(value.ttl, str) else value.ttl
+        text = value.text
+        is_plain = text is not None and _HEX.match(text) is None and "\r" not in text
+        data = text if is_plain and text is not None else "\\x" + to_bytes(value.data).hex()
+        timestamp = str(int(instant.from_iso(value.timestamp, "record"))) if value.timestamp else ""
+        references = "".join(f"{reference.index}:{reference.handle};" for reference in value.references)
+        yield [
+            name,
+            str(value.index),
+            value.type,
+            data,
+            _ABSOLUTE if absolute else "0",
+            str(ttl),
+            timestamp,
+            references,
+            *value.permissions,
+        ]
+
+
+def identifier_row(put: ImportPut) -> list[str]:
+    """Return an identifier as a row. Values other than the target have no column."""
+    about = put.about or About()
+    description = msgspec.structs.astuple(about)
+    fields = [put.name, put.target, *description, put.creator, " ".join(put.owners), put.created, put.state]
+    return [field or "" for field in fields]

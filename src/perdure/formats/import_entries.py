@@ -1,0 +1,85 @@
+"""Entries of an import: the operations that lines of a file request, in every format."""
+
+from typing import Any, Literal
+
+import msgspec
+
+from perdure.records.frozen_struct import FrozenStruct
+from perdure.records.record import About, Record
+from perdure.records.value import Value
+
+
+class ImportPut(FrozenStruct, frozen=True, kw_only=True):
+    """A name to create or update, with its record."""
+
+    line: int
+    name: str
+    target: str | None = None
+    values: tuple[Value, ...] = ()
+    about: About | None = None
+    creator: str | None = None
+    owners: tuple[str, ...] = ()
+    created: str | None = None
+    state: Literal["active", "reserved"] = "active"
+
+
+class ImportEdit(FrozenStruct, frozen=True, kw_only=True):
+    """A change of an existing name: add, replace or remove values, or withdraw it."""
+
+    line: int
+    name: str
+    act: Literal["add", "modify", "remove", "delete"]
+    values: tuple[Value, ...] = ()
+    indexes: tuple[int, ...] = ()
+
+
+class PastRevision(FrozenStruct, frozen=True, omit_defaults=True):
+    """An earlier version with its own time, agent and action."""
+
+    version: int
+    at: str
+    agent: str
+    action: str
+    record: Record
+    note: str | None = None
+
+
+class FullHistory(FrozenStruct, frozen=True, kw_only=True, omit_defaults=True):
+    """An identifier with its complete history, as another registry exported it."""
+
+    line: int = 0
+    name: str
+    scheme: str
+    revisions: tuple[PastRevision, ...]
+    uuid_raw: str | None = None
+
+
+class RegistryPart(msgspec.Struct, frozen=True, kw_only=True):
+    """A part of a registry that is not an identifier: a prefix, an agent, a grant."""
+
+    line: int
+    kind: str
+    fields: dict[str, Any]
+
+
+class RejectedLine(FrozenStruct, frozen=True):
+    """A line that is rejected, and the reason.
+
+    `part` is the field that is wrong, if it is one field. `rule` quotes the rule of a specification that it violates.
+    """
+
+    line: int
+    reason: str
+    name: str | None = None
+    part: str | None = None
+    rule: str | None = None
+
+
+class Notice(FrozenStruct, frozen=True):
+    """A line that was skipped on purpose, or not imported completely."""
+
+    line: int
+    reason: str
+
+
+Entry = ImportPut | ImportEdit | FullHistory | RegistryPart | RejectedLine | Notice

@@ -1,0 +1,1 @@
+"""Perdure's own HTTP API, under /api/v1."""

@@ -1,0 +1,114 @@
+"""Streamed NDJSON responses, which are abandoned when the client stops reading, and lines spooled for them."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing, contextmanager, suppress
+from tempfile import SpooledTemporaryFile
+from typing import Any, Final
+
+import msgspec
+from litestar import Response
+from litestar.types import ASGIApp, Receive, Scope, Send
+
+from perdure.errors import StoreFull, StoreUnavailable, is_full
+from perdure.http.shared.http_errors import ClientDisconnected
+
+NDJSON: Final = "application/x-ndjson"
+CSV: Final = "text/csv"
+
+
+class NdjsonResponse(Response[bytes]):
+    """A streamed response of JSON lines. The client must read each part within `patience` seconds."""
+
+    def __init__(self, parts: AsyncGenerator[bytes, None], patience: float) -> None:
+        super().__init__(b"", media_type=NDJSON)
+        self._parts = parts
+        self._patience = patience
+
+    def to_asgi_response(self, *arguments: Any, **options: Any) -> ASGIApp:  # type: ignore[override]
+        return self._send
+
+    async def _send(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = [(b"content-type", NDJSON.encode()), (b"cache-control", b"no-store")]
+        leaving = asyncio.create_task(_wait_for_disconnect(receive))
+        try:
+            async with aclosing(self._parts) as parts:
+                await send({"type": "http.response.start", "status": 200, "headers": headers})
+                async for part in parts:
+                    if leaving.done():
+                        raise ClientDisconnected()
+                    await self._deliver(send, part, more=True)
+                await self._deliver(send, b"", more=False)
+        finally:
+            leaving.cancel()
+
+    async def _deliver(self, send: Send, part: bytes, more: bool) -> None:
+        try:
+            async with asyncio.timeout(self._patience):
+                await send({"type": "http.response.body", "body": part, "more_body": more})
+        except TimeoutError:
+            raise ClientDisconnected() from None
+
+
+async def _wait_for_disconnect(receive: Receive) -> None:
+    """Return when the client has disconnected. Ignore everything else that it sends."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+_MEMORY_BYTES: Final = 1 << 20
+_CHUNK_BYTES: Final = 1 << 16
+_OUTCOME: Final = "earlier lines may have been written; it is safe to send them again"
+_encode: Final = msgspec.json.Encoder().encode
+
+
+class SpooledLines:
+    """The lines of a bulk response, in memory or in a file until the client has sent its whole body and reads.
+
+    At most `most` lines are stored, and a last one. Further lines are only counted.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._file = SpooledTemporaryFile(_MEMORY_BYTES)  # noqa: SIM115  (closed after sending)
+        self._most = most
+        self._count = 0
+
+    def add(self, line: msgspec.Struct) -> None:
+        self._count += 1
+        if self._count <= self._most:
+            self._write(line)
+
+    @property
+    def omitted_count(self) -> int:
+        return max(0, self._count - self._most)
+
+    def finish(self, last: msgspec.Struct) -> None:
+        self._write(last)
+        with _translate_errors():
+            self._file.seek(0)  # this also flushes the buffer
+
+    def close(self) -> None:
+        with suppress(OSError):  # unwritten lines are no longer needed
+            self._file.close()
+
+    async def chunks(self) -> AsyncGenerator[bytes, None]:
+        """Yield the content after finish(), and close the file."""
+        try:
+            while piece := self._file.read(_CHUNK_BYTES):
+                yield piece
+        finally:
+            self.close()
+
+    def _write(self, line: msgspec.Struct) -> None:
+        with _translate_errors():
+            self._file.write(_encode(line) + b"\n")
+
+
+@contextmanager
+def _translate_errors() -> Iterator[None]:
+    try:
+        yield
+    except OSError as problem:
+        if is_full(problem.errno):
+            raise StoreFull("the disk of the temporary folder", _OUTCOME) from problem
+        raise StoreUnavailable(f"cannot write to the temporary folder ({problem.strerror}): {_OUTCOME}") from problem

@@ -1,0 +1,262 @@
+"""Endpoints for curators: reconstruct, revise, link, merge, split, undo, restrict and redact."""
+
+from typing import Final
+
+from litestar import Response, post, put
+from litestar.params import JSONBody
+
+from perdure.http.api.identifiers import ETAG_HEADER
+from perdure.http.api.observing import CREATED, EXISTING_PERSON, LOCATION_HEADERS, created_response
+from perdure.http.api.person_views import build_created_person, person_response
+from perdure.http.api.persons import Ppid
+from perdure.http.api.request_context import (
+    CREDENTIALS_REQUIRED,
+    IfMatch,
+    InjectedContext,
+    decode_name,
+    error_responses,
+)
+from perdure.http.api.schemas.person_requests import (
+    LiftRestrictionRequest,
+    MergeRequest,
+    ReconstructRequest,
+    RedactPersonRequest,
+    ReplaceLinksRequest,
+    RestrictRequest,
+    ReviseRequest,
+    SplitRequest,
+    UndoRequest,
+)
+from perdure.http.api.schemas.person_responses import CreatedPerson, PersonResponse, SplitResponse
+from perdure.http.shared.conditional import expect_version
+from perdure.registry import persons as use
+from perdure.registry.persons.linking import replace_links
+
+_CHANGE_ERRORS: Final = error_responses(404, 409, 410, 412, 413, 415, 428)
+
+
+@post(
+    "/prid",
+    status_code=CREATED,
+    operation_id="reconstruct",
+    tags=["persons"],
+    summary="Reconstruct",
+    security=CREDENTIALS_REQUIRED,
+    responses=EXISTING_PERSON | error_responses(409, 413, 415),
+    response_description="The new reconstruction, at version 1.",
+    response_headers=LOCATION_HEADERS,
+)
+async def reconstruct(context: InjectedContext, data: JSONBody[ReconstructRequest]) -> Response[CreatedPerson]:
+    """Create a reconstruction: what a curator or an algorithm concludes from observations. The same inputs always give
+    the same PRID.
+    """
+    origin, reconstruction = context.request.origin, data.to_domain()
+    person = await use.reconstruct(
+        context.registry,
+        context.agent,
+        reconstruction.observation_ids,
+        reconstruction.curator_id,
+        reconstruction.timestamp,
+        reconstruction,
+    )
+    return await created_response(context, origin, person)
+
+
+@put(
+    "/{ppid:str}",
+    operation_id="revisePerson",
+    tags=["persons"],
+    summary="Revise",
+    security=CREDENTIALS_REQUIRED,
+    responses=_CHANGE_ERRORS,
+    response_description="The current state of the reconstruction.",
+    response_headers=[ETAG_HEADER],
+)
+async def revise(
+    context: InjectedContext, ppid: Ppid, data: JSONBody[ReviseRequest], if_match: IfMatch = None
+) -> Response[PersonResponse]:
+    """Revise a reconstruction as a new version of its PRID. The old version stays readable."""
+    name, reconstruction = decode_name(ppid), data.to_domain()
+    with expect_version(if_match) as version:
+        await use.revise_reconstruction(
+            context.registry,
+            context.agent,
+            name,
+            reconstruction.observation_ids,
+            reconstruction.curator_id,
+            reconstruction.timestamp,
+            reconstruction,
+            expected_version=version,
+            note=data.reason,
+        )
+    return await person_response(context, name)
+
+
+@put(
+    "/{ppid:str}/links",
+    operation_id="replaceLinks",
+    tags=["persons"],
+    summary="Link",
+    security=CREDENTIALS_REQUIRED,
+    responses=_CHANGE_ERRORS,
+    response_description="The current state of the reconstruction.",
+    response_headers=[ETAG_HEADER],
+)
+async def link(
+    context: InjectedContext, ppid: Ppid, data: JSONBody[ReplaceLinksRequest], if_match: IfMatch = None
+) -> Response[PersonResponse]:
+    """Replace the links of a person to other systems, as a new version that keeps everything else."""
+    name = decode_name(ppid)
+    links = [link.to_domain() for link in data.links]
+    with expect_version(if_match) as version:
+        await replace_links(context.registry, context.agent, name, links, expected_version=version, note=data.reason)
+    return await person_response(context, name)
+
+
+@post(
+    "/{ppid:str}/merge",
+    status_code=200,
+    operation_id="mergePerson",
+    tags=["persons"],
+    summary="Merge",
+    security=CREDENTIALS_REQUIRED,
+    responses=_CHANGE_ERRORS,
+    response_description="The current state of the surviving reconstruction.",
+    response_headers=[ETAG_HEADER],
+)
+async def merge(
+    context: InjectedContext, ppid: Ppid, data: JSONBody[MergeRequest], if_match: IfMatch = None
+) -> Response[PersonResponse]:
+    """Merge two reconstructions of one person. This one is merged `into` the other and redirects to it."""
+    with expect_version(if_match) as version:
+        await use.merge(
+            context.registry,
+            context.agent,
+            decode_name(ppid),
+            data.into,
+            data.to_curation(),
+            data.reason,
+            expected_version=version,
+        )
+    return await person_response(context, data.into)
+
+
+@post(
+    "/{ppid:str}/split",
+    status_code=CREATED,
+    operation_id="splitPerson",
+    tags=["persons"],
+    summary="Split",
+    security=CREDENTIALS_REQUIRED,
+    responses=_CHANGE_ERRORS,
+    response_description="The new persons, each with its own PRID.",
+)
+async def split(
+    context: InjectedContext, ppid: Ppid, data: JSONBody[SplitRequest], if_match: IfMatch = None
+) -> Response[SplitResponse]:
+    """Split a reconstruction into several persons. Each gets some of the observations, with their claims."""
+    origin = context.request.origin
+    with expect_version(if_match) as version:
+        persons = await use.split(
+            context.registry,
+            context.agent,
+            decode_name(ppid),
+            data.parts,
+            data.to_curation(),
+            data.reason,
+            expected_version=version,
+        )
+    return Response(
+        SplitResponse(persons=tuple(build_created_person(origin, person) for person in persons)), status_code=CREATED
+    )
+
+
+@post(
+    "/{ppid:str}/undo",
+    status_code=200,
+    operation_id="undoPerson",
+    tags=["persons"],
+    summary="Undo a merge or a split",
+    security=CREDENTIALS_REQUIRED,
+    responses=_CHANGE_ERRORS,
+    response_description="The restored reconstruction.",
+    response_headers=[ETAG_HEADER],
+)
+async def undo(
+    context: InjectedContext, ppid: Ppid, data: JSONBody[UndoRequest], if_match: IfMatch = None
+) -> Response[PersonResponse]:
+    """Restore a reconstruction that was merged into another or split."""
+    name = decode_name(ppid)
+    view = (await use.show_person(context.registry, name)).view
+    with expect_version(if_match) as version:
+        if view.tombstone is not None and view.tombstone.successors:
+            curation = None if data.curator_id is None else data.to_curation()
+            await use.undo_split(context.registry, context.agent, name, data.reason, curation, expected_version=version)
+        else:
+            await use.undo_merge(
+                context.registry, context.agent, name, data.to_curation(), data.reason, expected_version=version
+            )
+    return await person_response(context, name)
+
+
+@post(
+    "/{ppid:str}/restrict",
+    status_code=200,
+    operation_id="restrictPerson",
+    tags=["persons"],
+    summary="Restrict",
+    security=CREDENTIALS_REQUIRED,
+    responses=_CHANGE_ERRORS,
+    response_description="The person, as visible to you.",
+    response_headers=[ETAG_HEADER],
+)
+async def restrict(
+    context: InjectedContext, ppid: Ppid, data: JSONBody[RestrictRequest], if_match: IfMatch = None
+) -> Response[PersonResponse]:
+    """Hide the content of a person without permission to edit. The restriction, its date and its reason are public."""
+    name = decode_name(ppid)
+    with expect_version(if_match) as version:
+        await use.restrict(context.registry, context.agent, name, data.reason, expected_version=version)
+    return await person_response(context, name)
+
+
+@post(
+    "/{ppid:str}/lift-restriction",
+    status_code=200,
+    operation_id="liftRestriction",
+    tags=["persons"],
+    summary="Lift a restriction",
+    security=CREDENTIALS_REQUIRED,
+    responses=_CHANGE_ERRORS,
+    response_description="The person, as visible to the public.",
+    response_headers=[ETAG_HEADER],
+)
+async def lift_restriction(
+    context: InjectedContext, ppid: Ppid, data: JSONBody[LiftRestrictionRequest], if_match: IfMatch = None
+) -> Response[PersonResponse]:
+    """Lift a restriction. The restriction and its reason stay in the history."""
+    name = decode_name(ppid)
+    with expect_version(if_match) as version:
+        await use.lift_restriction(context.registry, context.agent, name, data.reason, expected_version=version)
+    return await person_response(context, name)
+
+
+@post(
+    "/{ppid:str}/redact",
+    status_code=200,
+    operation_id="redactPerson",
+    tags=["persons"],
+    summary="Redact",
+    security=CREDENTIALS_REQUIRED,
+    responses=_CHANGE_ERRORS,
+    response_description="The remaining content.",
+    response_headers=[ETAG_HEADER],
+)
+async def redact(
+    context: InjectedContext, ppid: Ppid, data: JSONBody[RedactPersonRequest], if_match: IfMatch = None
+) -> Response[PersonResponse]:
+    """Remove the content of every version permanently. The redaction, its reason and its date stay."""
+    name = decode_name(ppid)
+    with expect_version(if_match) as version:
+        await use.redact(context.registry, context.agent, name, data.reason, expected_version=version)
+    return await person_response(context, name)

@@ -1,0 +1,259 @@
+"""Response schemas, one for each response. The OpenAPI document is generated from them."""
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from perdure.records.authority_metadata import AuthorityMetadata
+from perdure.records.person import Observation, Reconstruction, Redaction, Restriction
+from perdure.records.record import About, Tombstone
+from perdure.records.value import Data, Reference
+
+
+class ResponseSchema(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The base of response schemas."""
+
+
+class MintedName(ResponseSchema, frozen=True, kw_only=True):
+    """A new name, which is never issued again."""
+
+    name: Annotated[str, Meta(examples=["12345/Y35XYS0QH"])]
+    alias: Annotated[str, Meta(description="The opaque label of an IBI.")] | None = None
+    date: Annotated[str, Meta(description="The instant that the name was derived from.")] | None = None
+
+
+class MintResponse(ResponseSchema, frozen=True, kw_only=True):
+    """The minted names."""
+
+    identifiers: tuple[MintedName, ...]
+
+
+class ValueResponse(msgspec.Struct, frozen=True, kw_only=True):
+    """One typed value of a record."""
+
+    index: int
+    type: str
+    data: Data
+    ttl: int | str
+    timestamp: str
+    permissions: str
+    references: tuple[Reference, ...]
+
+
+class IdentifierResponse(ResponseSchema, frozen=True, kw_only=True):
+    """An identifier, as visible to the caller."""
+
+    name: str
+    names: Annotated[tuple[str, ...], Meta(description="All names of the identifier: an IBI has two.")]
+    scheme: str
+    state: Annotated[str, Meta(description="reserved, active, withdrawn or merged", examples=["active"])]
+    version: int
+    authority: AuthorityMetadata
+    target: Annotated[str, Meta(description="The first URL value, which PATCH changes as `target`.")] | None = None
+    locations: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="The locations of a 10320/loc value. If there are any, the resolver redirects to one of them."
+        ),
+    ] = ()
+    values: tuple[ValueResponse, ...] = ()
+    about: About | None = None
+    tombstone: Tombstone | None = None
+    observation: Observation | None = None
+    reconstruction: Reconstruction | None = None
+    restriction: Restriction | None = None
+    redaction: Redaction | None = None
+    uuid_raw: str | None = None
+
+
+class IdentifierSummary(ResponseSchema, frozen=True, kw_only=True):
+    """The summary of an identifier."""
+
+    name: str
+    scheme: str
+    state: str
+    version: int
+    target: str | None = None
+
+
+class IdentifierListResponse(ResponseSchema, frozen=True, kw_only=True):
+    """A page of identifiers. `next` is the value of `after` for the next page."""
+
+    identifiers: tuple[IdentifierSummary, ...]
+    next: str | None = None
+
+
+class RevisionSummary(ResponseSchema, frozen=True, kw_only=True):
+    """One version with time, agent and action."""
+
+    version: int
+    at: str
+    agent: str
+    action: str
+    note: str | None = None
+
+
+class HistoryResponse(ResponseSchema, frozen=True, kw_only=True):
+    """The versions of an identifier, oldest first. `next` is the value of `after` for the next page."""
+
+    name: str
+    revisions: tuple[RevisionSummary, ...]
+    next: int | None = None
+
+
+class DifferenceItem(msgspec.Struct, frozen=True, kw_only=True):
+    """One difference between two versions; null means absent."""
+
+    part: Annotated[str, Meta(examples=["value 1"])]
+    before: Any
+    after: Any
+
+
+class DiffResponse(ResponseSchema, frozen=True, kw_only=True):
+    """The differences between two versions."""
+
+    name: str
+    differences: tuple[DifferenceItem, ...]
+
+
+class SearchHit(ResponseSchema, frozen=True, kw_only=True):
+    """A search result."""
+
+    name: str
+    state: str
+    target: str | None = None
+
+
+class SearchResponse(ResponseSchema, frozen=True, kw_only=True):
+    """Search results, newest first."""
+
+    found: tuple[SearchHit, ...]
+
+
+class TransferResponse(ResponseSchema, frozen=True, kw_only=True):
+    """The number of transferred identifiers, without those that belonged to the agent already."""
+
+    transferred: int
+
+
+class PrefixResponse(ResponseSchema, frozen=True, kw_only=True):
+    """A prefix of this registry."""
+
+    prefix: str
+    scheme: str
+    minter: str
+    case_sensitive: Annotated[bool, Meta(description="Whether names are case-sensitive.")]
+    pass_through: bool
+    created: str
+    policy: str = ""
+    parent: str | None = None
+    pattern: str | None = None
+    opaque: Annotated[str, Meta(description="The prefix of the opaque labels of an IBI subsystem.")] | None = None
+    host: str | None = None
+    port: int | None = None
+    ip: str | None = None
+    ip_port: int | None = None
+    granularity: str | None = None
+
+
+class PrefixListResponse(ResponseSchema, frozen=True, kw_only=True):
+    """All prefixes of this registry."""
+
+    prefixes: tuple[PrefixResponse, ...]
+
+
+class GrantResponse(ResponseSchema, frozen=True, kw_only=True):
+    """A permission of an agent and its scope."""
+
+    scope: Annotated[str, Meta(description="A prefix, or * for the whole registry.")]
+    action: str
+    own: Annotated[bool, Meta(description="Only for identifiers that the agent is responsible for.")] = False
+    until: str | None = None
+
+
+class AgentResponse(ResponseSchema, frozen=True, kw_only=True):
+    """The authenticated agent and its grants."""
+
+    id: str
+    name: str
+    identifier: str
+    kind: str
+    grants: tuple[GrantResponse, ...]
+
+
+class ErrorDescription(ResponseSchema, frozen=True, kw_only=True):
+    """The meaning of an error code, and its HTTP statuses."""
+
+    code: str
+    statuses: tuple[int, ...]
+    meaning: str
+
+
+class ErrorListResponse(ResponseSchema, frozen=True, kw_only=True):
+    """All error codes."""
+
+    errors: tuple[ErrorDescription, ...]
+
+
+class ImportProblem(ResponseSchema, frozen=True, kw_only=True):
+    """A line that was refused, or skipped on purpose (`refused` is false)."""
+
+    line: int
+    reason: str
+    refused: bool
+    name: str | None = None
+
+
+class ImportSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """The last line: the totals. `untold` is the number of problem lines that are omitted from the response."""
+
+    created: int
+    changed: int
+    unchanged: int
+    refused: int
+    notices: int
+    entries: int
+    dry_run: bool
+    untold: int
+
+
+class ProblemDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A problem document (RFC 9457), with further members depending on the error: field, name, expected value …"""
+
+    type: Annotated[str, Meta(examples=["/api/v1/errors/no-such-name"])]
+    title: str
+    status: int
+    detail: str
+    code: Annotated[str, Meta(description="Stable; see /errors.", examples=["no-such-name"])]
+    instance: str | None = None
+    part: Annotated[str, Meta(description="The invalid field, parameter or header.")] | None = None
+    rule: (
+        Annotated[
+            str,
+            Meta(
+                description="The violated rule, quoted from its specification.",
+                examples=["PRID must have observations"],
+            ),
+        ]
+        | None
+    ) = None
+
+
+RESPONSE_SCHEMAS: tuple[type[msgspec.Struct], ...] = (
+    MintResponse,
+    IdentifierResponse,
+    IdentifierListResponse,
+    HistoryResponse,
+    DiffResponse,
+    SearchResponse,
+    TransferResponse,
+    PrefixResponse,
+    PrefixListResponse,
+    AgentResponse,
+    ErrorDescription,
+    ErrorListResponse,
+    ImportProblem,
+    ImportSummary,
+    ProblemDocument,
+)

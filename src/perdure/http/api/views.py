@@ -1,0 +1,96 @@
+"""Conversion of registry objects to response schemas."""
+
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, TypeVar
+
+import msgspec
+
+from perdure.http.api.schemas.responses import (
+    AgentResponse,
+    DifferenceItem,
+    GrantResponse,
+    IdentifierResponse,
+    IdentifierSummary,
+    ImportSummary,
+    MintedName,
+    MintResponse,
+    PrefixResponse,
+    RevisionSummary,
+    SearchHit,
+    SearchResponse,
+    ValueResponse,
+)
+from perdure.names import instant
+from perdure.records.value import Value
+from perdure.registry import MintedIdentifier, Tally
+from perdure.registry.entities import Act, Agent, Grant, Identifier, Prefix
+from perdure.registry.entities import SearchHit as Hit
+from perdure.registry.query import Difference, View
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+def build_mint_response(minted: list[MintedIdentifier]) -> MintResponse:
+    return MintResponse(
+        identifiers=tuple(
+            MintedName(name=name.name, alias=name.alias, date=None if name.date is None else instant.to_iso(name.date))
+            for name in minted
+        )
+    )
+
+
+def build_from(schema: type[S], source: object, **given: Any) -> S:
+    """Build a response schema from the attributes of the same names, except the given ones."""
+    return schema(**{name: getattr(source, name) for name in schema.__struct_fields__ if name not in given}, **given)
+
+
+def build_value(value: Value) -> ValueResponse:
+    return build_from(ValueResponse, value)
+
+
+def build_identifier(view: View) -> IdentifierResponse:
+    return build_from(IdentifierResponse, view, values=tuple(build_value(value) for value in view.values))
+
+
+def build_summary(row: Identifier) -> IdentifierSummary:
+    return build_from(IdentifierSummary, row)
+
+
+def build_revisions(acts: list[Act]) -> tuple[RevisionSummary, ...]:
+    return tuple(build_from(RevisionSummary, act) for act in acts)
+
+
+def build_difference(difference: Difference) -> DifferenceItem:
+    return build_from(DifferenceItem, difference)
+
+
+def build_search_response(hits: list[Hit]) -> SearchResponse:
+    return SearchResponse(found=tuple(build_from(SearchHit, hit) for hit in hits))
+
+
+def build_prefix(prefix: Prefix) -> PrefixResponse:
+    subsystem = prefix.subsystem
+    return build_from(
+        PrefixResponse,
+        prefix,
+        prefix=prefix.name,
+        host=None if subsystem is None else subsystem.host,
+        port=None if subsystem is None else subsystem.port,
+        ip=None if subsystem is None else subsystem.ip,
+        ip_port=None if subsystem is None else subsystem.ip_port,
+        granularity=None if subsystem is None else _format_decimal(subsystem.granularity),
+    )
+
+
+def build_agent(agent: Agent, grants: list[Grant]) -> AgentResponse:
+    return build_from(AgentResponse, agent, grants=tuple(build_from(GrantResponse, grant) for grant in grants))
+
+
+def build_import_summary(tally: Tally, dry_run: bool, omitted: int) -> ImportSummary:
+    return build_from(ImportSummary, tally, dry_run=dry_run, untold=omitted)
+
+
+def _format_decimal(step: Fraction) -> str:
+    """Format a granularity as a decimal number, which always has finitely many digits."""
+    return f"{Decimal(step.numerator) / step.denominator:f}"

@@ -1,0 +1,38 @@
+"""The context of every handler: the registry, the settings, the caches, and the authenticator."""
+
+from fractions import Fraction
+from typing import Final
+
+from perdure.http.auth import Authenticator
+from perdure.http.shared.metrics import Metrics
+from perdure.http.shared.person_cache import PersonCache
+from perdure.http.shared.prefix_cache import PrefixCache
+from perdure.http.shared.semaphore import ConcurrencyLimiter
+from perdure.http.shared.timeouts import DeadlineTimer
+from perdure.http_options import HttpOptions
+from perdure.registry import Registry
+from perdure.registry.handles.listing import PageCursors
+
+# The share of a request's time that it may wait for a date. The rest is for reading it and for the store.
+_WAITING_SHARE: Final = 0.5
+_CONCURRENT_SEARCHES: Final = 2  # at a time, in one process
+
+
+class AppContext:
+    """One registry, served by one process."""
+
+    def __init__(self, registry: Registry, options: HttpOptions) -> None:
+        self.registry = registry
+        self.options = options
+        self.patience = Fraction(options.request_seconds * _WAITING_SHARE)
+        self.metrics = Metrics()
+        self.deadlines = DeadlineTimer()
+        self.prefixes = PrefixCache(registry)
+        self.person_cache = PersonCache(options)
+        self.walks = PageCursors()
+        self.search_limiter = ConcurrencyLimiter("searches", at_once=_CONCURRENT_SEARCHES, each=8, most=64)
+        self.authenticator = Authenticator(registry, options)
+
+    def publish_metrics(self) -> None:
+        """Publish the counters of this process."""
+        self.metrics.publish(connections=len(self.deadlines.connections), log_bytes=self.registry.store.log_bytes())

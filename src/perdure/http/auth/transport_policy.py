@@ -1,0 +1,32 @@
+"""The requests that may carry credentials: over TLS or from this machine, and not from a page of another site."""
+
+from typing import Final
+
+from perdure.http.shared.http_errors import InsecureCredentials
+from perdure.http.shared.request import Request
+
+_OWN_PAGES: Final = ("same-origin", "none")
+
+
+def check_channel(request: Request) -> None:
+    """Raise InsecureCredentials if the connection can be overheard."""
+    if not is_secure_transport(request):
+        raise InsecureCredentials()
+
+
+def is_secure_transport(request: Request) -> bool:
+    """Return whether nothing on the way can read the request: it came over TLS, or from this machine."""
+    return request.is_secure or request.options.plain_credentials or request.is_loopback
+
+
+def is_cross_site(request: Request) -> bool:
+    """Return whether a page of another site made the browser send this request.
+
+    Browsers add stored certificates and passwords to requests of any page. Such a page could write in the name of its
+    reader, and read records that only the reader may see.
+    """
+    site = request.header(b"sec-fetch-site")
+    if site is not None:
+        return site not in _OWN_PAGES
+    origin = request.header(b"origin")
+    return origin is not None and origin.lower() != request.origin.lower()

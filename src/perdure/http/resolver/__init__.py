@@ -1,0 +1,1 @@
+"""The resolver: from a name to its target."""

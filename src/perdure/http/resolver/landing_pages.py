@@ -1,0 +1,189 @@
+"""The pages of the resolver: a record, a prefix, a tombstone, or an error; each also for programs."""
+
+from typing import Any, Final
+
+import msgspec
+
+from perdure.errors import InvalidName, NoSuchName, NoSuchPrefix, PerdureError, Withdrawn
+from perdure.http import pages
+from perdure.http.api.views import build_identifier, build_value
+from perdure.http.app_context import AppContext
+from perdure.http.resolver.name_lookup import ResolvedName, ResolvedPrefix
+from perdure.http.resolver.page_rows import build_rows
+from perdure.http.resolver.proxy_parameters import ProxyParameters
+from perdure.http.resolver.signposting import find_target_links, signpost_headers
+from perdure.http.shared.accept import wants_problem, wants_record
+from perdure.http.shared.conditional import format_etag, is_not_modified
+from perdure.http.shared.http_errors import NotAcceptable
+from perdure.http.shared.offload import offload_if_large
+from perdure.http.shared.problem_json import (
+    PROBLEM_JSON,
+    problem_document,
+    problem_headers,
+    problem_response,
+    status_of,
+)
+from perdure.http.shared.request import Headers, Request, Response
+from perdure.http.shared.responses import NO_CACHE, NO_STORE, VARY_ACCEPT
+from perdure.http.shared.withdrawal import describe_withdrawal
+from perdure.http.urls import link_to, path_of, record_path
+from perdure.rdf import Withdrawal
+from perdure.records.location_xml import LOCATIONS
+from perdure.registry import show
+from perdure.registry.query import View
+
+_encode: Final = msgspec.json.Encoder(order="deterministic").encode
+
+
+async def record_page(
+    app: AppContext, request: Request, resolved: ResolvedName, parameters: ProxyParameters
+) -> Response:
+    """Return the public record of an identifier, as a page or as JSON."""
+    view = await show(app.registry, resolved.name)
+    size = len(resolved.identifier.record)
+    return await offload_if_large(view.values, size, lambda: _build_record(app, request, resolved, parameters, view))
+
+
+def _build_record(
+    app: AppContext, request: Request, resolved: ResolvedName, parameters: ProxyParameters, view: View
+) -> Response:
+    view = msgspec.structs.replace(
+        view,
+        values=tuple(parameters.values.select(view.values)),
+        handle_record=tuple(parameters.values.select(view.handle_record)),
+    )
+    if parameters.restricts and not any(value.kind == LOCATIONS for value in view.values):
+        view = msgspec.structs.replace(view, locations=())  # they do not matter for the requested values
+    leads_to = find_target_links(app, request, resolved, view, follows_aliases=not parameters.ignores_aliases)
+    posts = signpost_headers(app, request, view, leads_to)
+    if wants_record(request):
+        return _record_json(request, view, posts)
+    return pages.render_page(
+        "record.html",
+        200,
+        [VARY_ACCEPT, NO_CACHE, *posts],
+        **_common_context(app),
+        view=view,
+        rows=build_rows(app, view.handle_record),
+        asked=parameters,
+        leads_to=leads_to,
+        rest=resolved.rest,
+        asked_name=resolved.requested_name,
+        withdrawal=build_withdrawal(resolved),
+        record_path=record_path(view.name),
+        link=lambda identifier: link_to(app, identifier),
+    )
+
+
+async def prefix_page(
+    app: AppContext, request: Request, resolved: ResolvedPrefix, parameters: ProxyParameters
+) -> Response:
+    """Return the public record of a prefix, as a page or as JSON."""
+    return await offload_if_large(resolved.values, 0, lambda: _build_prefix(app, request, resolved, parameters))
+
+
+def _build_prefix(app: AppContext, request: Request, resolved: ResolvedPrefix, parameters: ProxyParameters) -> Response:
+    values = parameters.values.select(resolved.values)
+    if wants_record(request):
+        document = {
+            "name": resolved.name,
+            "scheme": "handle",
+            "state": "active",
+            "values": [build_value(value) for value in values],
+        }
+        return Response(200, _encode(document), [(b"content-type", b"application/json"), VARY_ACCEPT, NO_CACHE])
+    return pages.render_page(
+        "prefix.html",
+        200,
+        [VARY_ACCEPT, NO_CACHE],
+        **_common_context(app),
+        name=resolved.name,
+        prefix=resolved.prefix,
+        rows=build_rows(app, values),
+        asked=parameters,
+    )
+
+
+def tombstone_page(app: AppContext, request: Request, resolved: ResolvedName) -> Response:
+    """Return the tombstone of an identifier: who withdrew it, when, why, and its replacement."""
+    stone = resolved.record.tombstone
+    assert stone is not None  # noqa: S101  (the caller has checked)
+    problem = Withdrawn(resolved.name, stone.reason, stone.replaced_by)
+    withdrawal = build_withdrawal(resolved)
+    if wants_problem(request):
+        document = problem_document(problem) | {
+            f"withdrawn_{part}": value for part, value in withdrawal._asdict().items() if value
+        }
+        document["reason"] = stone.reason
+        headers: Headers = [(b"content-type", PROBLEM_JSON), VARY_ACCEPT, NO_CACHE]
+        return Response(410, _encode(document), headers)
+    return pages.render_page(
+        "tombstone.html",
+        410,
+        [VARY_ACCEPT, NO_CACHE],
+        **_common_context(app),
+        name=resolved.name,
+        stone=stone,
+        withdrawal=withdrawal,
+        created=resolved.record.created,
+        about=resolved.record.about,
+        record_path=record_path(resolved.name),
+        link=lambda identifier: link_to(app, identifier),
+    )
+
+
+def error_page(app: AppContext, request: Request, problem: PerdureError) -> Response:
+    """Return an error, as a problem document for a program, or as a page for a reader."""
+    if wants_problem(request):
+        return problem_response(problem).with_headers([VARY_ACCEPT])
+    guesses = problem.suggestions if isinstance(problem, NoSuchName) else ()
+    if isinstance(problem, InvalidName) and problem.suggestion:
+        guesses = (problem.suggestion,)
+    return pages.render_page(
+        "refusal.html",
+        status_of(problem),
+        [VARY_ACCEPT, NO_STORE, *problem_headers(problem)],
+        **_common_context(app),
+        status=status_of(problem),
+        title=_title(problem),
+        detail=_detail(problem),
+        guesses=[(guess, path_of(guess)) for guess in guesses],
+        forms=zip(problem.available, problem.urls, strict=False) if isinstance(problem, NotAcceptable) else (),
+    )
+
+
+def _record_json(request: Request, view: View, posts: Headers) -> Response:
+    tag = format_etag(view.version, "json")
+    headers = [VARY_ACCEPT, NO_CACHE, (b"etag", tag.encode()), *posts]
+    if is_not_modified(request, tag):
+        return Response(304, b"", headers)
+    return Response(200, _encode(build_identifier(view)), [(b"content-type", b"application/json"), *headers])
+
+
+def build_withdrawal(resolved: ResolvedName) -> Withdrawal:
+    """Return when an identifier was withdrawn, and by whom."""
+    return (
+        Withdrawal("", "") if resolved.withdrawal is None else describe_withdrawal(resolved.name, *resolved.withdrawal)
+    )
+
+
+def _title(problem: PerdureError) -> str:
+    status = status_of(problem)
+    if isinstance(problem, NoSuchPrefix):
+        return "Unknown prefix"
+    if isinstance(problem, NoSuchName):
+        return "Identifier not found"
+    return {400: "Malformed request", 405: "Method not allowed"}.get(status, "Error")
+
+
+def _detail(problem: PerdureError) -> str:
+    if isinstance(problem, NoSuchPrefix):
+        return f"Names that begin with {problem.name} belong to another registry, or to none."
+    if type(problem) is NoSuchName:
+        return f"Nothing is registered under {problem.name}."
+    document = str(problem)
+    return f"{document[:1].upper()}{document[1:]}."
+
+
+def _common_context(app: AppContext) -> dict[str, Any]:
+    return {"contact": app.options.contact}

@@ -1,0 +1,202 @@
+"""The resolver: from a request for a name to its response, with a shortcut for plain redirects."""
+
+from typing import Final
+
+from perdure.errors import NoSuchName, NoSuchPrefix, PerdureError
+from perdure.http import pages
+from perdure.http.app_context import AppContext
+from perdure.http.persons import handler as persons
+from perdure.http.persons.handler import Delegate, Reason
+from perdure.http.persons.memento import with_vary_datetime
+from perdure.http.resolver import landing_pages
+from perdure.http.resolver.linked_data import (
+    RdfFormat,
+    describe_identifier,
+    describe_prefix,
+    describe_reserved,
+    record_overrides_negotiation,
+    requested_rdf_format,
+)
+from perdure.http.resolver.name_lookup import (
+    ResolvedName,
+    ResolvedPrefix,
+    alias_target,
+    check_alias_chain,
+    find_name,
+    find_prefix,
+)
+from perdure.http.resolver.proxy_parameters import PROXY_PARAMETERS, ProxyParameters, parse_proxy_parameters
+from perdure.http.resolver.target_selection import choose_target, list_locations_xml
+from perdure.http.shared.accept import wants_record
+from perdure.http.shared.http_errors import MalformedRequest, NameReserved
+from perdure.http.shared.offload import offload_if_large
+from perdure.http.shared.problem_json import problem_response, status_of
+from perdure.http.shared.request import Request, Response
+from perdure.http.shared.responses import VARY_ACCEPT, encode_target, redirect_response, target_redirect, ttl_seconds
+from perdure.http.urls import append_to_target, extend_target, link_to, path_of, strip_scheme, with_query
+from perdure.names import handle
+from perdure.records.record import TTL_MARKER
+from perdure.records.validation import Limits
+from perdure.registry.name_keys import locate
+from perdure.registry.store_interface import Reader
+
+_IBI: Final = "ibi:"  # a prefix that people write, which is not part of the label
+_A_DAY: Final = 86_400  # seconds
+_RECONSTRUCTION: Final = "PRID-"  # such a person has versions by date (Memento)
+
+
+async def resolve(app: AppContext, request: Request) -> Response:
+    """Return the response to a request for a name: every path that is not another handler's."""
+    request.require_read_method()
+    text = handle.unescape(request.path[1:])
+    outcome = await persons.respond(app, request, text, PROXY_PARAMETERS)
+    if isinstance(outcome, Response):
+        return outcome
+    return await _resolve_delegated(app, request, text, outcome)
+
+
+def format_error(app: AppContext, request: Request, problem: PerdureError) -> Response:
+    """Return an error of the client as a page or as a problem document; an error of the server as the latter."""
+    if status_of(problem) >= 500:
+        return problem_response(problem)
+    return landing_pages.error_page(app, request, problem)
+
+
+async def _resolve_delegated(app: AppContext, request: Request, text: str, delegate: Delegate) -> Response:
+    """Return the response to a request that the handler of persons has left to the resolver."""
+    match delegate.reason:
+        case Reason.NOT_REGISTERED if delegate.error is not None and not isinstance(delegate.error, NoSuchPrefix):
+            raise delegate.error
+        case _:
+            response = await _resolve_name(app, request, text)
+            return with_vary_datetime(response) if text.startswith(_RECONSTRUCTION) else response
+
+
+async def _resolve_name(app: AppContext, request: Request, text: str) -> Response:
+    is_record, rdf_format = wants_record(request), requested_rdf_format(request)
+    if not request.query and not is_record and rdf_format is None:
+        plain = await _plain_redirect(app, text)
+        if plain is not None:
+            return plain
+    parameters = parse_proxy_parameters(request)
+    follows = not (parameters.ignores_aliases or parameters.info or is_record or rdf_format)
+
+    def work(reader: Reader) -> ResolvedName | ResolvedPrefix:
+        try:
+            resolved = find_name(reader, text)
+        except NoSuchName:
+            prefix = find_prefix(app.registry, reader, text)
+            if prefix is None:
+                raise
+            return prefix
+        if not parameters.info:
+            check_alias_chain(reader, resolved, follows_aliases=follows)
+        return resolved
+
+    try:
+        resolved = await app.registry.store.read(work)
+    except NoSuchPrefix:
+        elsewhere = _upstream_redirect(app, request, text)
+        if elsewhere is None:
+            raise
+        return elsewhere
+    if isinstance(resolved, ResolvedPrefix):
+        if rdf_format is not None:
+            return describe_prefix(app, request, resolved, rdf_format)
+        return await landing_pages.prefix_page(app, request, resolved, parameters)
+    if app.prefixes.prefix(resolved.prefix.key) is None:  # another process has added it
+        await app.prefixes.refresh()
+    if resolved.is_slip:
+        return redirect_response(with_query(path_of(resolved.name), request.query), 301, b"max-age=%d" % _A_DAY)
+    if resolved.record.state != "active":
+        return await _respond_inactive(app, request, resolved, parameters, rdf_format)
+    onward = alias_target(resolved) if follows else None
+    if onward is not None and resolved.alias is not None:
+        seconds = min(ttl_seconds(resolved.alias.ttl), _A_DAY)
+        return redirect_response(with_query(path_of(onward), request.query), 301, b"max-age=%d" % seconds)
+    if rdf_format is not None and not await record_overrides_negotiation(
+        app, request, resolved, parameters, rdf_format
+    ):
+        return await describe_identifier(app, request, resolved, rdf_format)
+    return await _respond_active(app, request, resolved, parameters, is_record)
+
+
+async def _plain_redirect(app: AppContext, text: str) -> Response | None:
+    """Return the redirect of nearly all requests, by one look-up; None if the request needs more."""
+    try:
+        located = locate(app.prefixes, text)
+    except PerdureError:
+        return None
+    found = await app.registry.store.lookup(located.key)
+    if found is None or found.target is None or TTL_MARKER in found.record:
+        return None
+    if encode_target(found.target) is None:
+        return None
+    return target_redirect(found.target, found.version)
+
+
+async def _respond_active(
+    app: AppContext, request: Request, resolved: ResolvedName, parameters: ProxyParameters, is_record: bool
+) -> Response:
+    limits = app.registry.settings.limits
+    record, size = resolved.record, len(resolved.identifier.record)
+    if parameters.lists_locations:
+        xml = await offload_if_large(record.values, size, lambda: list_locations_xml(record, parameters, limits))
+        return pages.document_response(xml, b"text/xml; charset=utf-8", [VARY_ACCEPT])
+    if parameters.info or parameters.shows_values or is_record:
+        return await landing_pages.record_page(app, request, resolved, parameters)
+    choice = await offload_if_large(record.values, size, lambda: choose_target(request, record, parameters, limits))
+    if choice is None:
+        if resolved.rest:
+            raise NoSuchName(resolved.requested_name, (resolved.name,))
+        return await landing_pages.record_page(app, request, resolved, parameters)
+    target = _extend_target(choice.target, resolved, limits) if resolved.rest else choice.target
+    if parameters.append:
+        target = append_to_target(target, parameters.append, limits)
+    return target_redirect(target, resolved.identifier.version, choice.ttl, choice.status, choice.vary)
+
+
+def _extend_target(target: str, resolved: ResolvedName, limits: Limits) -> str:
+    """Return the target of a longer name. Raise NoSuchName if the rest cannot be appended."""
+    try:
+        return extend_target(target, resolved.rest, limits)
+    except MalformedRequest:
+        raise NoSuchName(resolved.requested_name, (resolved.name,)) from None
+
+
+async def _respond_inactive(
+    app: AppContext,
+    request: Request,
+    resolved: ResolvedName,
+    parameters: ProxyParameters,
+    rdf_format: RdfFormat | None,
+) -> Response:
+    stone = resolved.record.tombstone
+    if stone is None:
+        if rdf_format is not None:
+            return describe_reserved(app, request, resolved, rdf_format)
+        raise NameReserved(resolved.name)
+    is_merged = resolved.record.state == "merged" and stone.replaced_by is not None
+    if is_merged and parameters.info:
+        if rdf_format is not None:
+            return await describe_identifier(app, request, resolved, rdf_format)
+        return await landing_pages.record_page(app, request, resolved, parameters)
+    survivor = link_to(app, stone.replaced_by) if is_merged and stone.replaced_by is not None else None
+    if survivor is None:
+        if rdf_format is not None:
+            return await describe_identifier(app, request, resolved, rdf_format, 410)
+        return landing_pages.tombstone_page(app, request, resolved)
+    if survivor.startswith("/"):  # it is registered here, and gets the rest and the query
+        survivor = with_query(survivor + handle.escape(resolved.rest), request.query)
+    return redirect_response(survivor, 301, b"no-cache")  # a merge can be undone
+
+
+def _upstream_redirect(app: AppContext, request: Request, text: str) -> Response | None:
+    """Return a redirect to the resolver that the settings name for unknown prefixes; None if there is none."""
+    upstream = app.options.upstream
+    if not upstream or request.origin == upstream.rstrip("/"):
+        return None
+    name = strip_scheme(text)
+    if handle.fold(name).startswith(_IBI):
+        name = name[len(_IBI) :]
+    return redirect_response(with_query(upstream.rstrip("/") + path_of(name), request.query), 302, b"no-cache")

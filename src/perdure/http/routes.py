@@ -1,0 +1,224 @@
+"""Every URL of the server, one line each, with its handler.
+
+The application dispatches by these tables. A URL that none of them lists is a name to resolve.
+"""
+
+from collections.abc import Callable
+from enum import Enum
+from typing import Any, Final, NamedTuple
+
+from perdure.http import health
+from perdure.http.api import (
+    bulk,
+    bulk_observations,
+    change_feed,
+    error_catalogue,
+    gateway,
+    history,
+    identifiers,
+    lifecycle,
+    minting,
+    observing,
+    person_curation,
+    prefixes,
+    search,
+)
+from perdure.http.api import persons as api_persons
+from perdure.http.api.gateway import ApiGateway, ApiRoute
+from perdure.http.api.multipart import FORM
+from perdure.http.api.request_context import ROOT as API_ROOT
+from perdure.http.app_context import AppContext
+from perdure.http.error_boundary import ErrorFormat, problem_document
+from perdure.http.handle_api import (
+    endpoint,
+    handles,
+    prefix_endpoint,
+    reverse_endpoint,
+    session_endpoint,
+    site_endpoint,
+    verification_endpoint,
+)
+from perdure.http.persons import handler as persons
+from perdure.http.persons import vocabulary
+from perdure.http.resolver import home_page, resolver
+from perdure.http.shared.cors import preflight_response
+from perdure.http.shared.http_errors import MalformedRequest
+from perdure.http.shared.problem_json import problem_response
+from perdure.http.shared.request import Request, Response
+
+
+class Match(Enum):
+    """The paths that belong to the URL of a route."""
+
+    EXACT = "the URL itself"
+    BELOW = "the URL and every path below it"
+    FORMATS = "the URL with or without a suffix that names a format"
+    NAME = "a name, which the resolver passes to this handler"
+
+
+class Route(NamedTuple):
+    """A URL and its handler. `interface` is its label in metrics and logs."""
+
+    url: str
+    handler: Callable[..., Any]
+    interface: str = "resolver"
+    match: Match = Match.EXACT
+    format_error: ErrorFormat = resolver.format_error
+    has_time_limit: bool = True
+    answers_preflight: bool = True
+    is_readable_anywhere: bool = True  # by pages of other origins
+
+    async def respond(self, app: AppContext, request: Request) -> Response | None:
+        """Return the response to a request; None if the handler has written it."""
+        if not request.path.startswith("/"):
+            return problem_response(MalformedRequest("the request target is not a path"))
+        is_preflight = request.method == "OPTIONS" and self.answers_preflight
+        if is_preflight and request.header(b"access-control-request-method") is not None:
+            return preflight_response()
+        response: Response | None = await self.handler(app, request)
+        return response
+
+
+class Routes:
+    """The routes of one server, and the dispatch by them."""
+
+    def __init__(self, app: AppContext) -> None:
+        self.all = _build_routes(app)
+        self._exact = {route.url: route for route in self.all if route.match is Match.EXACT}
+        self._below = [route for route in self.all if route.match is Match.BELOW]
+        self._formats = {route.url: route for route in self.all if route.match is Match.FORMATS}
+
+    def find(self, request: Request) -> Route:
+        """Return the route of a request, and note in the request what its path has behind the URL of the route."""
+        path = request.path
+        route = self._exact.get(path)
+        if route is not None:
+            return route
+        for route in self._below:
+            if is_under(path, route.url):
+                request.rest = path[len(route.url) :]
+                return route
+        stem, _, suffix = path.rpartition(".")
+        return (self._formats.get(stem) if suffix else None) or self._formats.get(path) or RESOLVER
+
+
+def is_under(path: str, root: str) -> bool:
+    """Return whether a path is this one, or below it."""
+    return path.startswith(root) and (len(path) == len(root) or path[len(root)] == "/")
+
+
+def _build_routes(app: AppContext) -> tuple[Route, ...]:
+    api = ApiGateway(app, API_ROUTES)
+    return (
+        *ROUTES,
+        *(Route(path, vocabulary.vocabulary_response, match=Match.FORMATS) for path in vocabulary.paths(app)),
+        _api_route("", api.redirect_to_docs),
+        _api_route("/", api.redirect_to_docs),
+        _api_route("/docs", api.docs_page),
+        _api_route("/docs", api.docs_asset, Match.BELOW),
+        _api_route("/openapi.json", api.openapi_document),
+        *(_api_route(route.path, api.respond, has_time_limit=False) for route in API_ROUTES if route.is_bulk),
+        _api_route("", api.respond, Match.BELOW),
+        _handle_api_route("/api", "handles", endpoint.respond_unknown),
+    )
+
+
+def _handle_api_route(url: str, interface: str, handler: Callable[..., Any]) -> Route:
+    return Route(url, handler, interface, Match.BELOW, endpoint.format_error)
+
+
+def _monitoring_route(url: str, handler: Callable[..., Any], *, is_readable_anywhere: bool = True) -> Route:
+    return Route(
+        url,
+        handler,
+        "monitoring",
+        Match.BELOW,
+        problem_document,
+        answers_preflight=is_readable_anywhere,
+        is_readable_anywhere=is_readable_anywhere,
+    )
+
+
+def _api_route(
+    path: str, handler: Callable[..., Any], match: Match = Match.EXACT, *, has_time_limit: bool = True
+) -> Route:
+    """Return a route of /api/v1, which answers preflights itself, because it lists the methods of each operation."""
+    return Route(API_ROOT + path, handler, "v1", match, gateway.format_error, has_time_limit, answers_preflight=False)
+
+
+RESOLVER: Final = Route("/{name}", resolver.resolve, match=Match.NAME)
+
+ROUTES: Final = (
+    # Pages and documents
+    Route("/", home_page.home_response),
+    Route("/robots.txt", home_page.robots_response),
+    Route("/favicon.ico", home_page.favicon_response),
+    Route("/context.jsonld", vocabulary.context_response),
+    Route("/shapes.ttl", vocabulary.shapes_response),
+    # Persons, each with or without a suffix that names a format
+    Route("/{ppid}", persons.respond, match=Match.NAME),
+    Route("/{ppid}/v{version}", persons.respond, match=Match.NAME),
+    Route("/{ppid}/claims", persons.respond, match=Match.NAME),
+    Route("/{ppid}/observations", persons.respond, match=Match.NAME),
+    Route("/{ppid}/history", persons.respond, match=Match.NAME),
+    # All other names
+    RESOLVER,
+    # Monitoring
+    _monitoring_route("/healthz", health.liveness),
+    _monitoring_route("/readyz", health.readiness),
+    _monitoring_route("/metrics", health.metrics_page, is_readable_anywhere=False),
+    # The API of Handle servers
+    _handle_api_route("/api/handles", "handles", handles.handles),
+    _handle_api_route("/api/prefixes", "prefixes", prefix_endpoint.prefixes),
+    _handle_api_route("/api/site", "site", site_endpoint.site),
+    _handle_api_route("/api/sessions", "sessions", session_endpoint.sessions),
+    _handle_api_route("/api/verifications", "verifications", verification_endpoint.verifications),
+    _handle_api_route("/hrls/handles", "reverse", reverse_endpoint.reverse),
+)
+
+# The operations of /api/v1, with handlers of bodies that are not JSON.
+API_ROUTES: Final = (
+    ApiRoute("POST", "/identifiers", minting.mint),
+    ApiRoute("GET", "/identifiers", identifiers.list_identifiers),
+    ApiRoute("GET", "/identifiers/{name}", identifiers.show),
+    ApiRoute("PATCH", "/identifiers/{name}", identifiers.change),
+    ApiRoute("DELETE", "/identifiers/{name}", identifiers.withdraw),
+    ApiRoute("POST", "/bindings/{name}", lifecycle.bind),
+    ApiRoute("POST", "/values/{name}", lifecycle.add_values),
+    ApiRoute("DELETE", "/values/{name}", lifecycle.remove_values),
+    ApiRoute("POST", "/redactions/{name}", lifecycle.redact_values),
+    ApiRoute("POST", "/reinstatements/{name}", lifecycle.reinstate),
+    ApiRoute("POST", "/transfers", lifecycle.transfer),
+    ApiRoute("GET", "/history/{name}", history.history),
+    ApiRoute("GET", "/versions/{name}", history.version),
+    ApiRoute("GET", "/diff/{name}", history.diff),
+    ApiRoute("GET", "/search", search.search),
+    ApiRoute("GET", "/reverse", search.reverse),
+    ApiRoute("GET", "/changes", change_feed.changes),
+    ApiRoute("GET", "/prefixes", prefixes.list_prefixes),
+    ApiRoute("POST", "/prefixes", prefixes.add_prefix),
+    ApiRoute("GET", "/prefixes/{name}", prefixes.show_prefix),
+    ApiRoute("PATCH", "/prefixes/{name}", prefixes.change_prefix),
+    ApiRoute("POST", "/derived-prefixes", prefixes.derive_prefix),
+    ApiRoute("GET", "/agents/me", prefixes.me),
+    ApiRoute("POST", "/imports", bulk.import_identifiers, is_bulk=True),
+    ApiRoute("GET", "/exports", bulk.export_identifiers, is_bulk=True),
+    ApiRoute("GET", "/errors", error_catalogue.list_errors),
+    ApiRoute("GET", "/errors/{code}", error_catalogue.show_error),
+    ApiRoute("POST", "/poid", observing.observe_person, {FORM: observing.observe_upload}),
+    ApiRoute("POST", "/observations", bulk_observations.observe_lines, is_bulk=True),
+    ApiRoute("POST", "/prid", person_curation.reconstruct),
+    ApiRoute("GET", "/{ppid}", api_persons.show),
+    ApiRoute("GET", "/{ppid}/validate", api_persons.validate),
+    ApiRoute("GET", "/{ppid}/observations", api_persons.observations),
+    ApiRoute("GET", "/{ppid}/history", api_persons.history),
+    ApiRoute("GET", "/persons", api_persons.find),
+    ApiRoute("PUT", "/{ppid}", person_curation.revise),
+    ApiRoute("PUT", "/{ppid}/links", person_curation.link),
+    ApiRoute("POST", "/{ppid}/merge", person_curation.merge),
+    ApiRoute("POST", "/{ppid}/split", person_curation.split),
+    ApiRoute("POST", "/{ppid}/undo", person_curation.undo),
+    ApiRoute("POST", "/{ppid}/restrict", person_curation.restrict),
+    ApiRoute("POST", "/{ppid}/lift-restriction", person_curation.lift_restriction),
+    ApiRoute("POST", "/{ppid}/redact", person_curation.redact),
+)

@@ -1,0 +1,1 @@
+"""The shared parts of `http`: requests, responses, caching headers, limits, logs."""

@@ -1,0 +1,268 @@
+"""Errors of HTTP requests themselves, not of the identifiers that they are about."""
+
+from perdure.errors import BadKey, Conflict, NoSuchName, PerdureError, quote_text
+
+
+class MalformedRequest(PerdureError):
+    """The request is malformed."""
+
+    code = "malformed-request"
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+class BodyTooLarge(PerdureError):
+    """The body, or a part of it, is too large."""
+
+    code = "body-too-large"
+
+    def __init__(self, most: int, part: str | None = None) -> None:
+        super().__init__(most, part)
+        self.most = most
+        self.part = part
+
+    def __str__(self) -> str:
+        return f"the {f'part {self.part}' if self.part else 'body'} is too large: the limit is {self.most} bytes"
+
+
+class ContentTooLarge(BodyTooLarge):
+    """The file is too large to be hashed here."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(most, "content")
+        self.args = (most,)
+
+    def __str__(self) -> str:
+        return f"the content is too large: the limit is {self.most} bytes. Send its SHA-256 as content_hash instead"
+
+
+class BodyTooSlow(PerdureError):
+    """The body was not received in time."""
+
+    code = "body-too-slow"
+
+    def __str__(self) -> str:
+        return "timeout: the rest of the body was not received in time"
+
+
+class BodyBelowRate(BodyTooSlow):
+    """The body of a bulk request was received too slowly."""
+
+    def __init__(self, least: int) -> None:
+        super().__init__(least)
+        self.least = least  # bytes a second
+
+    def __str__(self) -> str:
+        return (
+            f"timeout: the rest of the body was not received in time, or came slower than {self.least} bytes a second. "
+            "What came before may have been written. Send the body again: lines that were written are left unchanged"
+        )
+
+
+class UnsupportedMediaType(PerdureError):
+    """The media type of the body is not supported here."""
+
+    code = "unsupported-body"
+
+    def __init__(self, needed: str) -> None:
+        super().__init__(needed)
+        self.needed = needed
+
+    def __str__(self) -> str:
+        return f"unsupported media type: the body must be {self.needed}"
+
+
+class UnsupportedEncoding(UnsupportedMediaType):
+    """The content encoding of the body is not supported."""
+
+    code = "encoded-body"
+
+    def __init__(self, encoding: str) -> None:
+        super().__init__("sent without Content-Encoding")
+        self.args = (encoding,)
+        self.encoding = encoding
+
+    def __str__(self) -> str:
+        return f"unsupported Content-Encoding {quote_text(self.encoding)}: send the body without encoding"
+
+
+class MethodNotAllowed(PerdureError):
+    """The method is not allowed for this resource."""
+
+    code = "method-not-allowed"
+
+    def __init__(self, method: str, allowed: tuple[str, ...]) -> None:
+        super().__init__(method, allowed)
+        self.method = method
+        self.allowed = allowed
+
+    def __str__(self) -> str:
+        return f"the method {self.method} is not allowed here, only {', '.join(self.allowed)}"
+
+
+class NotFound(PerdureError):
+    """No resource of this server has that URL."""
+
+    code = "nothing-here"
+
+    def __str__(self) -> str:
+        return "not found: no resource has this URL"
+
+
+class NameReserved(NoSuchName):
+    """The name is reserved, and not bound to anything yet."""
+
+    code = "reserved"
+
+    def __str__(self) -> str:
+        return f"{quote_text(self.name)} is reserved, and not bound to anything yet"
+
+
+class AliasChainTooLong(NoSuchName):
+    """The name is an alias of an alias, and so on, without an end or for too long."""
+
+    code = "alias-chain-too-long"
+
+    def __str__(self) -> str:
+        return f"alias chain too long: {quote_text(self.name)} is an alias of an alias, without an end"
+
+
+class NotAcceptable(PerdureError):
+    """None of the media types that the client accepts is available."""
+
+    code = "not-acceptable"
+
+    def __init__(self, available: tuple[str, ...], places: tuple[str, ...] = ()) -> None:
+        super().__init__(available, places)
+        self.available = available
+        self.urls = places  # the URL of each, if they have URLs of their own
+
+    def __str__(self) -> str:
+        return f"not acceptable: the available media types are {', '.join(self.available)}"
+
+
+class InsecureCredentials(PerdureError):
+    """Credentials were sent over an unencrypted connection, and were not checked."""
+
+    code = "credentials-in-the-clear"
+
+    def __str__(self) -> str:
+        return (
+            "credentials are not accepted over plain HTTP, except on this machine: use https, "
+            "or set plain_credentials = true under [http] in the settings"
+        )
+
+
+class ClientNotAllowed(PerdureError):
+    """Metrics are available only to the clients that the settings name."""
+
+    code = "not-for-this-client"
+
+    def __str__(self) -> str:
+        return (
+            "metrics are available to this machine only; allow other clients with metrics_clients under [http] in the "
+            "settings"
+        )
+
+
+class CrossSiteRequest(PerdureError):
+    """A browser sent the request for a page of another site, which may not write here."""
+
+    code = "from-another-site"
+
+    def __str__(self) -> str:
+        return "cross-site request refused: send it from a page of this site, or not from a browser"
+
+
+class CredentialsRequired(BadKey):
+    """Credentials are required."""
+
+    code = "credentials-needed"
+
+    def __init__(self) -> None:
+        super().__init__("no credentials were given")
+
+    def __str__(self) -> str:
+        return "credentials are required, and none were given"
+
+
+class TooManyAttempts(PerdureError):
+    """Too many failed attempts to authenticate."""
+
+    code = "too-many-attempts"
+
+    def __init__(self, wait: float) -> None:
+        super().__init__(wait)
+        self.wait = wait  # seconds
+
+    def __str__(self) -> str:
+        return f"too many failed attempts to authenticate: try again in {self.wait:.0f} s"
+
+
+class TooManyConcurrentRequests(PerdureError):
+    """The client has too many of these requests in progress."""
+
+    code = "too-many-at-once"
+
+    def __init__(self, what: str, source: str = "client") -> None:
+        super().__init__(what, source)
+        self.what, self.source = what, source
+
+    def __str__(self) -> str:
+        return f"too many {self.what} at once from the same {self.source}: try again when others are done"
+
+
+class ServerBusy(PerdureError):
+    """Too many of these requests are waiting."""
+
+    code = "too-busy"
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self.what = what
+
+    def __str__(self) -> str:
+        return f"too many {self.what} are waiting: try again later"
+
+
+class RequestTimeout(PerdureError):
+    """The request took longer than the server allows. A write may have been done, or may yet be done."""
+
+    code = "took-too-long"
+
+    def __init__(self, is_write: bool = False) -> None:
+        super().__init__(is_write)
+        self.is_write = is_write
+
+    def __str__(self) -> str:
+        if self.is_write:
+            return (
+                "timeout: the request took too long, and whether it was done is not known. Check before you try again, "
+                "or mint with an Idempotency-Key"
+            )
+        return "timeout: the request took too long; try again"
+
+
+class PreconditionRequired(PerdureError):
+    """A change requires the version that it is based on (If-Match)."""
+
+    code = "precondition-needed"
+
+    def __str__(self) -> str:
+        return (
+            "If-Match is required, so that no change of others is overwritten: send the ETag of what you have read, or "
+            "If-Match: * for any version"
+        )
+
+
+class PreconditionFailed(Conflict):
+    """The resource was changed since the client read it: read it again, and decide."""
+
+
+class ClientDisconnected(Exception):
+    """The client has closed the connection."""

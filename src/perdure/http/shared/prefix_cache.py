@@ -1,0 +1,39 @@
+"""The prefixes as this process last read them.
+
+Only facts that never change are used: that a prefix exists, and how its names are compared.
+"""
+
+from typing import Final
+
+from perdure.registry import Registry
+from perdure.registry.entities import Prefix
+from perdure.registry.prefixes.na_names import NA_KEY
+
+# Records of prefixes contain more than is stored, and the other two are the first segments of URLs of an API.
+_NOT_ON_FAST_PATH: Final = frozenset({NA_KEY, "api", "hrls"})
+
+
+class PrefixCache:
+    """Prefixes by their keys, and by the keys of the opaque half of an IBI subsystem."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._known: dict[str, Prefix] = {}
+        # For the fast path: from the first segment of a path in lower case to the start of keys, and case sensitivity.
+        self.handle_prefixes: dict[bytes, tuple[str, bool]] = {}
+
+    def prefix(self, key: str) -> Prefix | None:
+        """Return a prefix by its key; None if it is unknown."""
+        return self._known.get(key)
+
+    async def refresh(self) -> None:
+        """Read all prefixes from the store."""
+        for prefix in await self._registry.store.read(lambda reader: reader.prefixes()):
+            self._add(prefix)
+
+    def _add(self, prefix: Prefix) -> None:
+        self._known[prefix.key] = prefix
+        if prefix.opaque is not None:
+            self._known[prefix.opaque] = prefix
+        if prefix.scheme == "handle" and prefix.key.isascii() and prefix.key not in _NOT_ON_FAST_PATH:
+            self.handle_prefixes[prefix.key.encode()] = (f"{prefix.key}/", prefix.case_sensitive)

@@ -1,0 +1,31 @@
+"""The withdrawal of an identifier: the act, and who did it, as everyone may see it."""
+
+from typing import Final
+
+from perdure.names.ppid import validate_ppid
+from perdure.rdf import Withdrawal
+from perdure.records.authority_metadata import to_seconds
+from perdure.registry.entities import Act, Agent
+from perdure.registry.store_interface import Reader
+
+_WITHDRAWAL_ACTIONS: Final = ("withdraw", "merge", "split", "undo split")
+
+
+def find_withdrawal(reader: Reader, subject: str) -> tuple[Act, Agent | None] | None:
+    """Return the act that withdrew an identifier with a tombstone, and its agent.
+
+    For an identifier that was imported withdrawn, that is the act that imported it.
+    """
+    act = reader.newest_act(subject, _WITHDRAWAL_ACTIONS) or reader.newest_act(subject)
+    return None if act is None else (act, reader.agent(act.agent))
+
+
+def describe_withdrawal(name: str, act: Act, agent: Agent | None) -> Withdrawal:
+    """Return when an identifier was withdrawn, and by whom.
+
+    A caller that is not an agent, as the holder of a handle's key, is named as the history names it. The name of an
+    agent who withdrew their own identifier is left out, because it may be just what must not be shown.
+    """
+    is_own = agent is not None and validate_ppid(name) and name.lower() in agent.identifier.lower()
+    by, identifier = (act.agent, "") if agent is None or is_own else (agent.name, agent.identifier)
+    return Withdrawal(to_seconds(act.at), by, identifier)

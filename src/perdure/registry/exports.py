@@ -1,0 +1,183 @@
+"""Exports of a registry, in formats that this registry and others read, in constant memory.
+
+Secrets are never exported: keys are left out, and records hold none.
+"""
+
+import csv
+import io
+from collections.abc import AsyncIterator, Callable
+from fractions import Fraction
+from typing import Any, Final, Literal
+
+import msgspec
+
+from perdure.errors import InvalidInput
+from perdure.formats import batch_file, identifiers_csv, ndjson
+from perdure.formats.import_entries import FullHistory, ImportPut, PastRevision
+from perdure.records import record as records
+from perdure.records.authority_metadata import handle_values
+from perdure.records.target import first_url
+from perdure.registry.entities import WHOLE_REGISTRY, Agent, History, Identifier, counter_key
+from perdure.registry.name_keys import key_beginning, require_prefix
+from perdure.registry.permissions.permissions import require_permission
+from perdure.registry.registry import Registry
+from perdure.registry.store_interface import Reader
+
+Format = Literal["ndjson", "csv", "batch", "handles"]
+_CHUNK: Final = 2000
+_VERSION: Final = 1
+_TABLES: Final = ("csv", "handles")
+
+OmissionCallback = Callable[[str], None]
+
+
+async def export(
+    registry: Registry,
+    by: Agent,
+    format: Format = "ndjson",
+    *,
+    under: str | None = None,
+    left_out: OmissionCallback = lambda what: None,
+    for_spreadsheet: bool = False,
+) -> AsyncIterator[tuple[int, bytes]]:
+    """Export the registry, or the names under one prefix.
+
+    Yield the number of identifiers and their bytes, chunk by chunk.
+
+    NDJSON is complete, with every version. The other formats hold the current state; `left_out` is called with each
+    thing that they cannot represent. `for_spreadsheet` protects CSV cells that a spreadsheet program could run as a
+    formula.
+    """
+    if for_spreadsheet and format not in _TABLES:
+        raise InvalidInput("export", "for_spreadsheet", f"only CSV has cells: use the format {' or '.join(_TABLES)}")
+    beginning = await registry.store.read(lambda reader: _require_export_permission(registry, reader, by, under))
+    if format == "ndjson" and under is None:
+        yield 0, await registry.store.read(lambda reader: _format_registry_parts(registry, reader))
+    if format in _TABLES:
+        yield (
+            0,
+            _format_csv(
+                [list(identifiers_csv.IDENTIFIER_COLUMNS if format == "csv" else identifiers_csv.HANDLE_COLUMNS)]
+            ),
+        )
+    key = ""
+    while True:
+
+        def work(reader: Reader, key: str = key) -> tuple[str, list[History]]:
+            histories = reader.histories(key, _CHUNK, beginning)
+            own = [one for one in histories if one.identifier.subject == one.identifier.key]
+            return histories[-1].identifier.key if histories else "", own
+
+        key, own = await registry.store.read(work)
+        if not key:
+            return
+        if format in _TABLES:
+            rows = (_identifier_rows if format == "csv" else _handle_rows)(registry, own, left_out)
+            data = _format_csv([identifiers_csv.protect_cells(row) for row in rows] if for_spreadsheet else rows)
+        else:
+            data = (_format_ndjson if format == "ndjson" else _format_batch)(registry, own, left_out)
+        yield len(own), data
+
+
+def _require_export_permission(registry: Registry, reader: Reader, by: Agent, under: str | None) -> str | None:
+    prefix = None if under is None else require_prefix(reader, under)
+    require_permission(reader, by, "admin", WHOLE_REGISTRY if prefix is None else prefix.key, registry.current_time())
+    return None if prefix is None else key_beginning(prefix)
+
+
+def _format_registry_parts(registry: Registry, reader: Reader) -> bytes:
+    timelines = reader.timelines()
+    namespace = str(registry.ppid_namespace)
+    lines = [
+        ndjson.write_registry_part("registry", {"id": registry.id, "ppid_namespace": namespace, "perdure": _VERSION})
+    ]
+    for prefix in reader.prefixes():
+        last = timelines.get(counter_key(prefix) if prefix.minter == "sequential" else prefix.key)
+        fields = msgspec.to_builtins(prefix, enc_hook=_encode_fraction) | ({} if last is None else {"last": str(last)})
+        lines.append(ndjson.write_registry_part("prefix", fields))
+    for agent in reader.agents():
+        lines.append(ndjson.write_registry_part("agent", msgspec.to_builtins(agent)))
+        for one in reader.grants(agent.id):
+            fields = msgspec.to_builtins(one) | {"identifier": agent.identifier}
+            lines.append(ndjson.write_registry_part("grant", fields))
+    return b"".join(line + b"\n" for line in lines)
+
+
+def _format_ndjson(registry: Registry, histories: list[History], left_out: OmissionCallback) -> bytes:
+    lines = []
+    for one in histories:
+        row = one.identifier
+        revisions = tuple(
+            PastRevision(past.version, past.at, past.agent, past.action, records.decode(past.record), past.note)
+            for past in one.revisions
+        )
+        lines.append(
+            ndjson.write(FullHistory(name=row.name, scheme=row.scheme, revisions=revisions, uuid_raw=one.uuid_raw))
+        )
+    return b"".join(line + b"\n" for line in lines)
+
+
+def _identifier_rows(registry: Registry, histories: list[History], left_out: OmissionCallback) -> list[list[str]]:
+    written = []
+    for row in (one.identifier for one in histories):
+        record = records.decode(row.record)
+        if row.scheme == "ppid" or record.state not in ("active", "reserved"):
+            left_out(f"{row.name} ({row.scheme}, {record.state}) cannot be represented in a table; NDJSON contains it")
+            continue
+        target = first_url(record)
+        others = [value for value in record.values if value.text != target]
+        if others:
+            left_out(f"{len(others)} value(s) of {row.name} have no column; NDJSON contains them")
+        put = ImportPut(
+            line=0,
+            name=row.name,
+            target=target,
+            about=record.about,
+            creator=record.creator,
+            owners=record.owners,
+            created=record.created,
+            state="active" if record.state == "active" else "reserved",
+        )
+        written.append(identifiers_csv.identifier_row(put))
+    return written
+
+
+def _format_batch(registry: Registry, histories: list[History], left_out: OmissionCallback) -> bytes:
+    lines: list[str] = []
+    for row in _active_handles(histories, left_out):
+        block, missing = batch_file.write(row.name, _handle_values(registry, row))
+        lines.extend(block)
+        for what in missing:
+            left_out(what)
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def _handle_rows(registry: Registry, histories: list[History], left_out: OmissionCallback) -> list[list[str]]:
+    written: list[list[str]] = []
+    for row in _active_handles(histories, left_out):
+        written.extend(identifiers_csv.handle_rows(row.name, _handle_values(registry, row)))
+    return written
+
+
+def _active_handles(histories: list[History], left_out: OmissionCallback) -> list[Identifier]:
+    rows = [one.identifier for one in histories]
+    for row in rows:
+        if row.state != "active" or row.scheme == "ppid":
+            left_out(f"{row.name} ({row.scheme}, {row.state}) cannot be on a Handle server; NDJSON contains it")
+    return [row for row in rows if row.state == "active" and row.scheme != "ppid"]
+
+
+def _handle_values(registry: Registry, row: Identifier) -> Any:
+    return handle_values(records.decode(row.record), registry.settings.type_prefix)
+
+
+def _format_csv(rows: list[list[str]]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue().encode()
+
+
+def _encode_fraction(value: Any) -> str:
+    if isinstance(value, Fraction):
+        return str(value)
+    raise NotImplementedError(type(value))

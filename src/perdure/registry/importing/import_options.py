@@ -1,0 +1,60 @@
+"""The options of an import, and the counts of its result."""
+
+from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import Final, Literal
+
+import msgspec
+
+Outcome = Literal["created", "changed", "unchanged"]
+OUTCOMES: Final[tuple[Outcome, ...]] = ("created", "changed", "unchanged")
+
+
+class ImportOptions(msgspec.Struct, frozen=True):
+    """The options of an import.
+
+    `update`: existing names are changed to what the file says, as a new version. `any_suffix`: names under a PILIN
+    prefix are accepted although its minter did not make them.
+    """
+
+    update: bool = False
+    strict: bool = False
+    dry_run: bool = False
+    any_suffix: bool = False
+    source: str = "a file"
+
+    @property
+    def note(self) -> str:
+        return _note(self.source)
+
+
+@lru_cache(maxsize=4)
+def _note(source: str) -> str:
+    return f"imported from {source.encode('ascii', 'backslashreplace').decode()}"
+
+
+def one_day_later(at: str) -> str:
+    """Return the latest time that a timestamp of another machine's clock may have."""
+    return _day_after(at[:19])
+
+
+@lru_cache(maxsize=4)
+def _day_after(second: str) -> str:
+    return (datetime.fromisoformat(second) + timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class Tally(msgspec.Struct):
+    """The counts of an import, and how far the file was read."""
+
+    created: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    refused: int = 0
+    notices: int = 0
+    entries: int = 0
+    line: int = 0
+    finished: bool = False
+    resumed: int = 0  # how many entries earlier runs had processed
+
+    def count(self, outcome: Outcome) -> None:
+        setattr(self, outcome, getattr(self, outcome) + 1)

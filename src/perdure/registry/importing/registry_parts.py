@@ -1,0 +1,161 @@
+"""Import of the parts of a registry other than identifiers: prefixes, agents, grants."""
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from perdure.errors import Conflict, InvalidInput
+from perdure.formats.import_entries import Notice, RegistryPart
+from perdure.names import handle, ibi, ppid
+from perdure.records.validation import Limits, check_one_line, check_seconds
+from perdure.registry.entities import WHOLE_REGISTRY, Agent, Event, Grant, Prefix, counter_key
+from perdure.registry.importing.import_options import OUTCOMES, ImportOptions, Outcome
+from perdure.registry.name_keys import require_prefix
+from perdure.registry.permissions.agents import check_agent_id
+from perdure.registry.permissions.permissions import grant_end, limit_end
+from perdure.registry.prefixes.prefixes import (
+    check_minter,
+    check_pass_through,
+    check_policy,
+    check_prefix_name,
+    insert_prefix,
+)
+from perdure.registry.responsible_parties import check_party
+from perdure.registry.store_interface import Transaction
+from perdure.timelines.timeline import HIGH_WATER_LEAD
+
+T = TypeVar("T")
+_LIMITS: Final = Limits()
+
+
+def apply_registry_part(
+    tx: Transaction, by: Agent, entry: RegistryPart, options: ImportOptions, at: str
+) -> Outcome | Notice:
+    """Create what does not exist here. What exists stays unchanged, with a notice where that may surprise."""
+    outcome = _APPLY_BY_KIND[entry.kind](tx, by, entry.fields, options, at)
+    return outcome if outcome in OUTCOMES else Notice(entry.line, outcome)
+
+
+def _apply_registry(tx: Transaction, by: Agent, fields: dict[str, Any], options: ImportOptions, at: str) -> str:
+    namespace = tx.fact("ppid_namespace")
+    if fields.get("ppid_namespace") not in (None, namespace):
+        reason = f"this registry makes person identifiers in the namespace {namespace}, the imported one in another"
+        raise InvalidInput("import", "ppid_namespace", reason)
+    if fields.get("id") not in (None, tx.fact("registry")):
+        return "this file is from another registry: only one of the two may mint under the same prefix from now on"
+    return "unchanged"
+
+
+def _apply_prefix(tx: Transaction, by: Agent, fields: dict[str, Any], options: ImportOptions, at: str) -> str:
+    last = _parse_date(fields.get("last"))
+    imported = _decode_fields({name: value for name, value in fields.items() if name != "last"}, Prefix, "prefix")
+    _check_prefix(imported)
+    existing = tx.prefix(imported.key)
+    if existing is None:
+        insert_prefix(tx, imported, by)
+    elif (existing.key, existing.scheme, existing.case_sensitive, existing.opaque) != (
+        imported.key,
+        imported.scheme,
+        imported.case_sensitive,
+        imported.opaque,
+    ):
+        raise Conflict(imported.name, "the same scheme and case policy", "another")
+    if last is not None:
+        timeline = counter_key(imported) if imported.minter == "sequential" else imported.key
+        current = tx.timeline(timeline)
+        if current is None or 0 <= current < last:  # a counter below zero is stopped until an administrator resets it
+            tx.put_timeline(timeline, last, HIGH_WATER_LEAD)
+    return "created" if existing is None else "unchanged"
+
+
+def _apply_agent(tx: Transaction, by: Agent, fields: dict[str, Any], options: ImportOptions, at: str) -> str:
+    imported = _decode_fields(fields, Agent, "agent")
+    check_agent_id(imported.id)
+    check_one_line(imported.name, "name", _LIMITS.text_characters)
+    check_party(imported.identifier, "identifier", _LIMITS)
+    existing = tx.agent(imported.id)
+    if existing is not None:
+        if existing.identifier != imported.identifier:
+            return f"{imported.id} is another agent here ({existing.identifier}): nothing is imported for that id"
+        return "unchanged"
+    if any(other.identifier == imported.identifier for other in tx.agents()):
+        raise Conflict(imported.id, "an identifier of its own", f"{imported.identifier}, which is another agent's")
+    tx.put_agent(imported)
+    tx.put_event(Event(at, by.id, "agent add", imported.id, options.note))
+    return "created"
+
+
+def _apply_grant(tx: Transaction, by: Agent, fields: dict[str, Any], options: ImportOptions, at: str) -> str:
+    whose = fields.get("identifier")
+    imported = _decode_fields({name: value for name, value in fields.items() if name != "identifier"}, Grant, "grant")
+    if imported.scope != WHOLE_REGISTRY:
+        imported = msgspec.structs.replace(imported, scope=require_prefix(tx, imported.scope).key)
+    if imported.until is not None:
+        check_seconds(imported.until, "until")
+    agent = tx.agent(imported.agent)
+    if agent is None or agent.identifier != whose:  # another agent may have that id here
+        return f"{imported.agent!a} with the identifier {whose!a} is not an agent here: the grant was skipped"
+    if any((one.scope, one.action) == (imported.scope, imported.action) for one in tx.grants(imported.agent)):
+        return "unchanged"
+    end = limit_end(imported.until, grant_end(tx, by, "admin", imported.scope, at), "until")
+    tx.put_grant(msgspec.structs.replace(imported, until=end))
+    tx.put_event(Event(at, by.id, "grant", imported.agent, f"{imported.action} on {imported.scope}, {options.note}"))
+    return "created"
+
+
+# An outcome, or a sentence about what was skipped.
+_Apply = Callable[[Transaction, Agent, dict[str, Any], ImportOptions, str], str]
+_APPLY_BY_KIND: Final[dict[str, _Apply]] = {
+    "registry": _apply_registry,
+    "prefix": _apply_prefix,
+    "agent": _apply_agent,
+    "grant": _apply_grant,
+}
+
+
+def _parse_date(text: Any) -> Fraction | None:
+    try:
+        return None if text is None else Fraction(text)
+    except (ValueError, TypeError, ArithmeticError):
+        raise InvalidInput("import", "last", f"{text!a} is not a date of a timeline") from None
+
+
+def _check_prefix(imported: Prefix) -> None:
+    check_policy(imported.policy)
+    check_pass_through(imported)
+    if imported.scheme == "handle":
+        check_prefix_name(imported.name)
+        check_minter(imported, imported.minter, imported.pattern)
+        expected_key = handle.fold(imported.name)
+    elif imported.scheme == "ibi" and imported.subsystem is not None and imported.minter == "ibi":
+        subsystem = imported.subsystem
+        ibi.next_date(0, None, subsystem.granularity)
+        expected_key = ibi.repository_prefix(subsystem.host, subsystem.port)
+        if imported.opaque != handle.fold(ibi.opaque_prefix(subsystem.ip, subsystem.ip_port)):
+            raise InvalidInput("import", "opaque", f"{imported.opaque!a} is not the opaque prefix of {imported.name}")
+    elif imported.scheme == "ppid" and imported.minter == "ppid" and imported.name in ppid.TYPES:
+        expected_key = handle.fold(imported.name)
+    else:
+        raise InvalidInput(
+            "import", "minter", f"{imported.name!a} cannot be {imported.scheme} with the minter {imported.minter}"
+        )
+    if imported.key != expected_key:
+        raise InvalidInput("import", "key", f"{imported.name} is looked up as {expected_key}, not as {imported.key!a}")
+
+
+def _decode_fields(fields: dict[str, Any], kind: type[T], part: str) -> T:
+    try:
+        return msgspec.convert(fields, kind, dec_hook=_decode_fraction)
+    except msgspec.ValidationError as problem:
+        raise InvalidInput("import", part, f"this is not a valid {part}: {problem}") from None
+
+
+def _decode_fraction(kind: type, value: Any) -> Any:
+    if kind is Fraction and isinstance(value, str):
+        try:
+            return Fraction(value)
+        except ArithmeticError as problem:
+            raise ValueError(str(problem)) from None
+    raise NotImplementedError(kind)

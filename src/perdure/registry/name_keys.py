@@ -1,0 +1,117 @@
+"""The key under which a store holds a name, from any text that a person writes. Every API uses it.
+
+Handles are compared without ASCII case in their prefix, and in their suffix where the prefix is not case-sensitive; IBI
+labels by case folding only; PPIDs in their canonical form.
+"""
+
+from typing import Final, Protocol
+
+import msgspec
+
+from perdure.errors import InvalidName, NoSuchPrefix, OutOfRange
+from perdure.names import handle, ibi, pilin, ppid, recognise
+from perdure.records.frozen_struct import FrozenStruct
+from perdure.records.validation import check_storable
+from perdure.registry.entities import Prefix, Scheme
+
+LONGEST_NAME: Final = 2048  # bytes; other Handle software supports it, and it fits an index of every engine
+
+
+_IBI: Final = "ibi:"
+
+
+class PrefixSource(Protocol):
+    """A source of prefixes: a store, or a copy of its prefixes."""
+
+    def prefix(self, key: str) -> Prefix | None: ...
+
+
+class LocatedName(FrozenStruct, frozen=True):
+    """A well-formed name under a prefix of this registry, whether it exists or not."""
+
+    key: str
+    name: str
+    scheme: Scheme
+    prefix: Prefix
+
+
+def locate(prefixes: PrefixSource, text: str) -> LocatedName:
+    """Find the key of a name, from any form in which people write it."""
+    head, _, suffix = text.partition("/")
+    is_plain = suffix and len(text) <= LONGEST_NAME and text.isascii() and text.isprintable()
+    plain = prefixes.prefix(head.lower()) if is_plain else None
+    if plain is not None and plain.scheme == "handle":
+        return LocatedName(handle_key(plain, suffix), f"{plain.name}/{suffix}", "handle", plain)  # nearly all handles
+    if ppid.validate_ppid_syntax(text):
+        name = ppid.canonical(text)
+        return LocatedName(name, name, "ppid", require_prefix(prefixes, name[:4]))
+    try:
+        parsed = handle.parse(text)
+    except InvalidName:
+        recognised = recognise(text)  # a resolver URL, an `ibi:` in front, a citation
+        if not text.isprintable() or not recognised.valid or recognised.canonical in (None, text):
+            raise
+        return locate(prefixes, recognised.canonical or text)
+    name = str(parsed)
+    check_length(name)
+    prefix = prefixes.prefix(handle.fold(parsed.prefix))
+    if prefix is not None and prefix.scheme == "handle":
+        return LocatedName(handle_key(prefix, parsed.suffix), f"{prefix.name}/{parsed.suffix}", "handle", prefix)
+    return _locate_label(prefixes, name, parsed.prefix)
+
+
+def check_length(name: str) -> None:
+    """Refuse a name that some engine or other Handle software could not look up."""
+    if len(name.encode("utf-8", "surrogatepass")) > LONGEST_NAME:
+        raise OutOfRange("handle", "name", f"the name is longer than {LONGEST_NAME} bytes")
+
+
+def handle_key(prefix: Prefix, suffix: str) -> str:
+    """Return the key of a handle under this prefix."""
+    return f"{prefix.key}/{suffix if prefix.case_sensitive else handle.fold(suffix)}"
+
+
+def key_beginning(prefix: Prefix) -> str:
+    """Return how the keys of all names under this prefix begin."""
+    return f"{prefix.name}-" if prefix.scheme == "ppid" else f"{prefix.key}/"
+
+
+def correct_pilin_spelling(located: LocatedName) -> LocatedName | None:
+    """Return the name with its PILIN suffix in canonical spelling; None if that changes nothing."""
+    if located.prefix.minter != "pilin":
+        return None
+    suffix = located.name.partition("/")[2]
+    try:
+        right = pilin.canonical(suffix)
+    except InvalidName:
+        return None
+    name = f"{located.prefix.name}/{right}"
+    if right == suffix:
+        return None
+    return msgspec.structs.replace(located, key=handle_key(located.prefix, right), name=name)
+
+
+def require_prefix(prefixes: PrefixSource, text: str) -> Prefix:
+    """Return the prefix with this name, as handles or IBI labels write it. Raise NoSuchPrefix if it is unknown."""
+    prefix = prefixes.prefix(handle.fold(check_storable(text, "prefix").rstrip("/")))
+    if prefix is None:
+        raise NoSuchPrefix(text)
+    return prefix
+
+
+def _locate_label(prefixes: PrefixSource, text: str, prefix_text: str) -> LocatedName:
+    """Locate an IBI label: it belongs to the subsystem with its host and port, or with its address and port."""
+    label_text = text[len(_IBI) :] if handle.fold(text).startswith(_IBI) else text
+    try:
+        label = ibi.parse(ibi.split_document_type(label_text)[0])
+    except InvalidName:
+        raise NoSuchPrefix(prefix_text) from None
+    if isinstance(label, ibi.RepositoryName):
+        key = ibi.repository_prefix(label.host, label.port)
+    else:
+        key = handle.fold(ibi.opaque_prefix(label.ip, label.port))
+    prefix = prefixes.prefix(key)
+    if prefix is None or prefix.scheme != "ibi":
+        raise NoSuchPrefix(key)
+    # A citation's document type stays part of the name.
+    return LocatedName(handle.fold(label_text), label_text, "ibi", prefix)

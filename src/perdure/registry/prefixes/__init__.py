@@ -1,0 +1,1 @@
+"""Prefixes: the namespaces of a registry, and the 0.NA records that describe them."""

@@ -1,0 +1,313 @@
+"""Prefixes: the namespaces of a registry, how names under them are minted, and their policies."""
+
+import ipaddress
+from fractions import Fraction
+from typing import Final
+
+import msgspec
+
+from perdure.errors import InvalidInput, InvalidName, NameTaken, quote_text
+from perdure.names import handle, ibi, ppid
+from perdure.names.instant import Exact
+from perdure.records.validation import check_one_line, check_plain_text
+from perdure.registry.entities import (
+    HANDLE_MINTERS,
+    WHOLE_REGISTRY,
+    Agent,
+    Event,
+    Minter,
+    Prefix,
+    Subsystem,
+    counter_key,
+)
+from perdure.registry.name_keys import check_length, require_prefix
+from perdure.registry.permissions.permissions import grant_end, refuse_derived_administrators, require_permission
+from perdure.registry.prefixes.na_records import grant_creator_rights
+from perdure.registry.prefixes.prefix_etag import check_digest
+from perdure.registry.registry import Registry
+from perdure.registry.store_interface import Reader, Transaction
+from perdure.timelines.clock import now_seconds
+from perdure.timelines.suffixes import check_pattern
+from perdure.timelines.timeline import HIGH_WATER_LEAD
+
+_LONGEST_POLICY: Final = 100_000
+_ANY_SUFFIX: Final = "x"
+# The first segments of the server's own paths.
+_SERVER_PATHS: Final = frozenset({"api", "hrls", "healthz", "readyz", "metrics"})
+
+
+async def add_prefix(
+    registry: Registry,
+    by: Agent,
+    name: str,
+    *,
+    minter: Minter = "pilin",
+    case_sensitive: bool = True,
+    policy: str = "",
+    pattern: str | None = None,
+    pass_through: bool = False,
+) -> Prefix:
+    """Add a Handle prefix. The case policy is fixed for life; the other settings are not."""
+    prefix = _build_handle_prefix(
+        name, minter, case_sensitive, policy, pattern, pass_through, registry.current_time(), parent=None
+    )
+
+    def work(tx: Transaction) -> Prefix:
+        require_permission(tx, by, "admin", WHOLE_REGISTRY, registry.current_time())
+        parent = next((one for one in prefix_parents(tx, name)), None)
+        with_parent = msgspec.structs.replace(prefix, parent=parent)
+        insert_prefix(tx, with_parent, by)
+        return with_parent
+
+    return await registry.store.write(work)
+
+
+async def derive_prefix(
+    registry: Registry,
+    by: Agent,
+    name: str,
+    *,
+    minter: Minter = "pilin",
+    case_sensitive: bool = True,
+    policy: str = "",
+    pattern: str | None = None,
+    pass_through: bool = False,
+) -> Prefix:
+    """Add a prefix such as `12345.1`, with permission on `12345`. The caller becomes its administrator."""
+    parents = handle.parents(name)
+    if not parents:
+        raise InvalidInput("prefix", "prefix", f"{quote_text(name)} is not a derived prefix, such as 12345.1")
+
+    def work(tx: Transaction) -> Prefix:
+        at = registry.current_time()
+        parent = require_prefix(tx, parents[0])
+        if parent.scheme != "handle":
+            raise InvalidInput("prefix", "prefix", f"{parent.name} is not a Handle prefix and cannot be derived from")
+        require_permission(tx, by, "derive", parent.key, at)
+        refuse_derived_administrators(tx, by, handle.fold(name), prefix_parents(tx, name), at)
+        derived = _build_handle_prefix(name, minter, case_sensitive, policy, pattern, pass_through, at, parent.key)
+        insert_prefix(tx, derived, by)
+        until = grant_end(tx, by, "derive", parent.key, at)
+        grant_creator_rights(tx, by, derived, at, registry.settings.limits.record_bytes, until)
+        return derived
+
+    return await registry.store.write(work)
+
+
+async def add_subsystem(
+    registry: Registry,
+    by: Agent,
+    host: str,
+    ip: str,
+    *,
+    port: int = 80,
+    ip_port: int = 800,
+    granularity: Exact = 1,
+    private: bool = False,
+    policy: str = "",
+) -> Prefix:
+    """Add an IBI subsystem: its addresses, and the granularity of its dates. Both its addresses belong to it alone."""
+    ibi.next_date(0, None, granularity)  # refuses an invalid granularity
+    name, opaque = ibi.repository_prefix(host, port), ibi.opaque_prefix(ip, ip_port)
+    if not private and not ipaddress.ip_address(ip).is_global:
+        reason = f"{ip} is a private address, which is not unique; to allow it, set private"
+        raise InvalidInput("ibi", "ip", reason)
+    subsystem = Subsystem(handle.fold(host).removesuffix("."), port, ip, ip_port, Fraction(granularity), private)
+    prefix = Prefix(
+        key=name,
+        name=name,
+        scheme="ibi",
+        minter="ibi",
+        case_sensitive=False,
+        policy=check_policy(policy),
+        opaque=handle.fold(opaque),
+        subsystem=subsystem,
+        created=registry.current_time(),
+    )
+
+    def work(tx: Transaction) -> Prefix:
+        require_permission(tx, by, "admin", WHOLE_REGISTRY, registry.current_time())
+        insert_prefix(tx, prefix, by)
+        return prefix
+
+    return await registry.store.write(work)
+
+
+async def change_prefix(
+    registry: Registry,
+    by: Agent,
+    name: str,
+    *,
+    policy: str | None = None,
+    granularity: Exact | None = None,
+    minter: Minter | None = None,
+    pattern: str | None = None,
+    pass_through: bool | None = None,
+    expected: str | None = None,
+) -> Prefix:
+    """Change what may be changed: the policy text, the granularity of a subsystem, how a Handle prefix mints.
+
+    With `expected`, the digest of the settings that the caller has read, raise Conflict if they have changed since.
+    """
+    if all(one is None for one in (policy, granularity, minter, pattern, pass_through)):
+        reason = "nothing to change: give the policy, the granularity, the minter, the pattern or the pass-through"
+        raise InvalidInput("prefix", "prefix", reason)
+    if granularity is not None:
+        ibi.next_date(0, None, granularity)
+
+    def work(tx: Transaction) -> Prefix:
+        at = registry.current_time()
+        prefix = require_prefix(tx, name)
+        require_permission(tx, by, "admin", prefix.key, at)
+        check_digest(prefix, expected)
+        if policy is not None:
+            prefix = msgspec.structs.replace(prefix, policy=check_policy(policy))
+        if granularity is not None:
+            if prefix.subsystem is None:
+                raise InvalidInput("prefix", "granularity", f"{prefix.name} is not an IBI subsystem: no granularity")
+            subsystem = msgspec.structs.replace(prefix.subsystem, granularity=Fraction(granularity))
+            prefix = msgspec.structs.replace(prefix, subsystem=subsystem)
+        if minter is not None or pattern is not None:
+            new_minter = minter or prefix.minter
+            prefix = msgspec.structs.replace(
+                prefix, minter=new_minter, pattern=check_minter(prefix, new_minter, pattern)
+            )
+        if pass_through is not None:
+            prefix = check_pass_through(msgspec.structs.replace(prefix, pass_through=pass_through))
+        tx.put_prefix(prefix)
+        tx.put_event(Event(at, by.id, "prefix change", prefix.name, _format_settings(prefix)))
+        return prefix
+
+    return await registry.store.write(work)
+
+
+async def reset_timeline(registry: Registry, by: Agent, name: str, reason: str, *, number: int | None = None) -> None:
+    """Continue a timeline from now, after a wrong clock moved it into the future. Names stay unique all the same."""
+    check_one_line(reason, "reason", registry.settings.limits.text_characters)
+
+    def work(tx: Transaction) -> None:
+        at = registry.current_time()
+        prefix = require_prefix(tx, name)
+        require_permission(tx, by, "admin", prefix.key, at)
+        if prefix.minter == "ppid":
+            raise InvalidInput("prefix", "prefix", f"{prefix.name} has no timeline: its names are not dated")
+        key = counter_key(prefix) if prefix.minter == "sequential" else prefix.key
+        last = tx.timeline(key)
+        if prefix.minter == "sequential":
+            if number is None or number < 0:
+                raise InvalidInput("prefix", "number", "the last number in use is required, as in --number 5000")
+            value = Fraction(number)
+        else:
+            value = now_seconds(registry.clock)
+        tx.put_timeline(key, value, HIGH_WATER_LEAD)
+        tx.put_event(Event(at, by.id, "timeline reset", prefix.name, f"from {last} to {value}: {reason}"))
+
+    await registry.store.write(work)
+
+
+def prefix_parents(reader: Reader, name: str) -> list[str]:
+    """Return the prefixes of this registry that this one is derived from, the nearest first."""
+    return [parent.key for key in handle.parents(handle.fold(name)) if (parent := reader.prefix(key)) is not None]
+
+
+def person_prefixes(at: str) -> list[Prefix]:
+    """Return the two namespaces of person identifiers, which every registry has."""
+    return [
+        Prefix(key=handle.fold(kind), name=kind, scheme="ppid", minter="ppid", case_sensitive=False, created=at)
+        for kind in ppid.TYPES
+    ]
+
+
+def check_prefix_name(name: str) -> None:
+    """Refuse a name that is not a Handle prefix, or that could be mistaken for something else."""
+    handle.Handle(name, _ANY_SUFFIX)
+    check_length(name)
+    if name == WHOLE_REGISTRY:
+        raise InvalidName("handle", "prefix", 0, f"{WHOLE_REGISTRY} means the whole registry")
+    if name != name.strip() or ".." in name or name.startswith(".") or name.endswith("."):
+        raise InvalidName(
+            "handle", "prefix", None, f"{quote_text(name)} starts or ends with a space, or has an empty part"
+        )
+
+
+def refuse_server_path(name: str) -> None:
+    """Refuse a new prefix whose names could not be resolved: the server uses those paths itself."""
+    if handle.fold(name) in _SERVER_PATHS:
+        reason = f"names under {name} could not be resolved: the server uses this path itself"
+        raise InvalidName("handle", "prefix", 0, reason)
+
+
+def _build_handle_prefix(
+    name: str,
+    minter: Minter,
+    case_sensitive: bool,
+    policy: str,
+    pattern: str | None,
+    pass_through: bool,
+    at: str,
+    parent: str | None,
+) -> Prefix:
+    check_prefix_name(name)
+    refuse_server_path(name)
+    prefix = Prefix(
+        key=handle.fold(name),
+        name=name,
+        scheme="handle",
+        minter=minter,
+        case_sensitive=case_sensitive,
+        parent=parent,
+        policy=check_policy(policy),
+        created=at,
+        pass_through=pass_through,
+    )
+    return msgspec.structs.replace(prefix, pattern=check_minter(prefix, minter, pattern))
+
+
+def check_minter(prefix: Prefix, minter: Minter, pattern: str | None) -> str | None:
+    if prefix.scheme != "handle" or minter not in HANDLE_MINTERS:
+        raise InvalidInput("prefix", "minter", f"the minter of {prefix.name} cannot be {quote_text(minter)}")
+    if pattern is None:
+        return prefix.pattern if minter == "sequential" else None
+    if minter != "sequential":
+        raise InvalidInput("prefix", "pattern", "a pattern needs the minter sequential")
+    handle.Handle(prefix.name, check_pattern(pattern))
+    return pattern
+
+
+def check_pass_through(prefix: Prefix) -> Prefix:
+    if prefix.pass_through and prefix.scheme != "handle":
+        reason = f"{prefix.name} is not a Handle prefix: pass-through is not supported there"
+        raise InvalidInput("prefix", "pass_through", reason)
+    return prefix
+
+
+def check_policy(policy: str) -> str:
+    if len(policy) > _LONGEST_POLICY:
+        raise InvalidInput("prefix", "policy", f"the policy is longer than {_LONGEST_POLICY} characters")
+    return check_plain_text(policy, "policy")
+
+
+def insert_prefix(tx: Transaction, prefix: Prefix, by: Agent) -> None:
+    """Insert a new prefix. Refuse it if it exists, or if a name under it could be read in two ways."""
+    for key in (prefix.key, prefix.opaque):
+        if key is not None and tx.prefix(key) is not None:
+            raise NameTaken(key)
+    for other in tx.prefixes():
+        if other.scheme != prefix.scheme and _first_parts(other) & _first_parts(prefix):
+            reason = f"{prefix.name} and {other.name} have the same beginning: names under them would be ambiguous"
+            raise InvalidInput("prefix", "prefix", reason)
+    tx.put_prefix(prefix)
+    tx.put_event(Event(prefix.created, by.id, "prefix add", prefix.name, _format_settings(prefix)))
+
+
+def _first_parts(prefix: Prefix) -> set[str]:
+    return {key.partition("/")[0] for key in (prefix.key, prefix.opaque) if key is not None}
+
+
+def _format_settings(prefix: Prefix) -> str:
+    parts = [f"minter {prefix.minter}", "case-sensitive" if prefix.case_sensitive else "not case-sensitive"]
+    if prefix.pass_through:
+        parts.append("longer names pass through")
+    if prefix.subsystem is not None:
+        parts.append(f"granularity {prefix.subsystem.granularity}")
+    return ", ".join(parts)

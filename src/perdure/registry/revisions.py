@@ -1,0 +1,119 @@
+"""The writing of records. Every change of a record goes through here, and always has a revision."""
+
+import msgspec
+
+from perdure.errors import Conflict, OutOfRange
+from perdure.names.handle import fold
+from perdure.records import record as records
+from perdure.records.record import Record
+from perdure.records.target import full_text, plain_target, reverse_entries
+from perdure.records.value import SECRET
+from perdure.registry.entities import Agent, Change, Identifier, Revision, Scheme
+from perdure.registry.history_digest import content_digest, revision_digest
+from perdure.registry.store_interface import Transaction
+
+
+def first_revision(
+    name: str,
+    key: str,
+    scheme: Scheme,
+    record: Record,
+    by: Agent,
+    action: str,
+    at: str,
+    note: str | None = None,
+    encoded: bytes | None = None,
+) -> Change:
+    """Build a new identifier, at version 1."""
+    written = records.encode(record) if encoded is None else encoded
+    digest = revision_digest(key, 1, at, by.id, action, content_digest(written, note))
+    return Change(
+        Identifier(key, name, scheme, record.state, plain_target(record), 1, written, key, record.created),
+        (Revision(1, at, by.id, action, written, note, digest),),
+        full_text(name, record),
+        reverse_entries(record),
+    )
+
+
+def alias_change(change: Change, name: str, key: str, record: Record) -> Change:
+    """Build another name for the same object: a row of its own, with the record and history of the first."""
+    row = msgspec.structs.replace(change.identifier, name=name, key=key)
+    return Change(row, (), full_text(name, record))
+
+
+def append_revision(
+    transaction: Transaction,
+    identifier: Identifier,
+    record: Record,
+    by: Agent,
+    action: str,
+    at: str,
+    note: str | None = None,
+    largest: int | None = None,
+) -> int:
+    """Write a new version of an identifier, under all its names. Return the version number."""
+    encoded = encode_within_limit(record, largest)
+    newest = transaction.newest_revision(identifier.subject)
+    if newest is None or newest.version != identifier.version:
+        raise Conflict(identifier.name, f"version {identifier.version}", f"version {newest.version if newest else 0}")
+    before = records.decode(identifier.record)
+    version = identifier.version + 1
+    at, content = max(at, newest.at), content_digest(encoded, note)
+    digest = revision_digest(identifier.subject, version, at, by.id, action, content, newest.digest)
+    revision = Revision(version, at, by.id, action, encoded, note, digest)
+    names = (
+        transaction.find_many([identifier.subject])
+        if identifier.subject != identifier.key
+        else {identifier.key: identifier}
+    )
+    subject = names[identifier.subject]
+    changes = [
+        Change(
+            _updated_row(subject, record, encoded, version),
+            (revision,),
+            full_text(subject.name, record),
+            reverse_entries(record),
+            reverse_entries(before),
+        )
+    ]
+    if record.alias is not None:
+        other = identifier if identifier.subject != identifier.key else _alias_row(transaction, subject, record.alias)
+        changes.append(Change(_updated_row(other, record, encoded, version), (), full_text(other.name, record)))
+    transaction.update(changes)
+    forget_secrets(transaction, subject.key, before, record)
+    if record.reconstruction is not None:
+        transaction.put_derivations(subject.key, version, record.reconstruction.observation_ids)
+    return version
+
+
+def encode_within_limit(record: Record, largest: int | None) -> bytes:
+    """Return the encoded record. Raise OutOfRange if it is longer than `largest` bytes."""
+    encoded = records.encode(record)
+    if largest is not None and len(encoded) > largest:
+        raise OutOfRange("record", "record", f"the record would be longer than {largest} bytes")
+    return encoded
+
+
+def forget_secrets(transaction: Transaction, key: str, before: Record, after: Record) -> None:
+    """Delete the secrets of removed values, or all if the identifier was withdrawn. Nothing brings them back."""
+    old = {value.index for value in before.values if value.kind == SECRET}
+    if old:
+        remaining = (
+            {value.index for value in after.values if value.kind == SECRET} if after.tombstone is None else set()
+        )
+        for index in sorted(old - remaining):
+            transaction.put_secret(key, index, None)
+
+
+def _alias_row(transaction: Transaction, subject: Identifier, label: str) -> Identifier:
+    """Return the row of the other label of an IBI pair."""
+    row = transaction.find(fold(label))
+    if row is None:
+        raise Conflict(subject.name, f"an alias {label}", "none")
+    return row
+
+
+def _updated_row(row: Identifier, record: Record, encoded: bytes, version: int) -> Identifier:
+    return msgspec.structs.replace(
+        row, state=record.state, target=plain_target(record), version=version, record=encoded, created=record.created
+    )

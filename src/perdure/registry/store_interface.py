@@ -1,0 +1,313 @@
+"""The interface of a store, which each engine implements. Nothing of an engine shows through it.
+
+A use case hands the store a plain function, its *work*, which is given a `Reader` or a `Transaction` and returns a
+value. The store runs it where it likes (a writer thread, a pooled connection), possibly together with the work of other
+callers in one durable commit, and returns the value once that commit is on disk. So work must be quick, must not wait
+for anything, and must do nothing but read and write through what it is given: an engine may have to run it again.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from fractions import Fraction
+from pathlib import Path
+from typing import Final, NamedTuple, Protocol, TypeVar
+
+from perdure.registry.entities import (
+    Act,
+    Agent,
+    Change,
+    Event,
+    FeedEntry,
+    Grant,
+    History,
+    Identifier,
+    Key,
+    NewestChange,
+    Prefix,
+    Revision,
+    SearchHit,
+)
+
+UNSCRUBBED: Final = "unscrubbed"  # a store's fact: redacted content may still be in unused parts of its file
+
+T = TypeVar("T")
+Progress = Callable[[int, int], None]  # done, of how many
+Redirect = tuple[str, int]  # the target of a name, and the version that has it
+StoredRecord = tuple[int, bytes]  # the version, and the record
+ResultCallback = Callable[[Sequence[T | None]], None]
+
+
+class Prefetch(NamedTuple):
+    """A person that a work will look up before creating it: by the UUID of the inputs, and by the name for these."""
+
+    uuid_raw: str
+    name: str
+
+
+class Reader(Protocol):
+    """Queries, inside a transaction and outside. Lists are in the order of their keys, by code point."""
+
+    def find(self, key: str) -> Identifier | None: ...
+    def find_many(self, keys: Sequence[str]) -> dict[str, Identifier]: ...
+    def revisions(self, subject: str) -> list[Revision]: ...
+    def revision(self, subject: str, version: int) -> Revision | None: ...
+    def newest_revision(self, subject: str) -> Revision | None: ...
+    def acts(self, subject: str, after: int, limit: int) -> list[Act]:
+        """Return what was done in the versions that follow `after`, without their records, which may be large."""
+        ...
+
+    def newest_act(self, subject: str, actions: Sequence[str] = ()) -> Act | None:
+        """Return what was done last; with `actions`, the last that is one of these."""
+        ...
+
+    def identifiers_after(self, key: str, limit: int, under: str | None = None) -> list[Identifier]:
+        """Return the identifiers whose keys follow `key`, in order; `under` limits them to keys that begin with it."""
+        ...
+
+    def histories(self, key: str, limit: int, under: str | None = None) -> list[History]:
+        """Return full histories in the order of `identifiers_after`, in as few queries as possible."""
+        ...
+
+    def newest_histories(self, key: str, limit: int, under: str | None = None) -> list[History]:
+        """Return histories with the newest revision alone: the cost does not depend on the number of versions."""
+        ...
+
+    def search(self, words: Sequence[str], limit: int, behind: str | None = None) -> list[SearchHit]:
+        """Return the names that contain all these words, the newest first.
+
+        A word that ends in `*` matches the beginning of one.
+
+        `behind`, the key of a name, skips that name and all before it. The position of a name never changes, so pages
+        follow each other. After a name that is not in the store, there is nothing.
+        """
+        ...
+
+    def find_by_value(self, data: str, type: str | None, limit: int) -> list[SearchHit]:
+        """Return the names with exactly this value, the newest first."""
+        ...
+
+    def prefix(self, key: str) -> Prefix | None: ...
+    def prefixes(self) -> list[Prefix]: ...
+    def timeline(self, key: str) -> Fraction | None: ...
+    def timelines(self) -> dict[str, Fraction]: ...
+
+    def person(self, uuid_raw: str) -> str | None: ...
+    def persons(self, uuid_raws: Sequence[str]) -> dict[str, str]: ...
+    def count_persons(self) -> int: ...
+
+    def active_names(self, key: str, limit: int, under: str) -> list[tuple[str, str]]:
+        """Return the keys that follow `key` and begin with `under`, in order, each with its name: active ones only."""
+        ...
+
+    def count_active(self, under: str) -> int: ...
+    def active_key(self, number: int, under: str) -> str | None:
+        """Return the key of the active name with this number, counted from 1 in the order of keys."""
+        ...
+
+    def input_uuid(self, name: str) -> str | None: ...
+    def derivations(self, subject: str) -> list[tuple[int, str]]: ...
+    def changes(self, after: int, limit: int) -> list[FeedEntry]:
+        """Return the changes after a number, in order.
+
+        Numbers are microseconds since 1970, and none appears later than a higher one.
+
+        There may be a few more than `limit`, if they have the same number.
+        """
+        ...
+
+    def newest_change(self) -> NewestChange | None:
+        """Return the change with the highest number."""
+        ...
+
+    def derived_from(self, poid: str) -> list[str]:
+        """Return the reconstructions that are based on an observation, in their newest or in an older version."""
+        ...
+
+    def agent(self, id: str) -> Agent | None: ...
+    def agents(self) -> list[Agent]: ...
+    def key(self, id: str) -> Key | None: ...
+    def keys(self, agent: str) -> list[Key]: ...
+    def grants(self, agent: str) -> list[Grant]: ...
+    def events(self, limit: int) -> list[Event]: ...
+
+    def secret(self, key: str, index: int) -> bytes | None:
+        """Return the sealed secret of one value of a name; `secret_box.open_secret` opens it."""
+        ...
+
+    def secrets(self) -> list[tuple[str, int, bytes]]:
+        """Return all secrets, sealed: key, index, bytes. For copies of the whole registry, never for exports."""
+        ...
+
+    def find_answer(self, agent: str, token: str) -> tuple[bytes, bytes, str] | None:
+        """Return the answer to an agent's request with this token: the request's digest, the answer, and the time."""
+        ...
+
+    def fact(self, name: str) -> str | None:
+        """Return a fact about the registry itself: its identity, its namespace."""
+        ...
+
+    def facts(self) -> dict[str, str]: ...
+
+    def counts(self) -> dict[str, int]: ...
+    def contradictions(self) -> Iterable[str]:
+        """Yield the errors that the engine finds in its data: damage, missing rows, an inconsistent search index."""
+        ...
+
+
+class Transaction(Reader, Protocol):
+    """Writes. Either all writes of one work are stored, or none.
+
+    A timeline or a fact that was read here cannot be changed by others until the transaction ends.
+    """
+
+    def attempt(self) -> AbstractContextManager[None]:
+        """Undo the writes inside this context if it raises; earlier writes stay."""
+        ...
+
+    def insert(self, changes: Sequence[Change]) -> None:
+        """Insert new names. Raise NameTaken, and write nothing, if one exists."""
+        ...
+
+    def update(self, changes: Sequence[Change]) -> None: ...
+    def redact(self, subject: str, records: Mapping[int, bytes]) -> None:
+        """Replace the content of some versions, each of which must be marked as redacted.
+
+        Nothing else can be changed.
+        """
+        ...
+
+    def put_prefix(self, prefix: Prefix) -> None: ...
+    def put_timeline(self, key: str, last: Fraction, ahead: Fraction) -> None:
+        """Store the last date, and a mark outside the store that is `ahead` of it.
+
+        So a restored copy cannot repeat dates.
+        """
+        ...
+
+    def put_persons(self, names: Mapping[str, str]) -> None:
+        """Store the names of persons by their uuid_raw."""
+        ...
+
+    def put_derivations(self, subject: str, version: int, observations: Sequence[str]) -> None: ...
+    def put_agent(self, agent: Agent) -> None: ...
+    def put_key(self, key: Key) -> None: ...
+    def put_grant(self, grant: Grant) -> None: ...
+    def remove_grant(self, agent: str, scope: str, action: str) -> None: ...
+    def put_event(self, event: Event) -> None: ...
+    def put_fact(self, name: str, value: str) -> None: ...
+    def put_secret(self, key: str, index: int, sealed: bytes | None) -> None:
+        """Store the sealed secret of one value of a name; None removes it.
+
+        Use `secret_box.store_secret` to seal one.
+        """
+        ...
+
+    def put_answer(self, agent: str, token: str, digest: bytes, answer: bytes, at: str) -> None:
+        """Store an answer, in the transaction that it reports. Raise Conflict if there is one for that token already.
+
+        A work that calls `find_answer` first never gets that Conflict: of two concurrent works, one is stored. The
+        store runs the other one again, and that run finds the answer of the first.
+        """
+        ...
+
+    def forget_answers(self, before: str) -> int:
+        """Delete the answers from before a time, the oldest first and at most a thousand.
+
+        Return how many were deleted.
+        """
+        ...
+
+
+class BatchLookup(Protocol):
+    """The fastest look-up of several keys. The results are passed to a callback in their order, at once or later.
+
+    None means that a name does not exist. If the store has an error, all results are None: any other query reports
+    it.
+    """
+
+    def find_redirects(self, keys: Sequence[str], give: ResultCallback[Redirect]) -> None:
+        """Find redirects. None also means that the answer of a name is more than a redirect with the usual lifetime."""
+        ...
+
+    def find_records(self, keys: Sequence[str], give: ResultCallback[StoredRecord]) -> None: ...
+
+
+class Store(Protocol):
+    """An open store."""
+
+    async def lookup(self, key: str) -> Identifier | None:
+        """Look up one name, as fast as possible."""
+        ...
+
+    def batch_lookup(self) -> BatchLookup:
+        """Return a batch look-up for the running event loop. It may be used on that loop's thread only."""
+        ...
+
+    async def read(self, work: Callable[[Reader], T]) -> T:
+        """Run work that only reads. It sees one consistent state, including every write acknowledged before it."""
+        ...
+
+    async def scan(self, work: Callable[[Reader], T]) -> T:
+        """Run work that searches, lists or counts, on the few readers for that: other reads never wait for it."""
+        ...
+
+    async def read_quick(self, work: Callable[[Reader], T]) -> T:
+        """Run work of one or two look-ups, immediately where the engine can do that."""
+        ...
+
+    def precompute(self, change: Change) -> Change:
+        """Return the change with everything that can be computed outside of a transaction, which is shorter then."""
+        ...
+
+    async def write(self, work: Callable[[Transaction], T], prefetch: Prefetch | None = None) -> T:
+        """Run work in a transaction, and return when that is durable.
+
+        The data that `prefetch` names can be looked up beforehand, for many works at once; it changes nothing else.
+        """
+        ...
+
+    async def backup(self, file: Path, progress: Progress) -> str:
+        """Write a consistent copy while writes continue: a file of the embedded store, whatever the engine.
+
+        Return the SHA-256 digest of that file.
+        """
+        ...
+
+    async def compact(self) -> tuple[int, int]:
+        """Rewrite the store's file without its unused space. Return the number of bytes before and after.
+
+        Refused where a database server manages its own files.
+        """
+        ...
+
+    async def seal(self, reason: str | None) -> None:
+        """Refuse every write from now on, of every process, with this reason; None allows writes again.
+
+        When this returns, each write in progress is either stored or refused. Reads continue.
+        """
+        ...
+
+    async def seal_reason(self) -> str | None:
+        """Return why the store refuses writes; None if it does not."""
+        ...
+
+    async def find_disagreement(self) -> tuple[str, ...]:
+        """Return how the store and the marks beside it disagree; empty if they agree.
+
+        They disagree after the store was replaced by an older copy of itself, or has lost acknowledged writes.
+        """
+        ...
+
+    async def reset_marks(self) -> None:
+        """Set the marks to the state of the store, after the operator has given a reason for the disagreement."""
+        ...
+
+    async def schema_differences(self) -> list[str]:
+        """Return the tables, indexes, triggers and other parts that differ from those that the store creates."""
+        ...
+
+    def log_bytes(self) -> int:
+        """Return the size of the write-ahead log that is not yet in the main file, if this program manages that."""
+        ...
+
+    def close(self) -> None: ...

@@ -1,0 +1,38 @@
+"""Helpers for files and folders: durable names, atomic replacement, and files that only their owner can read."""
+
+import os
+from pathlib import Path
+from typing import BinaryIO
+
+
+def sync_folder(folder: Path) -> None:
+    """Flush a folder to disk, and with it the names that were added or removed in it."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_atomically(path: Path, text: str, mode: int) -> None:
+    """Replace a file atomically and durably: after a crash it is the old one or the new one."""
+    fresh = path.with_name(f".{path.name}.new")
+    fresh.unlink(missing_ok=True)
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    with os.fdopen(descriptor, "w") as stream:
+        stream.write(text)
+        stream.flush()
+        os.fsync(stream.fileno())
+    fresh.replace(path)
+    sync_folder(path.parent)
+
+
+def create_private(file: Path) -> None:
+    """Create an empty file that only its owner can read, because records contain values that are not public."""
+    os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+
+
+def open_private(file: Path) -> BinaryIO:
+    """Open a new file for writing that only its owner can read; a file of this name is replaced."""
+    file.unlink(missing_ok=True)
+    return os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")

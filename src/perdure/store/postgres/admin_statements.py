@@ -1,0 +1,68 @@
+"""Statements that write prefixes, agents, keys, grants and secrets, and delete old answers."""
+
+from typing import Final
+
+from perdure.registry.entities import Agent, Grant, Key, Prefix
+from perdure.store.postgres.connection import Connection
+from perdure.store.row_mapping import MOST_ANSWERS_DELETED, PREFIX_COLUMNS, to_prefix_row
+
+# Another process that deletes answers at the same time deletes others.
+_FORGET_ANSWERS: Final = (
+    "DELETE FROM answers WHERE (agent, token) IN "
+    "(SELECT agent, token FROM answers WHERE at < %s ORDER BY at LIMIT %s FOR UPDATE SKIP LOCKED)"
+)
+
+
+def put_prefix(connection: Connection, prefix: Prefix) -> None:
+    connection.execute(
+        f"INSERT INTO prefixes ({PREFIX_COLUMNS}) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s) "
+        "ON CONFLICT (key) DO UPDATE SET "
+        "minter = excluded.minter, policy = excluded.policy, pattern = excluded.pattern, "
+        "subsystem = excluded.subsystem, pass_through = excluded.pass_through",
+        to_prefix_row(prefix),
+    )
+
+
+def put_agent(connection: Connection, agent: Agent) -> None:
+    connection.execute(
+        "INSERT INTO agents (id, name, identifier, created, kind) VALUES (%s, %s, %s, %s, %s) "
+        "ON CONFLICT (id) DO UPDATE SET name = excluded.name, identifier = excluded.identifier",
+        (agent.id, agent.name, agent.identifier, agent.created, agent.kind),
+    )
+
+
+def put_key(connection: Connection, key: Key) -> None:
+    connection.execute(
+        "INSERT INTO keys (id, agent, digest, created, expires, revoked, label) "
+        "VALUES (%s, %s, %s, %s, %s, %s, %s) "
+        "ON CONFLICT (id) DO UPDATE SET expires = excluded.expires, revoked = excluded.revoked",
+        (key.id, key.agent, key.digest, key.created, key.expires, key.revoked, key.label),
+    )
+
+
+def put_grant(connection: Connection, grant: Grant) -> None:
+    connection.execute(
+        "INSERT INTO grants (agent, scope, action, own, until, given_by, given_at) "
+        "VALUES (%s, %s, %s, %s, %s, %s, %s) ON CONFLICT (agent, scope, action, own) DO UPDATE SET "
+        "until = excluded.until, given_by = excluded.given_by, given_at = excluded.given_at",
+        (grant.agent, grant.scope, grant.action, grant.own, grant.until, grant.given_by, grant.given_at),
+    )
+
+
+def remove_grant(connection: Connection, agent: str, scope: str, action: str) -> None:
+    connection.execute("DELETE FROM grants WHERE agent = %s AND scope = %s AND action = %s", (agent, scope, action))
+
+
+def put_secret(connection: Connection, key: str, index: int, sealed: bytes | None) -> None:
+    if sealed is None:
+        connection.execute("DELETE FROM secrets WHERE key = %s AND value_index = %s", (key, index))
+        return
+    connection.execute(
+        "INSERT INTO secrets (key, value_index, sealed) VALUES (%s, %s, %s) "
+        "ON CONFLICT (key, value_index) DO UPDATE SET sealed = excluded.sealed",
+        (key, index, sealed),
+    )
+
+
+def forget_answers(connection: Connection, before: str) -> int:
+    return connection.execute(_FORGET_ANSWERS, (before, MOST_ANSWERS_DELETED)).rowcount

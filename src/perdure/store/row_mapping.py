@@ -1,0 +1,92 @@
+"""Conversions between rows and entities, for the tables that both engines define alike."""
+
+import json
+from fractions import Fraction
+from typing import Any, Final
+
+import msgspec
+
+from perdure.registry.entities import History, Identifier, Prefix, Revision, Subsystem
+
+Row = tuple[Any, ...]
+
+LAST_CHARACTER: Final = chr(0x10FFFF)  # sorts after every character of a key
+
+MOST_ANSWERS_DELETED: Final = 1000  # in one transaction, so that no caller waits long for it
+
+PREFIX_COLUMNS: Final = (
+    "key, name, scheme, minter, case_sensitive, parent, policy, pattern, opaque, subsystem, created, pass_through"
+)
+
+
+def first_column(row: Row | None) -> str | None:
+    """Return the first column as text; None where there is no row."""
+    return None if row is None else str(row[0])
+
+
+def to_prefix(row: Row) -> Prefix:
+    """Build a prefix from its columns."""
+    key, name, scheme, minter, case_sensitive, parent, policy, pattern, opaque, subsystem, created, pass_through = row
+    return Prefix(
+        key=key,
+        name=name,
+        scheme=scheme,
+        minter=minter,
+        case_sensitive=bool(case_sensitive),
+        parent=parent,
+        policy=policy,
+        pattern=pattern,
+        opaque=opaque,
+        subsystem=None if subsystem is None else _read_subsystem(subsystem),
+        created=created,
+        pass_through=bool(pass_through),
+    )
+
+
+def to_prefix_row(prefix: Prefix) -> Row:
+    """Return the columns of a prefix."""
+    return (
+        prefix.key,
+        prefix.name,
+        prefix.scheme,
+        prefix.minter,
+        prefix.case_sensitive,
+        prefix.parent,
+        prefix.policy,
+        prefix.pattern,
+        prefix.opaque,
+        None if prefix.subsystem is None else _write_subsystem(prefix.subsystem),
+        prefix.created,
+        prefix.pass_through,
+    )
+
+
+def key_range(after: str, under: str | None) -> tuple[str, str]:
+    """Return the bounds of a scan of keys, both exclusive."""
+    return (after, LAST_CHARACTER) if under is None else (max(after, under), under + LAST_CHARACTER)
+
+
+def build_newest_history(
+    row: Identifier,
+    added: int,
+    uuid_raw: str | None,
+    at: str | None,
+    agent: str,
+    action: str,
+    note: str | None,
+    digest: bytes,
+    original: bytes | None,
+) -> History:
+    """Build a name with its newest revision, which has the record of the row. `at` is None if there is no revision."""
+    revisions = () if at is None else (Revision(row.version, at, agent, action, row.record, note, digest, original),)
+    return History(row, added, revisions, uuid_raw=uuid_raw)
+
+
+def _write_subsystem(subsystem: Subsystem) -> str:
+    fields = msgspec.structs.asdict(subsystem)
+    return json.dumps(fields | {"granularity": str(subsystem.granularity)})
+
+
+def _read_subsystem(text: str) -> Subsystem:
+    fields = json.loads(text)
+    return Subsystem(**(fields | {"granularity": Fraction(fields["granularity"])}))

@@ -1,0 +1,182 @@
+"""The queries that both engines answer in the same way, and the cache of a transaction's administrative reads."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, ClassVar, Final, NamedTuple
+
+from perdure.registry.entities import Act, Agent, Event, Grant, Key, NewestChange, Prefix, Revision
+from perdure.store.row_mapping import PREFIX_COLUMNS, Row, first_column, key_range, to_prefix
+
+_AGENT: Final = "SELECT id, name, identifier, created, kind FROM agents"
+_KEY: Final = "SELECT id, agent, digest, created, expires, revoked, label FROM keys"
+
+
+class SharedStatements(NamedTuple):
+    """The SQL of the shared queries, with `?` for each parameter. Statements without a default differ by engine."""
+
+    revisions: str
+    revision: str
+    newest_revision: str
+    acts: str
+    newest_change: str
+    change_digests: str
+    event_digests: str
+    active_names: str
+    count_active: str
+    active_key: str
+    input_uuid: str
+    events: str
+    agent: str = f"{_AGENT} WHERE id = ?"
+    agents: str = f"{_AGENT} ORDER BY id"
+    key: str = f"{_KEY} WHERE id = ?"
+    keys: str = f"{_KEY} WHERE agent = ? ORDER BY created, id"
+    grants: str = (
+        "SELECT agent, scope, action, own, until, given_by, given_at FROM grants WHERE agent = ? "
+        "ORDER BY scope, action, own"
+    )
+    prefixes: str = f"SELECT {PREFIX_COLUMNS} FROM prefixes ORDER BY key"
+    timeline: str = "SELECT last FROM timelines WHERE key = ?"
+    timelines: str = "SELECT key, last FROM timelines WHERE last IS NOT NULL ORDER BY key"
+    derivations: str = "SELECT version, poid FROM derivations WHERE prid = ? ORDER BY version, poid"
+    derived_from: str = "SELECT DISTINCT prid FROM derivations WHERE poid = ? ORDER BY prid"
+    sealed_value: str = "SELECT sealed FROM secrets WHERE key = ? AND value_index = ?"
+    sealed_values: str = "SELECT key, value_index, sealed FROM secrets ORDER BY key, value_index"
+    fact: str = "SELECT value FROM facts WHERE name = ?"
+
+    def with_placeholder(self, placeholder: str) -> "SharedStatements":
+        """Return the statements with another placeholder for parameters."""
+        return SharedStatements(*(statement.replace("?", placeholder) for statement in self))
+
+
+class SqlReader(ABC):
+    """The shared part of a `Reader` on one connection. An engine adds its statements and how to run one."""
+
+    _statements: ClassVar[SharedStatements]
+
+    @abstractmethod
+    def _rows(self, statement: str, parameters: Sequence[Any] = ()) -> list[Row]:
+        """Run a statement and return all rows."""
+
+    @abstractmethod
+    def _row(self, statement: str, parameters: Sequence[Any] = ()) -> Row | None:
+        """Run a statement and return its first row."""
+
+    @abstractmethod
+    def _prefix_row(self, key: str) -> Row | None:
+        """Return the row of the prefix with this key, or else with this opaque form."""
+
+    def revisions(self, subject: str) -> list[Revision]:
+        return [Revision(*row) for row in self._rows(self._statements.revisions, (subject,))]
+
+    def revision(self, subject: str, version: int) -> Revision | None:
+        row = self._row(self._statements.revision, (subject, version))
+        return None if row is None else Revision(*row)
+
+    def newest_revision(self, subject: str) -> Revision | None:
+        row = self._row(self._statements.newest_revision, (subject,))
+        return None if row is None else Revision(*row)
+
+    def acts(self, subject: str, after: int, limit: int) -> list[Act]:
+        return [Act(*row) for row in self._rows(self._statements.acts, (subject, after, limit))]
+
+    def newest_change(self) -> NewestChange | None:
+        row = self._row(self._statements.newest_change)
+        return None if row is None else NewestChange(row[0], row[1], Revision(*row[2:]))
+
+    def change_digests(self, number: int) -> list[bytes]:
+        return [digest for (digest,) in self._rows(self._statements.change_digests, (number,))]
+
+    def event_digests(self, number: int) -> list[bytes]:
+        return [digest for (digest,) in self._rows(self._statements.event_digests, (number,))]
+
+    def prefix(self, key: str) -> Prefix | None:
+        row = self._prefix_row(key)
+        return None if row is None else to_prefix(row)
+
+    def prefixes(self) -> list[Prefix]:
+        return [to_prefix(row) for row in self._rows(self._statements.prefixes)]
+
+    def timeline(self, key: str) -> Fraction | None:
+        row = self._row(self._statements.timeline, (key,))
+        return None if row is None or row[0] is None else Fraction(row[0])
+
+    def timelines(self) -> dict[str, Fraction]:
+        return {key: Fraction(last) for key, last in self._rows(self._statements.timelines)}
+
+    def active_names(self, key: str, limit: int, under: str) -> list[tuple[str, str]]:
+        rows = self._rows(self._statements.active_names, (*key_range(key, under), limit))
+        return [(active, name) for active, name in rows]
+
+    def count_active(self, under: str) -> int:
+        return int(self._rows(self._statements.count_active, key_range("", under))[0][0])
+
+    def active_key(self, number: int, under: str) -> str | None:
+        return first_column(self._row(self._statements.active_key, (*key_range("", under), number - 1)))
+
+    def input_uuid(self, name: str) -> str | None:
+        return first_column(self._row(self._statements.input_uuid, (name,)))
+
+    def derivations(self, subject: str) -> list[tuple[int, str]]:
+        return [(version, poid) for version, poid in self._rows(self._statements.derivations, (subject,))]
+
+    def derived_from(self, poid: str) -> list[str]:
+        return [prid for (prid,) in self._rows(self._statements.derived_from, (poid,))]
+
+    def agent(self, id: str) -> Agent | None:
+        row = self._row(self._statements.agent, (id,))
+        return None if row is None else Agent(*row)
+
+    def agents(self) -> list[Agent]:
+        return [Agent(*row) for row in self._rows(self._statements.agents)]
+
+    def key(self, id: str) -> Key | None:
+        row = self._row(self._statements.key, (id,))
+        return None if row is None else Key(*row)
+
+    def keys(self, agent: str) -> list[Key]:
+        return [Key(*row) for row in self._rows(self._statements.keys, (agent,))]
+
+    def grants(self, agent: str) -> list[Grant]:
+        rows = self._rows(self._statements.grants, (agent,))
+        return [Grant(whose, scope, action, bool(own), *rest) for whose, scope, action, own, *rest in rows]
+
+    def events(self, limit: int) -> list[Event]:
+        return [Event(*row) for row in self._rows(self._statements.events, (limit,))]
+
+    def secret(self, key: str, index: int) -> bytes | None:
+        row = self._row(self._statements.sealed_value, (key, index))
+        return None if row is None else bytes(row[0])
+
+    def secrets(self) -> list[tuple[str, int, bytes]]:
+        return [(key, index, sealed) for key, index, sealed in self._rows(self._statements.sealed_values)]
+
+    def fact(self, name: str) -> str | None:
+        return first_column(self._row(self._statements.fact, (name,)))
+
+
+class AdminCache(SqlReader):
+    """A mixin for transactions: prefixes, grants and agents are read once for all works of a group.
+
+    While the transaction runs, another program cannot change them unnoticed. A method that writes one clears its cache.
+    """
+
+    def _clear_admin_cache(self) -> None:
+        self._cached_prefixes: dict[str, Prefix | None] = {}
+        self._cached_grants: dict[str, list[Grant]] = {}
+        self._cached_agents: dict[str, Agent | None] = {}
+
+    def prefix(self, key: str) -> Prefix | None:
+        if key not in self._cached_prefixes:
+            self._cached_prefixes[key] = super().prefix(key)
+        return self._cached_prefixes[key]
+
+    def grants(self, agent: str) -> list[Grant]:
+        if agent not in self._cached_grants:
+            self._cached_grants[agent] = super().grants(agent)
+        return self._cached_grants[agent]
+
+    def agent(self, id: str) -> Agent | None:
+        if id not in self._cached_agents:
+            self._cached_agents[id] = super().agent(id)
+        return self._cached_agents[id]

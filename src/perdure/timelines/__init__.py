@@ -1,0 +1,1 @@
+"""Exact timelines of dates, the clocks behind them, and suffixes that need no clock."""

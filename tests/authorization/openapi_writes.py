@@ -1,0 +1,90 @@
+"""Writes of the registry's own API, by their names in the OpenAPI document, so that no write can be forgotten."""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+import httpx
+from tests.authorization.actors import (
+    BY_NO_ADMINISTRATOR,
+    DONE,
+    KEY,
+    NAME_AND_KEY,
+    REFUSED,
+    Rights,
+    by_administrator,
+    by_grant,
+)
+from tests.authorization.attempts import NO_GRANT, SentRequest, outcome_of, try_over_http
+from tests.authorization.preparation import Stage
+from tests.authorization.served_registry import ServedRegistry
+from tests.http.person_client import ANY
+
+ROOT = "/api/v1"
+JSON, FORM, NDJSON, CSV, NO_BODY = "application/json", "multipart/form-data", "application/x-ndjson", "text/csv", ""
+_READING = ("get", "head", "options")
+
+Operation = tuple[str, str]  # "POST /poid", and of what kind its body is
+
+
+class Write(NamedTuple):
+    """One way to write: the rights that it needs, its preparation, and its request.
+
+    `stated` are the Handle clients that an HS_ADMIN allows, `also` the agents that are allowed without such a grant.
+    """
+
+    operation: str
+    needs: Rights
+    prepare: Callable[[ServedRegistry], Stage]
+    body: Callable[[Stage], Any] | None = None
+    kind: str = JSON
+    stated: frozenset[str] = BY_NO_ADMINISTRATOR
+    also: frozenset[str] = frozenset()
+    parameters: dict[str, Any] = {}  # noqa: RUF012  (never changed)
+    name: str = ""  # of what is changed, if that is not what was prepared
+
+    @property
+    def documented_operation(self) -> Operation:
+        return self.operation, NO_BODY if self.body is None else self.kind
+
+    def request_for(self, stage: Stage) -> SentRequest:
+        """Build the request. Method and path are those of the document, so that no row can test another operation."""
+        method, path = self.operation.split(" ")
+        name = quote(self.name or stage.name, safe="")
+        more: dict[str, Any] = {"params": self.parameters, "headers": ANY if "{" in path else {}}
+        if self.body is not None:
+            said = self.body(stage)
+            if self.kind == JSON:
+                more["json"] = said
+            elif self.kind == FORM:
+                more["files"] = said
+            else:
+                more |= {"content": said, "headers": {"Content-Type": self.kind}}
+        return SentRequest(method, ROOT + path.replace("{name}", name).replace("{ppid}", name), more)
+
+
+def try_write(ground: ServedRegistry, write: Write) -> None:
+    expected = {**by_grant(write.needs, write.also, (KEY, NAME_AND_KEY)), **by_administrator(write.stated)}
+    try_over_http(
+        ground, write.prepare, expected, write.request_for, _by_line if write.kind in (NDJSON, CSV) else outcome_of
+    )
+
+
+def _by_line(answer: httpx.Response) -> str:
+    """Return the outcome of the only line of a bulk response, in which each line succeeds or fails by itself."""
+    if answer.status_code != 200:
+        return outcome_of(answer)
+    *problems, tally = (json.loads(line) for line in answer.text.splitlines())
+    if not tally["refused"]:
+        return DONE
+    return REFUSED if all(NO_GRANT in one.get("reason", "") for one in problems) else answer.text
+
+
+def writes_of(document: dict[str, Any]) -> Iterator[Operation]:
+    """Yield every operation that writes, with every content type of its body."""
+    for path, item in document["paths"].items():
+        for method, operation in item.items():
+            if method not in _READING:
+                kinds = operation.get("requestBody", {}).get("content", {NO_BODY: None})
+                yield from ((f"{method.upper()} {path}", kind) for kind in kinds)

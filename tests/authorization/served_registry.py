@@ -1,0 +1,206 @@
+"""The registry under test: served, with all actors, and with a watcher of its store."""
+
+import asyncio
+from base64 import b64decode
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import httpx
+from tests.authorization.actors import (
+    ANONYMOUS,
+    CHIEF,
+    ENDED,
+    EXPIRED,
+    GRANTS_HELD,
+    KEY,
+    LENT,
+    LOCAL,
+    NAME_AND_KEY,
+    OTHER,
+    OURS,
+    OWNER,
+    PASSWORD,
+    POID,
+    PRID,
+    REVOKED,
+    RIGHT,
+    SESSION,
+    SHORT,
+    THEIRS,
+    WRONG,
+    Trier,
+)
+from tests.authorization.store_snapshot import StoreWatcher
+from tests.http.handle_client import RSA_KEY, b64, basic_header, handle_header, public_proof, secret_proof, wire
+from tests.http.handle_server import EVERYTHING, administrator, text
+from tests.http.live_server import LiveServer, run_server
+from tests.registry_fixture import ManualClock
+
+from perdure.folder import make_registry, open_registry
+from perdure.registry import Agent, Registry, add_agent, add_prefix, authenticate, grant, new_key, revoke_key
+from perdure.registry.entities import ACTIONS
+from perdure.settings_file import DATABASE
+
+LONG_AGO, UNTIL = Fraction(1_600_000_000), "2020-09-14T00:00:00Z"
+WORD = "open sesame"
+ADMIN, ADMIN_OF_OTHERS, ADMIN_OF_RECORDS, GONE = f"{OURS}/ADMIN", f"{THEIRS}/ADMIN", f"{OURS}/LOCAL", f"{OURS}/GONE"
+_HANDLES = {
+    ANONYMOUS: f"{OURS}/ANONYMOUS",
+    RIGHT: ADMIN,
+    WRONG: ADMIN,
+    OTHER: ADMIN_OF_OTHERS,
+    LOCAL: ADMIN_OF_RECORDS,
+    EXPIRED: GONE,
+}
+SECRET = text(300, "HS_SECKEY", WORD, permissions="1100")
+PUBLIC = {"index": 301, "type": "HS_PUBKEY", "data": {"format": "base64", "value": b64(wire(RSA_KEY))}}
+_addresses = count(1)
+
+
+class ServedRegistry:
+    """A served registry, and the authentication of each actor; preparations are done by its administrator."""
+
+    def __init__(self, server: LiveServer, keys: dict[str, str]) -> None:
+        self.server = server
+        self.keys = keys
+        self.client = httpx.Client(base_url=server.url, headers=server.forwarded, timeout=30, verify=False)
+        self.chief = server.client()
+        self.watch = StoreWatcher(server.folder / DATABASE)
+        self._sessions: dict[str, str] = {}
+
+    def close(self) -> None:
+        self.client.close()
+        self.chief.close()
+        self.watch.close()
+
+    def headers(self, trier: Trier) -> dict[str, str]:
+        if trier == Trier(ANONYMOUS, KEY):
+            return {}
+        return {"Authorization": _WAYS[trier.way](self, trier.actor)}
+
+    def bearer(self, actor: str) -> str:
+        return f"Bearer {self.keys[actor]}"
+
+    def name_and_key(self, actor: str) -> str:
+        """Return the name with a key. The wrong one is a valid key of another agent."""
+        return basic_header(
+            SHORT[RIGHT if actor in (WRONG, EXPIRED) else actor], self.keys[OTHER if actor == WRONG else actor]
+        )
+
+    def password(self, actor: str) -> str:
+        return basic_header(f"300:{_HANDLES[actor]}", "guess" if actor == WRONG else WORD)
+
+    def session(self, actor: str) -> str:
+        """Return a session opened before.
+
+        The challenge of an anonymous one is not answered, and of a wrong one wrongly.
+        """
+        if actor in (ANONYMOUS, WRONG):
+            begun = self._begun()
+            if actor == ANONYMOUS:
+                return handle_header(sessionId=begun["sessionId"])
+            return handle_header(sessionId=begun["sessionId"], id=f"300:{ADMIN}", **_secret_proof(begun, "guess"))
+        return handle_header(sessionId=self._sessions[actor])
+
+    def open_sessions(self) -> None:
+        for actor in (RIGHT, OTHER, LOCAL, EXPIRED):
+            begun = self._begun()
+            if actor == RIGHT:
+                proof = {"id": f"301:{ADMIN}", **public_proof(b64decode(begun["nonce"]), RSA_KEY, "SHA256")}
+            else:
+                proof = {"id": f"300:{_HANDLES[actor]}", **_secret_proof(begun, WORD)}
+            opened = self.client.put("/api/sessions/this", json={"sessionId": begun["sessionId"], **proof})
+            assert opened.json()["authenticated"], opened.text
+            self._sessions[actor] = begun["sessionId"]
+
+    def _begun(self) -> dict[str, str]:
+        return dict(self.client.post("/api/sessions").json())
+
+    def do(self, act: Callable[..., Awaitable[Any]], *arguments: Any, **more: Any) -> Any:
+        """Run a use case that no API offers, as the administrator of the whole registry."""
+
+        async def work() -> Any:
+            async with open_registry(self.server.folder) as registry:
+                return await act(registry, await authenticate(registry, self.keys[CHIEF]), *arguments, **more)
+
+        return asyncio.run(work())
+
+
+_WAYS: dict[str, Callable[[ServedRegistry, str], str]] = {
+    KEY: ServedRegistry.bearer,
+    NAME_AND_KEY: ServedRegistry.name_and_key,
+    PASSWORD: ServedRegistry.password,
+    SESSION: ServedRegistry.session,
+}
+
+
+def new_address() -> str:
+    """Return a local address without failed logins: after too many, an address is blocked for a while."""
+    number = next(_addresses)
+    return f"127.1.{number >> 8}.{number & 255}"
+
+
+@contextmanager
+def served_registry_in(folder: Path) -> Iterator[ServedRegistry]:
+    key = asyncio.run(make_registry(folder, name="Tests")).key
+    keys = asyncio.run(_hire(folder, key))
+    with run_server(folder, settings='trusted_proxies = ["127.0.0.1"]') as server:
+        ground = ServedRegistry(server, keys)
+        try:
+            _appoint(ground)
+            yield ground
+        finally:
+            ground.close()
+
+
+async def _hire(folder: Path, key: str) -> dict[str, str]:
+    """Add the agents with their grants. Return the key of each."""
+    keys = {CHIEF: key}
+    async with open_registry(folder) as registry:
+        chief = await authenticate(registry, key)
+        for prefix in (OURS, THEIRS):
+            await add_prefix(registry, chief, prefix, minter="chosen")
+        for actor, held in GRANTS_HELD.items():
+            if actor == CHIEF:
+                continue
+            await add_agent(registry, chief, SHORT[actor], actor)
+            for scope in {scope for _, scope in held} - {LENT}:
+                actions = [action for action in ACTIONS if (action, scope) in held]
+                await grant(registry, chief, SHORT[actor], scope, actions)
+            keys[actor] = (await new_key(registry, chief, SHORT[actor]))[1]
+        for scope in (OURS, POID, PRID):
+            await grant(registry, chief, SHORT[OWNER], scope, ACTIONS, own=True)
+        keys[WRONG] = keys[RIGHT][:-8] + ("0" * 8 if keys[RIGHT][-8:] != "0" * 8 else "1" * 8)
+        revoked, keys[REVOKED] = await new_key(registry, chief, SHORT[RIGHT])
+        await revoke_key(registry, chief, revoked.id)
+    async with open_registry(folder, ManualClock(LONG_AGO)) as then:
+        keys[EXPIRED] = await _add_expired(then, chief)
+    return keys
+
+
+async def _add_expired(then: Registry, chief: Agent) -> str:
+    """Add a key and grants that were valid for one day, long ago."""
+    for scope in (OURS, POID, PRID):
+        await grant(then, chief, SHORT[ENDED], scope, ACTIONS, until=UNTIL)
+    return (await new_key(then, chief, SHORT[RIGHT], expires=UNTIL))[1]
+
+
+def _appoint(ground: ServedRegistry) -> None:
+    """Add administrators as in the Handle System. An expired one is a key whose value was removed."""
+    put = ground.chief.put
+    for name in (ADMIN, ADMIN_OF_OTHERS, ADMIN_OF_RECORDS, GONE):
+        assert put(f"/api/handles/{name}", json=[administrator(name=name), SECRET, PUBLIC]).status_code == 201
+    for index, prefix, name in ((101, OURS, ADMIN), (102, OURS, GONE), (101, THEIRS, ADMIN_OF_OTHERS)):
+        said = administrator(index, name, 0, EVERYTHING)
+        done = put(f"/api/handles/0.NA/{prefix}", json=said, params={"index": index})
+        assert done.status_code in (200, 201), done.text
+    ground.open_sessions()
+    assert ground.chief.delete(f"/api/handles/{GONE}", params={"index": [300, 301]}).status_code == 200
+
+
+def _secret_proof(begun: dict[str, str], word: str) -> dict[str, str]:
+    return secret_proof(b64decode(begun["nonce"]), word, "SHA256")

@@ -1,0 +1,31 @@
+"""The registry's own API: every write of its OpenAPI document, by every actor."""
+
+import pytest
+from tests.authorization.api_writes import IDENTIFIERS, IMPORTS, PREFIXES
+from tests.authorization.openapi_writes import Write, try_write, writes_of
+from tests.authorization.person_writes import ADMINISTERED, AS_IDENTIFIERS, PERSONS
+from tests.authorization.served_registry import ServedRegistry
+
+WRITES: dict[str, Write] = {
+    f"{table}: {name}": write
+    for table, rows in {
+        "identifiers": IDENTIFIERS,
+        "prefixes": PREFIXES,
+        "import": IMPORTS,
+        "persons": PERSONS,
+        "persons as identifiers": AS_IDENTIFIERS,
+        "administered persons": ADMINISTERED,
+    }.items()
+    for name, write in rows.items()
+}
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_exactly_who_may_succeeds(ground: ServedRegistry, write: str) -> None:
+    try_write(ground, WRITES[write])
+
+
+def test_every_write_of_the_document_is_tried(ground: ServedRegistry) -> None:
+    """A new operation, or a new content type, needs a row in one of the tables."""
+    document = ground.client.get("/api/v1/openapi.json").json()
+    assert {write.documented_operation for write in WRITES.values()} == set(writes_of(document))

@@ -1,0 +1,17 @@
+"""Response schemas and the registry objects that they are built from."""
+
+from perdure.http.api.schemas.person_responses import PersonResponse
+from perdure.http.api.schemas.responses import IdentifierResponse, ValueResponse
+from perdure.records.value import Value
+from perdure.registry.query import View
+
+
+def test_an_identifier_response_has_every_field_of_the_view() -> None:
+    assert set(View.__struct_fields__) - set(IdentifierResponse.__struct_fields__) == {"handle_record"}
+    assert set(IdentifierResponse.__struct_fields__) <= set(View.__struct_fields__)
+    assert set(ValueResponse.__struct_fields__) == set(Value.__struct_fields__)
+
+
+def test_a_person_response_has_the_fields_of_the_view_that_concern_persons() -> None:
+    own = set(PersonResponse.__struct_fields__) - set(View.__struct_fields__)
+    assert own == {"ppid", "type", "uri", "newest"}

@@ -1,0 +1,293 @@
+"""Endpoints other than records: lists, prefixes, the site, sessions, verifications and reverse look-up."""
+
+from base64 import b64decode, b64encode
+from hashlib import sha1, sha256
+from pathlib import Path
+
+import httpx
+import pytest
+from tests.http.handle_server import (
+    ADMIN,
+    INDEX,
+    PASSWORD,
+    HandleOffice,
+    administrator,
+    basic,
+    code,
+    handle_office,
+    text,
+)
+
+from perdure.records import site
+
+CNONCE = bytes(range(16))
+IDENTITY = f"{INDEX}:{ADMIN}"
+
+
+@pytest.fixture(scope="module")
+def listed(office: HandleOffice) -> list[str]:
+    assert code(office.key.post("/api/prefixes/0.NA/21.T5")) == (201, 1)
+    names = [f"21.T5/{letter}" for letter in "aBc"]
+    for name in names:
+        assert code(office.put(name, [administrator()], office.key)) == (201, 1)
+    office.put("21.T5/gone", [administrator()], office.key)
+    office.key.delete("/api/handles/21.T5/gone")
+    return names
+
+
+def test_the_handles_of_a_prefix_are_listed_in_pages(office: HandleOffice, listed: list[str]) -> None:
+    for prefix in ("21.T5", "0.NA/21.T5"):
+        said = office.key.get("/api/handles", params={"prefix": prefix}).json()
+        assert list(said) == ["responseCode", "prefix", "totalCount", "page", "pageSize", "handles"]
+        assert (said["responseCode"], said["prefix"], said["totalCount"]) == (1, prefix, "3")
+        assert sorted(said["handles"]) == sorted(listed)
+    pages = [
+        office.key.get("/api/handles", params={"prefix": "21.T5", "page": page, "pageSize": 2}).json()
+        for page in range(3)
+    ]
+    assert [len(page["handles"]) for page in pages] == [2, 1, 0]
+    assert sorted(pages[0]["handles"] + pages[1]["handles"]) == sorted(listed)
+    assert [page["totalCount"] for page in pages] == ["3", "3", "3"]
+
+
+def test_a_page_of_no_size_only_counts(office: HandleOffice, listed: list[str]) -> None:
+    said = office.key.get("/api/handles/", params={"prefix": "21.T5", "page": 0, "pageSize": 0}).json()
+    assert (said["totalCount"], said["handles"]) == (str(len(listed)), [])
+    assert office.key.post("/api/handles", data={"prefix": "21.T5", "pageSize": "0"}).json() == said
+
+
+def test_lists_need_credentials_and_a_registered_prefix(office: HandleOffice) -> None:
+    assert code(office.anonymous.get("/api/handles", params={"prefix": "21.T5"})) == (401, 402)
+    assert code(office.anonymous.get("/api/prefixes")) == (401, 402)
+    assert code(office.key.get("/api/handles", params={"prefix": "20.9"})) == (400, 301)
+    for wrong in ({"page": "-1"}, {"pageSize": "many"}):
+        assert code(office.key.get("/api/handles", params={"prefix": "21.T5", **wrong})) == (400, 4)
+
+
+def test_a_prefix_is_homed_once_and_then_used(office: HandleOffice) -> None:
+    first, second = (office.key.post("/api/prefixes/0.NA/21.T6") for _ in range(2))
+    assert (first.status_code, first.json()) == (201, {"responseCode": 1, "handle": "0.NA/21.T6"})
+    assert (second.status_code, second.json()) == (200, {"responseCode": 1, "handle": "0.NA/21.T6"})
+    said = office.key.get("/api/prefixes").json()
+    assert "0.NA/21.T6" in said["prefixes"]
+    assert said["totalCount"] == str(len(said["prefixes"]))
+    assert code(office.put("21.T6/x", [text(1, "URL", "https://example.org/")], office.key)) == (201, 1)
+    assert code(office.anonymous.get("/api/handles/21.t6/X")) == (200, 1)
+    assert code(office.anonymous.get("/api/handles/0.NA/21.T6")) == (200, 1)
+
+
+def test_who_may_derive_may_home_what_is_derived(office: HandleOffice) -> None:
+    assert code(office.admin.post("/api/prefixes/0.NA/21.T1.7")) == (201, 1)
+    assert code(office.put("21.T1.7/x", [administrator()])) == (201, 1)
+    assert code(office.admin.post("/api/prefixes/0.NA/21.T99")) == (403, 400)
+    assert code(office.anonymous.post("/api/prefixes/0.NA/21.T1.8")) == (401, 402)
+
+
+def test_a_page_of_another_site_homes_nothing_with_a_remembered_password(office: HandleOffice) -> None:
+    for header in ({"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
+        assert office.admin.post("/api/prefixes/0.NA/21.T1.9", headers=header).status_code == 401
+
+
+def test_a_registered_prefix_stays(office: HandleOffice) -> None:
+    assert code(office.key.delete("/api/prefixes/0.NA/21.T1")) == (403, 401)
+    assert code(office.key.delete("/api/handles/0.NA/21.T1")) == (403, 401)
+    assert code(office.anonymous.delete("/api/prefixes/0.NA/21.T1")) == (401, 402)
+    assert code(office.anonymous.get(f"/api/handles/{ADMIN}")) == (200, 1)
+
+
+@pytest.mark.parametrize("name", ["", "0.NA/POID", "0.NA/0.NA"])
+def test_what_cannot_be_homed(office: HandleOffice, name: str) -> None:
+    answer = office.key.post(f"/api/prefixes/{name}")
+    assert answer.status_code in (400, 409)
+    assert answer.json()["responseCode"] in (101, 102)
+
+
+def test_a_prefix_is_not_found_by_get(office: HandleOffice) -> None:
+    assert code(office.key.get("/api/prefixes/0.NA/21.T1")) == (404, 4)
+
+
+def test_the_site_is_this_server(office: HandleOffice) -> None:
+    said = office.anonymous.get("/api/site").json()
+    assert said["responseCode"] == 1
+    told = site.from_json(said["site"])
+    host, port = office.server.address
+    assert (told.primary_site, told.multi_primary, told.serial_number) == (True, False, 1)
+    (server,) = told.servers
+    assert (server.address, server.interfaces[0].port, server.interfaces[0].protocol) == (host, port, "HTTP")
+
+
+def test_the_site_of_a_server_behind_a_proxy_is_where_readers_reach_it(tmp_path: Path) -> None:
+    with handle_office(tmp_path / "registry", settings='public_url = "https://203.0.113.9/"') as office:
+        (server,) = office.anonymous.get("/api/site").json()["site"]["servers"]
+    assert server["address"] == "203.0.113.9"
+    assert server["interfaces"] == [{"query": True, "admin": True, "protocol": "HTTPS", "port": 443}]
+
+
+# Sessions.
+
+
+def proof(nonce: str, secret: str = PASSWORD, alg: str = "SHA1") -> dict[str, str]:
+    key, server = secret.encode(), b64decode(nonce)
+    digest = (sha1 if alg == "SHA1" else sha256)(key + server + CNONCE + key).digest()
+    return {
+        "id": IDENTITY,
+        "type": "HS_SECKEY",
+        "cnonce": b64encode(CNONCE).decode(),
+        "alg": alg,
+        "signature": b64encode(digest).decode(),
+    }
+
+
+def in_session(session_id: str) -> dict[str, str]:
+    return {"Authorization": f'Handle sessionId="{session_id}"'}
+
+
+def test_a_session_is_begun_answered_used_and_ended(office: HandleOffice) -> None:
+    begun = office.anonymous.post("/api/sessions")
+    assert begun.status_code == 201
+    assert begun.headers["location"] == "/api/sessions/this"
+    said = begun.json()
+    assert set(said) == {"sessionId", "nonce"}
+    assert len(b64decode(said["nonce"])) == 16
+    mine = in_session(said["sessionId"])
+    assert office.anonymous.get("/api/sessions/this", headers=mine).json() == said
+    assert office.anonymous.put(f"/api/handles/{office.name()}", json=[], headers=mine).status_code == 401
+    answered = office.anonymous.put("/api/sessions/this", json={"sessionId": said["sessionId"], **proof(said["nonce"])})
+    assert answered.status_code == 200
+    assert answered.json() == {**said, "authenticated": True, "id": IDENTITY}
+    assert office.anonymous.get("/api/sessions/this", headers=mine).json()["authenticated"] is True
+    assert code(office.anonymous.put(f"/api/handles/{office.name()}", json=[], headers=mine)) == (201, 1)
+    ended = office.anonymous.delete("/api/sessions/this", headers=mine)
+    assert (ended.status_code, ended.content) == (204, b"")
+    assert office.anonymous.put(f"/api/handles/{office.name()}", json=[], headers=mine).status_code == 401
+    assert office.anonymous.get("/api/sessions/this", headers=mine).status_code == 401
+
+
+def test_a_session_may_be_answered_by_a_form_and_its_header(office: HandleOffice) -> None:
+    said = office.anonymous.post("/api/sessions").json()
+    answered = office.anonymous.put(
+        "/api/sessions/this", data=proof(said["nonce"], alg="SHA256"), headers=in_session(said["sessionId"])
+    )
+    assert answered.json()["id"] == IDENTITY
+
+
+def test_a_session_that_begins_with_credentials_is_answered_already(office: HandleOffice) -> None:
+    assert office.admin.post("/api/sessions").json()["id"] == IDENTITY
+
+
+def test_a_wrong_answer_opens_no_session(office: HandleOffice) -> None:
+    said = office.anonymous.post("/api/sessions").json()
+    wrong = office.anonymous.put(
+        "/api/sessions/this", json={"sessionId": said["sessionId"], **proof(said["nonce"], "no")}
+    )
+    assert (wrong.status_code, wrong.content) == (401, b"")
+    assert (
+        "authenticated" not in office.anonymous.get("/api/sessions/this", headers=in_session(said["sessionId"])).json()
+    )
+    for headers in ({}, in_session("never-begun"), basic()):
+        assert office.anonymous.get("/api/sessions/this", headers=headers).status_code == 401
+
+
+def test_a_challenge_can_be_answered_with_the_request_itself(office: HandleOffice) -> None:
+    refused = office.anonymous.put(f"/api/handles/{office.name()}", json=[])
+    challenge = refused.headers.get_list("www-authenticate")[1]
+    parts = dict(part.split("=", 1) for part in challenge.removeprefix("Handle ").split(", "))
+    session_id, nonce = parts["sessionId"].strip('"'), parts["nonce"].strip('"')
+    said = ", ".join(f'{name}="{value}"' for name, value in {"sessionId": session_id, **proof(nonce)}.items())
+    headers = {"Authorization": f"Handle {said}"}
+    assert code(office.anonymous.put(f"/api/handles/{office.name()}", json=[], headers=headers)) == (201, 1)
+
+
+# Verifications.
+
+
+def test_a_proof_is_verified_for_others(office: HandleOffice) -> None:
+    nonce = b64encode(b"n" * 16).decode()
+    asked = {"nonce": nonce, **proof(nonce)}
+    place = f"/api/verifications/{IDENTITY}"
+    said = office.anonymous.get(place, params=asked)
+    assert said.json() == {"responseCode": 1, "isValid": True, "handle": ADMIN}
+    assert office.anonymous.post(place, json=asked).json() == said.json()
+    wrong = office.anonymous.get(place, params={**asked, "nonce": b64encode(b"m" * 16).decode()})
+    assert wrong.json() == {"responseCode": 1, "isValid": False, "handle": ADMIN}
+
+
+@pytest.mark.parametrize("path", ["", ADMIN, "x:21.T1/ADMIN", "300:noslash"])
+def test_only_an_identity_can_be_verified(office: HandleOffice, path: str) -> None:
+    answer = office.anonymous.get(f"/api/verifications/{path}")
+    assert answer.status_code == 400
+    assert answer.json()["responseCode"] in (102, 301)
+
+
+def test_a_proof_that_lacks_something_is_a_protocol_error(office: HandleOffice) -> None:
+    assert code(office.anonymous.get(f"/api/verifications/{IDENTITY}", params={"alg": "SHA1"})) == (400, 4)
+
+
+# Reverse look-up.
+
+
+def find(client: httpx.Client, **wanted: object) -> httpx.Response:
+    return client.get("/hrls/handles/", params=wanted)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def findable(office: HandleOffice) -> list[str]:
+    return [
+        office.make(
+            text(1, "URL", f"https://www.dkrz.de/{number}"),
+            text(2, "CHECKSUM", f"abc{number % 2}"),
+            text(3, "URL", "https://secret.example.org/", permissions="1100"),
+        )
+        for number in range(4)
+    ]
+
+
+def test_handles_are_found_by_what_they_say(office: HandleOffice, findable: list[str]) -> None:
+    assert find(office.admin, URL="https://www.dkrz.de/2").json() == [findable[2]]
+    assert sorted(find(office.admin, URL="*dkrz*").json()) == findable
+    assert sorted(find(office.admin, URL="*dkrz*", CHECKSUM="abc1").json()) == [findable[1], findable[3]]
+    assert find(office.admin, URL="nowhere").json() == []
+    assert office.admin.get("/hrls/handles?URL=https://www.dkrz.de/2").json() == [findable[2]]
+
+
+def test_what_is_private_is_not_found(office: HandleOffice, findable: list[str]) -> None:
+    assert find(office.admin, URL="https://secret.example.org/").json() == []
+    assert find(office.admin, URL="*secret*").json() == []
+
+
+def test_how_to_answer_is_no_condition(office: HandleOffice, findable: list[str]) -> None:
+    pages = [
+        find(office.admin, URL="*dkrz*", limit=3, page=page, enforcesearchlimit="true").json() for page in (0, 1, 2)
+    ]
+    assert [len(page) for page in pages] == [3, 1, 0]
+    assert sorted(pages[0] + pages[1]) == findable
+    assert find(office.admin, URL="*dkrz*", prefix="21.T5").json() == []
+    assert len(find(office.admin, URL="*dkrz*", prefix="21.t1").json()) == 4
+
+
+def test_a_page_of_a_prefix_holds_as_many_of_its_names_as_any_other(office: HandleOffice) -> None:
+    assert code(office.key.post("/api/prefixes/0.NA/21.T66")) == (201, 1)
+    for number in range(4):  # by turns, so that the names of one prefix are never the newest
+        for prefix in ("21.T66", "21.T1"):
+            said = [administrator(), text(1, "URL", f"https://mixed.example.org/{number}")]
+            assert code(office.put(f"{prefix}/mixed{number}", said, office.key)) == (201, 1)
+    pages = [find(office.admin, URL="*mixed*", prefix="21.T66", limit=3, page=page).json() for page in (0, 1, 2)]
+    assert pages == [["21.T66/mixed3", "21.T66/mixed2", "21.T66/mixed1"], ["21.T66/mixed0"], []]
+
+
+def test_reverse_look_up_needs_credentials_and_a_condition(office: HandleOffice) -> None:
+    assert code(find(office.anonymous, URL="*dkrz*")) == (401, 402)
+    with httpx.Client(base_url=office.server.url, headers=basic(word="wrong")) as client:
+        assert find(client, URL="*dkrz*").status_code == 401
+    for wanted in ({}, {"limit": 5}, {"URL": "*"}, {"URL": "*dkrz*", "limit": "x"}):
+        assert code(find(office.admin, **wanted)) == (400, 4)
+    assert find(office.admin, retrieverecords="true", URL="*dkrz*").status_code == 400
+
+
+def test_the_fast_path_and_the_application_show_the_record_of_a_prefix_alike(office: HandleOffice) -> None:
+    assert code(office.key.post("/api/prefixes/0.NA/21.T8")) == (201, 1)  # from now on this process knows 0.NA itself
+    for name in ("0.NA/21.T1", "0.NA/21.T8"):
+        fast = office.anonymous.get(f"/api/handles/{name}", headers={"Accept": "*/*"})
+        slow = office.anonymous.get(f"/api/handles/{name}", headers={"Content-Length": "0"})
+        assert fast.json() == slow.json()
+        assert "etag" not in fast.headers

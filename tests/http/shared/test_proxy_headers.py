@@ -1,0 +1,187 @@
+"""The client that a trusted proxy names, in every spelling of its address."""
+
+from pathlib import Path
+
+import pytest
+from tests.http.handle_client import ADMIN, authenticator_on, basic_header, request
+
+from perdure.errors import BadKey
+from perdure.http.auth.rate_limit import FREE
+from perdure.http.shared.http_errors import InsecureCredentials, TooManyAttempts
+from perdure.http.shared.proxy_headers import read_origin
+from perdure.http.shared.request import Request
+from perdure.http_options import HttpOptions
+
+PROXY = "127.0.0.1"
+TRUSTING = HttpOptions(trusted_proxies=(PROXY, "10.0.0.0/8", "2001:db8:ffff::/48"))
+
+
+def forwarded(said: str, options: HttpOptions = TRUSTING) -> Request:
+    return request(options, {"X-Forwarded-For": said}, PROXY)
+
+
+@pytest.mark.parametrize(
+    ("said", "client"),
+    [
+        ("203.0.113.9", "203.0.113.9"),
+        ("203.0.113.9:1024", "203.0.113.9"),
+        ("2001:db8::9", "2001:db8::9"),
+        ("2001:DB8:0::9", "2001:db8::9"),
+        ("[2001:db8::9]", "2001:db8::9"),
+        ("[2001:db8::9]:1024", "2001:db8::9"),
+        (" 192.0.2.1 , 203.0.113.9:1024 ", "203.0.113.9"),
+        ("203.0.113.9, 10.0.0.1:5000", "203.0.113.9"),
+        ("::ffff:203.0.113.9", "203.0.113.9"),
+        ("203.0.113.9:_hidden", "203.0.113.9"),
+        ("203.0.113.9, [::ffff:10.0.0.1]:5000", "203.0.113.9"),
+        ("203.0.113.9:1, [2001:db8:ffff::1]:5000, 10.0.0.1", "203.0.113.9"),
+    ],
+)
+def test_a_port_and_brackets_are_no_part_of_an_address(said: str, client: str) -> None:
+    assert forwarded(said).client == client
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "unknown",
+        "_hidden",
+        "",
+        "203.0.113.9:port",
+        "203.0.113.9:",
+        "[203.0.113.9",
+        "203.0.113",
+        "192.0.2.1, unknown",
+        "][",
+    ],
+)
+def test_what_is_no_address_is_not_believed(said: str) -> None:
+    """If a client could write anything there, it would count as another client each time."""
+    assert forwarded(said).client == PROXY
+
+
+@pytest.mark.parametrize("proxies", [("10.0.0.0/8",), ("::ffff:10.0.0.0/104",), ("::ffff:10.0.0.1",)])
+def test_a_proxy_is_trusted_in_either_dress_of_its_address(proxies: tuple[str, ...]) -> None:
+    for peer in ("10.0.0.1", "::ffff:10.0.0.1"):
+        asked = request(HttpOptions(trusted_proxies=proxies), {"X-Forwarded-For": "203.0.113.9"}, peer)
+        assert asked.client == "203.0.113.9"
+
+
+def test_an_address_that_cannot_be_read_does_not_make_a_client_this_machine() -> None:
+    assert forwarded("127.0.0.9").is_loopback
+    for said in ("unknown", "192.0.2.1, unknown", "203.0.113.9:port", "127.0.0.1", "127.0.0.1, 10.0.0.1"):
+        assert not forwarded(said).is_loopback
+
+
+def test_who_comes_from_another_port_each_time_is_one_client(tmp_path: Path) -> None:
+    with authenticator_on("sqlite", tmp_path) as fixture:
+        fixture.with_options(trusted_proxies=(PROXY,))
+
+        def guess(port: int) -> None:
+            headers = {"X-Forwarded-For": f"203.0.113.9:{port}", "X-Forwarded-Proto": "https"}
+            fixture.authenticate(headers | {"Authorization": basic_header(f"300:{ADMIN}", "wrong")}, client=PROXY)
+
+        for port in range(FREE):
+            with pytest.raises(BadKey):
+                guess(1024 + port)
+        with pytest.raises(TooManyAttempts):
+            guess(2048)
+
+
+def test_over_plain_http_an_unknown_client_sends_no_credentials(tmp_path: Path) -> None:
+    with authenticator_on("sqlite", tmp_path) as fixture:
+        fixture.with_options(trusted_proxies=(PROXY,))
+        shown = {"Authorization": f"Bearer {fixture.office.key}", "X-Forwarded-For": "unknown"}
+        with pytest.raises(InsecureCredentials):
+            fixture.authenticate(shown, client=PROXY)
+        assert fixture.authenticate(shown | {"X-Forwarded-Proto": "https"}, client=PROXY) is not None
+
+
+@pytest.mark.parametrize(
+    ("said", "client"),
+    [
+        ("for=203.0.113.9", "203.0.113.9"),
+        ("For=203.0.113.9;Proto=http;by=10.0.0.1", "203.0.113.9"),
+        ('for="203.0.113.9:1024"', "203.0.113.9"),
+        ('for="[2001:db8::9]"', "2001:db8::9"),
+        ('for="[2001:db8::9]:1024" ; host="a,b;c\\"d"', "2001:db8::9"),
+        ('for="\\2\\03.0.113.9"', "203.0.113.9"),
+        ("for=192.0.2.1, for=203.0.113.9, for=10.0.0.1", "203.0.113.9"),
+        ("for=_hidden,for=203.0.113.9;;,", "203.0.113.9"),
+    ],
+)
+def test_forwarded_names_the_client(said: str, client: str) -> None:
+    asked = request(TRUSTING, {"Forwarded": said}, PROXY)
+    assert (asked.client, asked.is_client_known) == (client, True)
+    ignored = request(TRUSTING, {"Forwarded": said}, "192.0.2.7")
+    assert (ignored.client, ignored.is_client_known) == ("192.0.2.7", True)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "",
+        "for=unknown",
+        "for=_hidden",
+        "for=127.0.0.9, for=unknown",
+        "proto=https",
+        "for=127.0.0.9;for=127.0.0.8",
+        'for="127.0.0.9',
+        'for=127.0.0.9;x=", for="203.0.113.9"',
+        "127.0.0.9",
+        "for=127.0.0.9 by=10.0.0.1",
+        "for=127.0.0.1",
+        'for=127.0.0.1, for="10.0.0.1:80"',
+    ],
+)
+def test_a_client_that_forwarded_does_not_name_is_unknown(said: str) -> None:
+    asked = request(TRUSTING, {"Forwarded": said}, PROXY)
+    assert (asked.client, asked.is_client_known, asked.is_loopback) == (PROXY, False, False)
+
+
+def test_several_lines_of_forwarded_are_one_list() -> None:
+    lines = [(b"forwarded", b"for=127.0.0.9"), (b"forwarded", b"for=203.0.113.9"), (b"forwarded", b"for=10.0.0.1")]
+    assert read_origin(lines, PROXY, False, TRUSTING).client == "203.0.113.9"
+
+
+def test_a_request_without_a_client_is_from_an_unknown_client() -> None:
+    for asked in (request(TRUSTING, {}, PROXY), request(HttpOptions(), {}, "")):
+        assert not asked.is_client_known
+        assert not asked.is_loopback
+    for options in (HttpOptions(), HttpOptions(trusted_proxies=("10.0.0.0/8",))):
+        assert request(options, {}, PROXY).is_loopback, "this machine asks for itself"
+        for name in ("Forwarded", "X-Forwarded-For", "X-Real-IP", "Via"):
+            assert not request(options, {name: "for=203.0.113.9"}, PROXY).is_loopback, "a proxy on this machine asks"
+
+
+def test_a_proxy_on_another_machine_does_not_name_this_machine() -> None:
+    for said in ({"X-Forwarded-For": "127.0.0.9"}, {"Forwarded": "for=127.0.0.9"}):
+        assert request(TRUSTING, said, PROXY).is_loopback
+        assert not request(TRUSTING, said, "10.0.0.1").is_loopback
+    assert not forwarded("127.0.0.9, 10.0.0.1").is_loopback
+
+
+def test_headers_that_name_different_clients_name_none() -> None:
+    same = {"X-Forwarded-For": "203.0.113.9", "Forwarded": 'for="203.0.113.9:80"'}
+    assert request(TRUSTING, same, PROXY).client == "203.0.113.9"
+    for other in ("for=127.0.0.9", "for=unknown", "for=10.0.0.1", "nonsense"):
+        asked = request(TRUSTING, same | {"Forwarded": other}, PROXY)
+        assert (asked.client, asked.is_client_known) == (PROXY, False)
+
+
+@pytest.mark.parametrize(
+    ("headers", "is_secure"),
+    [
+        ({"Forwarded": "for=203.0.113.9;proto=https"}, True),
+        ({"Forwarded": "for=203.0.113.9;proto=HTTPS, for=10.0.0.1;proto=http"}, True),
+        ({"Forwarded": "for=203.0.113.9;proto=http, for=10.0.0.1;proto=https"}, False),
+        ({"Forwarded": "for=192.0.2.1;proto=https, for=203.0.113.9"}, False),
+        ({"Forwarded": "for=_hidden;proto=https"}, True),
+        ({"Forwarded": "for=203.0.113.9;proto=https", "X-Forwarded-Proto": "http"}, False),
+        ({"Forwarded": "for=203.0.113.9;proto=http", "X-Forwarded-Proto": "https"}, False),
+        ({"Forwarded": "for=203.0.113.9", "X-Forwarded-Proto": "https"}, True),
+        ({"Forwarded": "for=", "X-Forwarded-Proto": "https"}, False),
+    ],
+)
+def test_the_protocol_is_that_of_the_client(headers: dict[str, str], is_secure: bool) -> None:
+    assert request(TRUSTING, headers, PROXY).is_secure == is_secure

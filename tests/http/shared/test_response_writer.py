@@ -1,0 +1,193 @@
+"""A complete response is one write. A header that would end its line is never sent."""
+
+import asyncio
+import logging
+import struct
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
+
+from perdure.http.shared.request import CYCLE, Response
+from perdure.http.shared.response_writer import ResponseWriter
+
+
+def outgoing(method: str = "GET") -> tuple[ResponseWriter, list[bytes], Any]:
+    """One, what it writes, and the connection as far as it is asked about."""
+    written: list[bytes] = []
+    scope: dict[str, Any] = {"method": method}
+    cycle = SimpleNamespace(
+        scope=scope,
+        default_headers=[(b"date", b"today")],
+        keep_alive=True,
+        disconnected=False,
+        waiting_for_100_continue=False,
+        flow=SimpleNamespace(write_paused=False),
+        transport=SimpleNamespace(write=written.append, close=lambda: written.append(b"closed")),
+        message_event=asyncio.Event(),
+        on_response=lambda: written.append(b"done"),
+    )
+    scope[CYCLE] = cycle
+    return ResponseWriter(scope), written, cycle
+
+
+def test_a_whole_answer_is_one_write_with_its_length() -> None:
+    out, written, cycle = outgoing()
+    asyncio.run(out.respond(Response(200, b"hello", [(b"x-one", b"1")])))
+    head, _, body = written[0].partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 200 OK\r\ndate: today\r\n")
+    assert {b"x-one: 1", b"content-length: 5", b"access-control-allow-origin: *"} <= set(head.split(b"\r\n"))
+    assert (body, written[1:], out.status, out.size) == (b"hello", [b"done"], 200, 5)
+    assert cycle.response_complete
+
+
+def test_what_is_sent_in_two_messages_is_one_write_as_well() -> None:
+    out, written, _ = outgoing("POST")
+
+    async def send() -> None:
+        await out({"type": "http.response.start", "status": 201, "headers": [(b"Content-Length", b"2")]})
+        assert (written, out.status) == ([], 0)
+        await out({"type": "http.response.body", "body": b"{}"})
+
+    asyncio.run(send())
+    assert written[0].lower().count(b"content-length: 2") == 1
+    assert written[0].endswith(b"\r\n\r\n{}")
+
+
+def test_who_asks_for_the_head_gets_the_length_and_no_body() -> None:
+    out, written, _ = outgoing("HEAD")
+    asyncio.run(out.respond(Response(200, b"hello")))
+    assert b"content-length: 5\r\n\r\n" in written[0]
+    assert written[0].endswith(b"\r\n\r\n")
+
+
+def test_a_connection_that_ends_says_so() -> None:
+    out, written, cycle = outgoing()
+    cycle.keep_alive = False
+    asyncio.run(out.respond(Response(204)))
+    assert b"connection: close\r\n\r\n" in written[0]
+    assert b"\r\ncontent-length" not in written[0]
+    assert written[1:] == [b"closed", b"done"]
+
+
+@pytest.mark.parametrize("value", [b"a\r\nset-cookie: x", b"a\nb", b"a\rb", b"a\0b", b"\x7f"])
+def test_a_header_that_would_break_its_line_is_never_sent(value: bytes) -> None:
+    out, written, _ = outgoing()
+    with pytest.raises(RuntimeError):
+        asyncio.run(out.respond(Response(200, b"", [(b"location", value)])))
+    assert (written, out.status) == ([], 0)
+
+
+class Pipe:
+    """A connection that remembers what it was told; `linger` is what its closing would say to the other side."""
+
+    def __init__(self) -> None:
+        self.written = b""
+        self.is_closed = False
+        self.linger: tuple[int, ...] = (0, 0)
+
+    def write(self, data: bytes) -> None:
+        assert not self.is_closed
+        self.written += data
+
+    def close(self) -> None:
+        self.is_closed = True
+
+    def is_closing(self) -> bool:
+        return self.is_closed
+
+    def get_extra_info(self, name: str) -> "Pipe":
+        assert name == "socket"
+        return self
+
+    def setsockopt(self, level: int, option: int, value: bytes) -> None:
+        self.linger = struct.unpack("ii", value)
+
+
+def streaming(version: str, method: str = "GET") -> tuple[ResponseWriter, Pipe]:
+    """One that goes out through uvicorn itself."""
+    scope: dict[str, Any] = {"method": method, "http_version": version}
+    pipe = Pipe()
+    scope[CYCLE] = RequestResponseCycle(
+        scope=cast(Any, scope),
+        transport=cast(Any, pipe),
+        flow=cast(Any, SimpleNamespace(write_paused=False)),
+        logger=logging.getLogger("test"),
+        access_logger=logging.getLogger("test"),
+        access_log=False,
+        default_headers=[(b"date", b"today")],
+        message_event=asyncio.Event(),
+        expect_100_continue=False,
+        keep_alive=version != "1.0",
+        on_response=lambda: None,
+    )
+    return ResponseWriter(scope), pipe
+
+
+async def send(out: ResponseWriter, *pieces: bytes, ends: bool = True, headers: Any = ()) -> None:
+    await out({"type": "http.response.start", "status": 200, "headers": list(headers)})
+    for piece in pieces:
+        await out({"type": "http.response.body", "body": piece, "more_body": True})
+    if ends:
+        await out({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+def test_what_comes_in_pieces_is_chunked_and_the_connection_goes_on() -> None:
+    out, pipe = streaming("1.1")
+    asyncio.run(send(out, b"one\n", b"two\n"))
+    assert b"transfer-encoding: chunked\r\n" in pipe.written
+    assert pipe.written.endswith(b"\r\n\r\n4\r\none\n\r\n4\r\ntwo\n\r\n0\r\n\r\n")
+    assert (pipe.is_closed, pipe.linger, out.status, out.size) == (False, (0, 0), 200, 8)
+
+
+def test_http_1_0_is_sent_pieces_as_they_are_until_the_connection_ends() -> None:
+    out, pipe = streaming("1.0")
+    asyncio.run(send(out, b"one\n", b"", b"two\n"))
+    head, _, body = pipe.written.partition(b"\r\n\r\n")
+    assert b"connection: close" in head.split(b"\r\n")
+    assert b"transfer-encoding" not in head
+    assert b"\r\ncontent-length" not in head
+    assert (body, pipe.is_closed, pipe.linger, out.size) == (b"one\ntwo\n", True, (0, 0), 8)
+
+
+def test_an_answer_to_http_1_0_that_stops_before_its_end_breaks_the_connection_off() -> None:
+    out, pipe = streaming("1.0")
+    asyncio.run(send(out, b"one\n", ends=False))
+    assert (pipe.is_closed, pipe.linger) == (False, (1, 0))  # closing it now resets it
+
+
+def test_no_option_is_set_on_a_socket_that_may_be_reused_by_now() -> None:
+    out, pipe = streaming("1.0")
+    asyncio.run(send(out, b"one\n", ends=False))
+    pipe.close()
+    cast(Any, out)._cycle.disconnected = True
+    asyncio.run(out({"type": "http.response.body", "body": b"", "more_body": False}))
+    assert pipe.linger == (1, 0)
+
+
+@pytest.mark.parametrize("pieces", [(), (b"one\n",)])
+@pytest.mark.parametrize(
+    "header", [(b"x-note", b"a\r\nset-cookie: x=1"), (b"x-note", b"a\r\n\r\nHTTP/1.1 200 OK"), (b"a\nb", b"c")]
+)
+def test_a_head_that_was_announced_and_would_split_is_replaced_by_a_failure(
+    header: tuple[bytes, bytes], pieces: tuple[bytes, ...]
+) -> None:
+    """Whole or in pieces: nothing of it was sent when it is refused, so that one answer can still be given."""
+    out, pipe = streaming("1.1")
+    with pytest.raises(RuntimeError, match="broken its line"):
+        asyncio.run(send(out, *pieces, headers=[header]))
+    assert (pipe.written, out.status, out.size) == (b"", 0, 0)
+    asyncio.run(out.respond(Response(500, b"sorry")))
+    assert pipe.written.startswith(b"HTTP/1.1 500 ")
+    assert pipe.written.count(b"HTTP/1.1") == 1
+    assert b"set-cookie" not in pipe.written
+
+
+def test_no_second_answer_is_written_into_one_that_has_begun() -> None:
+    out, pipe = streaming("1.1")
+    asyncio.run(send(out, b"one\n", ends=False))
+    before = pipe.written
+    with pytest.raises(RuntimeError, match="begun"):
+        asyncio.run(out.respond(Response(500, b"sorry")))
+    assert pipe.written == before

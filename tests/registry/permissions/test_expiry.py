@@ -1,0 +1,129 @@
+"""Expiry: no key or grant outlives the permission by which it was given."""
+
+import pytest
+from tests.registry.handle_identities import admin, pubkey, put_prefix_values
+from tests.registry_fixture import Office
+
+from perdure.errors import NotAuthorised, OutOfRange
+from perdure.registry import (
+    add_agent,
+    add_prefix,
+    authenticate,
+    derive_prefix,
+    grant,
+    home_prefix,
+    mint,
+    new_key,
+    put_handle,
+    transfer_identifiers,
+    transfer_prefix,
+    verify,
+)
+from perdure.registry.entities import WHOLE_REGISTRY, Agent, Grant
+from perdure.registry.new_record import Statement
+
+SOON, LATER = "2030-01-01T00:00:00Z", "2031-01-01T00:00:00Z"
+
+
+@pytest.fixture
+def jan(office: Office) -> Agent:
+    """Return an agent who administers 777 until SOON."""
+    office.do(add_prefix, "777", minter="chosen")
+    office.do(add_agent, "piet", "Piet")
+    jan = office.do(add_agent, "jan", "Jan")
+    actions = ["admin", "mint", "edit", "transfer", "derive"]
+    office.do(grant, "jan", "777", actions, until=SOON)
+    return jan
+
+
+def ends(office: Office, agent: str, scope: str) -> set[str | None]:
+    return {one.until for one in office.read(lambda reader: reader.grants(agent)) if one.scope == scope}
+
+
+def test_a_grant_ends_no_later_than_the_one_by_which_it_is_given(office: Office, jan: Agent) -> None:
+    with pytest.raises(OutOfRange, match=SOON):
+        office.by(jan, grant, "piet", "777", ["mint"], until=LATER)
+    assert ends(office, "piet", "777") == set()
+    [given] = office.by(jan, grant, "piet", "777", ["mint"])
+    assert given.until == SOON
+    with pytest.raises(OutOfRange):
+        office.by(jan, grant, "jan", "777", ["admin"], until=LATER)
+    assert ends(office, "jan", "777") == {SOON}
+    assert office.do(grant, "piet", "777", ["mint"])[0].until is None
+    assert office.ask(verify) == []
+
+
+def test_a_grant_ends_no_later_than_the_key_by_which_it_is_given(office: Office, jan: Agent) -> None:
+    _, token = office.do(new_key, "admin", expires=SOON)
+    acting = office.ask(authenticate, token)
+    with pytest.raises(OutOfRange, match=SOON):
+        office.by(acting, grant, "piet", "777", ["mint"], until=LATER)
+    [given] = office.by(acting, grant, "piet", "777", ["mint"])
+    assert given.until == SOON
+
+
+def test_a_prefix_that_is_derived_or_transferred_is_held_as_long(office: Office, jan: Agent) -> None:
+    office.by(jan, derive_prefix, "777.1")
+    office.by(jan, home_prefix, "777.2")
+    assert ends(office, "jan", "777.1") == ends(office, "jan", "777.2") == {SOON}
+    office.by(jan, transfer_prefix, "777", "piet")
+    assert ends(office, "piet", "777") == {SOON}
+
+
+def test_an_identifier_that_is_transferred_is_held_as_long(office: Office, jan: Agent) -> None:
+    said = Statement(target="https://example.org/")
+    office.by(jan, mint, "777", suffixes=["a"], statement=said)
+    office.by(jan, transfer_identifiers, ["777/a"], "piet")
+    assert ends(office, "piet", "777") == {SOON}
+
+
+def test_a_key_ends_no_later_than_the_key_by_which_it_is_made(office: Office, jan: Agent) -> None:
+    _, token = office.do(new_key, "jan", expires=SOON)
+    guest = office.ask(authenticate, token)
+    assert guest.id == "jan"
+    with pytest.raises(OutOfRange, match=SOON):
+        office.by(guest, new_key, "jan", expires=LATER)
+    key, second = office.by(guest, new_key, "jan")
+    assert key.expires == SOON
+    with pytest.raises(OutOfRange):
+        office.by(office.ask(authenticate, second), new_key, "jan", expires=LATER)
+
+
+def test_a_key_for_another_ends_with_the_grant_by_which_it_is_made(office: Office, jan: Agent) -> None:
+    office.do(grant, "jan", WHOLE_REGISTRY, ["admin"], until=SOON)
+    assert office.by(jan, new_key, "piet")[0].expires == SOON
+    assert office.by(jan, new_key, "jan")[0].expires is None  # a key gives no more than the agent's grants
+
+
+def test_keys_in_records_are_left_to_who_administers_without_an_end(office: Office, jan: Agent) -> None:
+    with pytest.raises(NotAuthorised):
+        office.by(jan, put_handle, "777/key", [pubkey(300)])
+    office.do(grant, "jan", "777", ["admin", "mint"])
+    office.by(jan, put_handle, "777/key", [pubkey(300)])
+
+
+def test_verify_lists_what_was_given_for_too_long(office: Office, jan: Agent) -> None:
+    too_long = Grant("piet", "777", "mint", given_by="jan", given_at="2026-01-01T00:00:00.000000Z")
+    office.run(office.registry.store.write(lambda tx: tx.put_grant(too_long)))
+    [found] = office.ask(verify)
+    assert found.startswith("piet may mint on 777 without an end, but jan, who granted it, only until 2030")
+
+
+def test_to_derive_is_no_authority_over_the_prefix_itself(office: Office, jan: Agent) -> None:
+    """The administrator of 777 has a name under 777.1, which does not exist yet."""
+    office.do(grant, "piet", "777", ["derive"])
+    piet = office.read(lambda reader: reader.agent("piet"))
+    put_prefix_values(office, "777", admin(100, "777.1/ADMIN", 300))
+    for act in (derive_prefix, home_prefix):
+        with pytest.raises(NotAuthorised, match="under which administrators of 777 are named"):
+            office.by(piet, act, "777.1")
+    office.by(piet, derive_prefix, "777.2")
+    office.by(jan, derive_prefix, "777.1")  # an administrator of 777 may
+
+
+def test_an_administrator_below_a_derived_prefix_counts_too(office: Office, jan: Agent) -> None:
+    office.do(grant, "piet", "777", ["derive"])
+    piet = office.read(lambda reader: reader.agent("piet"))
+    put_prefix_values(office, "777", admin(100, "777.1.5/ADMIN", 300))
+    with pytest.raises(NotAuthorised):
+        office.by(piet, derive_prefix, "777.1")

@@ -1,0 +1,212 @@
+"""Works of a group on both engines: each sees its own and earlier writes, and is rolled back alone."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from itertools import count as counting
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.store.record_strategies import Desk, change
+
+from perdure.errors import InvalidInput, NameTaken
+from perdure.registry.store_interface import Prefetch, Transaction
+from perdure.store.sqlite import SqliteStore
+
+Work = Callable[[Transaction], Any]
+
+
+@pytest.fixture
+def own(tmp_path: Path, runner: asyncio.Runner) -> Iterator[Desk]:
+    store = SqliteStore(tmp_path / "perdure.db", create=True)
+    yield Desk(runner, store)
+    store.close()
+
+
+def together(desk: Desk, *works: Work, foreseen: Prefetch | None = None) -> list[Any]:
+    """Run all works in one group: the writer is kept busy until the last was submitted."""
+    begun, go = threading.Event(), threading.Event()
+
+    def wait(tx: Transaction) -> None:
+        begun.set()
+        assert go.wait(30)
+
+    async def gathered() -> list[Any]:
+        waiting = asyncio.ensure_future(desk.store.write(wait))
+        await asyncio.to_thread(begun.wait, 30)
+        futures = [asyncio.ensure_future(desk.store.write(work, foreseen)) for work in works]
+        await asyncio.sleep(0)
+        go.set()
+        await waiting
+        return list(await asyncio.gather(*futures, return_exceptions=True))
+
+    return desk.runner.run(gathered())
+
+
+def insert(*keys: str) -> Work:
+    return lambda tx: tx.insert([change(key, reverse=(("URL", f"https://example.org/{key}"),)) for key in keys])
+
+
+def refuse(*works: Work) -> Work:
+    def work(tx: Transaction) -> None:
+        for one in works:
+            one(tx)
+        raise InvalidInput("test", "work", "thought better of it")
+
+    return work
+
+
+def look(key: str) -> Work:
+    return lambda tx: tx.find(key) is not None
+
+
+def test_a_work_sees_the_names_of_those_before_it(desk: Desk) -> None:
+    def both(tx: Transaction) -> tuple[bool, bool]:
+        insert("1/b")(tx)
+        return look("1/a")(tx), look("1/b")(tx)
+
+    assert together(desk, insert("1/a"), look("1/a"), both, look("1/c")) == [None, True, (True, True), False]
+    assert desk.names() == ["1/a", "1/b"]
+
+
+def test_a_name_is_given_once_in_a_group(desk: Desk) -> None:
+    first, second, third = together(desk, insert("1/a"), insert("1/b", "1/a"), insert("1/b"))
+    assert (first, third) == (None, None)
+    assert isinstance(second, NameTaken)
+    assert desk.names() == ["1/a", "1/b"]
+    assert desk.contradictions() == []
+
+
+def test_an_existing_name_is_refused_to_its_work_alone(desk: Desk) -> None:
+    desk.insert(change("1/a", target="https://example.org/first"))
+    before, taken, after = together(desk, insert("1/b"), insert("1/c", "1/a"), insert("1/d"))
+    assert (before, after) == (None, None)
+    assert isinstance(taken, NameTaken)
+    assert taken.name == "1/A"
+    assert desk.names() == ["1/a", "1/b", "1/d"]
+    assert desk.contradictions() == []
+
+
+def test_an_existing_name_is_reported_to_its_work_though_another_reads_first(desk: Desk) -> None:
+    """A look-up flushes the buffered names, one of which exists."""
+    desk.insert(change("1/a"))
+    taken, looked = together(desk, insert("1/a"), look("1/z"))
+    counted = together(desk, insert("1/a"), lambda tx: tx.counts()["identifiers"])
+    assert (type(taken), looked) == (NameTaken, False)
+    assert (type(counted[0]), counted[1]) == (NameTaken, 1)
+
+
+@pytest.mark.parametrize("kept_as", ["on its way", "written"])
+def test_a_work_that_fails_after_inserting_names_leaves_none_of_them(desk: Desk, kept_as: str) -> None:
+    works = [insert("1/x")] if kept_as == "on its way" else [insert("1/x"), look("1/x")]
+    answers = together(desk, insert("1/a"), refuse(*works), insert("1/x", "1/b"), refuse(insert("1/y")))
+    assert [type(answer) for answer in answers] == [type(None), InvalidInput, type(None), InvalidInput]
+    assert desk.names() == ["1/a", "1/b", "1/x"]
+    assert desk.contradictions() == []
+
+
+def test_a_failure_without_writes_makes_no_work_run_twice(own: Desk) -> None:
+    runs: list[str] = []
+
+    def counted(name: str, work: Work) -> Work:
+        def run(tx: Transaction) -> Any:
+            runs.append(name)
+            return work(tx)
+
+        return run
+
+    works = [
+        counted("inserts", insert("1/a")),
+        counted("looks and is refused", refuse(look("1/a"))),
+        counted("inserts and is refused", refuse(insert("1/b"))),
+        counted("inserts after all", insert("1/b")),
+    ]
+    together(own, *works)
+    assert len(runs) == len(works)
+    assert own.names() == ["1/a", "1/b"]
+
+
+Plan = tuple[list[tuple[str, str]], bool]
+_STEPS = st.lists(st.tuples(st.sampled_from(["insert", "look"]), st.sampled_from("abcd")), max_size=4)
+_prefixes = counting(1)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(plans=st.lists(st.tuples(_STEPS, st.booleans()), min_size=1, max_size=6))
+def test_a_group_comes_to_the_same_as_one_work_after_the_other(plans: list[Plan], own: Desk) -> None:
+    """Whatever they insert and read, and whichever of them fails at the end."""
+
+    def planned(prefix: int, plan: Plan) -> Work:
+        steps = [insert(f"{prefix}/{key}") if step == "insert" else look(f"{prefix}/{key}") for step, key in plan[0]]
+        return refuse(*steps) if plan[1] else lambda tx: [step(tx) for step in steps]
+
+    one, other = next(_prefixes), next(_prefixes)
+    grouped = together(own, *(planned(one, plan) for plan in plans))
+    alone = [together(own, planned(other, plan))[0] for plan in plans]
+    assert [results(answer) for answer in grouped] == [results(answer) for answer in alone]
+    names = own.names()
+    assert [name for name in names if name.startswith(f"{one}/")] == [
+        f"{one}/{name.partition('/')[2]}" for name in names if name.startswith(f"{other}/")
+    ]
+    assert own.contradictions() == []
+
+
+def results(answer: Any) -> Any:
+    return type(answer) if isinstance(answer, Exception) else answer
+
+
+PERSON = Prefetch("u-1", "POID-a")
+
+
+def observe(tx: Transaction) -> str:
+    """Insert a person as the registry does: a known one is not inserted again."""
+    known = tx.person(PERSON.uuid_raw)
+    if known is not None:
+        return f"known as {known}"
+    name = PERSON.name if tx.find(PERSON.name) is None else "POID-successor"
+    tx.insert([change(name, scheme="ppid")])
+    tx.put_persons({PERSON.uuid_raw: name})
+    return f"made as {name}"
+
+
+def test_whom_a_group_foresees_is_made_once(desk: Desk) -> None:
+    results = together(desk, observe, observe, look("POID-a"), observe, foreseen=PERSON)
+    assert results == ["made as POID-a", "known as POID-a", True, "known as POID-a"]
+    assert together(desk, observe, foreseen=PERSON) == ["known as POID-a"]
+    assert desk.names() == ["POID-a"]
+
+
+def test_a_foreseen_name_that_another_work_of_the_group_took_is_taken(desk: Desk) -> None:
+    results = together(desk, insert("POID-a"), observe, foreseen=PERSON)
+    assert results == [None, "made as POID-successor"]
+    assert desk.names() == ["POID-a", "POID-successor"]
+
+
+def test_what_was_foreseen_is_free_again_when_its_work_is_refused(desk: Desk) -> None:
+    refused, made = together(desk, refuse(observe), observe, foreseen=PERSON)
+    assert isinstance(refused, InvalidInput)
+    assert made == "made as POID-a"
+    assert desk.names() == ["POID-a"]
+
+
+def test_what_was_foreseen_wrongly_changes_nothing(desk: Desk) -> None:
+    unknown = Prefetch("u-2", "POID-b")
+    assert together(desk, observe, observe, look("POID-b"), foreseen=unknown) == [
+        "made as POID-a",
+        "known as POID-a",
+        False,
+    ]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 63, 64, 65, 130])
+def test_groups_of_every_size_are_written_whole(own: Desk, count: int) -> None:
+    names = [f"1/{number:03}" for number in range(count)]
+    assert together(own, *(insert(name) for name in names)) == [None] * count
+    assert own.names() == names
+    changed = own.read(lambda reader: reader.changes(0, 1_000))
+    assert [one.name for one in changed] == names
+    assert len({one.number for one in changed}) == count
+    assert own.contradictions() == []

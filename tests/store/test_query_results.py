@@ -1,0 +1,158 @@
+"""Stored answers: a request that is repeated with the same token is run once."""
+
+import asyncio
+import contextlib
+
+import pytest
+from tests.registry_fixture import StoreFactory
+from tests.store.record_strategies import AT, Desk, change
+
+from perdure.errors import Conflict
+from perdure.registry.store_interface import Transaction
+
+LATER = "2027-01-16T08:00:00.000000Z"
+
+
+def put(tx: Transaction, token: str, answer: bytes = b"answer", at: str = AT, agent: str = "jan") -> None:
+    tx.put_answer(agent, token, b"digest", answer, at)
+
+
+def test_an_answer_is_stored_completely(desk: Desk) -> None:
+    everything = bytes(range(256))
+    desk.write(lambda tx: tx.put_answer("jan", "token", b"\x00digest", everything, AT))
+    assert desk.read(lambda reader: reader.find_answer("jan", "token")) == (b"\x00digest", everything, AT)
+
+
+def test_a_token_is_its_agents_own(desk: Desk) -> None:
+    desk.write(lambda tx: (put(tx, "token", b"jan's"), put(tx, "token", b"ada's", agent="ada")))
+    answers = desk.read(lambda reader: [reader.find_answer(agent, "token") for agent in ("jan", "ada", "piet")])
+    assert [answer and answer[1] for answer in answers] == [b"jan's", b"ada's", None]
+    assert desk.read(lambda reader: reader.find_answer("jan", "other")) is None
+
+
+def test_a_second_answer_to_one_token_is_refused_and_undoes_its_work(desk: Desk) -> None:
+    desk.write(lambda tx: put(tx, "token", b"first"))
+
+    def again(tx: Transaction) -> None:
+        tx.insert([change("1/a")])
+        put(tx, "token", b"second")
+
+    with pytest.raises(Conflict):
+        desk.write(again)
+    assert desk.names() == []
+    answer = desk.read(lambda reader: reader.find_answer("jan", "token"))
+    assert answer is not None
+    assert answer[1] == b"first"
+
+
+def test_a_transaction_knows_its_own_answers(desk: Desk) -> None:
+    def work(tx: Transaction) -> object:
+        put(tx, "token")
+        with pytest.raises(Conflict):
+            put(tx, "token")
+        return tx.find_answer("jan", "token")
+
+    assert desk.write(work) == (b"digest", b"answer", AT)
+
+
+def test_an_answer_is_rolled_back_with_its_work(desk: Desk) -> None:
+    def work(tx: Transaction) -> None:
+        put(tx, "token")
+        raise KeyError
+
+    with pytest.raises(KeyError):
+        desk.write(work)
+    assert desk.read(lambda reader: reader.find_answer("jan", "token")) is None
+    desk.write(lambda tx: put(tx, "token"))
+
+
+def test_an_answer_in_an_attempt_that_fails_is_forgotten(desk: Desk) -> None:
+    def work(tx: Transaction) -> object:
+        put(tx, "kept")
+        with contextlib.suppress(KeyError), tx.attempt():
+            put(tx, "dropped")
+            raise KeyError
+        return tx.find_answer("jan", "dropped")
+
+    assert desk.write(work) is None
+    answers = desk.read(lambda reader: [reader.find_answer("jan", token) for token in ("kept", "dropped")])
+    assert [answer is not None for answer in answers] == [True, False]
+
+
+@pytest.mark.parametrize("tokens", [1, 25], ids=["one token", "many tokens"])
+def test_of_concurrent_requests_with_one_token_one_is_run_and_all_get_its_answer(
+    desk: Desk, store_factory: StoreFactory, tokens: int
+) -> None:
+    """On two stores, as in two processes: many times, to make them collide."""
+    stores = [desk.store, store_factory()]
+
+    def work(number: int, token: str):
+        def mint(tx: Transaction) -> bytes:
+            stored = tx.find_answer("jan", token)
+            if stored is not None:
+                return stored[1]
+            name = f"{token}/{number:02d}"
+            tx.insert([change(name)])
+            put(tx, token, name.encode())
+            return name.encode()
+
+        return mint
+
+    async def run_all(turn: int) -> list[list[bytes]]:
+        asked = [
+            [stores[number % 2].write(work(number, f"{turn}-{token}")) for number in range(6)]
+            for token in range(tokens)
+        ]
+        return [list(await asyncio.gather(*those)) for those in await _started(asked)]
+
+    async def _started(asked: list[list]) -> list[list[asyncio.Task[bytes]]]:
+        return [[asyncio.ensure_future(one) for one in those] for those in asked]
+
+    for turn in range(8):
+        answers = desk.runner.run(run_all(turn))
+        assert [len(set(those)) for those in answers] == [1] * tokens
+        names = [key for key in desk.names() if key.startswith(f"{turn}-")]
+        assert sorted(those[0].decode() for those in answers) == names
+
+
+def test_works_that_do_not_ask_first_are_refused_but_for_one(desk: Desk, store_factory: StoreFactory) -> None:
+    stores = [desk.store, store_factory()]
+
+    async def run_all() -> list[object]:
+        works = [stores[number % 2].write(lambda tx, n=number: put(tx, "token", b"%d" % n)) for number in range(10)]
+        return await asyncio.gather(*works, return_exceptions=True)
+
+    answers = desk.runner.run(run_all())
+    assert answers.count(None) == 1
+    assert sum(isinstance(answer, Conflict) for answer in answers) == 9
+
+
+def test_old_answers_are_forgotten_a_thousand_at_a_time(desk: Desk) -> None:
+    days = [f"2027-01-{1 + number % 10:02d}T00:00:00.000000Z" for number in range(1300)]
+    desk.write(lambda tx: [put(tx, f"{number}", at=at) for number, at in enumerate(days)])
+    desk.write(lambda tx: put(tx, "late", at=LATER))
+    assert [desk.write(lambda tx: tx.forget_answers(AT)) for _ in range(3)] == [1000, 300, 0]
+    assert desk.read(lambda reader: reader.find_answer("jan", "late")) is not None
+    assert desk.read(lambda reader: reader.find_answer("jan", "7")) is None
+    desk.write(lambda tx: put(tx, "7"))
+
+
+def test_the_oldest_are_forgotten_first(desk: Desk) -> None:
+    days = [f"2027-01-{1 + number // 100:02d}T00:00:00.000000Z" for number in range(1200)]
+    desk.write(lambda tx: [put(tx, f"{number}", at=at) for number, at in enumerate(days)])
+    desk.write(lambda tx: tx.forget_answers(AT))
+    left = desk.read(lambda reader: [reader.find_answer("jan", f"{number}") is not None for number in range(1200)])
+    assert left == [False] * 1000 + [True] * 200
+
+
+def test_what_was_forgotten_in_a_transaction_can_be_answered_anew_in_it(desk: Desk) -> None:
+    desk.write(lambda tx: put(tx, "token", b"old"))
+
+    def work(tx: Transaction) -> int:
+        assert tx.find_answer("jan", "token") is not None
+        forgotten = tx.forget_answers(LATER)
+        put(tx, "token", b"new", at=LATER)
+        return forgotten
+
+    assert desk.write(work) == 1
+    assert desk.read(lambda reader: reader.find_answer("jan", "token")) == (b"digest", b"new", LATER)
