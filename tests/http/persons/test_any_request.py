@@ -32,8 +32,8 @@ DECLARED = {*FORMS, "application/link-format", "application/problem+json", "text
 STATUSES = {200, 301, 302, 304, 308, 400, 404, 405, 406, 410, 422}
 
 
-class Asked(NamedTuple):
-    """A request, but for whom it asks; `form` is the media type that its address names, where it names one."""
+class PersonRequest(NamedTuple):
+    """A request for a person in some state, without the name of the person."""
 
     state: str
     kind: str
@@ -45,9 +45,7 @@ class Asked(NamedTuple):
     spelling: str = "right"
 
     def path(self, name: str) -> str:
-        spelt = {"right": name, "lower": name.lower(), "escaped": f"%{ord(name[0]):02x}{name[1:]}"}[
-            self.canonical_spelling
-        ]
+        spelt = {"right": name, "lower": name.lower(), "escaped": f"%{ord(name[0]):02x}{name[1:]}"}[self.spelling]
         return f"/{spelt}{self.part}{self.ending}{'?' if self.query else ''}{self.query}"
 
 
@@ -55,18 +53,18 @@ class People(NamedTuple):
     server: LiveServer
     names: dict[tuple[str, str], str]  # by state and kind
 
-    def ask(self, asked: Asked) -> RawResponse:
+    def ask(self, sent: PersonRequest) -> RawResponse:
         with connection(self.server) as one:
-            path = asked.path(self.names[asked.state, asked.kind])
-            one.send(request(path, *asked.headers, method=asked.method))
-            answer = one.read(asked.method)
+            path = sent.path(self.names[sent.state, sent.kind])
+            one.send(request(path, *sent.headers, method=sent.method))
+            answer = one.read(sent.method)
         assert answer is not None, "the server has hung up"
         return answer
 
 
 @pytest.fixture(scope="module")
 def people(tmp_path_factory: pytest.TempPathFactory) -> Iterator[People]:
-    folder = tmp_path_factory.mktemp("asked") / "registry"
+    folder = tmp_path_factory.mktemp("requests") / "registry"
 
     async def furnish() -> dict[tuple[str, str], str]:
         await make_registry(folder, name="Tests")
@@ -87,7 +85,7 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Iterator[People]:
         assert "Traceback" not in (folder / "server.log").read_text()
 
 
-# What is asked: each part of a request is odd now and then, so that most requests are odd in one part or in two
+# What is sent: each part of a request is odd now and then, so that most requests are odd in one part or in two
 
 
 def mostly(usual: st.SearchStrategy[Any], odd: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
@@ -151,7 +149,7 @@ QUERIES = mostly(
     ),
 )  # fmt: skip
 REQUESTS = st.builds(
-    Asked,
+    PersonRequest,
     st.sampled_from([*SHOWN, *HIDDEN]),
     st.sampled_from(["prid", "poid"]),
     PARTS,
@@ -163,21 +161,21 @@ REQUESTS = st.builds(
 )
 
 
-@example(Asked("restricted", "prid", "/observations"))
-@example(Asked("redacted", "prid", "/observations", ".html"))
+@example(PersonRequest("restricted", "prid", "/observations"))
+@example(PersonRequest("redacted", "prid", "/observations", ".html"))
 @given(REQUESTS)
 @settings(max_examples=800)
-def test_every_request_is_answered_in_a_known_format(people: People, asked: Asked) -> None:
-    answer = people.ask(asked)
+def test_every_request_is_answered_in_a_known_format(people: People, sent: PersonRequest) -> None:
+    answer = people.ask(sent)
     assert answer.status in STATUSES
     if answer.status == 405:
-        assert asked.method not in ("GET", "HEAD")
+        assert sent.method not in ("GET", "HEAD")
         assert answer.header("allow") == "GET, HEAD"
     kind = (answer.header("content-type") or "").partition(";")[0]
     assert kind in (DECLARED if answer.status != 304 else {""})
-    if answer.status == 200 and asked.ending in ENDINGS:
-        assert kind == ENDINGS[asked.ending]
-    if asked.state in HIDDEN:
+    if answer.status == 200 and sent.ending in ENDINGS:
+        assert kind == ENDINGS[sent.ending]
+    if sent.state in HIDDEN:
         said = answer.body.decode() + str(answer.headers)
         assert SECRET.lower() not in said.lower()
         assert LINK not in said
@@ -187,15 +185,15 @@ def test_every_request_is_answered_in_a_known_format(people: People, asked: Aske
 @given(st.sampled_from([*SHOWN, *HIDDEN]), DATES)
 @settings(max_examples=500)
 def test_any_time_leads_to_a_version_or_is_none(people: People, state: str, date: str) -> None:
-    answer = people.ask(Asked(state, "prid", headers=(f"accept-datetime: {date}",)))
+    answer = people.ask(PersonRequest(state, "prid", headers=(f"accept-datetime: {date}",)))
     assert answer.status in (302, 400)
     if answer.status == 302:
         name, _, part = (answer.header("location") or "").removeprefix("/").partition("/")
         assert name == people.names[state, "prid"]
-        assert people.ask(Asked(state, "prid", f"/{part}")).status == 200
+        assert people.ask(PersonRequest(state, "prid", f"/{part}")).status == 200
 
 
-def every_plain_request() -> Iterator[Asked]:
+def every_plain_request() -> Iterator[PersonRequest]:
     """What people and programs ask for, without anything odd."""
     parts = {"prid": ("", "/observations", "/v1", "/v3", "/history"), "poid": ("", "/claims", "/v1", "/history")}
     for state, kind in chain.from_iterable(
@@ -204,18 +202,16 @@ def every_plain_request() -> Iterator[Asked]:
         for part in parts[kind]:
             for ending in ("", *ENDINGS):
                 if part != "/history" or ending in ("", ".html", ".json"):
-                    yield Asked(state, kind, part, ending)
+                    yield PersonRequest(state, kind, part, ending)
 
 
 def test_every_form_of_every_part_is_there_in_every_state(people: People) -> None:
     with connection(people.server) as one:
-        for asked in every_plain_request():
-            answer = one.request(asked.path(people.names[asked.state, asked.kind]))
-            gone = asked.part in ("", "/claims") and any(
-                word in asked.state for word in ("withdrawn", "merged", "split")
-            )
-            assert answer.status in ((200,) if not gone else (200, 301, 410)), (asked, answer)
+        for sent in every_plain_request():
+            answer = one.request(sent.path(people.names[sent.state, sent.kind]))
+            gone = sent.part in ("", "/claims") and any(word in sent.state for word in ("withdrawn", "merged", "split"))
+            assert answer.status in ((200,) if not gone else (200, 301, 410)), (sent, answer)
             if answer.status != 301:
-                usual = "application/link-format" if asked.part == "/history" else "application/ld+json"
+                usual = "application/link-format" if sent.part == "/history" else "application/ld+json"
                 kind = (answer.header("content-type") or "").partition(";")[0]
-                assert kind == ENDINGS.get(asked.ending, usual), (asked, answer)
+                assert kind == ENDINGS.get(sent.ending, usual), (sent, answer)

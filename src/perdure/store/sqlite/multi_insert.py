@@ -16,7 +16,7 @@ _LARGEST: Final = 64  # rows in one statement; sizes are powers of two, so that 
 class MultiInsert:
     """The inserts into some columns of a table.
 
-    >>> Rows("names", "id", "name").statement(2)
+    >>> MultiInsert("names", "id", "name").statement(2)
     'INSERT INTO names (id, name) VALUES (?, ?), (?, ?)'
     """
 
