@@ -25,8 +25,8 @@ from perdure.records.person import (
 from perdure.records.person_validation import check_observation, check_reconstruction
 from perdure.records.record import Tombstone
 from perdure.records.validation import Limits
+from perdure.registry.identifier_view import View
 from perdure.registry.persons import PersonView
-from perdure.registry.query import View
 
 NAMESPACES = Namespaces()
 CONTEXT_URL = "https://ppid.org/context.jsonld"

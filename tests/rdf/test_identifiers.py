@@ -11,7 +11,7 @@ from perdure.rdf import FORMATS, Namespaces, Withdrawal, write_identifier, write
 from perdure.rdf.iris import find_certain_iri, find_iri, iri
 from perdure.records.authority_metadata import AuthorityMetadata
 from perdure.records.record import About, Tombstone
-from perdure.registry.query import View
+from perdure.registry.identifier_view import View
 
 HANDLE = View(
     name="20.500.1/a b",

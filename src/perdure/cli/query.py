@@ -15,7 +15,7 @@ from perdure.cli.terminal import escape_control, make_console, print_table, to_j
 from perdure.errors import InvalidInput
 from perdure.records.person import Redaction
 from perdure.records.value import Admin, Binary, Value, ValueList, to_handle_json
-from perdure.registry.query import View
+from perdure.registry.identifier_view import View
 
 SHOW_EXAMPLES = "**Examples**\n\n- `perdure show 12345/Y35XYS0QH`\n- `perdure show 12345/Y35XYS0QH --version 1 --json`"
 HISTORY_EXAMPLES = "**Example**\n\n- `perdure history 12345/Y35XYS0QH`"

@@ -8,9 +8,9 @@ from perdure.errors import PerdureError
 from perdure.http.app_context import AppContext
 from perdure.http.shared import metrics
 from perdure.http.shared.http_errors import ClientNotAllowed
-from perdure.http.shared.offload import run_in_thread
 from perdure.http.shared.request import Request, Response
 from perdure.http.shared.responses import NO_STORE
+from perdure.http.shared.threads import run_in_thread
 
 _STORE_TIMEOUT = 5.0  # seconds for the store to answer
 

@@ -12,7 +12,7 @@ from perdure.rdf.iris import find_certain_iri, find_iri
 from perdure.rdf.namespaces import Namespaces
 from perdure.rdf.serializer import Tree
 from perdure.records.person import Observation, Reconstruction
-from perdure.registry.query import View
+from perdure.registry.identifier_view import View
 
 _AGENT: Final = ("Agent",)
 _CURATOR: Final = ("Person", "Agent")

@@ -6,7 +6,7 @@ from perdure.rdf.agents import registry_agent_node
 from perdure.rdf.iris import find_iri
 from perdure.rdf.namespaces import Namespaces
 from perdure.rdf.serializer import Tree
-from perdure.registry.query import View
+from perdure.registry.identifier_view import View
 
 
 class Withdrawal(NamedTuple):

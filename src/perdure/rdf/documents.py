@@ -10,8 +10,8 @@ from perdure.rdf.namespaces import Namespaces
 from perdure.rdf.person import person_tree
 from perdure.rdf.serializer import Tree, write
 from perdure.records.web_address import encode_web_address
+from perdure.registry.identifier_view import View
 from perdure.registry.persons import PersonView
-from perdure.registry.query import View
 
 
 def write_person(

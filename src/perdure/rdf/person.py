@@ -19,8 +19,8 @@ from perdure.rdf.provenance import (
 )
 from perdure.rdf.serializer import Tree
 from perdure.records.person import Employment, Observation, Reconstruction
+from perdure.registry.identifier_view import View
 from perdure.registry.persons import PersonView
-from perdure.registry.query import View
 
 _RELATIONS: Final = {"exact": "sameAs", "close": "closeMatch"}
 # `sameAs` from two versions to one identifier would make them one thing. So a version has an identity page instead.

@@ -7,8 +7,8 @@ from perdure.rdf.iris import external_iri, iri
 from perdure.rdf.namespaces import Namespaces
 from perdure.rdf.serializer import Tree
 from perdure.records.person import Observation, Reconstruction
+from perdure.registry.identifier_view import View
 from perdure.registry.persons import PersonView
-from perdure.registry.query import View
 
 OBSERVATION: Final = ["PersonObservation", "PicoPersonObservation"]
 RECONSTRUCTION: Final = ["PersonReconstruction", "PicoPersonReconstruction"]

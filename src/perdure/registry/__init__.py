@@ -4,6 +4,7 @@ Permissions are checked here, whatever API the request came through.
 """
 
 from perdure.registry.bootstrap import NewRegistry, create_registry, reopen
+from perdure.registry.diff import diff
 from perdure.registry.editing import (
     add_values,
     bind,
@@ -37,15 +38,8 @@ from perdure.registry.integrity import verify
 from perdure.registry.listing import IdentifierPage, list_identifiers
 from perdure.registry.minting import MintedIdentifier, mint, mint_in_chunks
 from perdure.registry.new_record import Statement
-from perdure.registry.permissions.agents import (
-    add_agent,
-    authenticate,
-    grant,
-    new_key,
-    recover_access,
-    revoke,
-    revoke_key,
-)
+from perdure.registry.permissions.agents import add_agent, authenticate, new_key, recover_access, revoke_key
+from perdure.registry.permissions.grants import grant, revoke
 from perdure.registry.persons import (
     Curation,
     Person,
@@ -68,7 +62,7 @@ from perdure.registry.prefixes.prefixes import (
     derive_prefix,
     reset_timeline,
 )
-from perdure.registry.query import diff, find_by_value, history, resolve, search, show
+from perdure.registry.query import find_by_value, history, resolve, search, show
 from perdure.registry.redaction import redact_values
 from perdure.registry.registry import Registry
 from perdure.registry.settings import Settings

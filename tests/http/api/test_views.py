@@ -3,7 +3,7 @@
 from perdure.http.api.schemas.person_responses import PersonResponse
 from perdure.http.api.schemas.responses import IdentifierResponse, ValueResponse
 from perdure.records.value import Value
-from perdure.registry.query import View
+from perdure.registry.identifier_view import View
 
 
 def test_an_identifier_response_has_every_field_of_the_view() -> None:

@@ -15,7 +15,7 @@ from perdure.http.api.bulk_response import NDJSON, NdjsonResponse, SpooledLines
 from perdure.http.api.request_context import CREDENTIALS_REQUIRED, ApiContext, InjectedContext, error_responses
 from perdure.http.api.schemas.responses import ImportProblem
 from perdure.http.api.views import build_import_summary
-from perdure.http.shared.offload import ThreadedAsyncIterator
+from perdure.http.shared.threads import ThreadedAsyncIterator
 from perdure.registry import ImportOptions
 from perdure.registry.entities import WHOLE_REGISTRY
 from perdure.registry.importing.chunk import Problem

@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 from perdure.http.api.request_context import ApiContext
 from perdure.http.shared.http_errors import BodyBelowRate, BodyTooLarge, BodyTooSlow, UnsupportedMediaType
 from perdure.http.shared.media_type import body_media_type
-from perdure.http.shared.offload import iterate_from_loop, run_coroutine_in_thread
 from perdure.http.shared.request import Request
 from perdure.http.shared.semaphore import BulkSlot
+from perdure.http.shared.threads import iterate_from_loop, run_coroutine_in_thread
 
 T = TypeVar("T")
 

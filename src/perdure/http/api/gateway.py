@@ -31,8 +31,9 @@ from perdure.http.shared.http_errors import (
 )
 from perdure.http.shared.media_type import body_media_type
 from perdure.http.shared.query_string import parse_query
+from perdure.http.shared.redirects import encode_location
 from perdure.http.shared.request import SAFE_METHODS, Headers, Receive, Request, Response, Send
-from perdure.http.shared.responses import MAX_AGE_DAY, NO_CACHE, encode_location
+from perdure.http.shared.responses import MAX_AGE_DAY, NO_CACHE
 from perdure.http.shared.semaphore import BulkLimiter
 
 JSON: Final = "application/json"

@@ -17,9 +17,9 @@ from perdure.http.api.views import build_from
 from perdure.http.shared.conditional import superseded_etag, version_etag
 from perdure.names import ppid, recognise
 from perdure.registry import show
+from perdure.registry.identifier_view import View
 from perdure.registry.persons import Person, PersonView, show_person
 from perdure.registry.persons.person_search import PersonHit as Hit
-from perdure.registry.query import View
 
 
 def person_api_path(name: str) -> str:

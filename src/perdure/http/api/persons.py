@@ -35,9 +35,10 @@ from perdure.http.api.schemas.person_responses import (
 )
 from perdure.http.api.views import build_revisions
 from perdure.http.shared.conditional import if_none_match_has
+from perdure.registry.identifier_view import is_hidden
 from perdure.registry.persons import list_observations, show_person
 from perdure.registry.persons.person_search import find_by_link, find_by_name
-from perdure.registry.query import is_hidden, list_acts
+from perdure.registry.query import list_acts
 
 _LARGEST: Final = 2**31 - 1
 

@@ -21,7 +21,7 @@ from perdure.http.shared.request import Request
 from perdure.http.shared.semaphore import BulkLimiter
 from perdure.names import handle
 from perdure.registry import Agent, Registry, show
-from perdure.registry.query import View
+from perdure.registry.identifier_view import View
 
 ROOT: Final = "/api/v1"
 CONTEXT_KEY: Final = "context"  # its key in the state of the ASGI scope

@@ -15,7 +15,7 @@ from perdure.errors import BadKey
 from perdure.http.auth.credentials import Identity, decode_octets, parse_identity
 from perdure.http.auth.kdf_limit import derivation_slot
 from perdure.http.auth.signatures import is_signature_valid
-from perdure.http.shared.offload import run_in_thread
+from perdure.http.shared.threads import run_in_thread
 from perdure.records.public_key import PUBLIC_KEY
 from perdure.records.value import SECRET
 from perdure.registry.handles import KeyMaterial

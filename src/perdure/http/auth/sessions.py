@@ -18,7 +18,7 @@ import msgspec
 
 from perdure.http.auth.credentials import Identity
 from perdure.http.auth.session_store import SessionStore
-from perdure.http.shared.offload import run_in_thread
+from perdure.http.shared.threads import run_in_thread
 from perdure.http.shared.worker_environment import SECRET_VARIABLE, SESSIONS_VARIABLE
 from perdure.registry import Agent
 from perdure.registry.handles import KeyMaterial

@@ -11,8 +11,8 @@ from perdure.http.persons.person_address import PAGE, DocumentRequest, parse_doc
 from perdure.http.shared.http_errors import NotAcceptable, NotFound
 from perdure.http.shared.negotiation import best_media_type
 from perdure.http.shared.problem_json import PROBLEM_JSON
+from perdure.http.shared.redirects import redirect_response
 from perdure.http.shared.request import Request, Response
-from perdure.http.shared.responses import redirect_response
 from perdure.http.urls import path_of, with_query
 from perdure.names import ppid
 from perdure.registry.persons import PersonView, show_person

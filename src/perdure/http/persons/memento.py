@@ -6,8 +6,9 @@ from email.utils import parsedate_to_datetime
 
 from perdure.http.app_context import AppContext
 from perdure.http.shared.http_errors import MalformedRequest
+from perdure.http.shared.redirects import encode_location, redirect_response
 from perdure.http.shared.request import Request, Response
-from perdure.http.shared.responses import encode_location, http_date, redirect_response
+from perdure.http.shared.responses import http_date
 from perdure.http.urls import path_of, with_query
 from perdure.registry.entities import Act
 from perdure.registry.persons import list_person_versions

@@ -11,15 +11,16 @@ from perdure.http.persons import memento
 from perdure.http.persons.person_address import JSON, JSON_LD, N_TRIPLES, PAGE, RDF_XML, TURTLE, DocumentRequest
 from perdure.http.persons.vocabulary import CONTEXT_PATH
 from perdure.http.shared.conditional import document_etag, is_not_modified
-from perdure.http.shared.offload import offload_if_large
+from perdure.http.shared.redirects import encode_location
 from perdure.http.shared.request import Headers, Request, Response
-from perdure.http.shared.responses import NO_CACHE, VARY_ACCEPT, encode_location
+from perdure.http.shared.responses import NO_CACHE, VARY_ACCEPT
+from perdure.http.shared.threads import run_large_in_thread
 from perdure.http.shared.withdrawal import describe_withdrawal, find_withdrawal
 from perdure.http.urls import absolute_url, link_to, path_of
 from perdure.names.external import ExternalId
 from perdure.rdf import BY_MEDIA, Withdrawal, write_claims, write_person, write_persons
+from perdure.registry.identifier_view import is_hidden
 from perdure.registry.persons import PersonView, show_person
-from perdure.registry.query import is_hidden
 
 _FORMATS: Final = {JSON: BY_MEDIA[JSON_LD], **BY_MEDIA}
 _TYPES: Final = {
@@ -46,7 +47,7 @@ async def document_response(
     if status == 200 and is_not_modified(request, tag):  # conditions apply only to successful responses (RFC 9110)
         return Response(304, b"", headers)
     withdrawal = None if status == 200 else await _find_withdrawal(app, view.name)
-    response = await offload_if_large(
+    response = await run_large_in_thread(
         (),
         estimate_size(person),
         lambda: _build_document(app, request, person, requested, status, headers, withdrawal),
@@ -106,13 +107,15 @@ async def observations_response(
         headers.append((b"link", memento.format_link(request.origin + following, 'rel="next"')))
     if requested.media == PAGE:
         template_context = {**_template_context(app, person, requested), "persons": persons, "following": following}
-        return await offload_if_large(
+        return await run_large_in_thread(
             (), size, lambda: pages.render_page("observations.html", 200, headers, **template_context)
         )
     rdf_format, namespaces = _FORMATS[requested.media], app.registry.settings.namespaces
     context_url = request.origin + CONTEXT_PATH
     shown_persons = [person] if is_hidden(person.view.scheme, person.view) else persons
-    body = await offload_if_large((), size, lambda: write_persons(shown_persons, rdf_format, namespaces, context_url))
+    body = await run_large_in_thread(
+        (), size, lambda: write_persons(shown_persons, rdf_format, namespaces, context_url)
+    )
     return Response(200, body, [_TYPES[requested.media], *headers])
 
 

@@ -16,7 +16,7 @@ from perdure.http.shared.responses import NO_CACHE, VARY_ACCEPT
 from perdure.http.urls import link_to, path_of
 from perdure.records import record as records
 from perdure.registry.entities import Act, Agent
-from perdure.registry.query import is_hidden, view_identifier, visible_acts
+from perdure.registry.identifier_view import is_hidden, view_identifier, visible_acts
 from perdure.registry.store_interface import Reader
 
 _encode: Final = msgspec.json.Encoder(order="deterministic").encode

@@ -9,8 +9,9 @@ from perdure.http.app_context import AppContext
 from perdure.http.shared.http_errors import MalformedRequest, MethodNotAllowed, UnsupportedMediaType
 from perdure.http.shared.media_type import body_media_type
 from perdure.http.shared.query_string import parse_form
+from perdure.http.shared.redirects import redirect_response
 from perdure.http.shared.request import Request, Response
-from perdure.http.shared.responses import MAX_AGE_DAY, NO_CACHE, VARY_ACCEPT, redirect_response
+from perdure.http.shared.responses import MAX_AGE_DAY, NO_CACHE, VARY_ACCEPT
 from perdure.http.urls import path_of, with_query
 from perdure.names import recognise
 from perdure.names.unwrap import strip_blanks

@@ -15,7 +15,6 @@ from perdure.http.resolver.signposting import find_target_links, signpost_header
 from perdure.http.shared.accept import wants_problem, wants_record
 from perdure.http.shared.conditional import format_etag, is_not_modified
 from perdure.http.shared.http_errors import NotAcceptable
-from perdure.http.shared.offload import offload_if_large
 from perdure.http.shared.problem_json import (
     PROBLEM_JSON,
     problem_document,
@@ -25,12 +24,13 @@ from perdure.http.shared.problem_json import (
 )
 from perdure.http.shared.request import Headers, Request, Response
 from perdure.http.shared.responses import NO_CACHE, NO_STORE, VARY_ACCEPT
+from perdure.http.shared.threads import run_large_in_thread
 from perdure.http.shared.withdrawal import describe_withdrawal
 from perdure.http.urls import link_to, path_of, record_path
 from perdure.rdf import Withdrawal
 from perdure.records.location_xml import LOCATIONS
 from perdure.registry import show
-from perdure.registry.query import View
+from perdure.registry.identifier_view import View
 
 _encode: Final = msgspec.json.Encoder(order="deterministic").encode
 
@@ -41,7 +41,7 @@ async def record_page(
     """Return the public record of an identifier, as a page or as JSON."""
     view = await show(app.registry, resolved.name)
     size = len(resolved.identifier.record)
-    return await offload_if_large(view.values, size, lambda: _build_record(app, request, resolved, parameters, view))
+    return await run_large_in_thread(view.values, size, lambda: _build_record(app, request, resolved, parameters, view))
 
 
 def _build_record(
@@ -79,7 +79,7 @@ async def prefix_page(
     app: AppContext, request: Request, resolved: ResolvedPrefix, parameters: ProxyParameters
 ) -> Response:
     """Return the public record of a prefix, as a page or as JSON."""
-    return await offload_if_large(resolved.values, 0, lambda: _build_prefix(app, request, resolved, parameters))
+    return await run_large_in_thread(resolved.values, 0, lambda: _build_prefix(app, request, resolved, parameters))
 
 
 def _build_prefix(app: AppContext, request: Request, resolved: ResolvedPrefix, parameters: ProxyParameters) -> Response:

@@ -12,10 +12,10 @@ from perdure.http.resolver.signposting import find_target_links, signpost_header
 from perdure.http.resolver.target_selection import has_locations_for
 from perdure.http.shared.conditional import format_etag, is_not_modified
 from perdure.http.shared.negotiation import best_media_type, parse_accept
-from perdure.http.shared.offload import offload_if_large
 from perdure.http.shared.query_string import single_parameter
 from perdure.http.shared.request import Headers, Request, Response
 from perdure.http.shared.responses import NO_CACHE, NO_STORE, VARY_ACCEPT
+from perdure.http.shared.threads import run_large_in_thread
 from perdure.http.urls import path_of
 from perdure.rdf import BY_MEDIA, FORMATS, write_identifier, write_name
 from perdure.registry import show
@@ -63,7 +63,7 @@ async def record_overrides_negotiation(
         request.header_list(b"accept") or "",
         FORMATS[rdf_format.name].media_type,
     )
-    return parameters.lists_locations or await offload_if_large(
+    return parameters.lists_locations or await run_large_in_thread(
         record.values, size, lambda: has_locations_for(record, parameters, limits, accept, media)
     )
 

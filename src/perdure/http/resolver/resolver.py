@@ -29,10 +29,11 @@ from perdure.http.resolver.proxy_parameters import PROXY_PARAMETERS, ProxyParame
 from perdure.http.resolver.target_selection import choose_target, list_locations_xml
 from perdure.http.shared.accept import wants_record
 from perdure.http.shared.http_errors import MalformedRequest, NameReserved
-from perdure.http.shared.offload import offload_if_large
 from perdure.http.shared.problem_json import problem_response, status_of
+from perdure.http.shared.redirects import encode_target, redirect_response, target_redirect, ttl_seconds
 from perdure.http.shared.request import Request, Response
-from perdure.http.shared.responses import VARY_ACCEPT, encode_target, redirect_response, target_redirect, ttl_seconds
+from perdure.http.shared.responses import VARY_ACCEPT
+from perdure.http.shared.threads import run_large_in_thread
 from perdure.http.urls import append_to_target, extend_target, link_to, path_of, strip_scheme, with_query
 from perdure.names import handle
 from perdure.records.record import TTL_MARKER
@@ -141,11 +142,11 @@ async def _respond_active(
     limits = app.registry.settings.limits
     record, size = resolved.record, len(resolved.identifier.record)
     if parameters.lists_locations:
-        xml = await offload_if_large(record.values, size, lambda: list_locations_xml(record, parameters, limits))
+        xml = await run_large_in_thread(record.values, size, lambda: list_locations_xml(record, parameters, limits))
         return pages.document_response(xml, b"text/xml; charset=utf-8", [VARY_ACCEPT])
     if parameters.info or parameters.shows_values or is_record:
         return await landing_pages.record_page(app, request, resolved, parameters)
-    choice = await offload_if_large(record.values, size, lambda: choose_target(request, record, parameters, limits))
+    choice = await run_large_in_thread(record.values, size, lambda: choose_target(request, record, parameters, limits))
     if choice is None:
         if resolved.rest:
             raise NoSuchName(resolved.requested_name, (resolved.name,))

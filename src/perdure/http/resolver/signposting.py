@@ -5,10 +5,10 @@ from typing import Final, NamedTuple
 
 from perdure.http.app_context import AppContext
 from perdure.http.resolver.name_lookup import ResolvedName
+from perdure.http.shared.redirects import encode_location
 from perdure.http.shared.request import Headers, Request
-from perdure.http.shared.responses import encode_location
 from perdure.http.urls import absolute_url, link_to, path_of, record_path, target_link
-from perdure.registry.query import View
+from perdure.registry.identifier_view import View
 
 _MOST_ITEMS: Final = 4_096  # bytes of links to targets after the first, because clients limit the length of headers
 _LANDING_PAGE: Final = "https://schema.org/AboutPage"

@@ -7,8 +7,9 @@ import msgspec
 
 from perdure import errors
 from perdure.http.shared import http_errors
+from perdure.http.shared.redirects import encode_location
 from perdure.http.shared.request import Headers, Response
-from perdure.http.shared.responses import NO_STORE, encode_location
+from perdure.http.shared.responses import NO_STORE
 
 PROBLEM_JSON: Final = b"application/problem+json"
 

@@ -16,7 +16,7 @@ from typing import Final, Literal, Protocol
 from uvicorn.server import ServerState
 
 from perdure.http.app_context import AppContext
-from perdure.http.shared import responses
+from perdure.http.shared import redirects, responses
 from perdure.http.shared.conditional import RECORD_SUFFIX
 from perdure.http.shared.cors import CORS_HEADERS
 from perdure.http.shared.logging import AccessLog
@@ -36,8 +36,8 @@ _TAG, _LENGTH, _RECORD_LENGTH = (
     b'"\r\ncontent-length: ',
     RECORD_SUFFIX.encode() + b'"\r\ncontent-length: ',
 )
-_BODY_START, _BODY_END = b"\r\n\r\n" + responses.REDIRECT_BODY_START, responses.REDIRECT_BODY_END
-_BODY_SIZE: Final = len(responses.REDIRECT_BODY_START) + len(responses.REDIRECT_BODY_END)
+_BODY_START, _BODY_END = b"\r\n\r\n" + redirects.REDIRECT_BODY_START, redirects.REDIRECT_BODY_END
+_BODY_SIZE: Final = len(redirects.REDIRECT_BODY_START) + len(redirects.REDIRECT_BODY_END)
 
 
 class PendingRequest(Protocol):
@@ -124,14 +124,14 @@ class FastPath:
 
     def _send_redirects(self, batch: list[PendingRequest], results: Sequence[Redirect | None]) -> None:
         self._batch_done(batch)
-        head, joined, is_plain = self._redirect_head, b"".join, responses.is_plain_url
+        head, joined, is_plain = self._redirect_head, b"".join, redirects.is_plain_url
         answers: list[bytes | None] = []
         for request, result in zip(batch, results, strict=True):
             if result is None or request is _ABANDONED:
                 answers.append(None)
                 continue
             target, version = result
-            location = target.encode() if is_plain(target) else responses.encode_target(target)
+            location = target.encode() if is_plain(target) else redirects.encode_target(target)
             if location is None:
                 answers.append(None)
                 continue
@@ -195,7 +195,7 @@ class FastPath:
         common = [*server_headers, *responses.COMMON_HEADERS, *CORS_HEADERS]
         self._redirect_head = (
             b"HTTP/1.1 302 Found\r\n"
-            + responses.format_head([*common, *responses.redirect_headers(DEFAULT_TTL)])
+            + responses.format_head([*common, *redirects.redirect_headers(DEFAULT_TTL)])
             + b"location: "
         )
         self._person_head = b"HTTP/1.1 200 OK\r\n" + responses.format_head(common)

@@ -7,7 +7,7 @@ from perdure.errors import InvalidInput
 from perdure.records import record as records
 from perdure.records.person import Observation
 from perdure.registry.entities import Act, Agent, History
-from perdure.registry.query import View, newest_view, view_identifier, view_with_revision, visible_acts
+from perdure.registry.identifier_view import View, newest_view, view_identifier, view_with_revision, visible_acts
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Reader
 

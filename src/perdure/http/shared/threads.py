@@ -21,7 +21,7 @@ async def run_in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs)
     return await asyncio.to_thread(work, *args, **kwargs)
 
 
-async def offload_if_large(values: Sequence[Value], size: int, work: Callable[[], T]) -> T:
+async def run_large_in_thread(values: Sequence[Value], size: int, work: Callable[[], T]) -> T:
     """Return the result of `work`, which runs on a thread if the record is large.
 
     Nearly all records are small, and a thread would cost more than the work.
