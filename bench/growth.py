@@ -93,8 +93,8 @@ async def grow(folder: Path, sizes: list[int]) -> dict[int, Measured]:
     _, admin, store, there = await open_registry_at(file)
     measured: dict[int, Measured] = {}
     if notes.exists():  # an earlier run came so far
-        kept = json.loads(notes.read_text())
-        measured = {int(size): {what: Measurement(*one) for what, one in its.items()} for size, its in kept.items()}
+        stored = json.loads(notes.read_text())
+        measured = {int(size): {what: Measurement(*one) for what, one in its.items()} for size, its in stored.items()}
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     with Progress(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty()) as progress:
         task = progress.add_task("identifiers", total=sizes[-1])

@@ -128,7 +128,7 @@ def run_measurements(
         elif not options.no_postgres:
             console.print("PostgreSQL is not installed: its row is skipped")
         rows += measure_creates(wrk, ours, embedded, temporary, options)
-        share = others.told()
+        share = others.read()
     return rows, share
 
 
@@ -169,22 +169,22 @@ def load_registry(folder: Path, lines: Path, store: str | None = None) -> None:
 def serve_on_postgres(folder: Path, lines: Path, options: argparse.Namespace) -> Iterator[Server]:
     """Run a database server with fsync, and serve a registry on it."""
     keep = folder / "postgres" if options.keep else None
-    with open_location(keep) as place:
-        registry = place.folder / f"registry-{options.names}"
+    with open_location(keep) as location:
+        registry = location.folder / f"registry-{options.names}"
         console.print("loading PostgreSQL …")
         settings = registry / "perdure.toml"
         if settings.exists():  # a kept server gets a new port every time
-            settings.write_text(re.sub(r"(?m)^store = .*", f'store = "{place.address(OURS)}"', settings.read_text()))
+            settings.write_text(re.sub(r"(?m)^store = .*", f'store = "{location.address(OURS)}"', settings.read_text()))
         else:
-            place.drop(OURS)  # left by an interrupted run, or by one of another size
-        load_registry(registry, lines, place.address(OURS))
-        place.settle(OURS)
-        with run_perdure(registry, "Perdure on PostgreSQL", _server_cpu(place)) as server:
+            location.drop(OURS)  # left by an interrupted run, or by one of another size
+        load_registry(registry, lines, location.address(OURS))
+        location.settle(OURS)
+        with run_perdure(registry, "Perdure on PostgreSQL", _server_cpu(location)) as server:
             yield server
 
 
-def _server_cpu(place: BenchLocation) -> CpuSeconds:
-    return place.server_cpu
+def _server_cpu(location: BenchLocation) -> CpuSeconds:
+    return location.server_cpu
 
 
 # Measuring
@@ -218,12 +218,12 @@ def measure_row(
     names: Path | None = None,
 ) -> Row:
     console.print(f"{what} …")
-    turns = run_alternately(
+    speeds = run_alternately(
         (lambda: wrk.run_reads(server.url, READERS, names), server.cpu),
         (lambda: wrk.run_reads(yardstick.url, READERS, names), yardstick.cpu),
         options.rounds,
     )
-    return Row(what, turns[0], yardstick.what, turns[1], required, required_p99)
+    return Row(what, speeds[0], yardstick.what, speeds[1], required, required_p99)
 
 
 def run_alternately(

@@ -135,11 +135,11 @@ def main() -> None:
         "what", "peer", "per s", "peer's", "ratio", "asked", "CPU µs", "peer's", title="The registry, on SQLite"
     )
 
-    def row(what: str, peer: str, mine: Speed, other: Speed, asked: float | None) -> None:
+    def row(what: str, peer: str, mine: Speed, other: Speed, required: float | None) -> None:
         cpu = ("" if one.cpu is None else f"{one.cpu:.1f}" for one in (mine, other))
-        wanted = "" if asked is None else f"{asked:.2f}"
+        shown_ratio = "" if required is None else f"{required:.2f}"
         table.add_row(
-            what, peer, f"{mine.rate:,.0f}", f"{other.rate:,.0f}", f"{mine.rate / other.rate:.2f}", wanted, *cpu
+            what, peer, f"{mine.rate:,.0f}", f"{other.rate:,.0f}", f"{mine.rate / other.rate:.2f}", shown_ratio, *cpu
         )
 
     console = Console(stderr=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from perdure import errors
-from perdure.cli import source_download
+from perdure.cli import download
 from perdure.http.handle_api import response_codes
 from perdure.http.shared import http_errors, problem_json
 
@@ -61,7 +61,7 @@ invalid-name | check digit | 23 | POID-93b0-4476-560e-5ac1
 _CORRECT: Final = "Correct the field that `part` names."
 _RETRY: Final = "Wait, then repeat the request."
 REMEDIES: Final = {
-    "error": "Look into the server's log. It is a fault of Perdure: report it.",
+    "error": "Check the server log. This is a bug in Perdure: please report it.",
     "invalid-name": "Correct the name, or use `suggestion` if there is one.",
     "invalid-input": _CORRECT,
     "out-of-range": _CORRECT,
@@ -109,7 +109,7 @@ REMEDIES: Final = {
     "not-fetched": "Check the address, or download the file yourself and use `--content FILE`.",
     "precondition-needed": "Send `If-Match` with the `ETag` that you have read, or `If-Match: *`.",
 }
-_MODULES: Final = (errors.__name__, http_errors.__name__, source_download.__name__)
+_MODULES: Final = (errors.__name__, http_errors.__name__, download.__name__)
 # Inputs can be wrong in three ways for a Handle client: the request, the handle, or a value.
 _INPUT_CODES: Final = "4, 102, 202"
 

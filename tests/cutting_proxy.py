@@ -281,7 +281,7 @@ class _Watch:
     def __init__(self) -> None:
         self._statements: dict[bytes, bool] = {}  # name → is it a COMMIT
         self._portals: dict[bytes, bool] = {}
-        self._rounds_asked = 1  # each is answered by one ReadyForQuery at its end; the greeting is the first
+        self._requested_rounds = 1  # each is answered by one ReadyForQuery at its end; the greeting is the first
         self._rounds_answered = 0
         self._commit_in_round: int | None = None
 
@@ -300,12 +300,12 @@ class _Watch:
         elif letter == b"E":
             commits = self._portals.get(body.split(b"\0", 1)[0], False)
         if letter in (b"Q", b"S", b"F"):
-            self._rounds_asked += 1
+            self._requested_rounds += 1
         return commits
 
     def expect_commit(self, message: bytes) -> None:
         """Expect the reply to a COMMIT: a query is a round of its own, the others end with a later Sync."""
-        self._commit_in_round = self._rounds_asked + (message[:1] != b"Q")
+        self._commit_in_round = self._requested_rounds + (message[:1] != b"Q")
 
     def hears(self, message: bytes) -> bool | None:
         """Return True when the server has done the expected COMMIT, False when it will not."""

@@ -35,10 +35,10 @@ decimal_places = st.text("0123456789", max_size=40).map(lambda digits: Fraction(
 
 def dates(first: int, last: int = instant.MAX_SECONDS - 1) -> st.SearchStrategy[Fraction]:
     """Exact dates with decimal fractions of any length."""
-    return st.builds(lambda whole, places: whole + places, st.integers(first, last), decimal_places)
+    return st.builds(lambda whole, fraction: whole + fraction, st.integers(first, last), decimal_places)
 
 
-granularities = st.one_of(st.just(Fraction(60)), st.integers(0, 9).map(lambda places: Fraction(1, 10**places)))
+granularities = st.one_of(st.just(Fraction(60)), st.integers(0, 9).map(lambda exponent: Fraction(1, 10**exponent)))
 
 ppid_digits = st.text("0123456789abcdef", min_size=15, max_size=15)
 ppid_types = st.sampled_from(["POID", "PRID"])

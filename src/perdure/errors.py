@@ -56,7 +56,10 @@ def quote_text(value: object) -> str:
 
 
 class PerdureError(Exception):
-    """The base of all errors of Perdure."""
+    """An internal error.
+
+    All errors of Perdure are subclasses of this one.
+    """
 
     code: ClassVar[str] = "error"
 
@@ -105,7 +108,7 @@ class InvalidInput(PerdureError, ValueError):
 
 
 class OutOfRange(InvalidInput):
-    """The right kind of value, but outside the range of the scheme."""
+    """The value is outside the allowed range."""
 
     code = "out-of-range"
 
@@ -215,7 +218,7 @@ class WrongState(PerdureError):
         self.needed = needed
 
     def __str__(self) -> str:
-        return f"{quote_text(self.name)} is {self.state}; this operation requires one that is {self.needed}"
+        return f"{quote_text(self.name)} is {self.state}; this operation requires that it is {self.needed}"
 
 
 class Immutable(WrongState):
@@ -243,8 +246,8 @@ class CountUnknown(WrongState):
 
     def __str__(self) -> str:
         return (
-            f"after a restore the last number of {quote_text(self.name)} is unknown, and a number could be issued "
-            "twice: an administrator must set the number after which to continue"
+            f"the last number issued under {quote_text(self.name)} is unknown after a restore, so a number could be "
+            "issued twice: an administrator must set the last number in use"
         )
 
 
@@ -261,7 +264,7 @@ class NotAuthorised(PerdureError):
 
     def __str__(self) -> str:
         where = "the whole registry" if self.scope == "*" else quote_text(self.scope)
-        return f"{quote_text(self.agent)} has no grant to {self.action} on {where}"
+        return f"permission denied: {quote_text(self.agent)} has no grant to {self.action} on {where}"
 
 
 class BadKey(NotAuthorised):
@@ -290,7 +293,7 @@ class Conflict(PerdureError):
         self.found = found
 
     def __str__(self) -> str:
-        return f"{quote_text(self.name)}: expected {self.expected}, found {self.found}"
+        return f"conflict on {quote_text(self.name)}: expected {self.expected}, found {self.found}"
 
 
 class ClockBehind(PerdureError):
@@ -366,7 +369,7 @@ class StoreFull(StoreUnavailable):
     code = "store-full"
 
     def __init__(self, where: str, outcome: str = "nothing was written") -> None:
-        super().__init__(f"{where} is full, or a quota is: {outcome}. Free some space and try again", True)
+        super().__init__(f"{where} is full, or a quota is exceeded: {outcome}. Free some space and try again", True)
 
 
 class StoreSealed(StoreUnavailable):
@@ -376,7 +379,7 @@ class StoreSealed(StoreUnavailable):
 
 
 class StoreBehind(StoreUnavailable):
-    """By the high-water marks beside it, the store has lost changes that it acknowledged.
+    """The store has lost acknowledged changes, or was replaced by an older copy.
 
     The error describes them, as far as the marks show.
     """
@@ -385,8 +388,8 @@ class StoreBehind(StoreUnavailable):
 
     def __init__(self, missing: tuple[str, ...]) -> None:
         super().__init__(
-            f"the database is not the one that was last written here: {'; '.join(missing)}. "
-            "Nothing is served or minted until this is repaired, or the operator confirms what happened"
+            f"the database has lost acknowledged changes, or is an older copy: {'; '.join(missing)}. "
+            "Nothing is served or minted until this is repaired, or the operator accepts the loss"
         )
         self.args = (missing,)
         self.missing = missing

@@ -42,7 +42,7 @@ from perdure.settings_file import (
 )
 from perdure.store.backup_digest import parse_digest
 from perdure.store.commit_mark import find_mark_files
-from perdure.store.file_sync import write_atomically
+from perdure.store.file_sync import open_as_folder_owner, write_atomically
 from perdure.store.key_file import FileSealer
 from perdure.store.location import StoreLocation
 from perdure.store.open_location import parse_location
@@ -86,7 +86,7 @@ def _lock_registry(folder: Path, *, alone: bool = False) -> Iterator[None]:
 @contextmanager
 def _lock_file(file: Path, busy: str, *, alone: bool = True) -> Iterator[None]:
     try:
-        lock = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
+        lock = open_as_folder_owner(file, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as problem:
         reason = f"the folder {quote_text(str(file.parent))} is not writable: {problem.strerror}"
         raise StoreUnavailable(reason) from None

@@ -53,24 +53,25 @@ class HttpOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = 0
     access_log: Annotated[bool, Meta(description="Whether each request is written to the access log.")] = True
-    url_bytes: Annotated[Size, Meta(description="Largest URL of a request, in bytes.")] = 16_384
-    header_bytes: Annotated[Size, Meta(description="Largest size of all request headers together, in bytes.")] = 32_768
-    headers: Annotated[Size, Meta(description="Largest number of headers in a request.")] = 100
+    url_bytes: Annotated[Size, Meta(description="Maximum length of the URL of a request, in bytes.")] = 16_384
+    header_bytes: Annotated[Size, Meta(description="Maximum size of all request headers together, in bytes.")] = 32_768
+    headers: Annotated[Size, Meta(description="Maximum number of headers in a request.")] = 100
     body_bytes: Annotated[
-        Size, Meta(description="Largest request body, in bytes, except for bulk requests and uploaded files.")
+        Size, Meta(description="Maximum size of a request body, in bytes, except for bulk requests and uploaded files.")
     ] = 4 << 20
     content_bytes: Annotated[
-        Size, Meta(description="Largest file that can be uploaded with an observation to be hashed, in bytes.")
+        Size,
+        Meta(description="Maximum size of a file that can be uploaded with an observation to be hashed, in bytes."),
     ] = 1 << 30
     content_seconds: Annotated[Seconds, Meta(description="Timeout for uploading a file with an observation.")] = 3_600.0
-    bulk_bytes: Annotated[Size, Meta(description="Largest body of a bulk request, in bytes.")] = 16 << 30
-    bulk_line_bytes: Annotated[Size, Meta(description="Longest line in the body of a bulk request, in bytes.")] = (
-        2 << 20
-    )
+    bulk_bytes: Annotated[Size, Meta(description="Maximum size of the body of a bulk request, in bytes.")] = 16 << 30
+    bulk_line_bytes: Annotated[
+        Size, Meta(description="Maximum length of a line in the body of a bulk request, in bytes.")
+    ] = 2 << 20
     bulk_bytes_per_second: Annotated[
-        Size, Meta(description="Lowest average rate of a bulk request body, after the first request_seconds.")
+        Size, Meta(description="Minimum average rate of a bulk request body, after the first request_seconds.")
     ] = 1_000
-    page_size: Annotated[Size, Meta(description="Largest number of entries in one page of a listing or a search.")] = (
+    page_size: Annotated[Size, Meta(description="Maximum number of entries in one page of a listing or a search.")] = (
         1_000
     )
     header_seconds: Annotated[
@@ -84,11 +85,11 @@ class HttpOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Meta(description="Timeout after which a connection is closed if the client reads nothing of the response."),
     ] = 60.0
     request_seconds: Annotated[Seconds, Meta(description="Timeout for handling one request.")] = 30.0
-    connections: Annotated[Size, Meta(description="Largest number of concurrent connections per worker process.")] = (
+    connections: Annotated[Size, Meta(description="Maximum number of concurrent connections per worker process.")] = (
         10_000
     )
     shutdown_seconds: Annotated[
-        Seconds, Meta(description="How long requests in progress may take to finish when the server shuts down.")
+        Seconds, Meta(description="Timeout for requests in progress when the server shuts down.")
     ] = 20.0
 
     @property

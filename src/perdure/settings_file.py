@@ -10,7 +10,7 @@ from msgspec import Meta
 from perdure.errors import InvalidInput, StoreUnavailable, quote_text
 from perdure.http_options import HttpOptions
 from perdure.records.authority_metadata import DEFAULT_TYPE_PREFIX
-from perdure.records.iris import Namespaces
+from perdure.records.namespaces import Namespaces
 from perdure.records.validation import Limits
 from perdure.registry import Settings
 from perdure.registry.settings import LargestGap, LongestWait, TypePrefix
@@ -26,12 +26,13 @@ _DAY: Final = 86_400
 _STORE_LINE: Final = re.compile(r"""^\s*store\s*=\s*(?:"(?:[^"\\]|\\.)*"|'[^']*')""", re.MULTILINE)
 
 _TEMPLATE: Final = """\
-# The settings of a Perdure registry. Lines that begin with # show the defaults; remove the # to change one.
+# The settings of a Perdure registry. A line "# key = value" shows a default or an example: remove the # to set it.
+# The reference of settings lists all keys, defaults and limits.
 
 [registry]
 # The identity of this registry. A database or a key of another registry is refused.
 id = "{id}"
-# The database: sqlite: and a file beside this one, or postgresql://user@host:5432/database.
+# The database: sqlite: and a file in the same folder as this file, or postgresql://user@host:5432/database.
 # Do not edit this: change it with perdure move, which copies everything.
 store = {store}
 
@@ -47,7 +48,7 @@ type_prefix = {type_prefix}
 # picom = "https://personsincontext.org/model#"
 
 [minting]
-# Seconds that a caller waits for a date in the future, before an error is returned.
+# Maximum number of seconds that minting waits for the next free date before it fails.
 # longest_wait = 10.0
 # Minting is refused if the clock is more than this many days ahead of the last date of a timeline.
 # largest_gap_days = 3653.0
@@ -61,14 +62,14 @@ type_prefix = {type_prefix}
 # url_characters = 8192
 
 [http]
-# The base URL at which readers reach the resolver, if it is not the address it listens on.
+# The base URL at which readers reach the resolver, if it is not the address it listens on. Example:
 # public_url = "https://id.example.org"
-# The resolver to which names with an unknown prefix are redirected; without it they are not found.
+# The resolver to which names with an unknown prefix are redirected. Without it, they are not found. Example:
 # upstream = "https://hdl.handle.net"
-# The e-mail address of the operator, for pages and problem documents.
+# The e-mail or web address of the operator, for pages and problem documents. Example:
 # contact = "archive@example.org"
 # The reverse proxies, by IP address or network. Only their Forwarded or X-Forwarded-For header is trusted. Without
-# such a header from them, the client is unknown, and never this machine.
+# such a header from them, the client is unknown, and never this machine. Default: none. Example:
 # trusted_proxies = ["127.0.0.1"]
 # The header in which they pass a client's certificate on (URL-encoded PEM). No header is trusted unless it is named
 # here. Name one only if every proxy above overwrites it; otherwise a client can forge a certificate.
@@ -88,7 +89,7 @@ type_prefix = {type_prefix}
 # connections = 10000
 
 [postgresql]
-# Connections for reads, and for searches; two more look names up, and one more writes.
+# Connections for reads, and for searches. Lookups use two more, and writes one more.
 # connections = 4
 # search_connections = 2
 # Timeouts in seconds: to connect, for a statement, for a statement that reads everything (backup, export, verify), for

@@ -39,8 +39,8 @@ def new(stage: Stage, *values: dict[str, Any], prefix: str = OURS) -> dict[str, 
     return {"prefix": prefix, "suffix": stage.suffix, "target": URL, "values": list(values)}
 
 
-def line(stage: Stage, **said: Any) -> str:
-    return json.dumps({"name": stage.name, **said}) + "\n"
+def line(stage: Stage, **fields: Any) -> str:
+    return json.dumps({"name": stage.name, **fields}) + "\n"
 
 
 def value(index: int, type: str, data: dict[str, Any]) -> dict[str, Any]:
@@ -49,8 +49,8 @@ def value(index: int, type: str, data: dict[str, Any]) -> dict[str, Any]:
 
 def history(stage: Stage) -> str:
     """Return a name with its history, as in an export of another registry."""
-    said = {"state": "active", "creator": MARIA, "created": "2020-01-01T00:00:00Z"}
-    past = {"version": 1, "at": LONG_AGO, "agent": "maria", "action": "mint", "record": said}
+    record = {"state": "active", "creator": MARIA, "created": "2020-01-01T00:00:00Z"}
+    past = {"version": 1, "at": LONG_AGO, "agent": "maria", "action": "mint", "record": record}
     return json.dumps({"name": stage.name, "scheme": "handle", "revisions": [past]}) + "\n"
 
 

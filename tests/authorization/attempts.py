@@ -24,9 +24,9 @@ def try_all(
     """
     wrong: list[str] = []
     stage: Stage | None = None
-    for trier, wanted in sorted(expected.items(), key=lambda one: one[1] == DONE):
+    for trier, required in sorted(expected.items(), key=lambda one: one[1] == DONE):
         stage = stage or prepare(ground)
-        look = ground.watch.version if wanted == DONE else ground.watch.state
+        look = ground.watch.version if required == DONE else ground.watch.state
         before = look()
         outcome = attempt(trier, stage)
         is_changed = look() != before
@@ -34,8 +34,8 @@ def try_all(
             stage = None
         if is_changed != (outcome == DONE):
             outcome += ", and something was written" if is_changed else ", and nothing was written"
-        if outcome != wanted:
-            wrong.append(f"{trier.actor}, by {trier.way}: {outcome}, and not {wanted}")
+        if outcome != required:
+            wrong.append(f"{trier.actor}, by {trier.way}: {outcome}, and not {required}")
     assert not wrong, "\n".join(wrong)
 
 

@@ -62,8 +62,8 @@ def observation_options(stage: Stage) -> str:
     return f"https://example.org/seen/{stage.number}"
 
 
-def entry(**said: str | list[str]) -> str:
-    return json.dumps(said) + "\n"
+def entry(**fields: str | list[str]) -> str:
+    return json.dumps(fields) + "\n"
 
 
 NDJSON, BATCH = ("--format", "ndjson"), ("--format", "batch")

@@ -54,13 +54,13 @@ class Write(NamedTuple):
         name = quote(self.name or stage.name, safe="")
         more: dict[str, Any] = {"params": self.parameters, "headers": ANY if "{" in path else {}}
         if self.body is not None:
-            said = self.body(stage)
+            content = self.body(stage)
             if self.kind == JSON:
-                more["json"] = said
+                more["json"] = content
             elif self.kind == FORM:
-                more["files"] = said
+                more["files"] = content
             else:
-                more |= {"content": said, "headers": {"Content-Type": self.kind}}
+                more |= {"content": content, "headers": {"Content-Type": self.kind}}
         return SentRequest(method, ROOT + path.replace("{name}", name).replace("{ppid}", name), more)
 
 

@@ -30,20 +30,20 @@ WHY = {"reason": "x"}
 TO_POID = "POST /poid"
 
 
-def observation_body(stage: Stage, **said: Any) -> dict[str, Any]:
+def observation_body(stage: Stage, **fields: Any) -> dict[str, Any]:
     return source(
-        source_url=f"https://example.org/seen/{stage.number}", claims=[{"type": "name", "value": "Jan"}], **said
+        source_url=f"https://example.org/seen/{stage.number}", claims=[{"type": "name", "value": "Jan"}], **fields
     )
 
 
 def form(stage: Stage) -> dict[str, Any]:
-    said = {key: value for key, value in observation_body(stage).items() if key != "content_hash"}
-    return {"observation": (None, json.dumps(said), "application/json"), "content": ("page.html", b"<p>Jan</p>")}
+    fields = {key: value for key, value in observation_body(stage).items() if key != "content_hash"}
+    return {"observation": (None, json.dumps(fields), "application/json"), "content": ("page.html", b"<p>Jan</p>")}
 
 
 def table(stage: Stage) -> str:
-    said = {key: value for key, value in observation_body(stage).items() if key != "claims"}
-    return f"{','.join(said)},name\n{','.join(said.values())},Jan\n"
+    fields = {key: value for key, value in observation_body(stage).items() if key != "claims"}
+    return f"{','.join(fields)},name\n{','.join(fields.values())},Jan\n"
 
 
 PERSONS: dict[str, Write] = {

@@ -43,8 +43,8 @@ class Stage:
         made = self.ground.chief.put(f"/api/handles/{self.name}", json=list(values))
         assert made.status_code == 201, made.text
 
-    def act(self, name: str, act: str, **said: Any) -> dict[str, Any]:
-        done = self.ground.chief.post(f"/api/v1/{name}/{act}", json={"reason": "x", **said}, headers=ANY)
+    def act(self, name: str, act: str, **fields: Any) -> dict[str, Any]:
+        done = self.ground.chief.post(f"/api/v1/{name}/{act}", json={"reason": "x", **fields}, headers=ANY)
         assert done.status_code in (200, 201), done.text
         return dict(done.json())
 

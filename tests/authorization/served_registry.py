@@ -195,8 +195,8 @@ def _appoint(ground: ServedRegistry) -> None:
     for name in (ADMIN, ADMIN_OF_OTHERS, ADMIN_OF_RECORDS, GONE):
         assert put(f"/api/handles/{name}", json=[administrator(name=name), SECRET, PUBLIC]).status_code == 201
     for index, prefix, name in ((101, OURS, ADMIN), (102, OURS, GONE), (101, THEIRS, ADMIN_OF_OTHERS)):
-        said = administrator(index, name, 0, EVERYTHING)
-        done = put(f"/api/handles/0.NA/{prefix}", json=said, params={"index": index})
+        value = administrator(index, name, 0, EVERYTHING)
+        done = put(f"/api/handles/0.NA/{prefix}", json=value, params={"index": index})
         assert done.status_code in (200, 201), done.text
     ground.open_sessions()
     assert ground.chief.delete(f"/api/handles/{GONE}", params={"index": [300, 301]}).status_code == 200

@@ -12,7 +12,7 @@ import pytest
 from tests.cli.conftest import COMMAND, Run
 
 import perdure
-from perdure.cli.program import program_call
+from perdure.cli.command_name import program_call
 
 # The reference is generated from the help of the commands; tests/test_docs.py checks that it is current.
 REFERENCE = Path(__file__).parents[2].joinpath("docs", "reference", "commands.md").read_text("utf-8")

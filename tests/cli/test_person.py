@@ -121,12 +121,12 @@ def test_content_is_hashed_from_a_file_or_from_standard_input(desk: Desk) -> Non
 
 
 def test_claims_come_from_options_and_from_a_file(desk: Desk) -> None:
-    place = [{"type": "birth_place", "value": "Breda", "confidence": 0.8, "where": {"page": "12"}}]
-    (desk.folder / "claims.json").write_text(json.dumps(place))
+    birth_place = [{"type": "birth_place", "value": "Breda", "confidence": 0.8, "where": {"page": "12"}}]
+    (desk.folder / "claims.json").write_text(json.dumps(birth_place))
     parts = ("--claim", "name.given_name=Piet", "--claim", "name.base_surname=Vries")
     name = desk.ok("person", "observe", *PIET, *parts, "--claims", "claims.json").strip()
     claims = desk.json("person", "show", name)["observation"]["claims"]
-    assert claims == [{"type": "name", "value": {"given_name": "Piet", "base_surname": "Vries"}}, *place]
+    assert claims == [{"type": "name", "value": {"given_name": "Piet", "base_surname": "Vries"}}, *birth_place]
     shown = desk.ok("person", "show", name)
     assert "1\tname\tPiet Vries\tverified\t\n" in shown
     assert "2\tbirth_place\tBreda\tverified 0.8\tpage 12\n" in shown
@@ -262,10 +262,8 @@ def test_a_decision_is_dated_now_by_default(desk: Desk) -> None:
     lines = desk.ok("person", "split", jan, *parts, *LATER[:2], "--reason", "father and son").splitlines()
     made += [desk.json("person", "show", line.split("\t")[0]) for line in lines]
     for one in made:
-        concluded, kept = (
-            datetime.fromisoformat(expected) for expected in (one["reconstruction"]["timestamp"], one["at"])
-        )
-        assert timedelta() <= kept - concluded < timedelta(seconds=30)
+        concluded, stored = (datetime.fromisoformat(text) for text in (one["reconstruction"]["timestamp"], one["at"]))
+        assert timedelta() <= stored - concluded < timedelta(seconds=30)
 
 
 def test_json_names_the_identifier_as_the_api_does(desk: Desk) -> None:
@@ -292,12 +290,12 @@ def test_a_restricted_person_is_hidden_without_a_key(desk: Desk) -> None:
     assert "Restricted" in desk.ok("person", "restrict", name, "--reason", "a living person")
     assert "Jan de Vries" in desk.ok("person", "show", name)
     key = desk.folder / "admin.key"
-    kept = key.read_text()
+    key_text = key.read_text()
     key.unlink()
     shown = desk.ok("person", "show", name)
     assert "a living person" in shown
     assert "Jan de Vries" not in shown + desk.ok("person", "show", name, "--json") + desk.ok("person", "history", name)
-    key.write_text(kept)
+    key.write_text(key_text)
     desk.ok("person", "lift", name, "--reason", "died")
     key.unlink()
     assert "Jan de Vries" in desk.ok("person", "show", name)

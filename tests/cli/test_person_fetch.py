@@ -15,7 +15,7 @@ from tests.cli.conftest import Run
 from tests.cli.test_person import WHEN, archive, desk
 from tests.cli.test_registry_commands import Desk
 
-from perdure.cli.source_download import DownloadFailed, download
+from perdure.cli.download import DownloadFailed, download
 from perdure.errors import InvalidInput
 from perdure.names import ppid
 

@@ -340,16 +340,16 @@ def test_a_csv_file_for_a_spreadsheet_runs_no_formula_and_can_be_imported_again(
     for number, text in enumerate(formulas):
         desk.ok("mint", "12345", URL, "--suffix", f"f{number}", f"--what={text}", f"--value=2:NOTE={text}")
     for form in ("csv", "handles"):
-        place = desk.folder / f"{form}.csv"
-        desk.ok("export", place.name, "--under", "12345", "--format", form)
-        plain = place.read_bytes()
-        desk.ok("export", place.name, "--under", "12345", "--format", form, "--for-spreadsheet")
-        cells = [cell for row in csv.reader(place.read_text().splitlines()) for cell in row]
+        table = desk.folder / f"{form}.csv"
+        desk.ok("export", table.name, "--under", "12345", "--format", form)
+        plain = table.read_bytes()
+        desk.ok("export", table.name, "--under", "12345", "--format", form, "--for-spreadsheet")
+        cells = [cell for row in csv.reader(table.read_text().splitlines()) for cell in row]
         assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@"))]
         assert "''=1" in cells
         assert "'s-Hertogenbosch" in cells
         before = registry_state(desk.folder)
-        counted = desk.json("import", place.name, "--format", form, "--from-spreadsheet", "--update")
+        counted = desk.json("import", table.name, "--format", form, "--from-spreadsheet", "--update")
         assert (counted["created"], counted["changed"], counted["refused"]) == (0, 0, 0)
         assert registry_state(desk.folder) == before
         desk.ok("export", "again.csv", "--under", "12345", "--format", form)
@@ -424,8 +424,8 @@ def test_an_import_refuses_a_line_with_a_key_twice(desk: Desk) -> None:
 def test_an_unclosed_quotation_mark_in_an_import_loses_no_other_row(desk: Desk) -> None:
     rows = [f"12345/{number},https://example.org/{number}" for number in range(300)]
     (desk.folder / "open.csv").write_text("\n".join(["name,target", '12345/x,"https://e.org', *rows, ""]))
-    told = desk.json("import", "open.csv", "--problems", "problems.ndjson", code=1)
-    assert (told["created"], told["refused"]) == (300, 1)
+    summary = desk.json("import", "open.csv", "--problems", "problems.ndjson", code=1)
+    assert (summary["created"], summary["refused"]) == (300, 1)
     [problem] = [json.loads(line) for line in (desk.folder / "problems.ndjson").read_text().splitlines()]
     assert problem["line"] == 2
     assert "quotation mark" in problem["reason"]

@@ -22,12 +22,12 @@ OBSERVED: Final = ("2025-01-09T10:30:00Z", "0" * 64)  # time and hash; the URL i
 
 
 class Acknowledged(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An operation that returned. `said` is a unique text, which the record has at this version."""
+    """An operation that returned. `content` is a unique text, which the record has at this version."""
 
     act: str
     name: str
     version: int
-    said: str
+    content: str
     alias: str | None = None
     timeline: str | None = None
     date: str | None = None
@@ -38,13 +38,13 @@ _read: Final = msgspec.json.Decoder(Acknowledged).decode
 
 # What must be true of the record at the acknowledged version.
 _CONTENT: Final[dict[str, Callable[[Record, str], bool]]] = {
-    "mint": lambda record, said: record.state == "active" and [value.text for value in record.values] == [said],
-    "import": lambda record, said: record.state == "active" and [value.text for value in record.values] == [said],
-    "set": lambda record, said: record.values[0].text == said,
-    "add": lambda record, said: said in [value.text for value in record.values],
-    "withdraw": lambda record, said: record.tombstone is not None and record.tombstone.reason == said,
-    "reinstate": lambda record, said: record.state == "active" and record.tombstone is None,
-    "observe": lambda record, said: record.observation is not None and record.observation.source_url == said,
+    "mint": lambda record, content: record.state == "active" and [value.text for value in record.values] == [content],
+    "import": lambda record, content: record.state == "active" and [value.text for value in record.values] == [content],
+    "set": lambda record, content: record.values[0].text == content,
+    "add": lambda record, content: content in [value.text for value in record.values],
+    "withdraw": lambda record, content: record.tombstone is not None and record.tombstone.reason == content,
+    "reinstate": lambda record, content: record.state == "active" and record.tombstone is None,
+    "observe": lambda record, content: record.observation is not None and record.observation.source_url == content,
 }
 
 
@@ -104,7 +104,7 @@ class Ledger:
             assert [revision.version for revision in history] == list(range(1, row.version + 1))
             assert one.version <= row.version, f"{one} is lost: only version {row.version} is there"
             record = records.decode(history[one.version - 1].record)
-            assert _CONTENT[one.act](record, one.said), f"{one} says something else: {record}"
+            assert _CONTENT[one.act](record, one.content), f"{one} says something else: {record}"
             if one.alias is not None:
                 alias, _ = stored[one.alias]
                 assert (alias.record, alias.version, alias.subject) == (row.record, row.version, row.key)
@@ -117,13 +117,13 @@ class Ledger:
         dates = Counter((one.timeline, one.date) for one in self._entries if one.timeline is not None)
         assert [date for date, times in dates.items() if times > 1] == [], "a date was given away twice"
 
-        first_said: defaultdict[str, set[str]] = defaultdict(set)
+        names_by_target: defaultdict[str, set[str]] = defaultdict(set)
         for name, (row, history) in stored.items():
-            if row.subject == row.key and (said := _first_target(history)) is not None:
-                first_said[said].add(name)
-        for said, names in first_said.items():
-            made = int(said.rpartition("?of=")[2])
-            assert len(names) == made, f"the mint of {said} made {len(names)} names, not {made}"
+            if row.subject == row.key and (target := _first_target(history)) is not None:
+                names_by_target[target].add(name)
+        for target, names in names_by_target.items():
+            made = int(target.rpartition("?of=")[2])
+            assert len(names) == made, f"the mint of {target} made {len(names)} names, not {made}"
 
         _check_imports(name for name in stored if "/file-" in name)
 
@@ -132,8 +132,10 @@ class Ledger:
         acknowledged: defaultdict[str, int] = defaultdict(int, self._versions)
         for one in self._entries:
             acknowledged[one.name] = max(acknowledged[one.name], one.version)
-        unheard_of = {said for said, names in first_said.items() if not any(name in acknowledged for name in names)}
-        unheard_of = {said for said in unheard_of if "/file-" not in said}
+        unheard_of = {
+            target for target, names in names_by_target.items() if not any(name in acknowledged for name in names)
+        }
+        unheard_of = {target for target in unheard_of if "/file-" not in target}
         unheard_of |= {name for name in versions if name.startswith("POID") and name not in acknowledged}
         more = sum(versions[name] - version for name, version in acknowledged.items() if version)
         assert len(unheard_of) + more <= in_flight
@@ -143,7 +145,7 @@ class Ledger:
         """Check that the same inputs still yield the same identifier."""
         observed = [one for one in self._entries if one.act == "observe"]
         for one in observed[-5:]:
-            again = await observe(*at, one.said, *OBSERVED)
+            again = await observe(*at, one.content, *OBSERVED)
             assert (again.name, again.created) == (one.name, False)
 
     async def _check_dates(self, at: Open) -> None:

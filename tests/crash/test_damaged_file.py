@@ -17,7 +17,7 @@ from perdure.registry.integrity import verify
 
 _PAGE: Final = 4096
 _NAMES: Final = 300
-_SAID: Final = (Value(2, "NOTE", Text("of some length " * 10)),)
+_VALUES: Final = (Value(2, "NOTE", Text("of some length " * 10)),)
 
 
 async def _filled(folder: Path) -> dict[str, str]:
@@ -25,7 +25,7 @@ async def _filled(folder: Path) -> dict[str, str]:
     await create_in(folder)
     targets: dict[str, str] = {}
     async with open_registry(folder) as at:
-        minted = await mint(*at, RANDOM, _NAMES, statement=Statement(target="https://example.org/", values=_SAID))
+        minted = await mint(*at, RANDOM, _NAMES, statement=Statement(target="https://example.org/", values=_VALUES))
         for number, one in enumerate(minted):
             targets[one.name] = f"https://example.org/{number}/"
         await asyncio.gather(*(set_target(*at, name, target) for name, target in targets.items()))

@@ -109,7 +109,7 @@ def test_a_database_that_was_replaced_by_an_older_copy_is_refused_until_it_is_ac
     assert (refused.returncode, "perdure recover" in refused.stderr) == (2, True)
     result = archive.perdure("recover")
     assert result.returncode == 1
-    assert f"the last change that was acknowledged, of '777/{issued[-1]}'" in result.stdout
+    assert f"the last acknowledged change, of '777/{issued[-1]}'" in result.stdout
     assert archive.perdure("verify").returncode == 1
     accepted = archive.perdure("recover", "--accept", "the copy of Monday came back")
     assert (accepted.returncode, "names under 777 continue after" in accepted.stderr) == (0, True)

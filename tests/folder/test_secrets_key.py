@@ -70,14 +70,14 @@ def test_the_key_stays_the_same(minting_registry: RegistryFolder) -> None:
 
 def test_a_lost_key_is_missed_and_not_replaced(minting_registry: RegistryFolder) -> None:
     name = keep(minting_registry)
-    kept = key_of(minting_registry).rename(minting_registry.folder.parent / "kept apart")
+    moved_key = key_of(minting_registry).rename(minting_registry.folder.parent / "kept apart")
     for attempt in (lambda: opened(minting_registry, name), lambda: keep(minting_registry)):
         with pytest.raises(StoreDamaged, match=r"restore the file secrets\.key"):
             attempt()
     assert not key_of(minting_registry).exists()
     [problem] = minting_registry.ask(verify)
     assert SECRETS_KEY in problem
-    kept.rename(key_of(minting_registry))
+    moved_key.rename(key_of(minting_registry))
     assert opened(minting_registry, name) == SECRET
     assert minting_registry.ask(verify) == []
 

@@ -52,7 +52,7 @@ def test_a_row_has_the_number_of_its_last_line_and_a_blank_line_has_no_cells() -
 
 def test_an_unclosed_quotation_mark_is_refused_on_its_line_and_the_rest_is_read() -> None:
     found = rows("a,b", '1,"open', *["2,x"] * 300)
-    assert found[1] == (2, "a quotation mark is opened on this line and not closed")
+    assert found[1] == (2, "unclosed quotation mark on this line")
     assert found[2:] == [(number, ["2", "x"]) for number in range(3, 303)]
 
 

@@ -96,20 +96,20 @@ class PathComparison:
     def __init__(self, server: LiveServer, fast_path: Connection, application: Connection) -> None:
         self.server = server
         self._fast_path, self._application = fast_path, application
-        self.answered_by_lane, self.usual = _answered_by_fast_path(self)
+        self.fast_path_answers, self.usual = _answered_by_fast_path(self)
 
     def assert_alike(self, path: str, *headers: str) -> None:
-        express = self._fast_path.request(path, *headers)
+        fast = self._fast_path.request(path, *headers)
         slow = self._application.request(path, *headers, THROUGH_APPLICATION)
-        assert comparable(express) == comparable(slow), path
+        assert comparable(fast) == comparable(slow), path
 
-    def assert_alike_in_one_go(self, asked: Sequence[tuple[str, ...]]) -> None:
+    def assert_alike_in_one_go(self, requests: Sequence[tuple[str, ...]]) -> None:
         """Send all requests at once to the fast path, and one after the other to the application."""
         with connection(self.server) as one:
-            one.send(b"".join(request(path, *headers) for path, *headers in asked))
-            told = [one.read() for _ in asked]
-        slow = [self._application.request(path, *headers, THROUGH_APPLICATION) for path, *headers in asked]
-        assert [answer and comparable(answer) for answer in told] == [comparable(answer) for answer in slow]
+            one.send(b"".join(request(path, *headers) for path, *headers in requests))
+            fast = [one.read() for _ in requests]
+        slow = [self._application.request(path, *headers, THROUGH_APPLICATION) for path, *headers in requests]
+        assert [answer and comparable(answer) for answer in fast] == [comparable(answer) for answer in slow]
 
     def ask(self, path: str) -> RawResponse:
         return self._fast_path.request(path, "accept: */*", "user-agent: curl/8")
@@ -130,13 +130,13 @@ def compare_paths(folder: Path, *, store: str = DEFAULT_STORE, settings: str = "
 
 def _answered_by_fast_path(compared: PathComparison) -> tuple[int, int]:
     """Return how many of a few simple requests the fast path answered at the start, and how many were sent."""
-    asked = [before + f"{EXACT}/{suffix}" for suffix in USUAL for before in ("/", "/api/handles/")]
-    for path in asked:
+    paths = [before + f"{EXACT}/{suffix}" for suffix in USUAL for before in ("/", "/api/handles/")]
+    for path in paths:
         assert compared.ask(path).status in (302, 200)
     until = time.monotonic() + 10
-    while (counted := fast_path_count(compared.server)) < len(asked) and time.monotonic() < until:
+    while (counted := fast_path_count(compared.server)) < len(paths) and time.monotonic() < until:
         time.sleep(0.05)  # the counters are published every second
-    return counted, len(asked)
+    return counted, len(paths)
 
 
 async def fill(folder: Path) -> None:
@@ -188,8 +188,8 @@ def odd_paths(draw: st.DrawFn) -> str:
     usual = st.sampled_from(["/", "/api/handles/"])
     before = draw(usual | usual | st.sampled_from(["//", "/hdl:", "/api//handles/", "/API/handles/"]))
     nothing = st.just("")
-    asked = st.sampled_from(["?", "?noredirect", "?auth=true", "?type=URL", "?index=1", "?info", "?x=y"])
-    query = draw(nothing | nothing | nothing | asked)
+    queries = st.sampled_from(["?", "?noredirect", "?auth=true", "?type=URL", "?index=1", "?info", "?x=y"])
+    query = draw(nothing | nothing | nothing | queries)
     return before + escape_name(name, escape) + query
 
 
@@ -200,7 +200,9 @@ EVERY_KIND = [
 PATHS = odd_paths() | st.builds(
     "{}{}".format,
     st.sampled_from(["/", "/api/handles/"]),
-    st.sampled_from([f"{prefix}/{suffix}" for prefix, kept in STORED.items() for suffix in kept]).map(escape_name)
+    st.sampled_from([f"{prefix}/{suffix}" for prefix, suffixes in STORED.items() for suffix in suffixes]).map(
+        escape_name
+    )
     | st.sampled_from([f"{EXACT}/{suffix}" for suffix in RECORDS]),
 )
 
@@ -213,7 +215,7 @@ ACCEPTED = st.sampled_from(
         *("text/html,*/*;q=0", "text/html,text/html;q=0", "application/problem+json", "TEXT/HTML", "text/html,application/JSON;q=1"),
     ]
 ).map("accept: {}".format)  # fmt: skip
-SAID = st.sampled_from(
+OTHER_HEADERS = st.sampled_from(
     [
         *("user-agent: Mozilla/5.0", "referer: https://example.org/", "accept-language: pt-BR", "accept-encoding: gzip, br"),
         *("cookie: session=1", "x-forwarded-for: 10.0.0.1", "x-forwarded-proto: https", "origin: https://example.org"),
@@ -223,14 +225,14 @@ SAID = st.sampled_from(
     ]
 )  # fmt: skip
 HEADERS = st.sampled_from([[], ["accept: */*"], ["user-agent: curl/8"]]) | st.builds(
-    lambda accepted, said: [*accepted, *said], st.lists(ACCEPTED, max_size=2), st.lists(SAID, max_size=2)
+    lambda accepted, others: [*accepted, *others], st.lists(ACCEPTED, max_size=2), st.lists(OTHER_HEADERS, max_size=2)
 )
 
 
 def fast_path_count(server: LiveServer) -> int:
     text = httpx.get(f"{server.url}/metrics").text
     return int(
-        sum(float(count) for count in re.findall(r"^perdure_express_requests_total\{.*\} (\S+)", text, re.MULTILINE))
+        sum(float(count) for count in re.findall(r"^perdure_fast_path_requests_total\{.*\} (\S+)", text, re.MULTILINE))
     )
 
 

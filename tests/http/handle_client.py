@@ -55,16 +55,16 @@ def wire(key: rsa.RSAPrivateKey | dsa.DSAPrivateKey) -> bytes:
 
 def secret_proof(nonce: bytes, password: str, algorithm: str, **more: Any) -> dict[str, str]:
     cnonce, key = os.urandom(16), password.encode()
-    said = {"type": "HS_SECKEY", "cnonce": b64(cnonce), "alg": algorithm}
+    proof = {"type": "HS_SECKEY", "cnonce": b64(cnonce), "alg": algorithm}
     if algorithm == "PBKDF2-HMAC-SHA1":
         salt, iterations, length = os.urandom(16), more.get("iterations", 1000), more.get("length", 160)
         derived = hashlib.pbkdf2_hmac("sha1", key, salt, min(iterations, 1000), length // 8)
         signature = hmac.new(derived, nonce + cnonce, "sha1").digest()
-        said |= {"salt": b64(salt), "iterations": str(iterations), "length": str(length)}
+        proof |= {"salt": b64(salt), "iterations": str(iterations), "length": str(length)}
     else:
         used = {"SHA1": hashlib.sha1, "SHA256": hashlib.sha256}[algorithm]
         signature = used(key + nonce + cnonce + key).digest()
-    return said | {"signature": b64(signature)}
+    return proof | {"signature": b64(signature)}
 
 
 def public_proof(nonce: bytes, key: rsa.RSAPrivateKey | dsa.DSAPrivateKey, algorithm: str) -> dict[str, str]:
@@ -141,9 +141,9 @@ class AuthenticatorFixture:
 
 @contextmanager
 def authenticator_on(engine: str, folder: Path) -> Iterator[AuthenticatorFixture]:
-    places = locations_on(engine, folder)
+    locations = locations_on(engine, folder)
     try:
         with asyncio.Runner() as runner:
-            yield AuthenticatorFixture(open_office(runner, places.open()))
+            yield AuthenticatorFixture(open_office(runner, locations.open()))
     finally:
-        places.close()
+        locations.close()

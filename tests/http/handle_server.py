@@ -25,8 +25,8 @@ def basic(index: int = INDEX, name: str = ADMIN, word: str = PASSWORD) -> dict[s
     return {"Authorization": "Basic " + b64encode(f"{user}:{word}".encode()).decode()}
 
 
-def text(index: Any, type: str, said: Any, **more: Any) -> dict[str, Any]:
-    return {"index": index, "type": type, "data": {"format": "string", "value": said}, **more}
+def text(index: Any, type: str, value: Any, **more: Any) -> dict[str, Any]:
+    return {"index": index, "type": type, "data": {"format": "string", "value": value}, **more}
 
 
 def administrator(index: int = 100, name: str = ADMIN, at: Any = INDEX, permissions: str = USUAL) -> dict[str, Any]:
@@ -67,8 +67,8 @@ class HandleOffice:
         return (client or self.anonymous).get(handle_path(name), params=parameters)
 
     def values(self, name: str, client: httpx.Client | None = None, **parameters: Any) -> dict[int, dict[str, Any]]:
-        said = self.get(name, client, **parameters).json()
-        return {value["index"]: value for value in said["values"]}
+        body = self.get(name, client, **parameters).json()
+        return {value["index"]: value for value in body["values"]}
 
 
 def handle_path(name: str) -> str:

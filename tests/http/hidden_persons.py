@@ -58,7 +58,7 @@ async def make(registry: Registry, admin: Agent, number: int) -> HiddenPerson:
         return (await observe(registry, admin, url, WHEN, "0" * 64, source_name=SECRET, claims=claims)).name
 
     poid, second = sorted([await seen("a"), await seen("b")])
-    said = Reconstruction(
+    reconstruction = Reconstruction(
         (),
         "",
         "",
@@ -69,10 +69,12 @@ async def make(registry: Registry, admin: Agent, number: int) -> HiddenPerson:
         links=(Link("exact", "wikidata", LINK),),
         employment=(Employment(institution="NL-NH-AMS-M-RM", role=f"{SECRET} of the house", start="2015"),),
     )
-    prid = (await reconstruct(registry, admin, [poid, second], CURATOR, WHEN, said)).name
+    prid = (await reconstruct(registry, admin, [poid, second], CURATOR, WHEN, reconstruction)).name
     await update(registry, admin, prid, Statement(target=TARGET, about=About(who=SECRET, what=f"of {SECRET}")))
-    await revise_reconstruction(registry, admin, prid, [poid, second], CURATOR, LATER, said, note=f"{SECRET} again")
-    other = (await reconstruct(registry, admin, [poid, second], CURATOR, LATER, said)).name
+    await revise_reconstruction(
+        registry, admin, prid, [poid, second], CURATOR, LATER, reconstruction, note=f"{SECRET} again"
+    )
+    other = (await reconstruct(registry, admin, [poid, second], CURATOR, LATER, reconstruction)).name
     return HiddenPerson(prid, poid, second, other)
 
 

@@ -13,13 +13,13 @@ CURATED = {"curator_id": CURATOR, "timestamp": "2025-02-03T09:00:00Z"}
 _numbers = count(1)
 
 
-def source(**said: object) -> dict[str, Any]:
+def source(**fields: object) -> dict[str, Any]:
     """Return an observation of a source at a URL of its own."""
     return {
         "source_url": f"https://example.org/deeds/{next(_numbers)}",
         "retrieval_timestamp": WHEN,
         "content_hash": "0" * 64,
-        **said,
+        **fields,
     }
 
 
@@ -34,13 +34,13 @@ def create_observation(client: httpx.Client, seen: dict[str, Any] | None = None)
     return str(answer.json()["ppid"])
 
 
-def conclusion(*observations: str, **said: object) -> dict[str, Any]:
-    return {"observation_ids": list(observations), "curator_id": CURATOR, "timestamp": WHEN, **said}
+def conclusion(*observations: str, **fields: object) -> dict[str, Any]:
+    return {"observation_ids": list(observations), "curator_id": CURATOR, "timestamp": WHEN, **fields}
 
 
-def create_reconstruction(client: httpx.Client, *observations: str, **said: object) -> str:
+def create_reconstruction(client: httpx.Client, *observations: str, **fields: object) -> str:
     """Create a PRID from these observations, or from a new one, and return it."""
-    answer = client.post(f"{API}/prid", json=conclusion(*(observations or (create_observation(client),)), **said))
+    answer = client.post(f"{API}/prid", json=conclusion(*(observations or (create_observation(client),)), **fields))
     assert answer.status_code == 201, answer.text
     return str(answer.json()["ppid"])
 

@@ -37,16 +37,16 @@ def documented() -> str:
 
 def adapted(folder: Path, port: int, upstream: tuple[str, int], certificate: Path, key: Path) -> str:
     """The same, at another place: nothing is changed but addresses and files."""
-    said = documented()
+    configuration = documented()
     for old, new in (
         ("listen 443 ssl;", f"listen 127.0.0.1:{port} ssl;"),
         ("/etc/ssl/id.example.org.pem", str(certificate)),
         ("/etc/ssl/id.example.org.key", str(key)),
         ("http://127.0.0.1:8080;", f"http://{upstream[0]}:{upstream[1]};"),
     ):
-        assert said.count(old) == 1, old
-        said = said.replace(old, new)
-    return _nginx_file(folder, said)
+        assert configuration.count(old) == 1, old
+        configuration = configuration.replace(old, new)
+    return _nginx_file(folder, configuration)
 
 
 def _nginx_file(folder: Path, inside: str) -> str:

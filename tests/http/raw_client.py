@@ -63,13 +63,13 @@ class Connection:
             headers.append((name.lower(), value.strip()))
         if int(status) == 100:
             return self._answer(method)
-        said = dict(headers)
+        fields = dict(headers)
         if method == "HEAD" or int(status) in (204, 304):
             body = b""
-        elif said.get("transfer-encoding") == "chunked":
+        elif fields.get("transfer-encoding") == "chunked":
             body = b"".join(self._chunks())
         else:
-            body = self._stream.read(int(said["content-length"]))
+            body = self._stream.read(int(fields["content-length"]))
         return RawResponse(int(status), headers, body)
 
     def _chunks(self) -> Iterator[bytes]:

@@ -61,8 +61,8 @@ def url(target: str, index: int = 1, **options: object) -> Value:
     return Value(index, "URL", Text(target), **options)  # type: ignore[arg-type]
 
 
-def text(index: int, type: str, said: str, **options: object) -> Value:
-    return Value(index, type, Text(said), **options)  # type: ignore[arg-type]
+def text(index: int, type: str, content: str, **options: object) -> Value:
+    return Value(index, type, Text(content), **options)  # type: ignore[arg-type]
 
 
 RECORDS: dict[str, tuple[Value, ...]] = {

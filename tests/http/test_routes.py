@@ -7,10 +7,10 @@ import pytest
 
 from perdure.http.api.litestar_app import build_app
 from perdure.http.api.openapi import build_openapi
-from perdure.http.api.request_context import ROOT as API_ROOT
 from perdure.http.persons.person_address import parse_person_address
 from perdure.http.persons.vocabulary import CONTEXT_PATH
 from perdure.http.routes import API_ROUTES, RESOLVER, ROUTES, Match, Route, Routes
+from perdure.http.shared.api_roots import API_ROOT
 from perdure.http.transport import fast_path
 from perdure.rdf import Namespaces
 

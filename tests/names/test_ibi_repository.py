@@ -198,8 +198,8 @@ def test_a_date_before_the_year_0_is_out_of_range() -> None:
 
 
 def test_fractions_may_be_longer_than_python_converts_by_itself() -> None:
-    places = "0" * 10 + "123456789" * 1000
-    label = f"a.b/c/2009/02.16.17.46.07.{places}"
+    decimals = "0" * 10 + "123456789" * 1000
+    label = f"a.b/c/2009/02.16.17.46.07.{decimals}"
     name = ibi.parse(label)
     assert name.is_canonical
     opaque = ibi.opaque_name("1.2.3.4", 800, name.date)

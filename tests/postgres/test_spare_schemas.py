@@ -29,7 +29,9 @@ def test_what_comes_again_has_the_rows_that_it_was_made_with(schema: str) -> Non
     give_back(schema)
     assert take_schema() == schema
     again = {table: rows(schema, table) for table in begun}
-    assert {table: len(found) for table, found in again.items()} == {table: len(said) for table, said in begun.items()}
+    assert {table: len(found) for table, found in again.items()} == {
+        table: len(stored) for table, stored in begun.items()
+    }
     assert sorted(again["guards"]) == sorted(begun["guards"])
     give_back(schema)
 

@@ -165,7 +165,7 @@ _urls = st.one_of(
 )
 _names = st.builds(PersonName, given_name=_texts, surname_prefix=st.none() | _texts, base_surname=st.none() | _texts)
 _values = {"name": _names | _texts, "date": _dates, "text": _longer}
-_places = st.builds(InSource, xpath=st.none() | _longer, quote=_longer, page=st.none() | _texts)
+_positions = st.builds(InSource, xpath=st.none() | _longer, quote=_longer, page=st.none() | _texts)
 
 
 _AGENTS = ["https://orcid.org/0000-0002-1825-0097", "tesseract/5.3.0", "javascript:alert(1)", "hdl:20.500.1/ann", PRID]
@@ -178,7 +178,7 @@ def _claims(type: str) -> st.SearchStrategy[Claim]:
         value=_values[CLAIM_TYPES.get(type, "text")],
         language=st.none() | _languages,
         confidence=st.none() | st.floats(0, 1),
-        where=st.none() | _places,
+        where=st.none() | _positions,
         agent=st.none() | _texts | st.sampled_from(_AGENTS),
         status=st.sampled_from(["verified", "inferred"]),
         reasoning=_longer,

@@ -23,10 +23,10 @@ CURATION = Curation(CURATOR, "2025-06-01T12:00:00Z", "Josiah Carberry")
 
 @pytest.fixture(scope="module")
 def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
-    places = SqliteLocations(Path(tmp_path_factory.mktemp("lives")))
+    locations = SqliteLocations(Path(tmp_path_factory.mktemp("lives")))
     with asyncio.Runner() as runner:
-        yield open_office(runner, places.open())
-    places.close()
+        yield open_office(runner, locations.open())
+    locations.close()
 
 
 @cache

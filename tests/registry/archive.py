@@ -37,10 +37,10 @@ class Archive:
         """Return the POID of a new source."""
         return self.office.do(observe, *self.inputs(), claims=claims).name
 
-    def person(self, *sources: str, chosen: tuple[tuple[str, int], ...] = (), **said: Any) -> str:
+    def person(self, *sources: str, chosen: tuple[tuple[str, int], ...] = (), **fields: Any) -> str:
         """Return a PRID that is based on these sources."""
         claims = tuple(ChosenClaim(*one) for one in chosen)
-        more = Reconstruction((), "", "", claims=claims, **said)
+        more = Reconstruction((), "", "", claims=claims, **fields)
         return self.office.do(reconstruct, sources, CURATOR, WHEN, more).name
 
     def choose_claims(self, name: str, claims: Sequence[tuple[str, int]]) -> str:

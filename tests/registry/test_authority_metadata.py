@@ -147,7 +147,7 @@ def test_the_first_creator_is_actionable_from_the_first_minute(sample_office: Of
 
 
 @pytest.mark.parametrize(
-    ("said", "recorded"),
+    ("creator", "recorded"),
     [
         ("hdl:102.100.272/0N8J991QH", "hdl:102.100.272/0N8J991QH"),
         ("https://hdl.handle.net/102.100.272/0N8J991QH", "hdl:102.100.272/0N8J991QH"),
@@ -157,14 +157,14 @@ def test_the_first_creator_is_actionable_from_the_first_minute(sample_office: Of
         ("hdl:12345/here", "hdl:12345/here"),
     ],
 )
-def test_a_creator_that_leads_somewhere_is_accepted(sample_office: Office, said: str, recorded: str) -> None:
+def test_a_creator_that_leads_somewhere_is_accepted(sample_office: Office, creator: str, recorded: str) -> None:
     sample_office.do(mint, "12345", suffixes=["here"], statement=TARGET)
-    sample_office.do(mint, "12345", suffixes=["a"], statement=Statement("https://example.org/", creator=said))
+    sample_office.do(mint, "12345", suffixes=["a"], statement=Statement("https://example.org/", creator=creator))
     assert authority(sample_office).creator == recorded
 
 
 @pytest.mark.parametrize(
-    "said",
+    "written",
     [
         "Jan",
         "",
@@ -185,12 +185,12 @@ def test_a_creator_that_leads_somewhere_is_accepted(sample_office: Office, said:
         "x" * 20_000,
     ],
 )
-def test_a_party_that_leads_nowhere_is_refused(sample_office: Office, said: str) -> None:
+def test_a_party_that_leads_nowhere_is_refused(sample_office: Office, written: str) -> None:
     sample_office.do(mint, "12345", suffixes=["reserved"])
     sample_office.do(mint, "12345", suffixes=["withdrawn"], statement=TARGET)
     sample_office.do(withdraw, "12345/withdrawn", "gone")
     before = sample_office.snapshot()
-    for field, party in (("creator", said), ("owners", (said,))):
+    for field, party in (("creator", written), ("owners", (written,))):
         with pytest.raises(InvalidInput) as refusal:
             sample_office.do(
                 mint, "12345", suffixes=["a"], statement=Statement("https://example.org/", **{field: party})
@@ -302,8 +302,8 @@ def test_every_reader_can_see_it(sample_office: Office) -> None:
 
 
 def test_a_description_never_replaces_the_authority_metadata(sample_office: Office) -> None:
-    said = Statement("https://example.org/", about=About(who="Jan", what="A thesis", when="1999", where="Leiden"))
-    sample_office.do(mint, "12345", suffixes=["a"], statement=said)
+    statement = Statement("https://example.org/", about=About(who="Jan", what="A thesis", when="1999", where="Leiden"))
+    sample_office.do(mint, "12345", suffixes=["a"], statement=statement)
     view = sample_office.ask(show, "12345/a")
     assert view.authority.creator == sample_office.admin.identifier
     assert view.about == About("Jan", "A thesis", "1999", "Leiden")

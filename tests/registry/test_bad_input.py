@@ -233,16 +233,16 @@ def test_a_description_is_lines_of_text(sample_office: Office, field: str) -> No
     before = sample_office.snapshot()
     for text in ("", "a\nb", "a\x1bb", "\ud800", "x" * 21):
         about = About(**{field: text})
-        said = Statement("https://example.org/", about=about)
+        statement = Statement("https://example.org/", about=about)
         for act, *arguments in (
-            (bind, "12345/r", said),
+            (bind, "12345/r", statement),
             (describe, "12345/a", about),
         ):
             with pytest.raises(InvalidInput) as refusal:
                 sample_office.do(act, *arguments)
             assert refusal.value.part == f"about.{field}"
         with pytest.raises(InvalidInput):
-            sample_office.do(mint, "12345", suffixes=["n"], statement=said)
+            sample_office.do(mint, "12345", suffixes=["n"], statement=statement)
     assert sample_office.snapshot() == before
 
 

@@ -66,12 +66,12 @@ def test_a_version_that_never_was_is_refused(house: Office, version: int) -> Non
 def test_reverse_look_up_goes_through_so_many_bytes_of_records(house: Office, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(12):
         house.do(put_handle, f"12345/{number}", [text(1, "TITLE", "ice cores"), text(2, "DATA", "x" * 2_000)])
-    asked = [("TITLE", "ice*")]
+    conditions = [("TITLE", "ice*")]
     monkeypatch.setattr(reverse_lookup, "_BATCH_SIZE", 2)
-    found = house.do(find_handles, asked)
+    found = house.do(find_handles, conditions)
     assert found == [f"12345/{number}" for number in reversed(range(12))]
     monkeypatch.setattr(reverse_lookup, "_MOST_BYTES", 10_000)
-    some = house.do(find_handles, asked)
+    some = house.do(find_handles, conditions)
     assert 0 < len(some) < 6
     assert some == found[: len(some)]
 

@@ -21,8 +21,8 @@ def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def follow(office: Office, since: str | None = None, **options: object) -> tuple[list[tuple[str, int, str]], str]:
-    told = office.ask(changes_since, since, **options)
-    return [(one.name, one.version, one.action) for one in told.changes], told.next
+    page = office.ask(changes_since, since, **options)
+    return [(one.name, one.version, one.action) for one in page.changes], page.next
 
 
 def test_every_revision_is_listed_once(office: Office) -> None:
@@ -42,8 +42,8 @@ def test_every_revision_is_listed_once(office: Office) -> None:
         (jan, 1, "mint"),
         (two.name, 2, "withdraw"),
     ]
-    told, last = follow(office, since)
-    assert told == expected
+    changes, last = follow(office, since)
+    assert changes == expected
     assert follow(office, last) == ([], last)
     assert follow(office, since, scheme="ppid")[0] == [(jan, 1, "mint")]
     page, paged = since, []
@@ -57,11 +57,11 @@ def test_every_revision_is_listed_once(office: Office) -> None:
 def test_many_of_one_transaction_are_all_listed(office: Office) -> None:
     _, since = follow(office, limit=1000)
     names = [one.name for one in office.do(mint, office.registry.home, 50)]
-    told: list[str] = []
+    listed: list[str] = []
     while (some := follow(office, since, limit=7, by=office.admin))[0]:
-        told += [name for name, _, _ in some[0]]
+        listed += [name for name, _, _ in some[0]]
         since = some[1]
-    assert sorted(told) == sorted(names)
+    assert sorted(listed) == sorted(names)
 
 
 def test_a_page_of_one_scheme_is_filled_from_behind_the_others(office: Office) -> None:
@@ -101,11 +101,11 @@ def test_a_partial_redaction_differs_from_a_full_one(office: Office) -> None:
     prid = office.do(reconstruct, [one, two], "https://orcid.org/0000-0002-1825-0097", WHEN).name
     _, since = follow(office, limit=1000)
     office.do(redact, one, "a court order")
-    told = office.ask(changes_since, since)
-    assert [(change.name, change.action) for change in told.changes] == [(one, "redact"), (prid, "redact")]
-    assert told.redacted == {one}
+    page = office.ask(changes_since, since)
+    assert [(change.name, change.action) for change in page.changes] == [(one, "redact"), (prid, "redact")]
+    assert page.redacted == {one}
     office.do(redact, prid, "a court order")
-    assert office.ask(changes_since, told.next).redacted == {prid}
+    assert office.ask(changes_since, page.next).redacted == {prid}
 
 
 @pytest.mark.parametrize("since", ["yesterday", "2025-01-09", "1969-12-31T23:59:59Z"])
@@ -119,8 +119,8 @@ def test_readers_without_credentials_learn_neither_reserved_names_nor_agents(off
     _, since = follow(office, limit=1000)
     reserved, bound = (office.do(mint, office.registry.home)[0].name for _ in "ab")
     assert follow(office, since)[0] == []
-    told, end = follow(office, since, by=office.admin)
-    assert told == [(reserved, 1, "mint"), (bound, 1, "mint")]
+    changes, end = follow(office, since, by=office.admin)
+    assert changes == [(reserved, 1, "mint"), (bound, 1, "mint")]
     assert follow(office, since, limit=1)[1] == end  # what is left out takes no room on a page
     office.do(bind, bound, Statement("https://example.org/"))
     assert follow(office, end)[0] == [(bound, 2, "bind")]

@@ -229,11 +229,11 @@ def test_what_handle_servers_read_keeps_what_they_can_keep(library: Office, else
         assert there.values == here.values
         assert left_out == []
     else:
-        kept = [value.index for value in there.values]
-        assert kept == [1, 2, 5, 6]
+        indexes = [value.index for value in there.values]
+        assert indexes == [1, 2, 5, 6]
         assert len(left_out) == 2
         assert [(one.type, one.data, one.ttl, one.permissions) for one in there.values] == [
-            (one.type, one.data, one.ttl, one.permissions) for one in here.values if one.index in kept
+            (one.type, one.data, one.ttl, one.permissions) for one in here.values if one.index in indexes
         ]
 
 
@@ -290,11 +290,11 @@ def test_creators_of_any_scheme_survive_the_batch_language(library: Office, else
 
 
 def test_a_table_of_identifiers_comes_back(library: Office, elsewhere: Office) -> None:
-    told: list[str] = []
-    data = write_export(library, "csv", under="12346", left_out=told.append)
+    notices: list[str] = []
+    data = write_export(library, "csv", under="12346", left_out=notices.append)
     elsewhere.prefix("12346", "chosen")
     tally, problems = move(data, "csv", elsewhere)
-    assert (tally.created, problems, told) == (4, [], [])
+    assert (tally.created, problems, notices) == (4, [], [])
     for row in library.read(lambda reader: reader.identifiers_after("", 100, "12346/")):
         here, there = library.ask(show, row.name), elsewhere.ask(show, row.name)
         assert (there.state, there.target, there.about) == (here.state, here.target, here.about)
@@ -304,11 +304,11 @@ def test_a_table_of_identifiers_comes_back(library: Office, elsewhere: Office) -
 
 @pytest.mark.parametrize("format", ["csv", "batch", "handles"])
 def test_what_a_format_cannot_represent_is_reported(library: Office, format: str) -> None:
-    told: list[str] = []
-    data = write_export(library, format, left_out=told.append)
+    notices: list[str] = []
+    data = write_export(library, format, left_out=notices.append)
     assert b"thesis-0003" not in data
-    assert any("777/thesis-0003" in one and "withdrawn" in one for one in told)
-    assert any("POID-" in one for one in told)
+    assert any("777/thesis-0003" in one and "withdrawn" in one for one in notices)
+    assert any("POID-" in one for one in notices)
 
 
 def test_what_lies_under_one_prefix_leaves_alone(library: Office) -> None:

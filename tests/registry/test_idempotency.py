@@ -93,8 +93,8 @@ def test_old_answers_are_forgotten_little_by_little(shop: Office) -> None:
 
 def test_of_many_at_once_with_one_token_one_mints(shop: Office) -> None:
     async def mint_concurrently() -> list[str]:
-        asked = [mint_once(shop.registry, shop.admin, "12345", token="a", digest=DIGEST) for _ in range(20)]
-        answers = await asyncio.gather(*asked)
+        requests = [mint_once(shop.registry, shop.admin, "12345", token="a", digest=DIGEST) for _ in range(20)]
+        answers = await asyncio.gather(*requests)
         assert sum(not one.replayed for one in answers) == 1
         return [one.minted[0].name for one in answers]
 

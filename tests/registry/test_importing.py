@@ -217,7 +217,7 @@ def test_without_update_a_name_that_says_something_else_is_refused(library: Offi
     assert counts(tally) == (0, 0, 0, 1)
     assert isinstance(refused, RejectedLine)
     assert (refused.line, refused.name) == (9, f"{PREFIX}/1")
-    assert "only an import with update" in refused.reason
+    assert "only an import with --update" in refused.reason
     assert library.snapshot() == before
 
 
@@ -334,8 +334,8 @@ def test_an_import_goes_on_where_it_was_cut(library: Office, count: int) -> None
     total = 2 * CHUNK + 700
     with pytest.raises(_PowerCut):
         run_import(library, cut_after(puts(total), count), checkpoint="file")
-    kept = library.read(lambda reader: len(reader.identifiers_after("", 10_000, f"{PREFIX}/")))
-    assert kept == count // CHUNK * CHUNK
+    imported = library.read(lambda reader: len(reader.identifiers_after("", 10_000, f"{PREFIX}/")))
+    assert imported == count // CHUNK * CHUNK
     tally, problems = run_import(library, puts(total), checkpoint="file")
     assert (counts(tally), tally.entries, problems) == ((total, 0, 0, 0), total, [])
     names = library.read(lambda reader: {row.name for row in reader.identifiers_after("", 10_000, f"{PREFIX}/")})
@@ -536,11 +536,11 @@ def test_a_dry_run_counts_the_same_and_writes_nothing(library: Office) -> None:
         ),
     ]
     before = library.snapshot()
-    dry, told = run_import(library, entries, dry_run=True, checkpoint="file")
+    dry, problems = run_import(library, entries, dry_run=True, checkpoint="file")
     assert library.snapshot() == before
-    wet, told_then = run_import(library, entries, checkpoint="file")
+    wet, problems_then = run_import(library, entries, checkpoint="file")
     assert counts(dry) == counts(wet) == (6, 1, 5, 2)
-    assert told == told_then
+    assert problems == problems_then
 
 
 def test_a_dry_run_of_a_long_file_counts_the_same(library: Office) -> None:

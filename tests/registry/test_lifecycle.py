@@ -116,17 +116,17 @@ class Life(RuleBasedStateMachine):
     def _change(self, name: str, needed: tuple[str, ...], act: Callable[[], int], **changes: Any) -> None:
         if name not in self.model:
             return
-        said = self.model[name]
+        stated = self.model[name]
         try:
             version = act()
         except (WrongState, Withdrawn):
-            assert said["state"] not in needed
+            assert stated["state"] not in needed
             return
-        assert said["state"] in needed
-        if any(said[field] != value for field, value in changes.items()):
-            said["versions"] += 1
-        said.update(changes)
-        assert version == said["versions"]
+        assert stated["state"] in needed
+        if any(stated[field] != value for field, value in changes.items()):
+            stated["versions"] += 1
+        stated.update(changes)
+        assert version == stated["versions"]
 
     @rule(name=names, to=targets)
     def bind(self, name: str, to: str) -> None:
@@ -142,7 +142,7 @@ class Life(RuleBasedStateMachine):
         note = Value(1000 + notes, "DESC", Text("a note"))
         self._change(name, ("active",), lambda: self.office.do(add_values, name, [note]), notes=notes)
 
-    @precondition(lambda self: any(said["notes"] for said in self.model.values()))
+    @precondition(lambda self: any(stated["notes"] for stated in self.model.values()))
     @rule(name=names)
     def remove(self, name: str) -> None:
         if self.model.get(name, {}).get("notes"):
@@ -197,14 +197,14 @@ class Life(RuleBasedStateMachine):
         """All queries of a name agree with the model."""
         if name not in self.model:
             return
-        said = self.model[name]
+        stated = self.model[name]
         view = self.office.ask(show, name)
-        assert (view.state, view.version) == (said["state"], said["versions"])
-        assert (view.authority.created is None) == (not said.get("target"))
+        assert (view.state, view.version) == (stated["state"], stated["versions"])
+        assert (view.authority.created is None) == (not stated.get("target"))
         revisions = self.office.ask(history, name)
-        assert [one.version for one in revisions] == list(range(1, said["versions"] + 1))
+        assert [one.version for one in revisions] == list(range(1, stated["versions"] + 1))
         assert [one.at for one in revisions] == sorted(one.at for one in revisions)
-        assert records.decode(revisions[-1].record).state == said["state"]
+        assert records.decode(revisions[-1].record).state == stated["state"]
         if view.authority.updated is not None:
             assert view.authority.created is not None
             assert self.newest.get(name, "") <= view.authority.updated
@@ -213,7 +213,7 @@ class Life(RuleBasedStateMachine):
             answer = self.office.ask(resolve, self._any_label(name)).target
         except (WrongState, Withdrawn):
             answer = None
-        assert answer == (said["target"] if said["state"] == "active" else None)
+        assert answer == (stated["target"] if stated["state"] == "active" else None)
 
     @invariant()
     def reverse_look_up_agrees(self) -> None:
@@ -221,7 +221,7 @@ class Life(RuleBasedStateMachine):
             to = f"https://example.org/{number}"
             found = {one.name for one in self.office.ask(find_by_value, to)}
             assert found == {
-                name for name, said in self.model.items() if said["state"] == "active" and said["target"] == to
+                name for name, stated in self.model.items() if stated["state"] == "active" and stated["target"] == to
             }
 
     def teardown(self) -> None:

@@ -19,8 +19,8 @@ LOCKED = msgspec.structs.replace(PLAIN, permissions="0000")
 @pytest.fixture
 def sample_office(office: Office) -> Office:
     office.prefix("12345", "chosen")
-    said = Statement("https://example.org/1", (PLAIN, admin(100, "12345/boss", 300)))
-    office.do(mint, "12345", suffixes=["a"], statement=said)
+    statement = Statement("https://example.org/1", (PLAIN, admin(100, "12345/boss", 300)))
+    office.do(mint, "12345", suffixes=["a"], statement=statement)
     return office
 
 
@@ -35,9 +35,9 @@ def shown_by_each_api(office: Office, by: Agent | None) -> list[str]:
 
 
 def is_visible(office: Office, by: Agent | None = None) -> bool:
-    told = [SECRET in one for one in shown_by_each_api(office, by)]
-    assert len(set(told)) == 1, told
-    return told[0]
+    visible = [SECRET in one for one in shown_by_each_api(office, by)]
+    assert len(set(visible)) == 1, visible
+    return visible[0]
 
 
 def test_a_value_made_non_public_is_not_read_in_old_versions(sample_office: Office) -> None:

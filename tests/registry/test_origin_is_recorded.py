@@ -63,9 +63,9 @@ def test_a_value_does_not_turn_into_an_origin(sample_office: Office) -> None:
 
 
 def test_a_file_from_elsewhere_states_the_creator_and_the_date(sample_office: Office) -> None:
-    told = tuple(text(190 + at, f"{TYPES}/{kind}", said) for at, (kind, said) in enumerate(FORGED.items()))
+    values = tuple(text(190 + at, f"{TYPES}/{kind}", content) for at, (kind, content) in enumerate(FORGED.items()))
     sample_office.do(
-        import_entries, [ImportPut(line=1, name="12345/old", target=URL, values=told)], ImportOptions(strict=True)
+        import_entries, [ImportPut(line=1, name="12345/old", target=URL, values=values)], ImportOptions(strict=True)
     )
     authority = sample_office.ask(show, "12345/old").authority
     assert (authority.creator, authority.created) == ("hdl:20.5000/somebody", FORGED["CREATION_DATE"])

@@ -116,8 +116,8 @@ def test_values_are_redacted_by_who_administers(sample_office: Office) -> None:
 
 def test_keys_are_not_redacted_by_who_administers_only_their_own(sample_office: Office) -> None:
     mine = sample_office.hire("mine", "12345", "admin", own=True)
-    said = Statement("https://example.org/k", (pubkey(300), NOTE), owners=(mine.identifier,))
-    sample_office.do(mint, "12345", suffixes=["k"], statement=said)
+    statement = Statement("https://example.org/k", (pubkey(300), NOTE), owners=(mine.identifier,))
+    sample_office.do(mint, "12345", suffixes=["k"], statement=statement)
     with pytest.raises(NotAuthorised):
         sample_office.by(mine, redact_values, "12345/k", [300], "by law")
     sample_office.by(mine, redact_values, "12345/k", [5], "by law")
@@ -140,9 +140,9 @@ def test_a_redaction_is_an_update_of_what_is_followed(sample_office: Office, mon
     monkeypatch.setattr(postgres, "_SETTLING_MICROSECONDS", -60_000_000)
     since = sample_office.ask(changes_since, limit=1000).next
     sample_office.do(redact_values, "12345/a", [5], "by law")
-    told = sample_office.ask(changes_since, since)
-    assert [(one.name, one.action) for one in told.changes] == [("12345/a", "redact")]
-    assert not told.redacted
+    page = sample_office.ask(changes_since, since)
+    assert [(one.name, one.action) for one in page.changes] == [("12345/a", "redact")]
+    assert not page.redacted
 
 
 def write_export(office: Office) -> bytes:
@@ -200,8 +200,8 @@ def test_the_embedded_database_keeps_nothing_of_it_in_its_corners(runner: asynci
     for number in range(60):
         word = "quetzal" if number % 12 == 5 else "plain"
         filler = "x" * (10, 300, 3000)[number % 3]
-        said = Statement(f"https://example.org/{word}/{number}", (Value(5, "NOTE", Text(f"{word} {filler}")),))
-        office.do(mint, "12345", suffixes=[str(number)], statement=said)
+        statement = Statement(f"https://example.org/{word}/{number}", (Value(5, "NOTE", Text(f"{word} {filler}")),))
+        office.do(mint, "12345", suffixes=[str(number)], statement=statement)
         office.do(set_values, f"12345/{number}", [Value(6, "EMAIL", Text(f"{word}@example.org"))])
     for number in range(5, 60, 12):
         office.do(remove_values, f"12345/{number}", [5])

@@ -110,11 +110,11 @@ def test_a_sealed_secret_moved_to_another_name_does_not_open(admin: Office) -> N
 def test_the_database_has_the_id_of_the_key_and_not_the_key(admin: Office) -> None:
     assert admin.read(lambda reader: reader.fact(SEALING_KEY_ID)) is None
     keep(admin, SECRET)
-    told = admin.read(lambda reader: reader.fact(SEALING_KEY_ID))
-    assert told == SEALER.check(None) != OTHER.check(None)
-    assert told is not None
-    assert len(told) == 16
-    assert told not in SEALER._key().hex()
+    key_id = admin.read(lambda reader: reader.fact(SEALING_KEY_ID))
+    assert key_id == SEALER.check(None) != OTHER.check(None)
+    assert key_id is not None
+    assert len(key_id) == 16
+    assert key_id not in SEALER._key().hex()
 
 
 def test_nothing_is_sealed_with_a_key_that_others_could_not_open(admin: Office) -> None:
@@ -180,8 +180,8 @@ def test_no_export_holds_a_secret_sealed_or_not(admin: Office, format: str) -> N
         return b"".join([data async for _, data in export(admin.registry, admin.admin, format)])
 
     data = admin.run(write_export())
-    told = SEALER.check(None).encode()
-    for secret in (SECRET, sealed, sealed.hex().encode(), told):
+    key_id = SEALER.check(None).encode()
+    for secret in (SECRET, sealed, sealed.hex().encode(), key_id):
         assert secret not in data
 
 

@@ -268,10 +268,10 @@ def test_a_registry_that_has_moved_moves_on(full_move: Move, tmp_path: Path) -> 
 
 @there_and_back
 def test_progress_is_reported_to_the_last_name(full_move: Move) -> None:
-    told: list[tuple[Stage, int, int]] = []
-    moved = full_move.move(lambda *step: told.append(step))
+    reported: list[tuple[Stage, int, int]] = []
+    moved = full_move.move(lambda *step: reported.append(step))
     for stage in ("copying", "comparing"):
-        steps = [(done, of) for one, done, of in told if one == stage]
+        steps = [(done, of) for one, done, of in reported if one == stage]
         assert steps[-1] == (moved.names, moved.names)
         assert [done for done, _ in steps] == sorted({done for done, _ in steps})
 
@@ -449,9 +449,9 @@ def test_an_unfinished_copy_is_no_registry(full_move: Move) -> None:
             full_move.runner.run(reopen(full_move.target, full_move.office.clock, full_move.office.registry.settings))
 
 
-def _interrupt_in(wanted: Stage) -> MoveProgress:
+def _interrupt_in(interrupted: Stage) -> MoveProgress:
     def watch(stage: Stage, done: int, of: int) -> None:
-        if stage == wanted:
+        if stage == interrupted:
             raise MoveInterrupted
 
     return watch
@@ -534,7 +534,7 @@ class Damage(NamedTuple):
     """A change to the copy behind the move's back, and the resulting error."""
 
     statement: str
-    told: str
+    problem: str
 
 
 NAMES = {
@@ -564,11 +564,11 @@ def _move_with_damage(full_move: Move, damage: Damage) -> None:
         if stage == "copying" and copied == of:
             full_move.to.tamper(damage.statement.format(persons=persons))
 
-    with pytest.raises(StoreDamaged, match=damage.told):
+    with pytest.raises(StoreDamaged, match=damage.problem):
         full_move.move(tamper)
     assert full_move.of_target(identity) is None
     assert full_move.office.read(stored_content) == before
-    with pytest.raises(StoreDamaged, match=damage.told):
+    with pytest.raises(StoreDamaged, match=damage.problem):
         full_move.move()  # it does not become right by being looked at again
     full_move.give_up()
     assert full_move.writes()

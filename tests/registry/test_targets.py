@@ -145,10 +145,10 @@ def test_every_file_is_refused_line_by_line(
     before = library.snapshot()
     for target in BAD:
         problems: list[object] = []
-        told = entries(target)
-        tally = library.do(import_entries, told, ImportOptions(dry_run=dry_run, update=True), report=problems.append)
-        assert (tally.refused, tally.created, tally.changed) == (len(told), 0, 0)
-        assert len(problems) == len(told)
+        lines = entries(target)
+        tally = library.do(import_entries, lines, ImportOptions(dry_run=dry_run, update=True), report=problems.append)
+        assert (tally.refused, tally.created, tally.changed) == (len(lines), 0, 0)
+        assert len(problems) == len(lines)
         assert all(isinstance(one, RejectedLine) and "is not a valid address" in one.reason for one in problems)
         assert library.snapshot() == before
     tally = library.do(import_entries, entries(RIGHT), ImportOptions(dry_run=dry_run, update=True))
@@ -168,8 +168,8 @@ def test_what_is_stored_already_is_read_exported_reported_and_replaced(library: 
         assert library.ask(resolve, "12345/a").target == target
         assert library.ask(show, "12345/a").target == target
         for form in ("ndjson", "csv", "batch", "handles"):
-            told = msgspec.json.encode(target).strip(b'"') if form == "ndjson" else target.encode()
-            assert told in _write_export(library, form)
+            written = msgspec.json.encode(target).strip(b'"') if form == "ndjson" else target.encode()
+            assert written in _write_export(library, form)
         (problem,) = library.ask(verify)
         assert "12345/a: one of its values is not valid any more" in problem
         library.do(update, "12345/a", Statement("https://example.org/"))

@@ -269,8 +269,8 @@ def test_a_fact_that_is_not_there_yet_is_held_as_well(runner: asyncio.Runner, un
 
     async def run_all() -> None:
         for number in range(60):
-            told = await asyncio.gather(*(store.write(count_up(f"count {number}")) for store in stores))
-            assert sorted(told) == [1, 2], f"of two who counted, both came to {told}"
+            counts = await asyncio.gather(*(store.write(count_up(f"count {number}")) for store in stores))
+            assert sorted(counts) == [1, 2], f"of two who counted, both came to {counts}"
 
     runner.run(run_all())
 
@@ -288,18 +288,18 @@ def test_two_stores_that_need_the_same_timelines_in_opposite_orders_never_wait_f
 
     async def minting(number: int) -> list[str]:
         registry, order = registries[number], ("100", "200") if number else ("200", "100")
-        told: list[str] = []
+        names: list[str] = []
         for _ in range(25):
             mints = [mint(registry, office.admin, order[turn % 2]) for turn in range(10)]
-            told += [one.name for minted in await asyncio.gather(*mints) for one in minted]
-        return told
+            names += [one.name for minted in await asyncio.gather(*mints) for one in minted]
+        return names
 
     async def both() -> list[str]:
-        return [name for told in await asyncio.gather(minting(0), minting(1)) for name in told]
+        return [name for names in await asyncio.gather(minting(0), minting(1)) for name in names]
 
-    told = runner.run(both())
+    names = runner.run(both())
     expected = {f"{prefix}/{number}" for prefix in ("100", "200") for number in range(1, 251)}
-    assert sorted(told) == sorted(expected)
+    assert sorted(names) == sorted(expected)
     assert office.ask(verify) == []
     time.sleep(1.1)  # the server updates its statistics once a second
     assert unreliable.execute(deadlocks) == before

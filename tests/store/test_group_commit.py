@@ -99,9 +99,9 @@ def test_an_existing_name_is_reported_to_its_work_though_another_reads_first(des
     assert (type(counted[0]), counted[1]) == (NameTaken, 1)
 
 
-@pytest.mark.parametrize("kept_as", ["on its way", "written"])
-def test_a_work_that_fails_after_inserting_names_leaves_none_of_them(desk: Desk, kept_as: str) -> None:
-    works = [insert("1/x")] if kept_as == "on its way" else [insert("1/x"), look("1/x")]
+@pytest.mark.parametrize("stage", ["on its way", "written"])
+def test_a_work_that_fails_after_inserting_names_leaves_none_of_them(desk: Desk, stage: str) -> None:
+    works = [insert("1/x")] if stage == "on its way" else [insert("1/x"), look("1/x")]
     answers = together(desk, insert("1/a"), refuse(*works), insert("1/x", "1/b"), refuse(insert("1/y")))
     assert [type(answer) for answer in answers] == [type(None), InvalidInput, type(None), InvalidInput]
     assert desk.names() == ["1/a", "1/b", "1/x"]

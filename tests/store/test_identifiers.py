@@ -195,10 +195,10 @@ def test_reverse_look_up_is_by_data_and_type(desk: Desk) -> None:
 
 
 def test_reverse_look_up_follows_an_update(desk: Desk) -> None:
-    old, kept, new = ("URL", "https://old.org/"), ("URL", "https://kept.org/"), ("URL", "https://new.org/")
-    desk.insert(change("1/a", reverse=(old, kept)))
-    desk.update(revised("1/a", 2, b"x", reverse=(kept, new), reverse_before=(old, kept)))
-    found = desk.read(lambda reader: [len(reader.find_by_value(data, kind, 10)) for kind, data in (old, kept, new)])
+    old, same, new = ("URL", "https://old.org/"), ("URL", "https://kept.org/"), ("URL", "https://new.org/")
+    desk.insert(change("1/a", reverse=(old, same)))
+    desk.update(revised("1/a", 2, b"x", reverse=(same, new), reverse_before=(old, same)))
+    found = desk.read(lambda reader: [len(reader.find_by_value(data, kind, 10)) for kind, data in (old, same, new)])
     assert found == [0, 1, 1]
 
 
@@ -242,8 +242,8 @@ def test_the_last_act_of_a_kind_is_found(desk: Desk) -> None:
     done = tuple(Revision(n, AT, "jan", act, b"x") for n, act in enumerate(("mint", "withdraw", "set", "set"), 1))
     desk.insert(Change(row, done, "words"), change("1/b"))
     newest = [
-        desk.read(lambda reader, asked=asked: reader.newest_act(*asked))
-        for asked in (("1/a",), ("1/a", ("withdraw", "merge")), ("1/a", ("merge",)), ("1/missing",))
+        desk.read(lambda reader, arguments=arguments: reader.newest_act(*arguments))
+        for arguments in (("1/a",), ("1/a", ("withdraw", "merge")), ("1/a", ("merge",)), ("1/missing",))
     ]
     assert newest == [Act(4, AT, "jan", "set"), Act(2, AT, "jan", "withdraw"), None, None]
 

@@ -75,8 +75,8 @@ def test_the_type_and_the_time_are_looked_up_in_an_index(database: Database, whe
         return
     conditions = [step for step in steps if step.startswith("Index Cond:") and "substr(" in step]
     assert conditions
-    for asked in ("created >=", "created <"):
-        assert (asked in conditions[0]) == (asked.replace("created", "created_at") in where), steps
+    for condition in ("created >=", "created <"):
+        assert (condition in conditions[0]) == (condition.replace("created", "created_at") in where), steps
 
 
 def test_persons_are_counted_in_the_index_alone(database: Database, desk: Desk) -> None:

@@ -99,14 +99,14 @@ def test_of_concurrent_requests_with_one_token_one_is_run_and_all_get_its_answer
         return mint
 
     async def run_all(turn: int) -> list[list[bytes]]:
-        asked = [
+        requests = [
             [stores[number % 2].write(work(number, f"{turn}-{token}")) for number in range(6)]
             for token in range(tokens)
         ]
-        return [list(await asyncio.gather(*those)) for those in await _started(asked)]
+        return [list(await asyncio.gather(*those)) for those in await _started(requests)]
 
-    async def _started(asked: list[list]) -> list[list[asyncio.Task[bytes]]]:
-        return [[asyncio.ensure_future(one) for one in those] for those in asked]
+    async def _started(requests: list[list]) -> list[list[asyncio.Task[bytes]]]:
+        return [[asyncio.ensure_future(one) for one in those] for those in requests]
 
     for turn in range(8):
         answers = desk.runner.run(run_all(turn))

@@ -94,7 +94,7 @@ def test_a_read_sees_every_write_that_was_acknowledged(desk: Desk, store_factory
             await writer.write(lambda tx, number=number: tx.insert([change(f"1/{number}")]))
             assert await reader.lookup(f"1/{number}") is not None
             found = await asyncio.gather(
-                *(reader.read(lambda asked, number=number: asked.find(f"1/{number}")) for _ in range(5))
+                *(reader.read(lambda state, number=number: state.find(f"1/{number}")) for _ in range(5))
             )
             assert None not in found
 

@@ -9,7 +9,7 @@ import typer
 
 from perdure import registry as use
 from perdure.cli.help import CommandGroup
-from perdure.cli.session import Folder, Json, find_folder, print_result, run_anonymous, run_as_agent
+from perdure.cli.registry_session import Folder, Json, find_folder, print_result, run_anonymous, run_as_agent
 from perdure.cli.terminal import escape_control, print_table, to_json
 from perdure.folder import open_registry
 from perdure.registry.entities import ACTIONS, WHOLE_REGISTRY, Action, Agent, Grant, Key
@@ -89,7 +89,7 @@ def add(
 def key(
     agent: AgentId,
     expires: Annotated[str | None, typer.Option(metavar="DATE", help=_EXPIRES)] = None,
-    label: Annotated[str, typer.Option(metavar="TEXT", help="Note on what the key is for.")] = "",
+    label: Annotated[str, typer.Option(metavar="TEXT", help="Label: what the key is used for.")] = "",
     revoke: Annotated[
         str | None, typer.Option(metavar="KEY-ID", help="Revoke this key instead of creating a new one.")
     ] = None,
@@ -155,7 +155,7 @@ def revoke(
 @app.command("list", epilog="**Example**\n\n- `perdure agent list --keys`")
 def list_agents(
     keys: Annotated[
-        bool, typer.Option("--keys", help="List key ids and expiry too. The keys themselves are never shown.")
+        bool, typer.Option("--keys", help="List their keys: ids and expiry. The keys themselves are never shown.")
     ] = False,
     folder: Folder = None,
     json: Json = False,
@@ -171,13 +171,12 @@ def list_agents(
             fields = msgspec.to_builtins(agent) | {"grants": msgspec.to_builtins(grants)}
             typer.echo(to_json(fields | ({"keys": [_key_fields(one) for one in its_keys]} if keys else {})))
         return
-    rows = []
-    for agent, grants, its_keys in found:
-        row = [agent.id, agent.name, agent.identifier, _format_grants(grants)]
-        rows.append([*row, *(["\n".join(_format_key(one) for one in its_keys)] if keys else [])])
-    print_table(
-        ("agent", "name", "identifier", "permissions", *(["keys"] if keys else [])), rows, whole=("agent", "identifier")
-    )
+    if keys:
+        key_rows = [(one.agent, one.id, _key_state(one), one.label) for _, _, its_keys in found for one in its_keys]
+        print_table(("agent", "key", "state", "label"), key_rows, whole=("agent", "key"))
+        return
+    rows = [(agent.id, agent.name, agent.identifier, _format_grants(grants)) for agent, grants, _ in found]
+    print_table(("agent", "name", "identifier", "permissions"), rows, whole=("agent", "identifier"))
 
 
 @app.command(
@@ -214,11 +213,10 @@ def _key_fields(key: Key) -> dict[str, Any]:
     return {name: getattr(key, name) for name in ("id", "agent", "created", "expires", "revoked", "label")}
 
 
-def _format_key(key: Key) -> str:
-    state = (
-        f"revoked {key.revoked[:10]}" if key.revoked else f"expires {key.expires}" if key.expires else "never expires"
-    )
-    return f"{key.id} ({state}) {escape_control(key.label)}".strip()
+def _key_state(key: Key) -> str:
+    if key.revoked:
+        return f"revoked {key.revoked[:10]}"
+    return f"expires {key.expires}" if key.expires else "never expires"
 
 
 def _format_grants(grants: list[Grant]) -> str:

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from perdure.cli.check_summary import CheckSummary, Problem
+from perdure.cli.exit_codes import PROBLEMS_FOUND
 from perdure.cli.file_formats import parse_delimiter
 from perdure.cli.line_input import plain_lines, table_lines
 from perdure.cli.progress import byte_progress, open_problems_file, size_of
@@ -94,7 +95,7 @@ def check(
         typer.echo(to_json(report))
     else:
         _print_report(make_console(), summary, examples)
-    raise typer.Exit(1 if summary.total_wrong else 0)
+    raise typer.Exit(PROBLEMS_FOUND if summary.total_wrong else 0)
 
 
 def _column_delimiter(text: str | None, file: Path) -> str:

@@ -19,7 +19,7 @@ from perdure.cli.record_options import (
     parse_values,
 )
 from perdure.cli.redaction_options import ForGood, check_confirmed, print_traces
-from perdure.cli.session import Folder, Name, run_as_agent
+from perdure.cli.registry_session import Folder, Name, run_as_agent
 from perdure.errors import InvalidInput
 from perdure.records.value import DEFAULT_PERMISSIONS, DEFAULT_TTL, Text, Value
 from perdure.registry import Statement
@@ -102,7 +102,7 @@ def set_(
     ] = None,
     observation: Annotated[
         list[str] | None,
-        typer.Option(metavar="POID", help="PRID only: an observation on which it is based now. Repeatable."),
+        typer.Option(metavar="POID", help="PRID only: observation on which the new version is based. Repeatable."),
     ] = None,
     curator: Annotated[str | None, typer.Option(metavar="ID", help="PRID only: curator of the revision.")] = None,
     at: Annotated[
@@ -117,7 +117,7 @@ def set_(
             raise InvalidInput(
                 "ppid",
                 "inputs",
-                "a revision of a PRID requires --observation, --curator and --at, and allows nothing else",
+                "a revision of a PRID requires --observation, --curator and --at, and allows no other options",
             )
         revised = run_as_agent(
             folder,

@@ -25,7 +25,6 @@ _BY_PART: Final = {
     ("mint", "suffix"): "perdure mint --help",
     ("mint", "prefix"): "perdure mint --help",
     ("agent", "agent"): "perdure agent list",
-    ("import", "columns"): "perdure person import --help: --map, --set, --delimiter",
 }
 
 

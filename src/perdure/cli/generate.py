@@ -67,7 +67,7 @@ def generate_pilin(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Generate the nine-character PILIN suffix of a millisecond."""
+    """Generate the nine-character PILIN suffix for a point in time (to the millisecond)."""
     when = _parse_instant(at, "pilin")
     milliseconds = (when - pilin.EPOCH_POSIX) * 1000 // 1
     suffix = pilin.encode(milliseconds)

@@ -17,7 +17,7 @@ from perdure.cli.file_formats import IdentifierFormat, format_from_suffix
 from perdure.cli.import_report import ProblemReport
 from perdure.cli.line_input import bounded_lines, text_stream
 from perdure.cli.progress import byte_progress, count_progress, open_problems_file, size_of
-from perdure.cli.session import Folder, Json, run_as_agent
+from perdure.cli.registry_session import Folder, Json, run_as_agent
 from perdure.cli.terminal import open_standard_input, print_error, to_json
 from perdure.errors import InvalidInput
 from perdure.formats import batch_file, identifiers_csv, ndjson
@@ -34,7 +34,7 @@ IMPORT_EXAMPLES = """
 - CSV with the columns name, target, who, what, when, where, creator, owners, created, state: `perdure import names.csv`
 - `perdure import --dry-run --problems refused.ndjson everything.ndjson`
 - a batch file of a Handle server: `perdure import --any-suffix batch.txt`
-- the `handles` table of a Handle server or of DSpace: `perdure import --format handles handles.csv`
+- the `handles` table of a Handle server: `perdure import --format handles handles.csv`
 """
 EXPORT_EXAMPLES = """
 **Examples**
@@ -78,7 +78,9 @@ def import_(
     ] = False,
     problems: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write refused lines to this file, one JSON object each.", dir_okay=False),
+        typer.Option(
+            metavar="FILE", help="Write invalid lines, with their errors, to this NDJSON file.", dir_okay=False
+        ),
     ] = None,
     folder: Folder = None,
     json: Json = False,

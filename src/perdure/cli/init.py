@@ -74,7 +74,7 @@ def init(
     except ValueError:
         raise InvalidInput("registry", "ppid_namespace", "the PPID namespace must be a UUID") from None
     warn_about_plaintext_connection(store)
-    founded = asyncio.run(
+    created = asyncio.run(
         make_registry(
             folder,
             store=store,
@@ -91,11 +91,11 @@ def init(
             to_json(
                 {
                     "created": True,
-                    "registry": founded.registry.id,
+                    "registry": created.registry.id,
                     "admin": admin,
-                    "identifier": founded.admin.identifier,
-                    "prefix": founded.registry.home,
-                    "key": founded.key,
+                    "identifier": created.admin.identifier,
+                    "prefix": created.registry.home,
+                    "key": created.key,
                 }
             )
         )
@@ -103,12 +103,12 @@ def init(
     typer.echo(f"Created a registry in {folder.resolve()}")
     typer.echo(f"  settings    {SETTINGS}")
     typer.echo(f"  database    {registry_location(folder).database}")
-    typer.echo(f"  you         {admin}, {founded.admin.identifier}")
-    typer.echo(f"  your key    {founded.key}")
+    typer.echo(f"  you         {admin}, {created.admin.identifier}")
+    typer.echo(f"  your key    {created.key}")
     typer.echo(f"The key is shown only once. It is also in the file {ADMIN_KEY}, which commands in this folder use.")
     typer.echo("If others can read that file, delete it and set PERDURE_KEY instead.")
     change_folder = "" if folder == Path() else f"cd {shlex.quote(str(folder))} && "
-    typer.echo(f"Next:  {change_folder}perdure mint {founded.registry.home} https://example.org/")
+    typer.echo(f"Next:  {change_folder}perdure mint {created.registry.home} https://example.org/")
     typer.echo("       perdure prefix add --help   ·   perdure agent add --help")
 
 

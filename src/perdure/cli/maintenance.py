@@ -11,7 +11,7 @@ import typer
 from perdure import registry as use
 from perdure.cli.exit_codes import PROBLEMS_FOUND
 from perdure.cli.progress import byte_progress, count_progress
-from perdure.cli.session import Folder, Json, find_folder, run_anonymous
+from perdure.cli.registry_session import Folder, Json, find_folder, run_anonymous
 from perdure.cli.terminal import escape_control, make_console, print_error, print_table, to_json
 from perdure.errors import ClockUnconfirmed, InvalidInput, SchemaChanged
 from perdure.folder import recover_registry, restore_registry
@@ -39,7 +39,7 @@ def backup(
     folder: Folder = None,
     json: Json = False,
 ) -> None:
-    """Back up the whole database to a file. The registry stays in use meanwhile.
+    """Back up the whole database to a file. The registry can be used during the backup.
 
     Prints the SHA-256 digest of the file. Give it to `perdure restore --digest` to detect a changed file.
     """
@@ -103,7 +103,8 @@ def recover(
         ),
     ] = None,
     clock_is_right: Annotated[
-        bool, typer.Option("--clock-is-right", help="Confirm the system clock, after a long pause or a wrong date.")
+        bool,
+        typer.Option("--clock-is-right", help="Confirm that the system clock is right, after a pause or an error."),
     ] = False,
     folder: Folder = None,
 ) -> None:
@@ -145,14 +146,14 @@ def recover(
     if missing or doubt:
         raise typer.Exit(PROBLEMS_FOUND)
     if not clock_is_right:
-        typer.echo("No problems: the database contains everything that its markers name.")
+        typer.echo("No problems: no acknowledged change is missing from the database.")
 
 
 def _print_moved_timelines(moved: dict[str, str]) -> None:
     for key, until in moved.items():
         print_error(
-            f"names under {escape_control(key.removesuffix(COUNTER_SUFFIX))} continue after {until}: "
-            "names that may have been minted and are missing are not issued again"
+            f"new names under {escape_control(key.removesuffix(COUNTER_SUFFIX))} continue after {until}, "
+            "so that no missing name is issued again"
         )
 
 

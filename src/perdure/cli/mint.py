@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +15,7 @@ from perdure.cli.file_formats import hash_file
 from perdure.cli.person_options import print_person
 from perdure.cli.progress import count_progress
 from perdure.cli.record_options import Values, What, When, Where, Who, build_about, parse_values
-from perdure.cli.session import Folder, run_as_agent
+from perdure.cli.registry_session import Folder, run_as_agent
 from perdure.cli.terminal import to_json
 from perdure.errors import InvalidInput
 from perdure.names import instant
@@ -41,7 +42,8 @@ def mint(
     ] = None,
     count: Annotated[int, typer.Option(metavar="N", help="Number of identifiers to mint.")] = 1,
     suffix: Annotated[
-        list[str] | None, typer.Option(metavar="SUFFIX", help="Suffix, if the prefix has chosen suffixes. Repeatable.")
+        list[str] | None,
+        typer.Option(metavar="SUFFIX", help="Suffix, if the minter of the prefix is chosen. Repeatable."),
     ] = None,
     value: Values = None,
     who: Who = None,
@@ -112,7 +114,7 @@ async def _mint_and_print(
     total = len(suffixes) or count
     interrupted = asyncio.Event()  # Ctrl-C stops after printing the names that are on disk
     asyncio.get_running_loop().add_signal_handler(signal.SIGINT, interrupted.set)
-    with count_progress("names") as bar:
+    with count_progress("names", is_hidden=sys.stdout.isatty()) as bar:  # names on the terminal show the progress
         task = bar.add_task("minting", total=total)
         async for chunk in use.mint_in_chunks(registry, by, prefix, count, statement=statement, suffixes=suffixes):
             for one in chunk:

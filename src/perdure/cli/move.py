@@ -8,7 +8,7 @@ import typer
 from rich.progress import TaskID
 
 from perdure.cli.progress import count_progress
-from perdure.cli.session import Folder, Json, find_folder
+from perdure.cli.registry_session import Folder, Json, find_folder
 from perdure.cli.terminal import print_error, to_json
 from perdure.errors import InvalidInput
 from perdure.folder import abandon_move, exclusive_location, is_registry, move_registry, registry_location
@@ -46,7 +46,7 @@ def move(
     origin: FromStore = None,
     folder: Folder = None,
     give_up: Annotated[
-        bool, typer.Option("--give-up", help="Delete the unfinished copy, and continue with the present database.")
+        bool, typer.Option("--give-up", help="Delete the unfinished copy, and continue with the current database.")
     ] = False,
     json: Json = False,
 ) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from perdure import registry as use
-from perdure.cli import source_download
+from perdure.cli import download
 from perdure.cli.file_formats import hash_file
 from perdure.cli.person_options import (
     Activity,
@@ -27,7 +27,7 @@ from perdure.cli.person_options import (
     print_person,
     with_part_name,
 )
-from perdure.cli.session import Folder, Json, find_folder, run_as_agent
+from perdure.cli.registry_session import Folder, Json, find_folder, run_as_agent
 from perdure.cli.terminal import escape_control
 from perdure.errors import InvalidInput
 from perdure.formats.claim_fields import build_claims
@@ -166,16 +166,16 @@ def reconstruct(
     print_person(person, json)
 
 
-def _fetch_source(folder: Path | None, source_url: str, at: str | None) -> source_download.Download:
+def _fetch_source(folder: Path | None, source_url: str, at: str | None) -> download.Download:
     """Download the source. Check all other inputs first, because a download may take long."""
     find_folder(folder)
     check_url(source_url)
     if at is not None:
         check_timestamp(at, "retrieval_timestamp")
-    return source_download.download(source_url)
+    return download.download(source_url)
 
 
-def _print_fetched(source: source_download.Download) -> None:
+def _print_fetched(source: download.Download) -> None:
     with suppress(OSError):
         message = f"(downloaded {source.size} bytes from {source.address} at {source.at}; SHA-256 {source.digest})"
         typer.echo(escape_control(message), err=True)

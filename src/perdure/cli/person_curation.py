@@ -18,7 +18,7 @@ from perdure.cli.person_options import (
 )
 from perdure.cli.record_options import Reason, Version
 from perdure.cli.redaction_options import ForGood, check_confirmed, print_traces
-from perdure.cli.session import Folder, Json, run_as_agent
+from perdure.cli.registry_session import Folder, Json, run_as_agent
 from perdure.cli.terminal import escape_control, to_json
 from perdure.errors import InvalidInput, WrongState
 from perdure.registry import Curation, Person

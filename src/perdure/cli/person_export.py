@@ -11,9 +11,9 @@ import typer
 
 from perdure.cli.file_formats import PersonFormat, format_from_suffix
 from perdure.cli.progress import count_progress
-from perdure.cli.session import Folder, run_anonymous
+from perdure.cli.registry_session import Folder, run_anonymous
 from perdure.errors import InvalidInput
-from perdure.records.iris import Namespaces
+from perdure.records.namespaces import Namespaces
 from perdure.registry.persons import PersonView, count_persons, iterate_persons
 from perdure.registry.registry import Registry
 from perdure.store.file_sync import open_private

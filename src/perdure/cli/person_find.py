@@ -7,7 +7,7 @@ import typer
 
 from perdure.cli.exit_codes import NOTHING_FOUND
 from perdure.cli.person_options import person_fields
-from perdure.cli.session import Folder, Json, run_anonymous
+from perdure.cli.registry_session import Folder, Json, run_anonymous
 from perdure.cli.terminal import escape_control, to_json
 from perdure.errors import InvalidInput
 from perdure.registry.persons import PersonHit, find_by_link, find_by_name

@@ -15,7 +15,7 @@ from perdure.cli.import_report import ProblemReport
 from perdure.cli.line_input import bounded_lines, text_stream
 from perdure.cli.person_options import parse_pairs, with_part_name
 from perdure.cli.progress import byte_progress, open_problems_file, size_of
-from perdure.cli.session import Folder, Json, run_as_agent
+from perdure.cli.registry_session import Folder, Json, run_as_agent
 from perdure.cli.terminal import open_standard_input, print_error, to_json
 from perdure.errors import InvalidInput, PerdureError
 from perdure.formats import observations_csv, observations_json
@@ -72,7 +72,9 @@ def import_(
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first invalid line.")] = False,
     problems: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write refused lines to this file, one JSON object each.", dir_okay=False),
+        typer.Option(
+            metavar="FILE", help="Write invalid lines, with their errors, to this NDJSON file.", dir_okay=False
+        ),
     ] = None,
     folder: Folder = None,
     json: Json = False,

@@ -25,7 +25,7 @@ from perdure.cli.person_options import (
     timestamp_or_now,
 )
 from perdure.cli.record_options import Version
-from perdure.cli.session import Folder, Json, run_as_agent
+from perdure.cli.registry_session import Folder, Json, run_as_agent
 from perdure.cli.terminal import escape_control, print_error, to_json
 from perdure.errors import InvalidInput, WrongState
 from perdure.names import ppid
@@ -56,10 +56,10 @@ def revise(
     name: Prid,
     observation: Annotated[
         list[str] | None,
-        typer.Option(metavar="POID", help="Observations on which it is based now: all of them. Repeatable."),
+        typer.Option(metavar="POID", help="All observations on which the new version is based. Repeatable."),
     ] = None,
     curator: Annotated[
-        str | None, typer.Option(metavar="ID", help="Curator of the revision. Default: the present curator.")
+        str | None, typer.Option(metavar="ID", help="Curator of the revision. Default: the current curator.")
     ] = None,
     at: AtOrNow = None,
     curator_name: CuratorName = None,

@@ -10,7 +10,7 @@ from rich.text import Text
 from perdure import registry as use
 from perdure.cli.person_options import Ppid, Prid, person_fields
 from perdure.cli.query import format_redaction
-from perdure.cli.session import Folder, Json, run_maybe_as_agent
+from perdure.cli.registry_session import Folder, Json, run_maybe_as_agent
 from perdure.cli.terminal import escape_control, make_console, print_table, to_json
 from perdure.names import external
 from perdure.records import record as records

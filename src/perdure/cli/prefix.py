@@ -11,7 +11,7 @@ import typer
 
 from perdure import registry as use
 from perdure.cli.help import CommandGroup
-from perdure.cli.session import Folder, Json, print_result, run_anonymous, run_as_agent
+from perdure.cli.registry_session import Folder, Json, print_result, run_anonymous, run_as_agent
 from perdure.cli.terminal import escape_control, print_table, to_json
 from perdure.errors import InvalidInput
 from perdure.names import instant
@@ -51,7 +51,7 @@ Minter = Annotated[
     MinterName,
     typer.Option(
         metavar="MINTER",
-        help="How suffixes are generated: pilin (nine characters from a millisecond), uuid, sequential or chosen.",
+        help="How suffixes are generated: pilin (nine characters for the time), uuid, sequential, or chosen (by you).",
     ),
 ]
 Pattern = Annotated[
@@ -273,7 +273,7 @@ def reset(
     number: Annotated[int | None, typer.Option(metavar="N", help="For a sequential prefix: last number used.")] = None,
     folder: Folder = None,
 ) -> None:
-    """Reset the timeline of a prefix to the present, after a wrong clock moved it into the future.
+    """Reset the timeline of a prefix to the current time, after a wrong clock moved it into the future.
 
     Names that were issued meanwhile stay valid, and are never issued again.
     """

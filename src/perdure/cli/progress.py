@@ -27,9 +27,9 @@ def byte_progress() -> Progress:
     return _progress(TaskProgressColumn())
 
 
-def count_progress(unit: str) -> Progress:
+def count_progress(unit: str, *, is_hidden: bool = False) -> Progress:
     """Return a progress bar for a number of things."""
-    return _progress(MofNCompleteColumn(), TextColumn(unit))
+    return _progress(MofNCompleteColumn(), TextColumn(unit), is_hidden=is_hidden)
 
 
 def size_of(stream: io.BufferedReader) -> int | None:
@@ -49,6 +49,8 @@ def open_problems_file(path: Path, stream: io.BufferedReader, scheme: str, *, ap
     return os.fdopen(descriptor, "w", encoding="utf-8")
 
 
-def _progress(*amount: ProgressColumn) -> Progress:
+def _progress(*amount: ProgressColumn, is_hidden: bool = False) -> Progress:
     columns = (TextColumn("{task.description}"), BarColumn(), *amount, TimeRemainingColumn())
-    return Progress(*columns, console=make_console(stderr=True), transient=True, disable=not sys.stderr.isatty())
+    return Progress(
+        *columns, console=make_console(stderr=True), transient=True, disable=is_hidden or not sys.stderr.isatty()
+    )

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from perdure import registry as use
 from perdure.cli.exit_codes import NOTHING_FOUND
-from perdure.cli.session import Folder, Json, Name, run_anonymous, run_maybe_as_agent
+from perdure.cli.registry_session import Folder, Json, Name, run_anonymous, run_maybe_as_agent
 from perdure.cli.terminal import escape_control, make_console, print_table, to_json
 from perdure.errors import InvalidInput
 from perdure.records.person import Redaction
@@ -112,7 +112,7 @@ def search(
         else:
             typer.echo(f"{escape_control(one.name)}\t{escape_control(one.target or one.state)}")
     if not results:
-        typer.echo("No identifiers results.", err=True)
+        typer.echo("No identifiers found.", err=True)
         raise typer.Exit(NOTHING_FOUND)
 
 

@@ -17,7 +17,7 @@ Values = Annotated[
     typer.Option("--value", metavar="[INDEX:]TYPE=DATA", help="Value, as in EMAIL=a@example.org. Repeatable."),
 ]
 Who = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Description: author of the thing, for landing pages and citations.")
+    str | None, typer.Option(metavar="NAME", help="Description: author or creator, for landing pages and citations.")
 ]
 What = Annotated[str | None, typer.Option(metavar="TITLE", help="Description: title.")]
 When = Annotated[str | None, typer.Option(metavar="DATE", help="Description: date.")]
@@ -25,7 +25,7 @@ Where = Annotated[str | None, typer.Option(metavar="TEXT", help="Description: pu
 Reason = Annotated[str, typer.Option(metavar="TEXT", help="Reason. It is public.")]
 Version = Annotated[
     int | None,
-    typer.Option("--if-version", metavar="N", help="Fail unless this is the present version: prevents lost updates."),
+    typer.Option("--if-version", metavar="N", help="Fail unless this is the current version: prevents lost updates."),
 ]
 
 

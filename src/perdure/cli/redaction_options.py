@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from perdure.cli.session import run_anonymous
+from perdure.cli.registry_session import run_anonymous
 from perdure.errors import InvalidInput
 from perdure.registry.redaction import has_traces
 
@@ -15,7 +15,7 @@ ForGood = Annotated[bool, typer.Option("--for-good", help="Confirm. A redaction 
 def check_confirmed(for_good: bool, scheme: str, instead: str) -> None:
     """Refuse a redaction that the user has not confirmed, and name the command that can be undone."""
     if not for_good:
-        reason = f"a redaction cannot be undone: confirm with --for-good (can be undone: {instead})"
+        reason = f"a redaction cannot be undone: add --for-good to confirm, or use {instead}, which can be undone"
         raise InvalidInput(scheme, "for-good", reason)
 
 

@@ -3,21 +3,27 @@
 import asyncio
 import os
 import shlex
+from ipaddress import ip_address
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import msgspec
 import typer
 
+from perdure.cli.command_name import program_call
 from perdure.cli.error_hints import with_hint
 from perdure.cli.init import user_name
-from perdure.cli.program import program_call
-from perdure.cli.session import Folder, find_folder, warn_about_readable_key
+from perdure.cli.registry_session import Folder, find_folder, warn_about_readable_key
 from perdure.cli.terminal import print_error, to_json
 from perdure.errors import InvalidInput
 from perdure.folder import ADMIN_KEY, is_registry, make_registry, open_registry, registry_location
 from perdure.http_options import check_http_options
+from perdure.registry.entities import Prefix
+from perdure.registry.name_keys import require_prefix
 from perdure.settings_file import read_settings
+
+_LOOPBACK: Final = "127.0.0.1"
+_OTHER_LOOPBACK: Final = "127.0.0.2"
 
 EXAMPLES = """
 **Examples**
@@ -77,12 +83,13 @@ def serve(
     if access_log is not None:
         options = msgspec.structs.replace(options, access_log=access_log)
     home = asyncio.run(_home_prefix(location))
+    is_proxied = any(ip_address(_LOOPBACK) in network for network in options.proxies)
 
     def ready(url: str) -> None:
         if announce:
             typer.echo(to_json({"url": url} | ({"admin_key": key} if key else {})))
         else:
-            _print_welcome(url, location, key, home, workers)
+            _print_welcome(url, location, key, home, workers, is_proxied)
 
     run(location, options, listen_options, listening, ready)
 
@@ -102,20 +109,21 @@ def _find_or_create_registry(folder: Path | None) -> tuple[Path, str | None]:
     return location, created.key
 
 
-async def _home_prefix(location: Path) -> str:
+async def _home_prefix(location: Path) -> Prefix:
     async with open_registry(location) as registry:
         if registry.clock_doubt is not None:
             print_error(with_hint(registry.clock_doubt, program_call()))
-        return registry.home
+        return await registry.store.read(lambda reader: require_prefix(reader, registry.home))
 
 
-def _print_welcome(url: str, folder: Path, key: str | None, home: str, workers: int) -> None:
+def _print_welcome(url: str, folder: Path, key: str | None, home: Prefix, workers: int, is_proxied: bool) -> None:
     """Print the URL, the new key, and commands that work as printed in any folder."""
     folder = folder.resolve()
     typer.echo(f"Serving the registry in {folder}" + (f" with {workers} workers" if workers > 1 else ""))
     typer.echo(f"  URL         {url}")
     key_file = folder / ADMIN_KEY
     if key is not None:
+        typer.echo("  registry    new: created just now, because this folder had none")
         typer.echo(f"  admin key   {key}")
         typer.echo(f"              (shown only once; also in {key_file}, which only you can read)")
     has_key_file = key_file.is_file()
@@ -123,10 +131,14 @@ def _print_welcome(url: str, folder: Path, key: str | None, home: str, workers: 
         "Commands to try in another terminal:" if has_key_file else "Commands to try (export PERDURE_KEY first):"
     )
     bearer = f"$(cat {shlex.quote(str(key_file))})" if has_key_file else "$PERDURE_KEY"
+    option, field = "", ""
+    if home.minter == "chosen":  # any suffix that is not taken on a later start
+        option, field = " --suffix try-$(date +%s)", ', "suffix": "http-\'$(date +%s)\'"'
+    interface = f"--interface {_OTHER_LOOPBACK} " if is_proxied else ""  # a request of the proxy's address is not local
     typer.echo(f"""  # mint an identifier, with the command or over HTTP
-  NAME=$({program_call()} mint {home} https://example.org/ --registry {shlex.quote(str(folder))})
-  curl -X POST {url}/api/v1/identifiers -H "Authorization: Bearer {bearer}" \\
-       -H 'Content-Type: application/json' -d '{{"prefix": "{home}", "target": "https://example.org/"}}'
+  NAME=$({program_call()} mint {home.name} https://example.org/{option} --registry {shlex.quote(str(folder))})
+  curl {interface}-X POST {url}/api/v1/identifiers -H "Authorization: Bearer {bearer}" \\
+       -H 'Content-Type: application/json' -d '{{"prefix": "{home.name}", "target": "https://example.org/"{field}}}'
   # resolve it, and read its record as Handle clients do
   curl -i {url}/$NAME
   curl {url}/api/handles/$NAME""")

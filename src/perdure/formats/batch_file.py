@@ -78,7 +78,7 @@ def _parse_block(block: list[tuple[int, str]]) -> Iterator[Entry]:
 def _require_single_line(block: list[tuple[int, str]], entry: Entry) -> Iterator[Entry]:
     yield entry
     if len(block) > 1:
-        yield RejectedLine(block[1][0], "this operation has no lines of values; a blank line must end it")
+        yield RejectedLine(block[1][0], "this operation takes no values: end it with a blank line")
 
 
 def _parse_removal(block: list[tuple[int, str]], rest: str) -> Iterator[Entry]:
@@ -113,7 +113,7 @@ def _parse_value(line: str) -> Value | str:
         return "a value is written as: index type ttl permissions FORM data, as in 1 URL 86400 1110 UTF8 https://…"
     index, kind, ttl, permissions, form, rest = match.groups()
     if _WHOLE.fullmatch(index) is None or _WHOLE.fullmatch(ttl) is None:
-        return "the index and the lifetime must be whole numbers"
+        return "the index and the TTL must be whole numbers"
     data = _parse_data(form, rest or "")
     if isinstance(data, str):
         return data
@@ -137,7 +137,7 @@ def _parse_data(form: str, text: str) -> Data | str:
             references.append(Reference(match[2], int(match[1])))
         return ValueList(tuple(references))
     if form == "FILE":
-        return "FILE would read a file of this machine, and is refused: put the data into the line"
+        return "FILE is not supported, because it would read a file on this machine: put the data into the line"
     return f"unsupported form of data {quote_text(form)}: use UTF8, ADMIN or LIST"
 
 

@@ -5,7 +5,7 @@ a limited number of lines and characters. When it exceeds them, or when it is ma
 the next line is read as a row again.
 
 >>> list(read_rows(['name,note\\n', 'a,"never closed\\n', 'b,fine\\n']))
-[(1, ['name', 'note']), (2, 'a quotation mark is opened on this line and not closed'), (3, ['b', 'fine'])]
+[(1, ['name', 'note']), (2, 'unclosed quotation mark on this line'), (3, ['b', 'fine'])]
 """
 
 import csv
@@ -20,7 +20,7 @@ DELIMITERS: Final = ",;\t"
 LONGEST_ROW: Final = 1 << 20
 _MOST_LINES: Final = 200  # of one row
 _LONGEST_FIELD: Final = 1 << 30  # the module csv has one limit for the whole process; rows have their own
-_NOT_CLOSED: Final = "a quotation mark is opened on this line and not closed"
+_NOT_CLOSED: Final = "unclosed quotation mark on this line"
 
 # The number of the line that a row ends on, and its cells; or the number of a line that cannot be read, and the reason.
 Row = tuple[int, list[str] | str]
@@ -87,7 +87,7 @@ def _parse_row(first: _NumberedLine, rest: _Lines, delimiter: str, has_quotes: b
     except _NotClosed:
         reason = _NOT_CLOSED
     except csv.Error as problem:
-        reason = f"this cannot be read as CSV: {problem}"
+        reason = f"invalid CSV: {problem}"
         if len(row) > 1:
             reason = f"{_NOT_CLOSED} (line {row[-1][0]}: {problem})"
     else:
@@ -97,7 +97,7 @@ def _parse_row(first: _NumberedLine, rest: _Lines, delimiter: str, has_quotes: b
 
 
 class _NotClosed(Exception):
-    """A row goes on after the last line that it may have."""
+    """A row is longer than the allowed number of lines or characters."""
 
 
 def _feed(first: _NumberedLine, rest: _Lines, row: list[_NumberedLine], longest: int) -> Iterator[str]:

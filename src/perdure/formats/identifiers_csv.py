@@ -90,12 +90,14 @@ def read_identifiers(table: Iterable[Row]) -> Iterator[Entry]:
             yield RejectedLine(line, "the name is missing")
             continue
         if len(row) > len(header):
-            yield RejectedLine(line, f"there are {len(row)} fields, and {len(header)} columns", name)
+            yield RejectedLine(
+                line, f"the row has {len(row)} fields, but the first line has {len(header)} columns", name
+            )
             continue
         state = field(row, "state") or "active"
         if state not in ("active", "reserved"):
             yield RejectedLine(
-                line, f"the state is {quote_text(state)}; it must be active or reserved in a table", name
+                line, f"the state must be active or reserved in a CSV file, not {quote_text(state)}", name
             )
             continue
         values = tuple(
@@ -169,7 +171,9 @@ def _read_header(table: Iterable[Row], needed: Iterable[str]) -> tuple[list[str]
     for column in needed:
         if folded.count(column) != 1:
             raise InvalidInput(
-                "import", "columns", f"the first line must name one column {column!r}; it has: {', '.join(header)}"
+                "import",
+                "columns",
+                f"the first line must contain the column {column!r} exactly once; it has: {', '.join(header)}",
             )
     return header, body
 

@@ -73,7 +73,7 @@ class ColumnMapping:
     def build_observation(self, cells: Sequence[str]) -> Observation:
         """Return the observation of a row. A constant applies where the row has no text of its own."""
         if len(cells) > len(self._headings):
-            reason = f"there are {len(cells)} cells, and {len(self._headings)} columns"
+            reason = f"the row has {len(cells)} cells, but the first line has {len(self._headings)} columns"
             raise InvalidInput("import", "row", reason)
         if any(not cell.isascii() and not _is_unicode(cell) for cell in cells):
             raise InvalidInput("import", "row", "this is not UTF-8: save the table as CSV in UTF-8")

@@ -77,7 +77,7 @@ def _check_claims(claims: Any) -> None:
 def _refuse_unknown(decoded: dict[str, Any], known: Iterable[str], where: str) -> None:
     for field in decoded:
         if field not in known:
-            reason = f"there is no field {where}{quote_text(field)[1:-1]}: there are {', '.join(known)}"
+            reason = f"unknown field {where}{quote_text(field)[1:-1]}: the fields are {', '.join(known)}"
             raise InvalidInput("person", f"{where}{field}", reason)
 
 
@@ -90,9 +90,9 @@ def _parse_json(data: bytes) -> Any:
         where, what = _explain_error(str(problem))
         raise InvalidInput("person", where or "json", what) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as problem:
-        raise InvalidInput("person", "json", f"this is not JSON: {problem}") from None
+        raise InvalidInput("person", "json", f"invalid JSON: {problem}") from None
     except RecursionError:
-        raise InvalidInput("person", "json", f"this is not JSON that can be decoded: {_DEEP}") from None
+        raise InvalidInput("person", "json", f"invalid JSON: {_DEEP}") from None
 
 
 def _convert(decoded: Any, type: type[T]) -> T:

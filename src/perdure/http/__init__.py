@@ -1,1 +1,1 @@
-"""The registry over HTTP: the resolver, the interface that Handle clients know, and Perdure's own."""
+"""The HTTP server of a registry: the resolver, the Handle API, and Perdure's own API."""

@@ -29,7 +29,7 @@ class AppContext:
         self.deadlines = DeadlineTimer()
         self.prefixes = PrefixCache(registry)
         self.person_cache = PersonCache(options)
-        self.walks = PageCursors()
+        self.page_cursors = PageCursors()
         self.search_limiter = ConcurrencyLimiter("searches", at_once=_CONCURRENT_SEARCHES, each=8, most=64)
         self.authenticator = Authenticator(registry, options)
 

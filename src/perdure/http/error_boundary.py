@@ -17,7 +17,7 @@ from perdure.http.shared.timeouts import Timeout
 Handler = Callable[[AppContext, Request], Awaitable[Response | None]]
 ErrorFormat = Callable[[AppContext, Request, PerdureError], Response]
 
-_INTERNAL_ERROR: Final = "internal server error; the log of the server has the details"
+_INTERNAL_ERROR: Final = "internal server error: see the server log"
 _log = structlog.get_logger("perdure.http")
 
 
@@ -79,7 +79,7 @@ def _report(
 ) -> Response:
     """Return an error as a response; log and count it if it is an error of the server."""
     if status_of(problem) >= 500:
-        _log.error("a request failed", door=interface, code=problem.code, reason=str(problem))
+        _log.error("a request failed", interface=interface, code=problem.code, reason=str(problem))
         app.metrics.count_failure(problem.code)
     return format_error(app, request, problem)
 
@@ -90,7 +90,7 @@ def _timeout_error(request: Request) -> PerdureError:
 
 
 def _report_internal_error(app: AppContext, interface: str) -> PerdureError:
-    """Log and count the exception that is being handled, and return what the client is told of it."""
-    _log.exception("a request failed", door=interface)
+    """Log and count the exception that is being handled, and return the error for the client."""
+    _log.exception("a request failed", interface=interface)
     app.metrics.count_failure("internal")
     return PerdureError(_INTERNAL_ERROR)

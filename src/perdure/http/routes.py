@@ -1,6 +1,7 @@
 """Every URL of the server, one line each, with its handler.
 
-The application dispatches by these tables. A URL that none of them lists is a name to resolve.
+The application dispatches by these tables, except for names: the resolver finds out what a name is, and passes a person
+to its handler. A URL that no table lists is a name.
 """
 
 from collections.abc import Callable
@@ -26,7 +27,6 @@ from perdure.http.api import (
 from perdure.http.api import persons as api_persons
 from perdure.http.api.gateway import ApiGateway, ApiRoute
 from perdure.http.api.multipart import FORM
-from perdure.http.api.request_context import ROOT as API_ROOT
 from perdure.http.app_context import AppContext
 from perdure.http.error_boundary import ErrorFormat, problem_document
 from perdure.http.handle_api import (
@@ -41,6 +41,7 @@ from perdure.http.handle_api import (
 from perdure.http.persons import handler as persons
 from perdure.http.persons import vocabulary
 from perdure.http.resolver import home_page, resolver
+from perdure.http.shared.api_roots import API_ROOT, HANDLES_ROOT
 from perdure.http.shared.cors import preflight_response
 from perdure.http.shared.http_errors import MalformedRequest
 from perdure.http.shared.problem_json import problem_response
@@ -70,11 +71,11 @@ class Route(NamedTuple):
 
     async def respond(self, app: AppContext, request: Request) -> Response | None:
         """Return the response to a request; None if the handler has written it."""
-        if not request.path.startswith("/"):
-            return problem_response(MalformedRequest("the request target is not a path"))
         is_preflight = request.method == "OPTIONS" and self.answers_preflight
         if is_preflight and request.header(b"access-control-request-method") is not None:
             return preflight_response()
+        if not request.path.startswith("/"):
+            return problem_response(MalformedRequest("the request target is not a path"))
         response: Response | None = await self.handler(app, request)
         return response
 
@@ -89,7 +90,7 @@ class Routes:
         self._formats = {route.url: route for route in self.all if route.match is Match.FORMATS}
 
     def find(self, request: Request) -> Route:
-        """Return the route of a request, and note in the request what its path has behind the URL of the route."""
+        """Return the route of a request, and store in `request.rest` its path after the URL of the route."""
         path = request.path
         route = self._exact.get(path)
         if route is not None:
@@ -168,7 +169,7 @@ ROUTES: Final = (
     _monitoring_route("/readyz", health.readiness),
     _monitoring_route("/metrics", health.metrics_page, is_readable_anywhere=False),
     # The API of Handle servers
-    _handle_api_route("/api/handles", "handles", handles.handles),
+    _handle_api_route(HANDLES_ROOT, "handles", handles.handles),
     _handle_api_route("/api/prefixes", "prefixes", prefix_endpoint.prefixes),
     _handle_api_route("/api/site", "site", site_endpoint.site),
     _handle_api_route("/api/sessions", "sessions", session_endpoint.sessions),

@@ -5,6 +5,7 @@ from typing import Final
 
 from perdure.errors import InvalidInput, InvalidName, NoSuchPrefix, PerdureError
 from perdure.http.app_context import AppContext
+from perdure.http.shared.api_roots import API_ROOT
 from perdure.http.shared.http_errors import MalformedRequest
 from perdure.names import handle
 from perdure.records.validation import Limits, check_target
@@ -12,7 +13,6 @@ from perdure.records.web_address import encode_web_address
 from perdure.registry.name_keys import locate
 
 _WEB: Final = re.compile(r"https?://", re.IGNORECASE)
-_STRAY_PERCENT: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _HOST: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
 
 
@@ -22,9 +22,9 @@ def path_of(name: str) -> str:
     return f"/%2F{escaped[1:]}" if escaped.startswith("/") else f"/{escaped}"
 
 
-def record_path(name: str) -> str:
-    """Return the path of the record of a name in the API."""
-    return f"/api/v1/identifiers/{handle.escape(name)}"
+def identifier_api_path(name: str) -> str:
+    """Return the path of an identifier in the API."""
+    return f"{API_ROOT}/identifiers/{handle.escape(name)}"
 
 
 def strip_scheme(text: str) -> str:
@@ -85,7 +85,7 @@ def append_to_target(target: str, rest: str, limits: Limits) -> str:
 
     Percent-encoding in that part is left unchanged. A percent sign without two digits is encoded.
     """
-    rest = _STRAY_PERCENT.sub("%25", rest)
+    rest = handle.STRAY_PERCENT.sub("%25", rest)
     try:
         whole = encode_web_address(target + rest)
         before, after = _HOST.match(encode_web_address(target)), _HOST.match(whole)

@@ -160,7 +160,9 @@ def escape(name: str) -> str:
     try:
         escaped = quote(name, safe=_PATH_SAFE)
     except UnicodeEncodeError:
-        raise InvalidName("handle", "name", None, "there is a surrogate, which has no UTF-8") from None
+        raise InvalidName(
+            "handle", "name", None, "the name contains a surrogate, which cannot be encoded in UTF-8"
+        ) from None
     if "./" not in escaped and "/." not in escaped:
         return escaped
     protected: set[int] = set()

@@ -62,7 +62,7 @@ def decimals(fraction: Fraction, scheme: str, part: str = "date") -> str:
     rest = denominator >> twos
     fives = round((rest.bit_length() - 0.5) / _BITS_OF_FIVE)
     if rest != 5**fives:
-        raise InvalidInput(scheme, part, f"{part} has a fraction, like 1/3, that no finite decimal can write")
+        raise InvalidInput(scheme, part, f"{part} has a fraction that is not a finite decimal, such as 1/3")
     places = max(twos, fives)
     if places > MAX_FRACTION_DIGITS:
         raise OutOfRange(scheme, part, f"{part} has more than {MAX_FRACTION_DIGITS} decimal places")

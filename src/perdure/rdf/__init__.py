@@ -6,9 +6,9 @@ from perdure.rdf.documents import write_identifier, write_name, write_person
 from perdure.rdf.dump import dump, write_persons
 from perdure.rdf.formats import BY_MEDIA, FORMATS, Format, find_format
 from perdure.rdf.jsonld_context import CONTEXT, context
-from perdure.rdf.namespaces import Namespaces
 from perdure.rdf.vocabulary import Term, vocabulary_terms
 from perdure.rdf.vocabulary_document import SHAPES, shapes, write_vocabulary
+from perdure.records.namespaces import Namespaces
 
 __all__ = [
     "BY_MEDIA",

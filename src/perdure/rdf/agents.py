@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from perdure.rdf.iris import find_certain_iri, find_iri
-from perdure.rdf.namespaces import Namespaces
 from perdure.rdf.serializer import Tree
+from perdure.records.namespaces import Namespaces
 from perdure.records.person import Observation, Reconstruction
 from perdure.registry.identifier_view import View
 

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 from perdure.rdf.agents import registry_agent_node
 from perdure.rdf.iris import find_iri
-from perdure.rdf.namespaces import Namespaces
 from perdure.rdf.serializer import Tree
+from perdure.records.namespaces import Namespaces
 from perdure.registry.identifier_view import View
 
 

@@ -7,9 +7,9 @@ from perdure.rdf.agents import claim_agents
 from perdure.rdf.authority_metadata import Withdrawal
 from perdure.rdf.claims import PROPERTY_OF_CLAIM
 from perdure.rdf.jsonld_context import terms
-from perdure.rdf.namespaces import Namespaces
 from perdure.rdf.person import person_tree
 from perdure.rdf.serializer import Tree, write
+from perdure.records.namespaces import Namespaces
 from perdure.registry.persons import PersonView
 
 # Parts of the document of an observation that this one leaves out: the claims as properties, and its versions.

@@ -6,9 +6,9 @@ from perdure.names import handle
 from perdure.rdf.authority_metadata import Withdrawal, metadata_tree, withdrawal_tree
 from perdure.rdf.iris import iri as to_iri
 from perdure.rdf.jsonld_context import terms
-from perdure.rdf.namespaces import Namespaces
 from perdure.rdf.person import person_tree
 from perdure.rdf.serializer import Tree, write
+from perdure.records.namespaces import Namespaces
 from perdure.records.web_address import encode_web_address
 from perdure.registry.identifier_view import View
 from perdure.registry.persons import PersonView

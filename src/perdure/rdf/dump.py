@@ -8,9 +8,9 @@ import msgspec
 from perdure.errors import InvalidInput
 from perdure.rdf.formats import find_format
 from perdure.rdf.jsonld_context import terms
-from perdure.rdf.namespaces import Namespaces
 from perdure.rdf.person import person_tree
 from perdure.rdf.serializer import encode, n_triples, rdf_xml, turtle, without_noncharacters
+from perdure.records.namespaces import Namespaces
 from perdure.registry.persons import PersonView
 
 NDJSON: Final = "ndjson"

@@ -17,7 +17,7 @@ import pyoxigraph as ox
 
 from perdure.errors import InvalidName
 from perdure.names import external, handle, ibi, ppid
-from perdure.rdf.namespaces import Namespaces
+from perdure.records.namespaces import Namespaces
 
 IBI_RESOLVER: Final = "http://urlib.net/"
 _PLAIN: Final = re.compile(r"https?://[a-z0-9.-]+(?:/(?:[A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})*)?")

@@ -12,22 +12,9 @@ from xml.sax.saxutils import escape
 import msgspec
 import pyoxigraph as ox
 
-from perdure.rdf.namespaces import (
-    DC,
-    DCTERMS,
-    EDTF,
-    OWL,
-    PNV,
-    PROV,
-    RDF,
-    RDFS,
-    SDO,
-    SKOS,
-    XSD,
-    Namespaces,
-    prefixes,
-)
+from perdure.rdf.namespaces import DC, DCTERMS, EDTF, OWL, PNV, PROV, RDF, RDFS, SDO, SKOS, XSD, prefixes
 from perdure.rdf.vocabulary import CLASSES, DATATYPES, PROPERTIES, Kind
+from perdure.records.namespaces import Namespaces
 
 UNKNOWN_LANGUAGE: Final = "und"
 _NO_CHARACTER: Final = re.compile("[\ufffe\uffff]")  # not allowed in XML

@@ -2,9 +2,7 @@
 
 from typing import Final
 
-from perdure.records.iris import Namespaces
-
-__all__ = ["DC", "DCTERMS", "EDTF", "OWL", "PNV", "PROV", "RDF", "RDFS", "SDO", "SKOS", "XSD", "Namespaces", "prefixes"]
+from perdure.records.namespaces import Namespaces
 
 PROV: Final = "http://www.w3.org/ns/prov#"
 SDO: Final = "https://schema.org/"

@@ -7,7 +7,6 @@ from perdure.rdf.authority_metadata import Withdrawal, metadata_tree, withdrawal
 from perdure.rdf.claims import NumberedClaim, claim_node, claim_properties
 from perdure.rdf.iris import external_iri
 from perdure.rdf.literals import to_typed_date
-from perdure.rdf.namespaces import Namespaces
 from perdure.rdf.provenance import (
     OBSERVATION,
     RECONSTRUCTION,
@@ -18,6 +17,7 @@ from perdure.rdf.provenance import (
     version_links,
 )
 from perdure.rdf.serializer import Tree
+from perdure.records.namespaces import Namespaces
 from perdure.records.person import Employment, Observation, Reconstruction
 from perdure.registry.identifier_view import View
 from perdure.registry.persons import PersonView

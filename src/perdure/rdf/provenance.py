@@ -4,8 +4,8 @@ from typing import Final
 
 from perdure.rdf.agents import claim_agents, curator_node
 from perdure.rdf.iris import external_iri, iri
-from perdure.rdf.namespaces import Namespaces
 from perdure.rdf.serializer import Tree
+from perdure.records.namespaces import Namespaces
 from perdure.records.person import Observation, Reconstruction
 from perdure.registry.identifier_view import View
 from perdure.registry.persons import PersonView

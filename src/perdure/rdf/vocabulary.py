@@ -9,7 +9,8 @@ from typing import Final, Literal
 
 import msgspec
 
-from perdure.rdf.namespaces import EDTF, PNV, PROV, RDFS, XSD, Namespaces
+from perdure.rdf.namespaces import EDTF, PNV, PROV, RDFS, XSD
+from perdure.records.namespaces import Namespaces
 
 
 class Kind(Enum):

@@ -7,9 +7,9 @@ import msgspec
 
 from perdure.rdf.formats import find_format
 from perdure.rdf.jsonld_context import context, terms
-from perdure.rdf.namespaces import Namespaces
 from perdure.rdf.serializer import Tree, encode, n_triples, rdf_xml, turtle
 from perdure.rdf.vocabulary import Term, vocabulary_terms
+from perdure.records.namespaces import Namespaces
 
 SHAPES: Final = Path(__file__).with_name("shapes.ttl").read_bytes()
 

@@ -37,16 +37,16 @@ Size = Annotated[int, Meta(ge=1, le=1 << 30)]
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The limits of a record, from the registry's settings."""
 
-    value_bytes: Annotated[Size, Meta(description="Largest data of one value, in bytes.")] = 65_536
-    values: Annotated[Size, Meta(description="Largest number of values in a record.")] = 2_048
-    record_bytes: Annotated[Size, Meta(description="Largest record, in bytes.")] = 1_048_576
-    url_characters: Annotated[Size, Meta(description="Longest target URL, in characters.")] = 8_192
-    name_bytes: Annotated[Size, Meta(description="Longest name of a handle that a value refers to, in characters.")] = (
-        2_048
-    )
-    type_characters: Annotated[Size, Meta(description="Longest type of a value, in characters.")] = 255
+    value_bytes: Annotated[Size, Meta(description="Maximum size of the data of one value, in bytes.")] = 65_536
+    values: Annotated[Size, Meta(description="Maximum number of values in a record.")] = 2_048
+    record_bytes: Annotated[Size, Meta(description="Maximum size of a record, in bytes.")] = 1_048_576
+    url_characters: Annotated[Size, Meta(description="Maximum length of a target URL, in characters.")] = 8_192
+    name_bytes: Annotated[
+        Size, Meta(description="Maximum length of the name of a handle that a value refers to, in characters.")
+    ] = 2_048
+    type_characters: Annotated[Size, Meta(description="Maximum length of the type of a value, in characters.")] = 255
     text_characters: Annotated[
-        Size, Meta(description="Longest single-line text in the metadata of a record, in characters.")
+        Size, Meta(description="Maximum length of a single-line text in the metadata of a record, in characters.")
     ] = 4_096
     schemes: Annotated[
         tuple[str, ...],
@@ -98,7 +98,7 @@ def _check_secret(value: Value, where: str) -> None:
         reason = f"{value.type} would publish a secret in a record; give its owner an agent's key instead"
         raise InvalidInput("record", f"{where}.type", reason)
     if "1" in value.permissions[PUBLIC_READ:]:
-        raise InvalidInput("record", f"{where}.permissions", f"{value.type} is for administrators only, as in 1100")
+        raise InvalidInput("record", f"{where}.permissions", f"{value.type} must not be public: use 1100")
 
 
 def _check_data(value: Value, where: str, limits: Limits) -> None:
@@ -159,7 +159,7 @@ def check_target(url: str, limits: Limits, part: str = "target") -> str:
     match = _URL.fullmatch(url)
     if match is None or not match[2].strip("/"):
         raise InvalidInput(
-            "record", part, f"the target {quote_text(url)} is not an absolute address, as in https://example.org/"
+            "record", part, f"the target {quote_text(url)} is not an absolute URL, as in https://example.org/"
         )
     scheme = match[1].lower()
     if scheme not in limits.schemes or scheme in _FORBIDDEN_SCHEMES:

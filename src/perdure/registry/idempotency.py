@@ -82,7 +82,7 @@ async def mint_once(
             if stored is not None and stored[2] > before:
                 if stored[0] != digest:
                     raise InvalidInput(
-                        "mint", "Idempotency-Key", "this key was used with another request: use a new key"
+                        "mint", "Idempotency-Key", "this Idempotency-Key was used with another request: use a new one"
                     )
                 return _decode(stored[1]), True
             if stored is not None or tidies:
@@ -111,7 +111,7 @@ async def mint_once(
 
 def _check_token(token: str) -> None:
     if not (1 <= len(token) <= LONGEST_TOKEN and token.isascii() and token.isprintable()):
-        reason = f"a key must have 1 to {LONGEST_TOKEN} printable ASCII characters"
+        reason = f"an Idempotency-Key must have 1 to {LONGEST_TOKEN} printable ASCII characters"
         raise InvalidInput("mint", "Idempotency-Key", reason)
 
 

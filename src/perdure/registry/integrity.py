@@ -181,7 +181,7 @@ def _secret_problems(registry: Registry, reader: Reader) -> Iterator[str]:
     if not secrets:
         return
     if key_id is None:
-        yield "there are secrets, but no id of the key with which they were sealed"
+        yield "there are secrets, but the id of their encryption key is missing"
         return
     try:
         registry.sealer.check(key_id)
@@ -263,7 +263,7 @@ def _history_problems(snapshot: _Snapshot, row: Identifier, revisions: Sequence[
     if [one.version for one in revisions] != list(range(1, row.version + 1)):
         yield f"its versions are not numbered from 1 to {row.version}"
     if any(earlier.at > later.at for earlier, later in pairwise(revisions)):
-        yield "its history runs backwards"
+        yield "the dates of its versions are not in ascending order"
     before = b""
     for one in revisions:
         if one.digest != expected_digest(row.key, one, before):

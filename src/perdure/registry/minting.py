@@ -24,7 +24,7 @@ from perdure.registry.permissions.permissions import require_key_permission, req
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Transaction
 from perdure.timelines.clock import NANOSECONDS
-from perdure.timelines.suffixes import DEFAULT_PATTERN, numbered_suffix, random_suffix
+from perdure.timelines.clockless_suffixes import DEFAULT_PATTERN, numbered_suffix, random_suffix
 from perdure.timelines.timeline import HIGH_WATER_LEAD, Tick, check_wait, ibi_ticks, pilin_suffix, pilin_ticks
 
 MOST_NAMES: Final = 1_000_000  # names in one call
@@ -170,7 +170,11 @@ def _issue_names(
             return _issue_numbers(tx, prefix, first, count)
         case "chosen":
             if not suffixes:
-                raise InvalidInput("mint", "suffix", f"under {prefix.name} suffixes are chosen: give the suffix")
+                raise InvalidInput(
+                    "mint",
+                    "suffix",
+                    f"the prefix {prefix.name} generates no suffixes (its minter is chosen): give the suffix",
+                )
             return _issue_suffixes(tx, prefix, first, _check_suffixes(prefix, suffixes))
     raise InvalidInput("mint", "prefix", f"{prefix.name} identifiers are computed from their inputs, not minted")
 
@@ -248,11 +252,9 @@ def _issue_pairs(
     def changes_at(date: Fraction) -> list[Change]:
         readable = ibi.repository_name(subsystem.host, subsystem.port, date)
         opaque = ibi.opaque_name(subsystem.ip, subsystem.ip_port, date)
-        statement = msgspec.structs.replace(first.record, alias=str(opaque))
-        first_change = revisions.first_revision(
-            str(readable), readable.key, "ibi", statement, first.by, "mint", first.at
-        )
-        return [first_change, revisions.alias_change(first_change, str(opaque), opaque.key, statement)]
+        record = msgspec.structs.replace(first.record, alias=str(opaque))
+        first_change = revisions.first_revision(str(readable), readable.key, "ibi", record, first.by, "mint", first.at)
+        return [first_change, revisions.alias_change(first_change, str(opaque), opaque.key, record)]
 
     # A date of a coarse grid may be due a whole step ahead. Dates beyond the longest wait are left for the next chunk.
     wait = registry.settings.wait

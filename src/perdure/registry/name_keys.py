@@ -49,6 +49,8 @@ def locate(prefixes: PrefixSource, text: str) -> LocatedName:
         parsed = handle.parse(text)
     except InvalidName:
         recognised = recognise(text)  # a resolver URL, an `ibi:` in front, a citation
+        if recognised.scheme == "ppid" and not recognised.valid:
+            ppid.parse(text)  # raises an error that says what is wrong with the PPID
         if not text.isprintable() or not recognised.valid or recognised.canonical in (None, text):
             raise
         return locate(prefixes, recognised.canonical or text)

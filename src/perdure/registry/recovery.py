@@ -58,7 +58,7 @@ async def accept_loss(registry: Registry, marks: dict[str, Fraction], reason: st
     check_one_line(reason, "reason", registry.settings.limits.text_characters)
     missing = await registry.store.find_disagreement()
     if not missing:
-        raise InvalidInput("recover", "accept", "nothing is missing: the database has everything that its marks record")
+        raise InvalidInput("recover", "accept", "nothing is missing: the database contains every acknowledged change")
 
     def work(tx: Transaction) -> Advance:
         stopped = {key for key, last in tx.timelines().items() if key.endswith(COUNTER_SUFFIX) and last < 0}

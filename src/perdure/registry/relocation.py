@@ -66,7 +66,7 @@ async def move(source: Store, target: Store, clock: Clock, *, origin: str, to: s
     if position is not None and sealed not in (position.seal, moved):
         what = "a registry, or the unfinished copy of one" if position.digest is None else "a registry"
         reason = (
-            f"the target holds {what}, from another move: choose an empty location, or give that move up (--give-up)"
+            f"the target holds {what}, from another move: choose an empty location, or cancel that move (--give-up)"
         )
         raise InvalidInput("move", "to", reason)
     if position is None or position.digest is None:
@@ -81,7 +81,7 @@ async def check_unfinished(source: Store, target: Store | None, to: str) -> None
     if sealed is not None and f" has moved to {to}:" in sealed:
         raise InvalidInput("move", "to", "the move is finished, the registry is there now: run it again to clean up")
     if sealed is None or f" being moved to {to} " not in sealed:
-        raise InvalidInput("move", "to", f"the registry is not being moved to {to}: there is no move to give up")
+        raise InvalidInput("move", "to", f"the registry is not being moved to {to}: there is no move to cancel")
     if target is None:
         return
     identity, stored = await target.read(lambda reader: (reader.fact(REGISTRY), reader.fact(_MOVE)))

@@ -60,11 +60,11 @@ class Sealer:
 
         body = sealed[len(_VERSION) :]
         if len(body) < _NONCE_BYTES + _TAG_BYTES or not sealed.startswith(_VERSION):
-            raise StoreDamaged(f"the secret of {context} is damaged, or was not sealed by this program")
+            raise StoreDamaged(f"the secret of {context} is damaged, or was not encrypted by this program")
         try:
             return self._cipher().decrypt(body[:_NONCE_BYTES], body[_NONCE_BYTES:], context.encode())
         except InvalidTag:
-            reason = f"the secret of {context} cannot be opened: it is damaged, or was sealed with another key"
+            reason = f"the secret of {context} cannot be opened: it is damaged, or was encrypted with another key"
             raise StoreDamaged(f"{reason}. In that case {_RESTORE_HINT}") from None
 
     def check(self, known: str | None) -> str:
@@ -77,7 +77,7 @@ class Sealer:
         key_id = sha256(_CHECK_TEXT + self._key()).hexdigest()[:16]
         if known not in (None, key_id):
             raise StoreDamaged(
-                f"this registry's secrets were sealed with another key, not with the one here: {_RESTORE_HINT}"
+                f"this registry's secrets were encrypted with another key, not with the one here: {_RESTORE_HINT}"
             )
         return key_id
 
@@ -93,7 +93,7 @@ class NoSealer(Sealer):
 
 
 def missing_key_error() -> StoreDamaged:
-    return StoreDamaged(f"this registry's secrets are sealed with a key that is not here: {_RESTORE_HINT}")
+    return StoreDamaged(f"this registry's secrets are encrypted with a key that is not here: {_RESTORE_HINT}")
 
 
 def secret_context(key: str, index: int) -> str:

@@ -7,14 +7,14 @@ import msgspec
 from msgspec import Meta
 
 from perdure.records.authority_metadata import DEFAULT_TYPE_PREFIX
-from perdure.records.iris import Namespaces
+from perdure.records.namespaces import Namespaces
 from perdure.records.validation import Limits
 
 TypePrefix = Annotated[
     str, Meta(description="Prefix of the value types that hold authority metadata in Handle records.")
 ]
 LongestWait = Annotated[
-    float, Meta(description="Seconds that a caller waits for a date in the future, before an error is returned.")
+    float, Meta(description="Maximum number of seconds that minting waits for the next free date before it fails.")
 ]
 LargestGap = Annotated[
     float,

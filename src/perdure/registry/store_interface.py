@@ -1,4 +1,4 @@
-"""The interface of a store, which each engine implements. Nothing of an engine shows through it.
+"""The interface of a store, which each engine implements. It exposes nothing that is specific to an engine.
 
 A use case hands the store a plain function, its *work*, which is given a `Reader` or a `Transaction` and returns a
 value. The store runs it where it likes (a writer thread, a pooled connection), possibly together with the work of other

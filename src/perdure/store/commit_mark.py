@@ -24,7 +24,7 @@ import msgspec
 from perdure.errors import StoreFull, StoreUnavailable, is_full, quote_text
 from perdure.names import instant
 from perdure.store.event_chain import EventMark
-from perdure.store.file_sync import sync_folder
+from perdure.store.file_sync import open_as_folder_owner, sync_folder
 
 LINEAGE: Final = "lineage"  # a fact of the store, which the database and its copies have in common
 
@@ -102,7 +102,7 @@ class CommitMarkFile:
         """Ensure, before the first commit, that the file exists on disk."""
         file = self.path(lineage)
         try:
-            descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
+            descriptor = open_as_folder_owner(file, os.O_RDWR | os.O_CREAT, 0o600)
             try:
                 if os.fstat(descriptor).st_size < 2 * _SLOT_BYTES:
                     os.pwrite(descriptor, _encode_slot(CommitMark()).ljust(2 * _SLOT_BYTES), 0)
@@ -178,18 +178,16 @@ class CommitMarkFile:
 
 
 def find_disagreement(mark: CommitMark, reader: DigestSource) -> tuple[str, ...]:
-    """Describe what the mark has and the database has not; return nothing if the database has all of it."""
+    """Describe what the mark records and the database lacks; return an empty tuple if nothing is missing."""
     problems = []
     if mark.change.number and mark.change.digest not in reader.change_digests(mark.change.number):
         key = quote_text(mark.change.key)
-        problems.append(
-            f"the last change that was acknowledged, of {key} at {_format_time(mark.change.number)}, is not in it"
-        )
+        problems.append(f"the last acknowledged change, of {key} at {_format_time(mark.change.number)}, is missing")
         tip = reader.tip().change
         newest = f"of {quote_text(tip.key)} at {_format_time(tip.number)}" if tip.number else "no change at all"
         problems.append(f"its newest change is {newest}")
     if mark.event.number and mark.event.digest not in reader.event_digests(mark.event.number):
-        problems.append("the last event that was acknowledged (an agent, a key, a grant, a prefix) is not in it")
+        problems.append("the last acknowledged event (a change of an agent, a key, a grant or a prefix) is missing")
     return tuple(problems)
 
 

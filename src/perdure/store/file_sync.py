@@ -1,4 +1,4 @@
-"""Helpers for files and folders: durable names, atomic replacement, and files that only their owner can read."""
+"""Helpers for files and folders: durable names, atomic replacement, owners, and private files."""
 
 import os
 from pathlib import Path
@@ -14,11 +14,24 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
+def open_as_folder_owner(file: Path, flags: int, mode: int) -> int:
+    """Open a file in a registry's folder. If root has created it, give it to the owner of the folder.
+
+    Otherwise one command that an operator runs as root would leave a file that the server cannot read.
+    """
+    descriptor = os.open(file, flags, mode)
+    if os.geteuid() == 0:
+        owner = file.parent.stat()
+        if os.fstat(descriptor).st_uid == 0 and owner.st_uid != 0:
+            os.fchown(descriptor, owner.st_uid, owner.st_gid)
+    return descriptor
+
+
 def write_atomically(path: Path, text: str, mode: int) -> None:
     """Replace a file atomically and durably: after a crash it is the old one or the new one."""
     fresh = path.with_name(f".{path.name}.new")
     fresh.unlink(missing_ok=True)
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    descriptor = open_as_folder_owner(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     with os.fdopen(descriptor, "w") as stream:
         stream.write(text)
         stream.flush()

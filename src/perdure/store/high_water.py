@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from perdure.errors import StoreFull, StoreUnavailable, is_full
-from perdure.store.file_sync import write_atomically
+from perdure.store.file_sync import open_as_folder_owner, write_atomically
 
 HIGH_WATER: Final = "high-water.json"  # in the registry's folder, on every engine
 _LOCK_TIMEOUT: Final = 10.0  # seconds
@@ -53,7 +53,7 @@ class HighWater:
 
     @contextmanager
     def _lock_file(self) -> Iterator[None]:
-        lock = os.open(self._file.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
+        lock = open_as_folder_owner(self._file.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
         try:
             _wait_for_lock(lock)
             yield
@@ -62,7 +62,7 @@ class HighWater:
 
 
 def _wait_for_lock(lock: int) -> None:
-    """Wait for a lock that is held for moments only; a process that holds it longer was stopped while it had it."""
+    """Wait for the lock. It is held only briefly, unless the process that holds it was stopped."""
     until = time.monotonic() + _LOCK_TIMEOUT
     while True:
         try:
@@ -79,6 +79,11 @@ def _read_marks(file: Path) -> dict[str, Fraction]:
         return {timeline: Fraction(mark) for timeline, mark in json.loads(file.read_bytes()).items()}
     except FileNotFoundError:
         return {}
+    except PermissionError:
+        reason = "run the command as the user who owns the folder, or give the file to that user (chown)"
+        raise StoreUnavailable(
+            f"the high-water mark {file.name} cannot be read (permission denied): {reason}"
+        ) from None
     except (OSError, ValueError, TypeError, ArithmeticError, AttributeError) as problem:
         raise StoreUnavailable(
             f"the high-water mark {file.name} cannot be read ({problem}): restore it from a copy, or remove it"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from perdure.errors import StoreDamaged, StoreUnavailable
 from perdure.registry.secret_box import KEY_BYTES, Sealer, missing_key_error
-from perdure.store.file_sync import sync_folder
+from perdure.store.file_sync import open_as_folder_owner, sync_folder
 
 
 class FileSealer(Sealer):
@@ -34,7 +34,7 @@ def _create_key_file(file: Path) -> None:
     """Create the file atomically. If several processes create it at once, all of them use the first one's."""
     fresh = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
     try:
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        descriptor = open_as_folder_owner(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w") as stream:
             stream.write(f"{secrets.token_bytes(KEY_BYTES).hex()}\n")
             stream.flush()

@@ -46,13 +46,13 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="perdure-writer", daemon=True)
         self._thread.start()
 
-    def submit(self, work: Callable[[Any], Any], foreseen: Prefetch | None = None) -> "asyncio.Future[Any]":
+    def submit(self, work: Callable[[Any], Any], prefetch: Prefetch | None = None) -> "asyncio.Future[Any]":
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
         with self._lock:
             if self._closing:
                 raise StoreUnavailable("the registry is being closed: nothing was written")
-            self._jobs.put(Job(work, loop, future, foreseen))
+            self._jobs.put(Job(work, loop, future, prefetch))
         return future
 
     def close(self) -> None:

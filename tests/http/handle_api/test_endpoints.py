@@ -37,10 +37,10 @@ def listed(office: HandleOffice) -> list[str]:
 
 def test_the_handles_of_a_prefix_are_listed_in_pages(office: HandleOffice, listed: list[str]) -> None:
     for prefix in ("21.T5", "0.NA/21.T5"):
-        said = office.key.get("/api/handles", params={"prefix": prefix}).json()
-        assert list(said) == ["responseCode", "prefix", "totalCount", "page", "pageSize", "handles"]
-        assert (said["responseCode"], said["prefix"], said["totalCount"]) == (1, prefix, "3")
-        assert sorted(said["handles"]) == sorted(listed)
+        body = office.key.get("/api/handles", params={"prefix": prefix}).json()
+        assert list(body) == ["responseCode", "prefix", "totalCount", "page", "pageSize", "handles"]
+        assert (body["responseCode"], body["prefix"], body["totalCount"]) == (1, prefix, "3")
+        assert sorted(body["handles"]) == sorted(listed)
     pages = [
         office.key.get("/api/handles", params={"prefix": "21.T5", "page": page, "pageSize": 2}).json()
         for page in range(3)
@@ -51,9 +51,9 @@ def test_the_handles_of_a_prefix_are_listed_in_pages(office: HandleOffice, liste
 
 
 def test_a_page_of_no_size_only_counts(office: HandleOffice, listed: list[str]) -> None:
-    said = office.key.get("/api/handles/", params={"prefix": "21.T5", "page": 0, "pageSize": 0}).json()
-    assert (said["totalCount"], said["handles"]) == (str(len(listed)), [])
-    assert office.key.post("/api/handles", data={"prefix": "21.T5", "pageSize": "0"}).json() == said
+    body = office.key.get("/api/handles/", params={"prefix": "21.T5", "page": 0, "pageSize": 0}).json()
+    assert (body["totalCount"], body["handles"]) == (str(len(listed)), [])
+    assert office.key.post("/api/handles", data={"prefix": "21.T5", "pageSize": "0"}).json() == body
 
 
 def test_lists_need_credentials_and_a_registered_prefix(office: HandleOffice) -> None:
@@ -68,9 +68,9 @@ def test_a_prefix_is_homed_once_and_then_used(office: HandleOffice) -> None:
     first, second = (office.key.post("/api/prefixes/0.NA/21.T6") for _ in range(2))
     assert (first.status_code, first.json()) == (201, {"responseCode": 1, "handle": "0.NA/21.T6"})
     assert (second.status_code, second.json()) == (200, {"responseCode": 1, "handle": "0.NA/21.T6"})
-    said = office.key.get("/api/prefixes").json()
-    assert "0.NA/21.T6" in said["prefixes"]
-    assert said["totalCount"] == str(len(said["prefixes"]))
+    body = office.key.get("/api/prefixes").json()
+    assert "0.NA/21.T6" in body["prefixes"]
+    assert body["totalCount"] == str(len(body["prefixes"]))
     assert code(office.put("21.T6/x", [text(1, "URL", "https://example.org/")], office.key)) == (201, 1)
     assert code(office.anonymous.get("/api/handles/21.t6/X")) == (200, 1)
     assert code(office.anonymous.get("/api/handles/0.NA/21.T6")) == (200, 1)
@@ -107,12 +107,12 @@ def test_a_prefix_is_not_found_by_get(office: HandleOffice) -> None:
 
 
 def test_the_site_is_this_server(office: HandleOffice) -> None:
-    said = office.anonymous.get("/api/site").json()
-    assert said["responseCode"] == 1
-    told = site.from_json(said["site"])
+    body = office.anonymous.get("/api/site").json()
+    assert body["responseCode"] == 1
+    shown_site = site.from_json(body["site"])
     host, port = office.server.address
-    assert (told.primary_site, told.multi_primary, told.serial_number) == (True, False, 1)
-    (server,) = told.servers
+    assert (shown_site.primary_site, shown_site.multi_primary, shown_site.serial_number) == (True, False, 1)
+    (server,) = shown_site.servers
     assert (server.address, server.interfaces[0].port, server.interfaces[0].protocol) == (host, port, "HTTP")
 
 
@@ -146,15 +146,17 @@ def test_a_session_is_begun_answered_used_and_ended(office: HandleOffice) -> Non
     begun = office.anonymous.post("/api/sessions")
     assert begun.status_code == 201
     assert begun.headers["location"] == "/api/sessions/this"
-    said = begun.json()
-    assert set(said) == {"sessionId", "nonce"}
-    assert len(b64decode(said["nonce"])) == 16
-    mine = in_session(said["sessionId"])
-    assert office.anonymous.get("/api/sessions/this", headers=mine).json() == said
+    session = begun.json()
+    assert set(session) == {"sessionId", "nonce"}
+    assert len(b64decode(session["nonce"])) == 16
+    mine = in_session(session["sessionId"])
+    assert office.anonymous.get("/api/sessions/this", headers=mine).json() == session
     assert office.anonymous.put(f"/api/handles/{office.name()}", json=[], headers=mine).status_code == 401
-    answered = office.anonymous.put("/api/sessions/this", json={"sessionId": said["sessionId"], **proof(said["nonce"])})
+    answered = office.anonymous.put(
+        "/api/sessions/this", json={"sessionId": session["sessionId"], **proof(session["nonce"])}
+    )
     assert answered.status_code == 200
-    assert answered.json() == {**said, "authenticated": True, "id": IDENTITY}
+    assert answered.json() == {**session, "authenticated": True, "id": IDENTITY}
     assert office.anonymous.get("/api/sessions/this", headers=mine).json()["authenticated"] is True
     assert code(office.anonymous.put(f"/api/handles/{office.name()}", json=[], headers=mine)) == (201, 1)
     ended = office.anonymous.delete("/api/sessions/this", headers=mine)
@@ -164,9 +166,9 @@ def test_a_session_is_begun_answered_used_and_ended(office: HandleOffice) -> Non
 
 
 def test_a_session_may_be_answered_by_a_form_and_its_header(office: HandleOffice) -> None:
-    said = office.anonymous.post("/api/sessions").json()
+    session = office.anonymous.post("/api/sessions").json()
     answered = office.anonymous.put(
-        "/api/sessions/this", data=proof(said["nonce"], alg="SHA256"), headers=in_session(said["sessionId"])
+        "/api/sessions/this", data=proof(session["nonce"], alg="SHA256"), headers=in_session(session["sessionId"])
     )
     assert answered.json()["id"] == IDENTITY
 
@@ -176,13 +178,14 @@ def test_a_session_that_begins_with_credentials_is_answered_already(office: Hand
 
 
 def test_a_wrong_answer_opens_no_session(office: HandleOffice) -> None:
-    said = office.anonymous.post("/api/sessions").json()
+    session = office.anonymous.post("/api/sessions").json()
     wrong = office.anonymous.put(
-        "/api/sessions/this", json={"sessionId": said["sessionId"], **proof(said["nonce"], "no")}
+        "/api/sessions/this", json={"sessionId": session["sessionId"], **proof(session["nonce"], "no")}
     )
     assert (wrong.status_code, wrong.content) == (401, b"")
     assert (
-        "authenticated" not in office.anonymous.get("/api/sessions/this", headers=in_session(said["sessionId"])).json()
+        "authenticated"
+        not in office.anonymous.get("/api/sessions/this", headers=in_session(session["sessionId"])).json()
     )
     for headers in ({}, in_session("never-begun"), basic()):
         assert office.anonymous.get("/api/sessions/this", headers=headers).status_code == 401
@@ -193,8 +196,8 @@ def test_a_challenge_can_be_answered_with_the_request_itself(office: HandleOffic
     challenge = refused.headers.get_list("www-authenticate")[1]
     parts = dict(part.split("=", 1) for part in challenge.removeprefix("Handle ").split(", "))
     session_id, nonce = parts["sessionId"].strip('"'), parts["nonce"].strip('"')
-    said = ", ".join(f'{name}="{value}"' for name, value in {"sessionId": session_id, **proof(nonce)}.items())
-    headers = {"Authorization": f"Handle {said}"}
+    credentials = ", ".join(f'{name}="{value}"' for name, value in {"sessionId": session_id, **proof(nonce)}.items())
+    headers = {"Authorization": f"Handle {credentials}"}
     assert code(office.anonymous.put(f"/api/handles/{office.name()}", json=[], headers=headers)) == (201, 1)
 
 
@@ -203,12 +206,12 @@ def test_a_challenge_can_be_answered_with_the_request_itself(office: HandleOffic
 
 def test_a_proof_is_verified_for_others(office: HandleOffice) -> None:
     nonce = b64encode(b"n" * 16).decode()
-    asked = {"nonce": nonce, **proof(nonce)}
-    place = f"/api/verifications/{IDENTITY}"
-    said = office.anonymous.get(place, params=asked)
-    assert said.json() == {"responseCode": 1, "isValid": True, "handle": ADMIN}
-    assert office.anonymous.post(place, json=asked).json() == said.json()
-    wrong = office.anonymous.get(place, params={**asked, "nonce": b64encode(b"m" * 16).decode()})
+    parameters = {"nonce": nonce, **proof(nonce)}
+    url = f"/api/verifications/{IDENTITY}"
+    response = office.anonymous.get(url, params=parameters)
+    assert response.json() == {"responseCode": 1, "isValid": True, "handle": ADMIN}
+    assert office.anonymous.post(url, json=parameters).json() == response.json()
+    wrong = office.anonymous.get(url, params={**parameters, "nonce": b64encode(b"m" * 16).decode()})
     assert wrong.json() == {"responseCode": 1, "isValid": False, "handle": ADMIN}
 
 
@@ -226,8 +229,8 @@ def test_a_proof_that_lacks_something_is_a_protocol_error(office: HandleOffice) 
 # Reverse look-up.
 
 
-def find(client: httpx.Client, **wanted: object) -> httpx.Response:
-    return client.get("/hrls/handles/", params=wanted)  # type: ignore[arg-type]
+def find(client: httpx.Client, **conditions: object) -> httpx.Response:
+    return client.get("/hrls/handles/", params=conditions)  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
@@ -269,8 +272,8 @@ def test_a_page_of_a_prefix_holds_as_many_of_its_names_as_any_other(office: Hand
     assert code(office.key.post("/api/prefixes/0.NA/21.T66")) == (201, 1)
     for number in range(4):  # by turns, so that the names of one prefix are never the newest
         for prefix in ("21.T66", "21.T1"):
-            said = [administrator(), text(1, "URL", f"https://mixed.example.org/{number}")]
-            assert code(office.put(f"{prefix}/mixed{number}", said, office.key)) == (201, 1)
+            values = [administrator(), text(1, "URL", f"https://mixed.example.org/{number}")]
+            assert code(office.put(f"{prefix}/mixed{number}", values, office.key)) == (201, 1)
     pages = [find(office.admin, URL="*mixed*", prefix="21.T66", limit=3, page=page).json() for page in (0, 1, 2)]
     assert pages == [["21.T66/mixed3", "21.T66/mixed2", "21.T66/mixed1"], ["21.T66/mixed0"], []]
 
@@ -279,8 +282,8 @@ def test_reverse_look_up_needs_credentials_and_a_condition(office: HandleOffice)
     assert code(find(office.anonymous, URL="*dkrz*")) == (401, 402)
     with httpx.Client(base_url=office.server.url, headers=basic(word="wrong")) as client:
         assert find(client, URL="*dkrz*").status_code == 401
-    for wanted in ({}, {"limit": 5}, {"URL": "*"}, {"URL": "*dkrz*", "limit": "x"}):
-        assert code(find(office.admin, **wanted)) == (400, 4)
+    for conditions in ({}, {"limit": 5}, {"URL": "*"}, {"URL": "*dkrz*", "limit": "x"}):
+        assert code(find(office.admin, **conditions)) == (400, 4)
     assert find(office.admin, retrieverecords="true", URL="*dkrz*").status_code == 400
 
 

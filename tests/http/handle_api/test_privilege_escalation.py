@@ -81,9 +81,9 @@ def test_the_own_interface_takes_no_other_origin(office: HandleOffice, kind: str
     forged = text(195, f"102.100.TYPE/{kind}", "1999-01-01T00:00:00Z")
     answer = office.key.post(f"/api/v1/values/{name}", headers=ANY, json={"values": [forged]})
     assert (answer.status_code, answer.json()["part"]) == (422, "values[195].data")
-    told = office.values(name, type=f"102.100.TYPE/{kind}")
-    assert 195 not in told
-    assert len(told) == 1
+    values = office.values(name, type=f"102.100.TYPE/{kind}")
+    assert 195 not in values
+    assert len(values) == 1
 
 
 def test_who_may_derive_everywhere_homes_no_prefix_that_is_derived_from_nothing(office: HandleOffice) -> None:

@@ -20,15 +20,15 @@ def record(office: HandleOffice) -> str:
 
 def test_a_record_has_its_values_in_order(office: HandleOffice, record: str) -> None:
     answer = office.get(record)
-    said = answer.json()
-    assert list(said) == ["responseCode", "handle", "values"]
-    assert (answer.status_code, said["responseCode"], said["handle"]) == (200, 1, record)
-    indexes = [value["index"] for value in said["values"]]
+    body = answer.json()
+    assert list(body) == ["responseCode", "handle", "values"]
+    assert (answer.status_code, body["responseCode"], body["handle"]) == (200, 1, record)
+    indexes = [value["index"] for value in body["values"]]
     assert indexes == sorted(indexes)
     assert {1, 4, 5, 100} <= set(indexes)
     assert answer.headers["content-type"] == JSON
     assert answer.headers["access-control-allow-origin"] == "*"
-    first = said["values"][0]
+    first = body["values"][0]
     assert first["data"] == {"format": "string", "value": "https://example.org/"}
     assert first["ttl"] == 86400
     assert first["timestamp"].endswith("Z")
@@ -36,9 +36,9 @@ def test_a_record_has_its_values_in_order(office: HandleOffice, record: str) -> 
 
 
 def test_the_handle_is_echoed_as_the_client_wrote_it(office: HandleOffice, record: str) -> None:
-    asked = record.replace("21.T1", "21.t1").upper()
-    answer = office.get(asked)
-    assert answer.json()["handle"] == asked
+    name = record.replace("21.T1", "21.t1").upper()
+    answer = office.get(name)
+    assert answer.json()["handle"] == name
     encoded = office.anonymous.get(f"/api/handles/{record.replace('/', '%2F')}")
     assert encoded.json()["handle"] == record
     assert encoded.json()["values"] == answer.json()["values"]
@@ -77,9 +77,9 @@ def test_a_client_with_the_current_record_gets_not_modified(office: HandleOffice
     ],
 )
 def test_indexes_and_types_can_be_combined(office: HandleOffice, record: str, query: str, indexes: list[int]) -> None:
-    said = office.anonymous.get(f"{handle_path(record)}?{query}").json()
-    assert [value["index"] for value in said["values"]] == indexes
-    assert said["responseCode"] == 1
+    body = office.anonymous.get(f"{handle_path(record)}?{query}").json()
+    assert [value["index"] for value in body["values"]] == indexes
+    assert body["responseCode"] == 1
 
 
 @pytest.mark.parametrize("query", ["index=77", "type=NOPE", "type=MIRROR.", "type=EMAIL"])
@@ -179,10 +179,10 @@ def test_responses_for_one_caller_are_not_cached(office: HandleOffice, record: s
 
 
 def test_post_asks_as_get_does(office: HandleOffice, record: str) -> None:
-    wanted = office.get(record, index=[1, 4]).json()
-    assert office.anonymous.post(handle_path(record), data={"index": ["1", "4"]}).json() == wanted
-    assert office.anonymous.post(handle_path(record), json={"index": [1, "4"]}).json() == wanted
-    assert office.anonymous.post(f"{handle_path(record)}?index=1", json={"index": 4}).json() == wanted
+    expected = office.get(record, index=[1, 4]).json()
+    assert office.anonymous.post(handle_path(record), data={"index": ["1", "4"]}).json() == expected
+    assert office.anonymous.post(handle_path(record), json={"index": [1, "4"]}).json() == expected
+    assert office.anonymous.post(f"{handle_path(record)}?index=1", json={"index": 4}).json() == expected
     assert office.anonymous.post(handle_path(record)).json() == office.get(record).json()
     assert code(office.anonymous.post(handle_path(record), json={"publicOnly": False})) == (401, 402)
 
@@ -235,12 +235,12 @@ def test_a_script_holds_no_line_separators(office: HandleOffice) -> None:
 
 def test_head_is_get_without_the_body(office: HandleOffice, record: str) -> None:
     for query in ("", "?index=1", "?index=77"):
-        asked, got = (
+        head, got = (
             office.anonymous.head(handle_path(record) + query),
             office.anonymous.get(handle_path(record) + query),
         )
-        assert asked.content == b""
-        assert (asked.status_code, asked.headers["content-length"]) == (got.status_code, got.headers["content-length"])
+        assert head.content == b""
+        assert (head.status_code, head.headers["content-length"]) == (got.status_code, got.headers["content-length"])
     assert office.anonymous.head(f"/api/handles/{PREFIX}/missing").status_code == 404
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from tests.http.handle_client import request as asked_by
+from tests.http.handle_client import request as make_request
 from tests.http.handle_server import ADMIN, PREFIX, basic, code, handle_office, handle_path, text
 
 from perdure import errors
@@ -65,9 +65,9 @@ EXPECTED: list[tuple[errors.PerdureError, int, int]] = [
 ]
 
 
-@pytest.mark.parametrize(("problem", "said", "status"), EXPECTED, ids=lambda one: getattr(one, "code", None))
-def test_an_error_has_its_code_and_its_status(problem: errors.PerdureError, said: int, status: int) -> None:
-    assert (code_of(problem), status_of(problem)) == (said, status)
+@pytest.mark.parametrize(("problem", "code", "status"), EXPECTED, ids=lambda one: getattr(one, "code", None))
+def test_an_error_has_its_code_and_its_status(problem: errors.PerdureError, code: int, status: int) -> None:
+    assert (code_of(problem), status_of(problem)) == (code, status)
 
 
 def test_every_code_has_a_status() -> None:
@@ -118,18 +118,18 @@ class _Writer:
 
 
 def test_an_internal_error_is_reported_as_handle_clients_read_it() -> None:
-    async def broken(exchange: HandleContext) -> Response:
-        exchange.handle = "12345/x"
+    async def broken(context: HandleContext) -> Response:
+        context.handle = "12345/x"
         raise RuntimeError("xyzzy")
 
-    async def asked() -> Response:
+    async def send_request() -> Response:
         service = SimpleNamespace(deadlines=DeadlineTimer(), options=HttpOptions(), metrics=Metrics())
-        request = asked_by(service.options, {}, "127.0.0.1")
+        request = make_request(service.options, {}, "127.0.0.1")
         writer = _Writer()
         await respond(service, request, writer, "handles", allow_methods("GET")(broken), format_error)  # type: ignore[arg-type]
         return writer.response
 
-    answer = asyncio.run(asked())
-    said = json.loads(answer.body)
-    assert (answer.status, said["responseCode"], said["handle"]) == (500, 2, "12345/x")
-    assert "xyzzy" not in said["message"]
+    answer = asyncio.run(send_request())
+    body = json.loads(answer.body)
+    assert (answer.status, body["responseCode"], body["handle"]) == (500, 2, "12345/x")
+    assert "xyzzy" not in body["message"]

@@ -41,7 +41,7 @@ def of(format: str, value: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("type", "given", "told"),
+    ("type", "given", "expected"),
     [
         ("DESC", "bare", of("string", "bare")),
         ("DESC", of("STRING", "é 日本 🎈"), of("string", "é 日本 🎈")),
@@ -65,14 +65,14 @@ def of(format: str, value: Any) -> dict[str, Any]:
         ("HS_SITE", of("base64", "AAEC"), of("base64", "AAEC")),
     ],
 )
-def test_data_comes_back_in_the_format_of_its_type(office: HandleOffice, type: str, given: Any, told: Any) -> None:
-    assert shown(office, type, given) == told
+def test_data_comes_back_in_the_format_of_its_type(office: HandleOffice, type: str, given: Any, expected: Any) -> None:
+    assert shown(office, type, given) == expected
 
 
 def test_what_is_typed_may_come_in_bytes(office: HandleOffice) -> None:
     wire = b"\x07\xf3" + b"\x00\x00\x00\x08" + b"21.T1/me" + b"\x00\x00\x01\x2c"
-    told = of("admin", {"handle": "21.T1/me", "index": 300, "permissions": "011111110011"})
-    assert shown(office, "HS_ADMIN", of("base64", b64encode(wire).decode())) == told
+    expected = of("admin", {"handle": "21.T1/me", "index": 300, "permissions": "011111110011"})
+    assert shown(office, "HS_ADMIN", of("base64", b64encode(wire).decode())) == expected
     key = public_key.to_wire(public_key.from_jwk(RSA))
     assert shown(office, "HS_PUBKEY", of("hex", key.hex())) == of("key", {**RSA, "n": "xSGb7_E"})
     raw = site.to_wire(site.from_json(SITE))
@@ -81,8 +81,8 @@ def test_what_is_typed_may_come_in_bytes(office: HandleOffice) -> None:
 
 def test_numbers_may_be_texts(office: HandleOffice) -> None:
     name = office.name()
-    said = [administrator(at="300"), text("7", "DESC", "x", ttl="60")]
-    assert code(office.put(name, said)) == (201, 1)
+    sent = [administrator(at="300"), text("7", "DESC", "x", ttl="60")]
+    assert code(office.put(name, sent)) == (201, 1)
     values = office.values(name)
     assert values[7]["ttl"] == 60
     assert values[100]["data"]["value"]["index"] == 300

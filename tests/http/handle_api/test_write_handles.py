@@ -107,8 +107,14 @@ def test_values_of_a_handle_that_is_not_there_cannot_be_put(office: HandleOffice
         ([{"index": 1, "type": "X", "data": {"format": "base64", "value": "???"}}], (400, 4)),
         ([{"index": 1, "type": "X", "data": {"format": "hex", "value": "0g"}}], (400, 4)),
         *(
-            ([text(1, "URL", said)], (400, 202))
-            for said in ("javascript:alert(1)", "irods://a.example/b", "urn:isbn:0-330-25864-8", "www.example.org", "")
+            ([text(1, "URL", target)], (400, 202))
+            for target in (
+                "javascript:alert(1)",
+                "irods://a.example/b",
+                "urn:isbn:0-330-25864-8",
+                "www.example.org",
+                "",
+            )
         ),
         ([text(1, "X", "x", permissions="11")], (400, 202)),
         ([text(1, "X", "x", ttl=-1)], (400, 202)),
@@ -163,9 +169,9 @@ def test_other_schemes_are_taken_where_the_settings_have_them(tmp_path: Path) ->
     wider = '[limits]\nschemes = ["https", "irods", "urn", "javascript"]'
     file.write_text(file.read_text().replace("[limits]", wider, 1))
     with handle_office(folder) as other:
-        for said in ("irods://a.example/b", "urn:isbn:0-330-25864-8"):
-            name = other.make(text(1, "URL", said))
-            assert other.values(name)[1]["data"]["value"] == said
+        for url in ("irods://a.example/b", "urn:isbn:0-330-25864-8"):
+            name = other.make(text(1, "URL", url))
+            assert other.values(name)[1]["data"]["value"] == url
         assert code(other.put(other.name(), [text(1, "URL", "javascript:alert(1)")])) == (400, 202), "never"
 
 
@@ -350,14 +356,14 @@ def test_a_secret_that_is_changed_works_at_once_and_the_old_one_does_not(office:
     name = f"{PREFIX}/CHANGING"
     secrets = ("xyzzy-the-first", "xyzzy-the-next")
     for secret in secrets:
-        said = [administrator(name=name), text(INDEX, "HS_SECKEY", secret, permissions="1100")]
-        assert code(office.put(name, said, office.key))[1] == 1
+        values = [administrator(name=name), text(INDEX, "HS_SECKEY", secret, permissions="1100")]
+        assert code(office.put(name, values, office.key))[1] == 1
         for tried in secrets:
             with httpx.Client(base_url=office.server.url, headers=basic(name=name, word=tried)) as client:
                 assert client.get(handle_path(name)).status_code == (200 if tried == secret else 401)
-    kept = [path.read_bytes() for path in office.server.folder.rglob("*") if path.is_file()]
-    assert any(b"CHANGING" in content for content in kept)
-    assert not any(b"xyzzy" in content for content in kept)
+    contents = [path.read_bytes() for path in office.server.folder.rglob("*") if path.is_file()]
+    assert any(b"CHANGING" in content for content in contents)
+    assert not any(b"xyzzy" in content for content in contents)
 
 
 @pytest.mark.parametrize("body", [

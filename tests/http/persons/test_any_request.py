@@ -176,9 +176,9 @@ def test_every_request_is_answered_in_a_known_format(people: People, sent: Perso
     if answer.status == 200 and sent.ending in ENDINGS:
         assert kind == ENDINGS[sent.ending]
     if sent.state in HIDDEN:
-        said = answer.body.decode() + str(answer.headers)
-        assert SECRET.lower() not in said.lower()
-        assert LINK not in said
+        shown = answer.body.decode() + str(answer.headers)
+        assert SECRET.lower() not in shown.lower()
+        assert LINK not in shown
 
 
 @example("active", f"Thu, 09 Jan {10**40} 10:30:00 GMT")

@@ -81,7 +81,7 @@ SILENT = {
     "/api/handles/{lower}": [""],
 }
 # Doors through which persons are found.
-FINDING = [
+SEARCHES = [
     f"/api/v1/search?q={SECRET}",
     f"/api/v1/search?q={SECRET[:6]}*",
     f"/api/v1/search?q={LINK}",
@@ -90,7 +90,7 @@ FINDING = [
     f"/api/v1/reverse?data={quote(TARGET)}",
     f"/api/v1/reverse?data={LINK}&type=WIKIDATA",
 ]
-FINDING_FOR_AGENTS = [f"/hrls/handles?URL={quote(TARGET)}", f"/hrls/handles?URL=*{SECRET}*"]
+SEARCHES_OF_AGENTS = [f"/hrls/handles?URL={quote(TARGET)}", f"/hrls/handles?URL=*{SECRET}*"]
 # URLs about all of them, with anonymous responses and those for an agent.
 LISTING = {
     "/api/v1/changes?limit=1000": (200, 200),
@@ -111,7 +111,7 @@ class People(NamedTuple):
     key: str  # of an agent without any right to persons
     hidden: dict[str, HiddenPerson]
     neighbours: dict[str, list[str]]
-    told: dict[str, set[str]]  # by URL: the persons that it showed
+    shown: dict[str, set[str]]  # by URL: the persons that it showed
     found: dict[str, set[str]]  # by URL: the persons that it found
 
     def __repr__(self) -> str:
@@ -132,11 +132,15 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Iterator[People]:
             hidden = {state: await make(registry, admin, number) for number, state in enumerate(HIDDEN)}
             neighbours = {}
             for state, made in hidden.items():
-                said = Reconstruction((), "", "", different_from=(made.prid,))
-                named = [await reconstruct(registry, admin, [made.poid], CURATOR, "2025-03-01T12:00:00Z", said)]
+                reconstruction = Reconstruction((), "", "", different_from=(made.prid,))
+                named = [
+                    await reconstruct(registry, admin, [made.poid], CURATOR, "2025-03-01T12:00:00Z", reconstruction)
+                ]
                 if "restricted" not in state:  # what shows a claim keeps it from being restricted
-                    said = Reconstruction((), "", "", claims=(ChosenClaim(made.poid, 1),))
-                    named.append(await reconstruct(registry, admin, [made.poid], CURATOR, "2025-03-02T12:00:00Z", said))
+                    reconstruction = Reconstruction((), "", "", claims=(ChosenClaim(made.poid, 1),))
+                    named.append(
+                        await reconstruct(registry, admin, [made.poid], CURATOR, "2025-03-02T12:00:00Z", reconstruction)
+                    )
                 neighbours[state] = [one.name for one in named]
             return key, hidden, neighbours
 
@@ -148,27 +152,27 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Iterator[People]:
     key, hidden, neighbours = asyncio.run(furnish())
     with run_server(folder, "--no-access-log") as server:
         with connection(server) as anonymous:
-            told = {
+            shown = {
                 path: {one for made in hidden.values() for one in made[:2] if tells(anonymous, path, one, headers)}
                 for path, headers in TELLING.items()
             }
-            found = {path: names_in(anonymous.request(path), hidden) for path in FINDING}
+            found = {path: names_in(anonymous.request(path), hidden) for path in SEARCHES}
             agent = f"authorization: Bearer {key}"
-            found |= {path: names_in(anonymous.request(path, agent), hidden) for path in FINDING_FOR_AGENTS}
+            found |= {path: names_in(anonymous.request(path, agent), hidden) for path in SEARCHES_OF_AGENTS}
         asyncio.run(hide(hidden))
-        yield People(server, key, hidden, neighbours, told, found)
+        yield People(server, key, hidden, neighbours, shown, found)
 
 
 def tells(client: Connection, path: str, name: str, headers: list[str]) -> bool:
     """Return whether a response contains the word, in every one of its spellings."""
-    place = path.format(name=name, lower=name.lower())
-    answers = [client.request(place, *filter(None, [header])) for header in headers]
+    url = path.format(name=name, lower=name.lower())
+    answers = [client.request(url, *filter(None, [header])) for header in headers]
     return all(says_it(answer) for answer in answers)
 
 
 def says_it(answer: RawResponse) -> bool:
-    said = answer.body.decode("utf-8", "replace") + str(answer.headers)
-    return any(word.lower() in said.lower() for word in (SECRET, LINK))
+    text = answer.body.decode("utf-8", "replace") + str(answer.headers)
+    return any(word.lower() in text.lower() for word in (SECRET, LINK))
 
 
 def names_in(answer: RawResponse, hidden: dict[str, HiddenPerson]) -> set[str]:
@@ -177,10 +181,10 @@ def names_in(answer: RawResponse, hidden: dict[str, HiddenPerson]) -> set[str]:
 
 @pytest.mark.parametrize("path", TELLING)
 def test_every_url_shows_what_is_not_hidden(people: People, path: str) -> None:
-    assert people.told[path], "then the other tests show nothing"
+    assert people.shown[path], "then the other tests show nothing"
 
 
-@pytest.mark.parametrize("path", [*FINDING, *FINDING_FOR_AGENTS])
+@pytest.mark.parametrize("path", [*SEARCHES, *SEARCHES_OF_AGENTS])
 def test_every_search_finds_persons_who_are_not_hidden(people: People, path: str) -> None:
     assert people.found[path], "then the other tests show nothing"
 
@@ -193,12 +197,12 @@ def test_nothing_is_shown_at_the_urls_of_hidden_persons(people: People, state: s
     with connection(people.server) as client:
         for name in sorted(names - {people.hidden[state].second}):
             for path, headers in [*TELLING.items(), *SILENT.items()]:
-                place = path.format(name=name, lower=name.lower())
+                url = path.format(name=name, lower=name.lower())
                 for header in headers:
                     for who in ("", agent) if path.startswith("/api") else ("",):
-                        answer = client.request(place, *filter(None, [header, who]))
+                        answer = client.request(url, *filter(None, [header, who]))
                         if says_it(answer):
-                            leaks.append((place, header, who, answer.status, answer.body.decode()))
+                            leaks.append((url, header, who, answer.status, answer.body.decode()))
     assert leaks == []
 
 
@@ -217,8 +221,8 @@ def successors(people: People, state: str) -> list[str]:
 def test_no_hidden_person_is_found(people: People) -> None:
     agent = f"authorization: Bearer {people.key}"
     with connection(people.server) as client:
-        for path in [*FINDING, *FINDING_FOR_AGENTS]:
-            for who in ([agent],) if path in FINDING_FOR_AGENTS else ([], [agent]):
+        for path in [*SEARCHES, *SEARCHES_OF_AGENTS]:
+            for who in ([agent],) if path in SEARCHES_OF_AGENTS else ([], [agent]):
                 answer = client.request(path, *who)
                 assert answer.status == 200, (path, answer)
                 assert not re.search(rb"P[OR]ID-", answer.body), (path, answer)

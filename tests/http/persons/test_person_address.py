@@ -93,13 +93,15 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Iterator[People]:
         await make_registry(folder, name="Tests")
         async with open_for_writing(folder) as (registry, admin):
 
-            async def seen(number: int, said: tuple[Claim, ...] = claims) -> str:
+            async def seen(number: int, sourced_claims: tuple[Claim, ...] = claims) -> str:
                 url = f"https://example.org/register/{number}?a=1&b={{x}}"
-                person = await observe(registry, admin, url, WHEN, "0" * 64, source_name="Register", claims=said)
+                person = await observe(
+                    registry, admin, url, WHEN, "0" * 64, source_name="Register", claims=sourced_claims
+                )
                 return person.name
 
             one, two, three, four, five = [await seen(number) for number in range(5)]
-            said = Reconstruction(
+            reconstruction = Reconstruction(
                 (),
                 "",
                 "",
@@ -112,8 +114,8 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Iterator[People]:
                 ),
                 notes="a note",
             )
-            prid = (await reconstruct(registry, admin, [one], CURATOR, WHEN, said)).name
-            await revise_reconstruction(registry, admin, prid, [one, two], CURATOR, LATER, said)
+            prid = (await reconstruct(registry, admin, [one], CURATOR, WHEN, reconstruction)).name
+            await revise_reconstruction(registry, admin, prid, [one, two], CURATOR, LATER, reconstruction)
             gone = (await reconstruct(registry, admin, [three], CURATOR, WHEN)).name
             await merge(registry, admin, gone, prid, Curation(CURATOR, LATER, "Josiah Carberry"), "the same man")
             broken = (await reconstruct(registry, admin, [four, five], CURATOR, WHEN)).name
@@ -134,10 +136,10 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Iterator[People]:
 
 
 def get(people: People, path: str, accept: str | None = None, **headers: str) -> httpx.Response:
-    said = dict(headers)
+    fields = dict(headers)
     if accept is not None:
-        said["accept"] = accept
-    request = httpx.Request("GET", f"{people.server.url}{path}", headers=said)
+        fields["accept"] = accept
+    request = httpx.Request("GET", f"{people.server.url}{path}", headers=fields)
     if accept is None:
         request.headers.pop("accept", None)
     return people.client.send(request)
@@ -194,8 +196,8 @@ def test_a_format_that_is_not_available_is_answered_with_those_that_are(people: 
     ],
 )
 def test_the_same_graph_in_every_form(people: People, path: str) -> None:
-    place = path.format(**people._asdict())
-    graphs = [graph_of(people, get(people, place, accept)) for accept in RDF]
+    url = path.format(**people._asdict())
+    graphs = [graph_of(people, get(people, url, accept)) for accept in RDF]
     assert len(graphs[0]) > 3
     for graph in graphs[1:]:
         assert isomorphic(graphs[0], graph)
@@ -207,23 +209,23 @@ def test_a_page_escapes_what_sources_say(people: People) -> None:
     assert "&lt;b&gt;geboren&lt;/b&gt;" in page
     assert "<b>geboren" not in page
     page = get(people, f"/{people.prid}", "text/html").text
-    for said in ("Senior Archivist", "0000-0002-1694-233X", "probably the same", "Josiah Carberry", "Replaces"):
-        assert said in page
+    for text in ("Senior Archivist", "0000-0002-1694-233X", "probably the same", "Josiah Carberry", "Replaces"):
+        assert text in page
 
 
 @pytest.mark.parametrize("write", [str.lower, str.upper, str.title])
 @pytest.mark.parametrize("rest", ["", "/v1", "/history", ".ttl", "/v1?format=ttl"])
 def test_another_spelling_leads_to_the_right_one(people: People, write: str, rest: str) -> None:
-    asked = write(people.prid)  # type: ignore[operator]
-    answer = get(people, f"/{asked}{rest}", "text/turtle, application/link-format")
-    if asked == people.prid:
+    spelling = write(people.prid)  # type: ignore[operator]
+    answer = get(people, f"/{spelling}{rest}", "text/turtle, application/link-format")
+    if spelling == people.prid:
         assert answer.status_code == 200
     else:
         assert (answer.status_code, answer.headers["location"]) == (308, f"/{people.prid}{rest}")
 
 
 @pytest.mark.parametrize(
-    ("asked", "right"),
+    ("path", "right"),
     [
         ("/ppid:{name}", "/{name}"),
         ("/{compact}", "/{name}"),
@@ -240,17 +242,17 @@ def test_another_spelling_leads_to_the_right_one(people: People, write: str, res
     ],
 )
 @pytest.mark.parametrize("accept", ["text/html", "text/turtle"])
-def test_a_person_is_at_one_address_only(people: People, asked: str, right: str, accept: str) -> None:
+def test_a_person_is_at_one_address_only(people: People, path: str, right: str, accept: str) -> None:
     spelt = {"name": people.prid, "compact": people.prid.replace("-", ""), "lower": people.prid.lower()}
-    answer = get(people, asked.format(**spelt), accept)
+    answer = get(people, path.format(**spelt), accept)
     assert (answer.status_code, answer.headers["location"]) == (308, right.format(**spelt))
 
 
 @pytest.mark.parametrize("accept", FORMS)
 @pytest.mark.parametrize("path", ["/{prid}", "/{prid}/v1", "/{poid}.ttl", "/{poid}/claims", "/{split}"])
 def test_unknown_parameters_of_a_query_are_ignored(people: People, path: str, accept: str) -> None:
-    place = path.format(**people._asdict())
-    plain, tracked = get(people, place, accept), get(people, f"{place}?utm_source=x&fbclid", accept)
+    url = path.format(**people._asdict())
+    plain, tracked = get(people, url, accept), get(people, f"{url}?utm_source=x&fbclid", accept)
     assert without_date(tracked) == without_date(plain)
 
 
@@ -285,8 +287,8 @@ def test_versions_of_another_time(people: People) -> None:
     assert [one["version"] for one in versions] == [1, 2, 3]
     made = datetime.fromisoformat(versions[0]["at"])
     for at, version in ((made - timedelta(days=400), 1), (datetime.now(timezone.utc) + timedelta(days=1), 3)):
-        asked = format_datetime(at, usegmt=True)
-        gate = get(people, f"/{people.prid}", "text/turtle", **{"accept-datetime": asked})
+        instant = format_datetime(at, usegmt=True)
+        gate = get(people, f"/{people.prid}", "text/turtle", **{"accept-datetime": instant})
         assert (gate.status_code, gate.headers["location"]) == (302, f"/{people.prid}/v{version}")
         assert "accept-datetime" in gate.headers["vary"]
         assert 'rel="original timegate"' in gate.headers["link"]
@@ -296,7 +298,7 @@ def test_versions_of_another_time(people: People) -> None:
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "instant",
     [
         "yesterday",
         "Wed, 18 Nov 99999999999 00:00:00 GMT",
@@ -306,8 +308,8 @@ def test_versions_of_another_time(people: People) -> None:
         "Fri, 31 Dec 9999 23:59:59 -2300",
     ],
 )
-def test_a_time_that_no_calendar_has_is_refused(people: People, asked: str) -> None:
-    answer = get(people, f"/{people.prid}", "application/json", **{"accept-datetime": asked})
+def test_a_time_that_no_calendar_has_is_refused(people: People, instant: str) -> None:
+    answer = get(people, f"/{people.prid}", "application/json", **{"accept-datetime": instant})
     assert (answer.status_code, answer.json()["code"]) == (400, "malformed-request")
 
 
@@ -326,14 +328,14 @@ def test_the_time_map_names_every_version(people: People) -> None:
 
 
 def test_the_history_says_who_did_what_and_why(people: People) -> None:
-    told = get(people, f"/{people.prid}/history", "application/json").json()["versions"]
-    assert [(one["action"], one["agent"], one["curator_id"], one["curator_name"]) for one in told] == [
+    versions = get(people, f"/{people.prid}/history", "application/json").json()["versions"]
+    assert [(one["action"], one["agent"], one["curator_id"], one["curator_name"]) for one in versions] == [
         (action, "admin", CURATOR, "Josiah Carberry") for action in ("mint", "revise", "merge")
     ]
-    assert told[2]["note"] == f"merged {people.merged}: the same man"
+    assert versions[2]["note"] == f"merged {people.merged}: the same man"
     page = get(people, f"/{people.prid}/history", "text/html").text
-    for said in ("Tests (", "Josiah Carberry", CURATOR, f"merged {people.merged}: the same man"):
-        assert said in page
+    for text in ("Tests (", "Josiah Carberry", CURATOR, f"merged {people.merged}: the same man"):
+        assert text in page
     seen = get(people, f"/{people.poid}/history", "application/json").json()["versions"]
     assert "curator_id" not in seen[0], "an observation has no curator"
 
@@ -353,14 +355,14 @@ def test_the_history_of_who_is_not_shown_says_only_what_was_done(people: People,
         assert answer.status_code == 200
         for secret in (CURATOR, "Geheim", "living", "court", "Tests"):
             assert secret not in answer.text, secret
-    told = get(people, f"/{name}/history", "application/json").json()["versions"]
-    assert all(one["agent"] == "admin" and "note" not in one for one in told)
+    versions = get(people, f"/{name}/history", "application/json").json()["versions"]
+    assert all(one["agent"] == "admin" and "note" not in one for one in versions)
 
 
 @pytest.mark.parametrize("way", ["accept", "?format=ttl", ".ttl", ".jsonld"])
 def test_a_history_that_is_no_graph_says_what_it_is(people: People, way: str) -> None:
-    place = f"/{people.prid}/history"
-    answer = get(people, place, "text/turtle") if way == "accept" else get(people, f"{place}{way}", "text/html")
+    url = f"/{people.prid}/history"
+    answer = get(people, url, "text/turtle") if way == "accept" else get(people, f"{url}{way}", "text/html")
     assert answer.status_code == 406
     assert "application/link-format, text/html, application/json" in answer.text
     offered = re.findall(r'<([^>]+)>; rel="alternate"; type="([^"]+)"', answer.headers["link"])
@@ -424,16 +426,16 @@ def test_who_was_split_says_into_whom(people: People) -> None:
 @pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated")  # rdflib, of itself
 @pytest.mark.parametrize("path", ["/{split}", "/{withdrawn}", "/{withdrawn}/claims"])
 def test_a_tombstone_says_who_when_why_and_what_instead(people: People, path: str) -> None:
-    place = path.format(**people._asdict())
-    name = place.split("/")[1]
+    url = path.format(**people._asdict())
+    name = url.split("/")[1]
     acts = get(people, f"/api/v1/{name}/history").json()["revisions"]
     at = f"{acts[-1]['at'][:19]}Z"
     why, instead = ("two men", None) if name == people.split else ("read wrongly", people.poid)
-    page = get(people, place, "text/html")
+    page = get(people, url, "text/html")
     assert page.status_code == 410
-    for said in (why, "Tests", "local-", at, instead or "PRID-"):
-        assert said in page.text
-    graphs = [graph_of(people, get(people, place, accept)) for accept in RDF]
+    for text in (why, "Tests", "local-", at, instead or "PRID-"):
+        assert text in page.text
+    graphs = [graph_of(people, get(people, url, accept)) for accept in RDF]
     assert all(isomorphic(graphs[0], other) for other in graphs[1:])
     subject, graph = URIRef(f"https://ppid.org/{name}"), graphs[0]
     act = graph.value(subject, PROV.wasInvalidatedBy)
@@ -451,9 +453,9 @@ def test_a_program_that_accepts_problems_gets_the_reason_for_a_missing_person(pe
         answer = get(people, f"/{name}", problem)
         assert (answer.status_code, answer.headers["content-type"]) == (status, problem)
         assert answer.json()["status"] == status
-    told = get(people, f"/{people.withdrawn}", problem).json()
-    assert "read wrongly" in str(told)
-    assert "Tests" in str(told)
+    problem_document = get(people, f"/{people.withdrawn}", problem).json()
+    assert "read wrongly" in str(problem_document)
+    assert "Tests" in str(problem_document)
     assert get(people, f"/{people.poid}", problem).status_code == 406
 
 
@@ -519,16 +521,16 @@ def test_who_is_not_shown_stands_upon_nothing_that_is(people: People, hidden: st
 
 @pytest.mark.parametrize("accept", FORMS)
 def test_the_claims_have_a_document_of_their_own(people: People, accept: str) -> None:
-    place = f"/{people.poid}/claims"
-    claims, whole = get(people, place, accept), get(people, f"/{people.poid}", accept)
+    url = f"/{people.poid}/claims"
+    claims, whole = get(people, url, accept), get(people, f"/{people.poid}", accept)
     assert (claims.status_code, claims.headers["content-type"]) == (200, whole.headers["content-type"])
-    assert claims.content == get(people, f"{place}.{FORMS[accept]}").content
+    assert claims.content == get(people, f"{url}.{FORMS[accept]}").content
     assert claims.headers["vary"] == "accept"
     assert claims.headers["etag"] != whole.headers["etag"]
-    assert f'{people.server.url}{place}>; rel="describedby"' in claims.headers["link"]
-    assert get(people, place, accept, **{"if-none-match": claims.headers["etag"]}).status_code == 304
-    for said in ("1895-03~", "archivaris", "he signs as one", "geboren", "0.8", people.poid, "example.org/register"):
-        assert said in claims.text
+    assert f'{people.server.url}{url}>; rel="describedby"' in claims.headers["link"]
+    assert get(people, url, accept, **{"if-none-match": claims.headers["etag"]}).status_code == 304
+    for text in ("1895-03~", "archivaris", "he signs as one", "geboren", "0.8", people.poid, "example.org/register"):
+        assert text in claims.text
     assert "Authority metadata" not in claims.text
 
 
@@ -547,8 +549,8 @@ def test_every_claim_leads_back_to_the_observation_and_its_source(people: People
 def test_what_was_redacted_makes_no_claims_any_more(people: People) -> None:
     async def seen() -> str:
         async with open_for_writing(people.server.folder) as (registry, admin):
-            said = (Claim(type="name", value="Piet Geheim"),)
-            return (await observe(registry, admin, "https://example.org/redacted", WHEN, "0" * 64, claims=said)).name
+            claims = (Claim(type="name", value="Piet Geheim"),)
+            return (await observe(registry, admin, "https://example.org/redacted", WHEN, "0" * 64, claims=claims)).name
 
     async def take_out(name: str) -> None:
         async with open_for_writing(people.server.folder) as (registry, admin):
@@ -568,9 +570,9 @@ def test_a_wrong_person_is_not_there(people: People) -> None:
     assert get(people, "/POID-0000-0000-0000-0002", "application/json").status_code in (400, 404)  # the check digit
     assert get(people, f"/{people.poid}/observations", "application/json").status_code == 404
     assert get(people, f"/{people.prid}.exe", "application/json").status_code == 404
-    place = f"{people.server.url}/{people.prid}"
-    assert people.client.post(place).status_code == 405
-    assert people.client.head(f"{place}.ttl").headers["content-type"].startswith("text/turtle")
+    url = f"{people.server.url}/{people.prid}"
+    assert people.client.post(url).status_code == 405
+    assert people.client.head(f"{url}.ttl").headers["content-type"].startswith("text/turtle")
 
 
 def test_the_vocabulary_is_at_its_own_address(people: People) -> None:
@@ -594,8 +596,8 @@ def test_the_vocabulary_has_every_form_that_persons_have(people: People, path: s
     by_header = get(people, path, accept)
     assert (by_header.status_code, by_header.headers["content-type"].partition(";")[0]) == (200, accept)
     assert by_header.headers["vary"] == "accept"
-    for place in (f"{path}.{FORMS[accept]}", f"{path}?format={FORMS[accept]}"):
-        assert without_date(get(people, place, "image/png")) == without_date(by_header)
+    for url in (f"{path}.{FORMS[accept]}", f"{path}?format={FORMS[accept]}"):
+        assert without_date(get(people, url, "image/png")) == without_date(by_header)
     if accept == "application/json":
         assert by_header.content == get(people, path, "application/ld+json").content
 
@@ -632,9 +634,9 @@ def test_what_was_given_before_is_given_only_while_it_is_right(people: People) -
     for accept in ("text/turtle", "text/html", "application/ld+json"):
         first, second = (get(people, f"/{prid}", accept) for _ in range(2))
         assert without_date(first) == without_date(second)
-    before = kept_answers(people)
+    before = count_cached_answers(people)
     assert without_date(get(people, f"/{prid}", "text/turtle")) == without_date(get(people, f"/{prid}", "text/turtle"))
-    assert kept_answers(people) == before + 2
+    assert count_cached_answers(people) == before + 2
     assert LATER not in get(people, f"/{prid}", "text/turtle").text
     asyncio.run(revise(prid, poid))
     assert LATER in get(people, f"/{prid}", "text/turtle").text
@@ -647,9 +649,9 @@ def without_date(answer: httpx.Response) -> tuple[list[tuple[str, str]], bytes]:
     return [(name, value) for name, value in answer.headers.multi_items() if name != "date"], answer.content
 
 
-def kept_answers(people: People) -> float:
+def count_cached_answers(people: People) -> float:
     text = people.client.get(f"{people.server.url}/metrics").text
-    found = re.search(r'^perdure_express_requests_total\{answer="person"\} (\S+)', text, re.MULTILINE)
+    found = re.search(r'^perdure_fast_path_requests_total\{answer="person"\} (\S+)', text, re.MULTILINE)
     return float(found[1]) if found else 0.0
 
 
@@ -694,23 +696,23 @@ def test_many_observations_come_in_several_answers(people: People) -> None:
             return sorted(names), (await reconstruct(registry, admin, names, CURATOR, WHEN)).name
 
     names, prid = asyncio.run(work())
-    told: list[str] = []
-    place: str | None = f"/{prid}/observations"
-    while place is not None:
-        answer = get(people, place, "application/ld+json")
-        told += [one["poid"] for one in answer.json()["@graph"]]
+    listed: list[str] = []
+    url: str | None = f"/{prid}/observations"
+    while url is not None:
+        answer = get(people, url, "application/ld+json")
+        listed += [one["poid"] for one in answer.json()["@graph"]]
         following = re.search(r'<[^>]*(/PRID[^>]*)>; rel="next"', answer.headers["link"])
-        assert ("Next page" in get(people, place, "text/html").text) == (following is not None)
-        place = following[1] if following else None
-    assert told == names
+        assert ("Next page" in get(people, url, "text/html").text) == (following is not None)
+        url = following[1] if following else None
+    assert listed == names
 
 
 def test_a_restricted_person_leads_nowhere_by_any_way(people: People) -> None:
     async def work() -> str:
         async with open_for_writing(people.server.folder) as (registry, admin):
             name = (await reconstruct(registry, admin, [people.other], CURATOR, LATER)).name
-            said = Statement(target="https://example.org/hidden-target", about=About(what="hidden words"))
-            await update(registry, admin, name, said)
+            statement = Statement(target="https://example.org/hidden-target", about=About(what="hidden words"))
+            await update(registry, admin, name, statement)
             await restrict(registry, admin, name, "a living person")
             return name
 

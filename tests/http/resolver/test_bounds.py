@@ -37,7 +37,7 @@ def query(name: str, values: list[str]) -> str:
 
 
 @pytest.mark.parametrize(
-    ("asked", "status"),
+    ("parameters", "status"),
     [
         (query("type", [f"a{number}." for number in range(65)]), 400),
         (query("type", [f"a{number}" for number in range(65)]), 400),
@@ -46,18 +46,18 @@ def query(name: str, values: list[str]) -> str:
     ],
 )
 def test_the_number_of_types_in_a_request_is_limited(
-    office: HandleOffice, record: str, asked: str, status: int
+    office: HandleOffice, record: str, parameters: str, status: int
 ) -> None:
-    assert office.anonymous.get(f"/{record}?noredirect&{asked}", headers=PAGE).status_code == status
-    assert office.anonymous.get(f"{handle_path(record)}?{asked}").status_code == status
+    assert office.anonymous.get(f"/{record}?noredirect&{parameters}", headers=PAGE).status_code == status
+    assert office.anonymous.get(f"{handle_path(record)}?{parameters}").status_code == status
 
 
 @pytest.mark.parametrize(("most", "status"), [(2048, 200), (2049, 400)])
 def test_the_number_of_indexes_in_a_request_is_limited(
     office: HandleOffice, record: str, most: int, status: int
 ) -> None:
-    asked = [str(index) for index in (*range(1, most + 1), *range(1, 2000))]  # said twice, it counts once
-    assert office.anonymous.post(handle_path(record), data={"index": asked}).status_code == status
+    indexes = [str(index) for index in (*range(1, most + 1), *range(1, 2000))]  # a repeated index counts once
+    assert office.anonymous.post(handle_path(record), data={"index": indexes}).status_code == status
 
 
 def test_the_number_of_attributes_in_a_request_is_limited(office: HandleOffice, record: str) -> None:
@@ -114,14 +114,14 @@ def test_large_records_are_processed_on_a_thread(
         monkeypatch.setattr(module, name, watched(name, getattr(module, name)))
 
     async def ask(service: AppContext) -> None:
-        for asked in ("", "action=showurls", "noredirect"):
+        for parameters in ("", "action=showurls", "noredirect"):
             scope = {
                 "type": "http",
                 "method": "GET",
                 "scheme": "http",
                 "client": ("127.0.0.1", 1),
                 "raw_path": b"/12345/a",
-                "query_string": asked.encode(),
+                "query_string": parameters.encode(),
                 "headers": [(b"host", b"localhost")],
             }
             assert (await resolver.resolve(service, Request(scope, _nothing, service.options))).status == 200

@@ -37,19 +37,19 @@ def ask(server: LiveServer, path: str, accept: str) -> httpx.Response:
 
 @pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated")  # rdflib, of itself
 def test_the_same_graph_in_every_form(linked: LiveServer) -> None:
-    place = f"/{PREFIX}/plain"
-    graphs = [Graph().parse(data=ask(linked, place, accept).content, format=name) for accept, name in FORMS.items()]
-    answer = ask(linked, place, "application/ld+json")
+    path = f"/{PREFIX}/plain"
+    graphs = [Graph().parse(data=ask(linked, path, accept).content, format=name) for accept, name in FORMS.items()]
+    answer = ask(linked, path, "application/ld+json")
     document = json.loads(answer.content)
     context = ask(linked, document["@context"], "*/*").json()
     graphs.append(Graph().parse(data=json.dumps({**document, **context}), format="json-ld"))
     for graph in graphs[1:]:
         assert isomorphic(graphs[0], graph)
-    subject = URIRef(f"{linked.url}{place}")
+    subject = URIRef(f"{linked.url}{path}")
     for predicate in (DCTERMS.created, DCTERMS.modified, DCTERMS.creator):
         assert (subject, predicate, None) in graphs[0]
     held = httpx.get(
-        f"{linked.url}{place}", headers={"accept": "application/ld+json", "if-none-match": answer.headers["etag"]}
+        f"{linked.url}{path}", headers={"accept": "application/ld+json", "if-none-match": answer.headers["etag"]}
     )
     assert held.status_code == 304
 
@@ -62,11 +62,11 @@ def test_who_likes_a_page_better_is_sent_on(linked: LiveServer) -> None:
 
 def test_an_ibi_label_is_described_under_both_its_names(linked: LiveServer) -> None:
     linked.perdure("prefix", "add", "--host", "mtc-m18.sid.inpe.br", "--ip", "150.163.34.243", "--granularity", "1")
-    said = json.loads(linked.perdure("mint", "sid.inpe.br/mtc-m18", "https://example.org/thesis", "--json"))
-    for name in (said["name"], said["alias"]):
+    minted = json.loads(linked.perdure("mint", "sid.inpe.br/mtc-m18", "https://example.org/thesis", "--json"))
+    for name in (minted["name"], minted["alias"]):
         text = ask(linked, f"/{name}", "text/turtle").text
-        assert said["name"] in text
-        assert said["alias"] in text
+        assert minted["name"] in text
+        assert minted["alias"] in text
 
 
 def graph_of(answer: httpx.Response) -> Graph:
@@ -118,8 +118,8 @@ def test_a_tombstone_is_sent_again_whatever_etag_a_client_has(client: httpx.Clie
 @pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated")  # rdflib, of itself
 def test_a_reserved_name_is_described_no_further_than_on_its_page(client: httpx.Client) -> None:
     graph = every_form(client, "/12345/kept", 404)
-    told = {(str(predicate).rpartition("/")[2], str(said)) for _, predicate, said in graph}
-    assert told == {("identifier", "12345/kept"), ("vocab#state", "reserved")}
+    properties = {(str(predicate).rpartition("/")[2], str(value)) for _, predicate, value in graph}
+    assert properties == {("identifier", "12345/kept"), ("vocab#state", "reserved")}
     assert client.get("/12345/kept?format=ttl").headers["cache-control"] == "no-store"
 
 

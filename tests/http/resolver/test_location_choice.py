@@ -93,8 +93,8 @@ def test_a_location_is_chosen_by_its_media_type(client: httpx.Client, accept: st
 
 def test_a_format_without_a_location_is_served_by_the_registry(client: httpx.Client) -> None:
     for accept in ("application/ld+json", "application/ld+json, text/turtle;q=0.9"):
-        told = client.get("/12345/forms", headers={"accept": accept})
-        assert (told.status_code, told.headers["content-type"]) == (200, "application/ld+json")
+        response = client.get("/12345/forms", headers={"accept": accept})
+        assert (response.status_code, response.headers["content-type"]) == (200, "application/ld+json")
     assert client.get("/12345/forms", headers={"accept": "application/json"}).json()["name"] == "12345/forms"
     assert client.get("/12345/forms?format=ttl", headers={"accept": "text/turtle"}).status_code == 200
 
@@ -201,10 +201,10 @@ def test_no_text_breaks_the_reader(text: str) -> None:
 
 @given(st.text(alphabet="ab/-", min_size=1, max_size=700))
 def test_a_name_is_split_at_a_bounded_number_of_positions_the_longest_first(suffix: str) -> None:
-    places = split_positions(suffix)
-    assert places == sorted(set(places), reverse=True)
-    assert len(places) == min(256, len(suffix) - 1)
-    assert all(0 < at < len(suffix) for at in places)
+    positions = split_positions(suffix)
+    assert positions == sorted(set(positions), reverse=True)
+    assert len(positions) == min(256, len(suffix) - 1)
+    assert all(0 < at < len(suffix) for at in positions)
 
 
 def test_a_very_long_name_is_cut_at_its_separators() -> None:

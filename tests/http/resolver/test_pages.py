@@ -69,13 +69,13 @@ class Outline(HTMLParser):
 
 def signposts(response: httpx.Response) -> dict[str, list[tuple[str, dict[str, str]]]]:
     """Typed links, read as strictly as RFC 8288 writes them."""
-    header, place, found = response.headers["link"], 0, {}
-    while place < len(header):
-        match = LINK.match(header, place)
-        assert match, header[place:]
+    header, position, found = response.headers["link"], 0, {}
+    while position < len(header):
+        match = LINK.match(header, position)
+        assert match, header[position:]
         parameters = dict(re.findall(r'; ([a-z]+)="([^"]+)"', match[2]))
         found.setdefault(parameters.pop("rel"), []).append((match[1], parameters))
-        place = match.end()
+        position = match.end()
     return found
 
 
@@ -234,21 +234,21 @@ def test_a_tombstone_says_who_when_why_and_what_instead(client: httpx.Client) ->
     assert "<time datetime=" in page.text
     for accept in (JSON, PROBLEM):
         response = client.get("/12345/gone?info", headers=accept)
-        said = response.json()
+        body = response.json()
         assert (response.status_code, response.headers["content-type"]) == (410, "application/problem+json")
-        assert (said["code"], said["reason"], said["replaced_by"]) == (
+        assert (body["code"], body["reason"], body["replaced_by"]) == (
             "withdrawn",
             "it was a <mistake>",
             "hdl:12345/plain",
         )
-        assert said["withdrawn_by"] == "The Library of Tests"
-        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", said["withdrawn_at"])
+        assert body["withdrawn_by"] == "The Library of Tests"
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", body["withdrawn_at"])
     assert "replaced_by" not in client.get("/12345/gone-alone", headers=JSON).json()
 
 
 def test_a_reserved_name_is_told_from_an_unknown_one(client: httpx.Client) -> None:
-    kept, unknown = client.get("/12345/kept", headers=JSON), client.get("/12345/unkept", headers=JSON)
-    assert (kept.status_code, kept.json()["code"]) == (404, "reserved")
+    reserved, unknown = client.get("/12345/kept", headers=JSON), client.get("/12345/unkept", headers=JSON)
+    assert (reserved.status_code, reserved.json()["code"]) == (404, "reserved")
     assert (unknown.status_code, unknown.json()["code"]) == (404, "no-such-name")
     assert "is reserved" in client.get("/12345/kept").text
 
@@ -317,20 +317,20 @@ def test_where_a_record_leads_is_told_as_the_resolver_has_it(
 
     def items(path: str) -> list[str]:
         response = client.get(path)
-        told = [place for place, _ in signposts(response).get("item", [])]
-        assert re.findall(r'class="go"><a href="([^"]*)"', response.text) == told
-        return told
+        urls = [target for target, _ in signposts(response).get("item", [])]
+        assert re.findall(r'class="go"><a href="([^"]*)"', response.text) == urls
+        return urls
 
-    places = [f"https://example.org/{one}" for one in ("never", "often", "british", "data")]
-    assert items("/12345/locations?info") == places
+    locations = [f"https://example.org/{one}" for one in ("never", "often", "british", "data")]
+    assert items("/12345/locations?info") == locations
     assert items("/12345/locations?info&type=URL") == ["https://example.org/legacy"]
     assert items("/12345/broken?info") == ["https://example.org/whole"], "a list that cannot be read has no say"
     assert items("/12345/hidden?info") == []
     assert items("/12345/alias?info") == [f"{stocked[0].url}/12345/several"]
     assert items("/12345/alias?ignore_aliases&noredirect") == ["https://example.org/own"]
     record = client.get("/12345/locations", headers={"accept": "application/json"})
-    assert record.json()["locations"] == places
-    assert [place for place, _ in signposts(record)["item"]] == places
+    assert record.json()["locations"] == locations
+    assert [target for target, _ in signposts(record)["item"]] == locations
     assert record.json() == client.get("/api/v1/identifiers/12345/locations").json()
 
 
@@ -341,8 +341,8 @@ def test_a_list_of_places_does_not_make_headers_of_any_length(
 
     async def write() -> None:
         async with open_for_writing(stocked[0].folder) as (registry, admin):
-            said = Statement(values=(Value(1, "10320/loc", Text(f"<locations>{many}</locations>")),))
-            await mint(registry, admin, "12345", statement=said, suffixes=["many"])
+            statement = Statement(values=(Value(1, "10320/loc", Text(f"<locations>{many}</locations>")),))
+            await mint(registry, admin, "12345", statement=statement, suffixes=["many"])
 
     asyncio.run(write())
     response = client.get("/12345/many?info")
@@ -356,8 +356,8 @@ def test_an_author_elsewhere_is_pointed_to_where_they_are(
     async def write() -> None:
         async with open_for_writing(stocked[0].folder) as (registry, admin):
             for suffix, creator in (("web", "https://example.org/ada,b"), ("hdl", "hdl:20.1000/ad a")):
-                said = Statement(PLAIN, creator=creator)
-                await mint(registry, admin, "12345", statement=said, suffixes=[suffix])
+                statement = Statement(PLAIN, creator=creator)
+                await mint(registry, admin, "12345", statement=statement, suffixes=[suffix])
 
     asyncio.run(write())
     assert signposts(client.get("/12345/web?info"))["author"] == [("https://example.org/ada,b", {})]

@@ -216,10 +216,10 @@ def test_a_prefix_that_another_process_added_is_known_at_once(
             await mint(registry, admin, "54321", statement=Statement(PLAIN), suffixes=["new"])
 
     def redirected_by_the_application() -> list[str]:
-        counter = r'^perdure_http_requests_total{door="resolver",method="GET",status="302"} ([0-9.]+)'
+        counter = r'^perdure_http_requests_total{interface="resolver",method="GET",status="302"} ([0-9.]+)'
         return re.findall(counter, client.get("/metrics").text, re.MULTILINE)
 
-    def takes_express_lane(path: str) -> bool:
+    def uses_fast_path(path: str) -> bool:
         before = redirected_by_the_application()
         with connection(stocked[0]) as raw:
             assert raw.request(path).header("location") == PLAIN
@@ -228,22 +228,22 @@ def test_a_prefix_that_another_process_added_is_known_at_once(
     assert client.get("/54321/new").status_code == 404
     asyncio.run(add())
     assert led(client.get("/54321/new")) == (302, PLAIN)
-    assert takes_express_lane("/54321/new") == takes_express_lane("/12345/plain"), "as quickly as any other"
+    assert uses_fast_path("/54321/new") == uses_fast_path("/12345/plain"), "as quickly as any other"
 
 
 def test_every_way_gives_the_same_answer(stocked: tuple[LiveServer, Names]) -> None:
     """Use the fast path where there is one, the shortcut of the application, and the full resolver."""
 
-    def told(answer: RawResponse) -> RawResponse:
+    def without_dates(answer: RawResponse) -> RawResponse:
         return answer._replace(headers=[pair for pair in answer.headers if pair[0] not in ("date", "expires")])
 
     with connection(stocked[0]) as raw:
         for path in ("/12345/plain", "/12347/MIXED", "/12345/gone", "/12345/nothing"):
-            first = told(raw.request(path))
-            assert first == told(raw.request(path, THROUGH_APPLICATION))
-            assert first == told(raw.request(f"{path}?auth"))
-            assert first == told(raw.request(path, "accept: image/png"))
-            assert first.headers == told(raw.request(path, method="HEAD")).headers
+            first = without_dates(raw.request(path))
+            assert first == without_dates(raw.request(path, THROUGH_APPLICATION))
+            assert first == without_dates(raw.request(f"{path}?auth"))
+            assert first == without_dates(raw.request(path, "accept: image/png"))
+            assert first.headers == without_dates(raw.request(path, method="HEAD")).headers
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"])

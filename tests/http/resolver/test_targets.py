@@ -103,8 +103,8 @@ def test_both_interfaces_refuse_a_target_without_a_host(writer: httpx.Client, ta
         ("imports", {"name": "12345/new", "target": target}),
         ("observations", {"source_url": target, **SEEN}),
     ):
-        told = writer.post(f"/api/v1/{path}", content=json.dumps(line) + "\n", headers=lines)
-        assert "absolute" in told.text or "is not a valid address" in told.text, told.text
+        response = writer.post(f"/api/v1/{path}", content=json.dumps(line) + "\n", headers=lines)
+        assert "absolute" in response.text or "is not a valid address" in response.text, response.text
     handle = [
         writer.put("/api/handles/12345/new", json={"values": [value]}),
         writer.put("/api/handles/12345/idna0", params={"index": "1"}, json=value),

@@ -81,9 +81,9 @@ def test_text_that_is_not_a_list_of_tags(text: str) -> None:
 
 
 def test_if_none_match_compares_weakly_over_all_lines() -> None:
-    asked = request((b"if-none-match", b'"1"'), (b"if-none-match", b'W/"3", "4"'))
-    assert is_not_modified(asked, '"3"')
-    assert not is_not_modified(asked, '"2"')
+    conditional = request((b"if-none-match", b'"1"'), (b"if-none-match", b'W/"3", "4"'))
+    assert is_not_modified(conditional, '"3"')
+    assert not is_not_modified(conditional, '"2"')
     assert not is_not_modified(request(), '"3"')
     assert is_not_modified(request((b"if-none-match", b"*")), '"3"')
 

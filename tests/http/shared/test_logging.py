@@ -16,7 +16,7 @@ def fail(token):
 try:
     fail("perdure_secret")
 except RuntimeError:
-    structlog.get_logger("perdure.http").exception("a request failed", door="v1")
+    structlog.get_logger("perdure.http").exception("a request failed", interface="v1")
 """
 
 
@@ -24,7 +24,7 @@ def test_a_failure_is_one_line_on_the_standard_error_without_the_values_of_varia
     done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout == ""
     (line,) = done.stderr.splitlines()
-    said = json.loads(line)
-    assert said["event"] == "a request failed"
-    assert "RuntimeError: broken" in said["exception"]
+    entry = json.loads(line)
+    assert entry["event"] == "a request failed"
+    assert "RuntimeError: broken" in entry["exception"]
     assert "perdure_secret" not in line.replace('fail("perdure_secret")', "").replace('fail(\\"perdure_secret\\")', "")

@@ -16,12 +16,12 @@ PROXY = "127.0.0.1"
 TRUSTING = HttpOptions(trusted_proxies=(PROXY, "10.0.0.0/8", "2001:db8:ffff::/48"))
 
 
-def forwarded(said: str, options: HttpOptions = TRUSTING) -> Request:
-    return request(options, {"X-Forwarded-For": said}, PROXY)
+def forwarded(header: str, options: HttpOptions = TRUSTING) -> Request:
+    return request(options, {"X-Forwarded-For": header}, PROXY)
 
 
 @pytest.mark.parametrize(
-    ("said", "client"),
+    ("header", "client"),
     [
         ("203.0.113.9", "203.0.113.9"),
         ("203.0.113.9:1024", "203.0.113.9"),
@@ -37,12 +37,12 @@ def forwarded(said: str, options: HttpOptions = TRUSTING) -> Request:
         ("203.0.113.9:1, [2001:db8:ffff::1]:5000, 10.0.0.1", "203.0.113.9"),
     ],
 )
-def test_a_port_and_brackets_are_no_part_of_an_address(said: str, client: str) -> None:
-    assert forwarded(said).client == client
+def test_a_port_and_brackets_are_no_part_of_an_address(header: str, client: str) -> None:
+    assert forwarded(header).client == client
 
 
 @pytest.mark.parametrize(
-    "said",
+    "header",
     [
         "unknown",
         "_hidden",
@@ -55,22 +55,22 @@ def test_a_port_and_brackets_are_no_part_of_an_address(said: str, client: str) -
         "][",
     ],
 )
-def test_what_is_no_address_is_not_believed(said: str) -> None:
+def test_what_is_no_address_is_not_believed(header: str) -> None:
     """If a client could write anything there, it would count as another client each time."""
-    assert forwarded(said).client == PROXY
+    assert forwarded(header).client == PROXY
 
 
 @pytest.mark.parametrize("proxies", [("10.0.0.0/8",), ("::ffff:10.0.0.0/104",), ("::ffff:10.0.0.1",)])
 def test_a_proxy_is_trusted_in_either_dress_of_its_address(proxies: tuple[str, ...]) -> None:
     for peer in ("10.0.0.1", "::ffff:10.0.0.1"):
-        asked = request(HttpOptions(trusted_proxies=proxies), {"X-Forwarded-For": "203.0.113.9"}, peer)
-        assert asked.client == "203.0.113.9"
+        made = request(HttpOptions(trusted_proxies=proxies), {"X-Forwarded-For": "203.0.113.9"}, peer)
+        assert made.client == "203.0.113.9"
 
 
 def test_an_address_that_cannot_be_read_does_not_make_a_client_this_machine() -> None:
     assert forwarded("127.0.0.9").is_loopback
-    for said in ("unknown", "192.0.2.1, unknown", "203.0.113.9:port", "127.0.0.1", "127.0.0.1, 10.0.0.1"):
-        assert not forwarded(said).is_loopback
+    for header in ("unknown", "192.0.2.1, unknown", "203.0.113.9:port", "127.0.0.1", "127.0.0.1, 10.0.0.1"):
+        assert not forwarded(header).is_loopback
 
 
 def test_who_comes_from_another_port_each_time_is_one_client(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_over_plain_http_an_unknown_client_sends_no_credentials(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("said", "client"),
+    ("header", "client"),
     [
         ("for=203.0.113.9", "203.0.113.9"),
         ("For=203.0.113.9;Proto=http;by=10.0.0.1", "203.0.113.9"),
@@ -110,15 +110,15 @@ def test_over_plain_http_an_unknown_client_sends_no_credentials(tmp_path: Path) 
         ("for=_hidden,for=203.0.113.9;;,", "203.0.113.9"),
     ],
 )
-def test_forwarded_names_the_client(said: str, client: str) -> None:
-    asked = request(TRUSTING, {"Forwarded": said}, PROXY)
-    assert (asked.client, asked.is_client_known) == (client, True)
-    ignored = request(TRUSTING, {"Forwarded": said}, "192.0.2.7")
+def test_forwarded_names_the_client(header: str, client: str) -> None:
+    made = request(TRUSTING, {"Forwarded": header}, PROXY)
+    assert (made.client, made.is_client_known) == (client, True)
+    ignored = request(TRUSTING, {"Forwarded": header}, "192.0.2.7")
     assert (ignored.client, ignored.is_client_known) == ("192.0.2.7", True)
 
 
 @pytest.mark.parametrize(
-    "said",
+    "header",
     [
         "",
         "for=unknown",
@@ -134,9 +134,9 @@ def test_forwarded_names_the_client(said: str, client: str) -> None:
         'for=127.0.0.1, for="10.0.0.1:80"',
     ],
 )
-def test_a_client_that_forwarded_does_not_name_is_unknown(said: str) -> None:
-    asked = request(TRUSTING, {"Forwarded": said}, PROXY)
-    assert (asked.client, asked.is_client_known, asked.is_loopback) == (PROXY, False, False)
+def test_a_client_that_forwarded_does_not_name_is_unknown(header: str) -> None:
+    made = request(TRUSTING, {"Forwarded": header}, PROXY)
+    assert (made.client, made.is_client_known, made.is_loopback) == (PROXY, False, False)
 
 
 def test_several_lines_of_forwarded_are_one_list() -> None:
@@ -145,9 +145,9 @@ def test_several_lines_of_forwarded_are_one_list() -> None:
 
 
 def test_a_request_without_a_client_is_from_an_unknown_client() -> None:
-    for asked in (request(TRUSTING, {}, PROXY), request(HttpOptions(), {}, "")):
-        assert not asked.is_client_known
-        assert not asked.is_loopback
+    for made in (request(TRUSTING, {}, PROXY), request(HttpOptions(), {}, "")):
+        assert not made.is_client_known
+        assert not made.is_loopback
     for options in (HttpOptions(), HttpOptions(trusted_proxies=("10.0.0.0/8",))):
         assert request(options, {}, PROXY).is_loopback, "this machine asks for itself"
         for name in ("Forwarded", "X-Forwarded-For", "X-Real-IP", "Via"):
@@ -155,9 +155,9 @@ def test_a_request_without_a_client_is_from_an_unknown_client() -> None:
 
 
 def test_a_proxy_on_another_machine_does_not_name_this_machine() -> None:
-    for said in ({"X-Forwarded-For": "127.0.0.9"}, {"Forwarded": "for=127.0.0.9"}):
-        assert request(TRUSTING, said, PROXY).is_loopback
-        assert not request(TRUSTING, said, "10.0.0.1").is_loopback
+    for headers in ({"X-Forwarded-For": "127.0.0.9"}, {"Forwarded": "for=127.0.0.9"}):
+        assert request(TRUSTING, headers, PROXY).is_loopback
+        assert not request(TRUSTING, headers, "10.0.0.1").is_loopback
     assert not forwarded("127.0.0.9, 10.0.0.1").is_loopback
 
 
@@ -165,8 +165,8 @@ def test_headers_that_name_different_clients_name_none() -> None:
     same = {"X-Forwarded-For": "203.0.113.9", "Forwarded": 'for="203.0.113.9:80"'}
     assert request(TRUSTING, same, PROXY).client == "203.0.113.9"
     for other in ("for=127.0.0.9", "for=unknown", "for=10.0.0.1", "nonsense"):
-        asked = request(TRUSTING, same | {"Forwarded": other}, PROXY)
-        assert (asked.client, asked.is_client_known) == (PROXY, False)
+        made = request(TRUSTING, same | {"Forwarded": other}, PROXY)
+        assert (made.client, made.is_client_known) == (PROXY, False)
 
 
 @pytest.mark.parametrize(

@@ -11,20 +11,20 @@ from perdure.http.shared.timeouts import DeadlineTimer, Timeout
 
 @asynccontextmanager
 async def beating() -> AsyncIterator[DeadlineTimer]:
-    pulse = DeadlineTimer()
-    heart = asyncio.create_task(pulse.run())
+    timer = DeadlineTimer()
+    heart = asyncio.create_task(timer.run())
     try:
-        yield pulse
+        yield timer
     finally:
         heart.cancel()
 
 
 def test_what_takes_too_long_is_stopped() -> None:
     async def main() -> None:
-        async with beating() as pulse:
-            with pytest.raises(TimeoutError), Timeout(pulse, 0.05):
+        async with beating() as timer:
+            with pytest.raises(TimeoutError), Timeout(timer, 0.05):
                 await asyncio.sleep(30)
-            assert not pulse.timeouts
+            assert not timer.timeouts
             await asyncio.sleep(0)  # the task goes on as if nothing had been
             current = asyncio.current_task()
             assert current is not None
@@ -35,11 +35,11 @@ def test_what_takes_too_long_is_stopped() -> None:
 
 def test_who_is_in_time_is_left_alone() -> None:
     async def main() -> str:
-        async with beating() as pulse:
-            with Timeout(pulse, 0.2):
+        async with beating() as timer:
+            with Timeout(timer, 0.2):
                 await asyncio.sleep(0.1)
             await asyncio.sleep(0.4)
-            assert not pulse.timeouts
+            assert not timer.timeouts
             return "done"
 
     assert asyncio.run(main()) == "done"
@@ -47,8 +47,8 @@ def test_who_is_in_time_is_left_alone() -> None:
 
 def test_an_error_of_its_own_passes() -> None:
     async def main() -> None:
-        async with beating() as pulse:
-            with Timeout(pulse, 30):
+        async with beating() as timer:
+            with Timeout(timer, 30):
                 raise KeyError("its own")
 
     with pytest.raises(KeyError):
@@ -56,28 +56,28 @@ def test_an_error_of_its_own_passes() -> None:
 
 
 def test_a_task_that_is_cancelled_from_elsewhere_has_not_timed_out() -> None:
-    async def slow(pulse: DeadlineTimer) -> None:
-        with Timeout(pulse, 30):
+    async def slow(timer: DeadlineTimer) -> None:
+        with Timeout(timer, 30):
             await asyncio.sleep(30)
 
     async def main() -> None:
-        async with beating() as pulse:
-            task = asyncio.create_task(slow(pulse))
+        async with beating() as timer:
+            task = asyncio.create_task(slow(timer))
             await asyncio.sleep(0.01)
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
-            assert not pulse.timeouts
+            assert not timer.timeouts
 
     asyncio.run(main())
 
 
 def test_the_inner_of_two_limits_stops_only_what_is_within_it() -> None:
     async def main() -> str:
-        async with beating() as pulse:
-            with Timeout(pulse, 30):
+        async with beating() as timer:
+            with Timeout(timer, 30):
                 try:
-                    with Timeout(pulse, 0.05):
+                    with Timeout(timer, 0.05):
                         await asyncio.sleep(30)
                 except TimeoutError:
                     await asyncio.sleep(0.01)

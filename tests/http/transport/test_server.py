@@ -434,15 +434,15 @@ def test_counts_of_all_workers_add_up(tmp_path: Path, workers: int) -> None:
             time.sleep(0.1)  # the fast path reports its counts every second
         text = httpx.get(f"{server.url}/metrics").text
     assert total == count
-    timed = r'^perdure_http_request_seconds_(?:count|bucket){door="resolver"(?:,le="\+Inf")?} (\S+)'
+    timed = r'^perdure_http_request_seconds_(?:count|bucket){interface="resolver"(?:,le="\+Inf")?} (\S+)'
     assert [float(number) for number in re.findall(timed, text, re.MULTILINE)] == [count / 2, count / 2]
 
 
 def counted_redirects(server: LiveServer) -> int:
     text = httpx.get(f"{server.url}/metrics").text
-    fast = re.findall(r'^perdure_express_requests_total\{answer="redirect"\} (\S+)', text, re.MULTILINE)
+    fast = re.findall(r'^perdure_fast_path_requests_total\{answer="redirect"\} (\S+)', text, re.MULTILINE)
     slow = re.findall(
-        r'^perdure_http_requests_total\{door="resolver",method="GET",status="302"\} (\S+)', text, re.MULTILINE
+        r'^perdure_http_requests_total\{interface="resolver",method="GET",status="302"\} (\S+)', text, re.MULTILINE
     )
     return int(sum(float(number) for number in fast + slow))
 

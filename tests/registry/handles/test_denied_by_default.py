@@ -56,17 +56,17 @@ statements = st.one_of(
 contents = st.dictionaries(st.sampled_from([1, 2, 100, 300]), statements, max_size=3)
 
 
-def value(index: int, said: tuple) -> Value:
-    if said[0] == "text":
-        return text(index, "DESC", said[1])
-    if said[0] == "key":
-        return pubkey(index, said[1].encode())
-    at, _, name = ("0:77.T/jan" if said[1] == "jan" else said[1]).partition(":")
-    return admin(index, name, int(at), f"{sum(BITS[one] for one in said[2]):012b}")
+def value(index: int, data: tuple) -> Value:
+    if data[0] == "text":
+        return text(index, "DESC", data[1])
+    if data[0] == "key":
+        return pubkey(index, data[1].encode())
+    at, _, name = ("0:77.T/jan" if data[1] == "jan" else data[1]).partition(":")
+    return admin(index, name, int(at), f"{sum(BITS[one] for one in data[2]):012b}")
 
 
-def kind(said: tuple) -> str:
-    return {"text": "value", "admin": "admin", "key": "keys"}[said[0]]
+def kind(data: tuple) -> str:
+    return {"text": "value", "admin": "admin", "key": "keys"}[data[0]]
 
 
 class HandleClients(RuleBasedStateMachine):
@@ -115,9 +115,9 @@ class HandleClients(RuleBasedStateMachine):
 
     def stated_rights(self, actor: str, record: dict[int, tuple]) -> set[str]:
         found = set()
-        for said in record.values():
-            if said[0] == "admin" and said[1] == actor:
-                found |= said[2]
+        for data in record.values():
+            if data[0] == "admin" and data[1] == actor:
+                found |= data[2]
         return found
 
     def is_trusted(self, actor: str) -> bool:
@@ -139,7 +139,7 @@ class HandleClients(RuleBasedStateMachine):
         by_prefix = self.stated_rights(actor, self.records["0.NA/12345"])
         if "mint" not in held and "create" not in by_prefix:
             return False
-        has_keys = any(said[0] == "key" for said in new.values())
+        has_keys = any(data[0] == "key" for data in new.values())
         return not has_keys or "admin" in held or self.is_trusted(actor)
 
     def may_create_again(self, actor: str, name: str, new: dict[int, tuple]) -> bool:
@@ -222,7 +222,7 @@ class HandleClients(RuleBasedStateMachine):
             assert result is (Withdrawn if name in self.gone else NoSuchName)
             return
         old = self.records[name]
-        after = {index: said for index, said in old.items() if index not in indexes}
+        after = {index: data for index, data in old.items() if index not in indexes}
         if not self.needed_rights(old, after) <= self.may(actor, name):
             assert result is NotAuthorised
         elif indexes - old.keys():
@@ -252,9 +252,9 @@ class HandleClients(RuleBasedStateMachine):
             return
         for name, stated in self.records.items():
             row = self.office.read(lambda reader, name=name: reader.find(name.lower()))
-            kept = () if row is None else records.decode(row.record).values
-            assert [(one.index, one.data) for one in kept] == [
-                (index, value(index, said).data) for index, said in sorted(stated.items())
+            values = () if row is None else records.decode(row.record).values
+            assert [(one.index, one.data) for one in values] == [
+                (index, value(index, data).data) for index, data in sorted(stated.items())
             ]
 
 

@@ -120,8 +120,8 @@ def test_the_prefix_of_records_is_made_once_and_on_demand(two_prefixes: Office) 
     assert two_prefixes.read(lambda reader: reader.prefix("0.na")) is None
     put_prefix_values(two_prefixes, "12345", text(1, "DESC", "ours"))
     put_prefix_values(two_prefixes, "12345", text(2, "DESC", "ours"))
-    kept = two_prefixes.read(lambda reader: reader.prefix("0.na"))
-    assert (kept.name, kept.scheme, kept.minter, kept.case_sensitive) == ("0.NA", "handle", "chosen", False)
+    stored = two_prefixes.read(lambda reader: reader.prefix("0.na"))
+    assert (stored.name, stored.scheme, stored.minter, stored.case_sensitive) == ("0.NA", "handle", "chosen", False)
     assert [event.subject for event in two_prefixes.events() if event.action == "prefix add"].count("0.NA") == 1
 
 
@@ -340,7 +340,7 @@ def searchable_office(two_prefixes: Office) -> Office:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "found"),
+    ("conditions", "found"),
     [
         ([("URL", "https://www.dkrz.de/data/1")], "a"),
         ([("url", "https://example.org/x")], "c"),
@@ -364,22 +364,22 @@ def searchable_office(two_prefixes: Office) -> Office:
     ],
 )
 def test_handles_are_found_by_what_they_say(
-    searchable_office: Office, wanted: list[tuple[str, str]], found: str
+    searchable_office: Office, conditions: list[tuple[str, str]], found: str
 ) -> None:
-    names = searchable_office.do(find_handles, wanted)
+    names = searchable_office.do(find_handles, conditions)
     assert sorted(names) == [f"12345/{letter}" for letter in found]
-    assert searchable_office.do(find_handles, wanted) == names
+    assert searchable_office.do(find_handles, conditions) == names
 
 
 @pytest.mark.parametrize(
-    "wanted",
+    "conditions",
     [[], [("URL", "*")], [("URL", "*ab*")], [("URL", "x" * 9000)], [("URL", "a\x00b")], [("URL", "abc")] * 21],
 )
 def test_a_question_that_would_cost_too_much_is_refused(
-    searchable_office: Office, wanted: list[tuple[str, str]]
+    searchable_office: Office, conditions: list[tuple[str, str]]
 ) -> None:
     with pytest.raises(InvalidInput):
-        searchable_office.do(find_handles, wanted)
+        searchable_office.do(find_handles, conditions)
 
 
 def test_the_number_of_hits_is_limited(searchable_office: Office) -> None:

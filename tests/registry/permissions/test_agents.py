@@ -167,8 +167,8 @@ def test_no_error_repeats_a_key(office: Office, how: str) -> None:
     with pytest.raises(BadKey) as refusal:
         office.run(authenticate(registry, token))
     secret = token.rpartition("_")[2] if token.count("_") == 3 else token.split("_", 3)[3]
-    told = "".join(traceback.format_exception(refusal.value)) + repr(refusal.value) + repr(refusal.value.args)
-    assert secret not in told
+    output = "".join(traceback.format_exception(refusal.value)) + repr(refusal.value) + repr(refusal.value.args)
+    assert secret not in output
 
 
 def test_a_key_is_never_stored(office: Office) -> None:
@@ -242,8 +242,8 @@ def test_acts_upon_agents_are_events(office: Office) -> None:
     office.hire("jan", "12345", "mint", "edit", own=True, until="2028-01-01T00:00:00Z")
     office.do(new_key, "jan")
     office.do(revoke, "jan", "12345", ["edit"])
-    told = [(event.action, event.subject) for event in office.events()]
-    assert told[:4] == [("revoke", "jan"), ("key add", "jan"), ("grant", "jan"), ("agent add", "jan")]
+    acts = [(event.action, event.subject) for event in office.events()]
+    assert acts[:4] == [("revoke", "jan"), ("key add", "jan"), ("grant", "jan"), ("agent add", "jan")]
     assert office.events()[2].detail == "mint, edit (own only) until 2028-01-01T00:00:00Z on 12345"
 
 

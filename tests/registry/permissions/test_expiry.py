@@ -71,8 +71,8 @@ def test_a_prefix_that_is_derived_or_transferred_is_held_as_long(office: Office,
 
 
 def test_an_identifier_that_is_transferred_is_held_as_long(office: Office, jan: Agent) -> None:
-    said = Statement(target="https://example.org/")
-    office.by(jan, mint, "777", suffixes=["a"], statement=said)
+    statement = Statement(target="https://example.org/")
+    office.by(jan, mint, "777", suffixes=["a"], statement=statement)
     office.by(jan, transfer_identifiers, ["777/a"], "piet")
     assert ends(office, "piet", "777") == {SOON}
 

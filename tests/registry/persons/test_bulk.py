@@ -126,7 +126,7 @@ def test_two_that_bring_the_same_at_once_make_each_observation_once(
         ]
         return list(await asyncio.gather(*calls))
 
-    outcomes = [one for told in office.run(both()) for one in require_persons(told)]
+    outcomes = [one for results in office.run(both()) for one in require_persons(results)]
     assert sum(one.created for one in outcomes) == len({one.name for one in outcomes}) == 30
     assert office.contradictions() == []
 

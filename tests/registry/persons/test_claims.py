@@ -25,7 +25,7 @@ def test_what_is_said_of_a_person_is_stored_and_found_on_every_engine(office: Of
     seen = office.ask(show, poid).observation
     assert seen is not None
     assert (seen.source_name, seen.holding_archive, seen.claims) == ("Register", "NL-ZH-DEL-A-SD", (JAN, BORN))
-    said = Reconstruction(
+    reconstruction = Reconstruction(
         (),
         "",
         "",
@@ -37,7 +37,7 @@ def test_what_is_said_of_a_person_is_stored_and_found_on_every_engine(office: Of
         ),
         notes="two employers",
     )
-    prid = office.do(reconstruct, [poid], CURATOR, WHEN, said).name
+    prid = office.do(reconstruct, [poid], CURATOR, WHEN, reconstruction).name
     made = office.ask(show, prid).reconstruction
     assert made is not None
     assert made.claims == (ChosenClaim(poid, 2, BORN), ChosenClaim(poid, 1, JAN))
@@ -87,10 +87,10 @@ def test_nothing_is_written_of_an_observation_with_one_wrong_claim(archive: Arch
 
 def test_the_same_reconstruction_again_is_found_also_when_its_observation_is_gone(archive: Archive) -> None:
     office, poid = archive.office, archive.source(JAN)
-    said = Reconstruction((), "", "", claims=(ChosenClaim(poid, 1),), notes="sure")
-    first = office.do(reconstruct, [poid], CURATOR, WHEN, said)
+    reconstruction = Reconstruction((), "", "", claims=(ChosenClaim(poid, 1),), notes="sure")
+    first = office.do(reconstruct, [poid], CURATOR, WHEN, reconstruction)
     office.do(withdraw, poid, "a forgery")
-    assert office.do(reconstruct, [poid.lower()], CURATOR, WHEN, said) == first._replace(created=False)
+    assert office.do(reconstruct, [poid.lower()], CURATOR, WHEN, reconstruction) == first._replace(created=False)
     assert office.do(reconstruct, [poid], CURATOR, WHEN) == first._replace(created=False)
 
 
@@ -107,8 +107,8 @@ def test_the_same_inputs_with_another_conclusion_are_refused(archive: Archive, m
 def test_the_first_version_is_what_the_inputs_stand_for_after_a_revision_too(archive: Archive) -> None:
     poid = archive.source(JAN)
     prid = archive.person(poid, notes="sure")
-    said = Reconstruction((), "", "", notes="unsure")
-    assert archive.office.do(revise_reconstruction, prid, [poid], CURATOR, WHEN, said) == 2
+    reconstruction = Reconstruction((), "", "", notes="unsure")
+    assert archive.office.do(revise_reconstruction, prid, [poid], CURATOR, WHEN, reconstruction) == 2
     assert archive.person(poid, notes="sure") == prid
     with pytest.raises(Immutable):
         archive.person(poid, notes="unsure")
@@ -138,9 +138,9 @@ def test_what_was_inferred_never_replaces_what_was_verified(archive: Archive) ->
     alone = archive.person(guess, chosen=((guess, 1),))
     both = archive.person(guess, fact, chosen=((guess, 1), (fact, 2)))
     assert [one.said for one in archive.reconstruction_of(both).claims] == [GUESSED, BORN]
-    said = Reconstruction((), "", "", claims=(ChosenClaim(guess, 1),))
+    reconstruction = Reconstruction((), "", "", claims=(ChosenClaim(guess, 1),))
     with pytest.raises(InvalidInput):
-        archive.office.do(revise_reconstruction, alone, [guess, fact], CURATOR, WHEN, said)
+        archive.office.do(revise_reconstruction, alone, [guess, fact], CURATOR, WHEN, reconstruction)
     assert archive.office.ask(show, alone).version == 1
 
 

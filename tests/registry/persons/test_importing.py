@@ -168,8 +168,8 @@ def test_an_invalid_observation_is_not_imported(archive: Archive, elsewhere: Off
     damage, reason = OBSERVATIONS[kind]
     poid = archive.source(BORN)
     before = elsewhere.snapshot()
-    [told] = import_histories(elsewhere, damage_entry(whole(archive.office, poid), damage))
-    assert reason in told
+    [problem] = import_histories(elsewhere, damage_entry(whole(archive.office, poid), damage))
+    assert reason in problem
     assert elsewhere.snapshot() == before
     write(archive.office, poid, damage)
     assert reason in problems(archive.office, poid)
@@ -182,8 +182,8 @@ def test_an_invalid_reconstruction_is_not_imported(archive: Archive, elsewhere: 
     prid = archive.person(poid, chosen=((poid, 1),))
     assert import_histories(elsewhere, whole(archive.office, poid)) == []
     before = elsewhere.snapshot()
-    [told] = import_histories(elsewhere, damage_entry(whole(archive.office, prid), damage))
-    assert reason in told
+    [problem] = import_histories(elsewhere, damage_entry(whole(archive.office, prid), damage))
+    assert reason in problem
     assert elsewhere.snapshot() == before
     write(archive.office, prid, damage)
     assert reason in problems(archive.office, prid)
@@ -221,8 +221,8 @@ def test_what_is_restricted_here_is_not_shown_by_a_history_from_elsewhere(archiv
         elsewhere, *(whole(office, one) for one in (poid, *archive.reconstruction_of(prid).observation_ids))
     )
     elsewhere.do(restrict, poid, "alive")
-    [told] = import_histories(elsewhere, whole(office, prid))
-    assert poid in told
+    [problem] = import_histories(elsewhere, whole(office, prid))
+    assert poid in problem
     write(office, poid, with_record(restriction=Restriction("alive", "2025-01-09T10:30:00Z")))
     assert poid in problems(office, prid)
 
@@ -235,8 +235,8 @@ def test_an_inferred_claim_does_not_replace_a_verified_one_by_coming_from_elsewh
     prid = archive.person(poid, chosen=((poid, 1),))
     import_histories(elsewhere, whole(archive.office, poid))
     damage = with_reconstruction(claims=(ChosenClaim(poid, 2, guess),))
-    [told] = import_histories(elsewhere, damage_entry(whole(archive.office, prid), damage))
-    assert "inferred" in told
+    [problem] = import_histories(elsewhere, damage_entry(whole(archive.office, prid), damage))
+    assert "inferred" in problem
     write(archive.office, prid, damage)
     assert "inferred" in problems(archive.office, prid)
 
@@ -252,8 +252,8 @@ def test_only_persons_have_what_persons_have(archive: Archive, elsewhere: Office
         ("reconstruction", with_record(reconstruction=Reconstruction((), "", ""))),
         ("merged or split", stone("withdrawn", merged_at=2)),
     ):
-        [told] = import_histories(elsewhere, damage_entry(entry, damage))
-        assert part in told
+        [problem] = import_histories(elsewhere, damage_entry(entry, damage))
+        assert part in problem
     assert import_histories(elsewhere, entry) == []
     write(office, name, with_record(restriction=Restriction("alive", "2025-01-09T10:30:00Z")))
     assert "restriction" in problems(office, name)
@@ -274,9 +274,11 @@ def test_whom_a_person_names_must_be_there(archive: Archive, damage: Damage, rea
 
 
 def test_a_replacement_must_name_the_replaced_person(archive: Archive) -> None:
-    gone, kept = archive.add_named_person("Jan")[1], archive.add_named_person("Johannes")[1]
-    archive.office.do(revise_reconstruction, kept, archive.reconstruction_of(kept).observation_ids, CURATOR, LATER)
-    write(archive.office, gone, stone("merged", replaced_by=kept, merged_at=2))
+    gone, survivor = archive.add_named_person("Jan")[1], archive.add_named_person("Johannes")[1]
+    archive.office.do(
+        revise_reconstruction, survivor, archive.reconstruction_of(survivor).observation_ids, CURATOR, LATER
+    )
+    write(archive.office, gone, stone("merged", replaced_by=survivor, merged_at=2))
     assert "does not replace it" in problems(archive.office, gone)
 
 
@@ -295,9 +297,9 @@ def test_a_redaction_elsewhere_is_reported_with_the_command_that_redacts_here(
     before = elsewhere.snapshot()
     archive.office.do(redact, poid, "court order")
     incoming = whole(archive.office, poid), whole(archive.office, prid)
-    for told in import_histories(elsewhere, *incoming):
-        assert f"perdure person redact {poid} --reason" in told
-        assert "court order" in told
+    for problem in import_histories(elsewhere, *incoming):
+        assert f"perdure person redact {poid} --reason" in problem
+        assert "court order" in problem
     assert elsewhere.snapshot() == before  # no file destroys anything
     elsewhere.do(redact, poid, "court order 12 of elsewhere")
     here = elsewhere.snapshot()
@@ -322,8 +324,8 @@ def test_what_was_redacted_here_does_not_come_back(archive: Archive, elsewhere: 
     elsewhere.do(redact, poid, "court order")
     before = elsewhere.snapshot()
     for name in (poid, prid):
-        [told] = import_histories(elsewhere, whole(archive.office, name))
-        assert "not restored" in told
+        [problem] = import_histories(elsewhere, whole(archive.office, name))
+        assert "not restored" in problem
     assert elsewhere.snapshot() == before
 
 
@@ -334,8 +336,8 @@ def test_a_person_who_went_another_way_since_a_redaction_is_refused(archive: Arc
         noted = msgspec.structs.replace(archive.reconstruction_of(prid), notes=note)
         office.do(revise_reconstruction, prid, noted.observation_ids, CURATOR, LATER, noted)
     before = elsewhere.snapshot()
-    [told] = import_histories(elsewhere, whole(archive.office, prid))
-    assert "the same history" in told
+    [problem] = import_histories(elsewhere, whole(archive.office, prid))
+    assert "the same history" in problem
     assert elsewhere.snapshot() == before
 
 

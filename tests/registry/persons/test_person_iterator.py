@@ -63,9 +63,9 @@ def test_who_stands_upon_much_comes_with_fewer_others(
     assert list_persons(office) == [office.ask(show_person, name) for name in sorted(set(names))]
 
 
-def count_queries(question: Callable[..., Any], asked: list[str]) -> Callable[..., Any]:
+def count_queries(question: Callable[..., Any], queries: list[str]) -> Callable[..., Any]:
     def ask(*given: Any) -> Any:
-        asked.append(question.__name__)
+        queries.append(question.__name__)
         return question(*given)
 
     return ask
@@ -73,12 +73,12 @@ def count_queries(question: Callable[..., Any], asked: list[str]) -> Callable[..
 
 def test_a_chunk_takes_a_few_questions_however_many_are_in_it(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
     add_persons(office, 40)
-    asked: list[str] = []
+    queries: list[str] = []
     kind = type(office.read(lambda reader: reader))
     for question in ("find", "find_many", "newest_revision", "newest_histories", "input_uuid", "prefix", "grants"):
-        monkeypatch.setattr(kind, question, count_queries(getattr(kind, question), asked))
+        monkeypatch.setattr(kind, question, count_queries(getattr(kind, question), queries))
     assert len(list_persons(office)) == 42
-    assert len(asked) < 10, asked
+    assert len(queries) < 10, queries
 
 
 def test_an_empty_registry_has_no_persons(office: Office) -> None:

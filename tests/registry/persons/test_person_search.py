@@ -14,9 +14,9 @@ CURATOR = "https://orcid.org/0000-0002-1825-0097"
 LINK = Link("exact", "wikidata", "Q42")
 
 
-def person(office: Office, name: str, place: str) -> tuple[str, str]:
+def person(office: Office, name: str, residence: str) -> tuple[str, str]:
     """Create a person with this name and residence: observed, and reconstructed."""
-    claims = [Claim(type="name", value=name), Claim(type="residence", value=place)]
+    claims = [Claim(type="name", value=name), Claim(type="residence", value=residence)]
     seen = office.do(observe, f"https://example.org/{name.replace(' ', '-')}", WHEN, "0" * 64, claims=claims).name
     chosen = tuple(ChosenClaim(seen, number) for number in (1, 2))
     made = Reconstruction((seen,), CURATOR, WHEN, claims=chosen, links=(LINK,), notes="PRID POID")

@@ -55,15 +55,15 @@ def test_neither_order_nor_repeats_nor_case_make_another_reconstruction(archive:
 
 @given(st.lists(claims, max_size=4).map(tuple))
 @settings(max_examples=25, deadline=None)
-def test_an_observation_has_its_content_and_is_made_once(archive: Archive, said: tuple[Claim, ...]) -> None:
+def test_an_observation_has_its_content_and_is_made_once(archive: Archive, stated: tuple[Claim, ...]) -> None:
     office, inputs = archive.office, archive.inputs()
-    first = office.do(observe, *inputs, claims=said)
+    first = office.do(observe, *inputs, claims=stated)
     count = office.read(lambda reader: reader.counts())
-    assert office.do(observe, *inputs, claims=said).name == first.name
+    assert office.do(observe, *inputs, claims=stated).name == first.name
     assert office.read(lambda reader: reader.counts()) == count
     seen = office.ask(show, first.name).observation
     assert seen is not None
-    assert seen.claims == said
+    assert seen.claims == stated
 
 
 @given(st.data())
@@ -77,21 +77,23 @@ def test_a_merge_that_is_undone_changes_no_content(archive: Archive, data: st.Da
         chosen = data.draw(st.sets(st.tuples(st.sampled_from(sorted(own)), st.integers(1, 2))))
         linked = data.draw(st.lists(st.sampled_from(links), unique=True))
         # Each has a date of its own, so that the same sources make two persons.
-        said = Reconstruction((), "", "", notes=f"the {first}th", links=tuple(linked))
-        name = archive.office.do(reconstruct, sorted(own), CURATOR, f"2025-01-0{first + 1}T00:00:00Z", said).name
+        reconstruction = Reconstruction((), "", "", notes=f"the {first}th", links=tuple(linked))
+        name = archive.office.do(
+            reconstruct, sorted(own), CURATOR, f"2025-01-0{first + 1}T00:00:00Z", reconstruction
+        ).name
         return archive.choose_claims(name, sorted(chosen))
 
     def conclusion(name: str) -> Reconstruction:
         return msgspec.structs.replace(archive.reconstruction_of(name), curator_id="", timestamp="", curator_name=None)
 
-    gone, kept = person(0), person(1)
-    before = conclusion(gone), conclusion(kept)
-    archive.office.do(merge, gone, kept, CURATION, "the same man")
-    both = archive.reconstruction_of(kept)
+    gone, survivor = person(0), person(1)
+    before = conclusion(gone), conclusion(survivor)
+    archive.office.do(merge, gone, survivor, CURATION, "the same man")
+    both = archive.reconstruction_of(survivor)
     assert set(both.observation_ids) == {*before[0].observation_ids, *before[1].observation_ids}
     assert set(both.claims) == {*before[0].claims, *before[1].claims}
     archive.office.do(undo_merge, gone, CURATION, "two after all")
-    assert (conclusion(gone), conclusion(kept)) == before
+    assert (conclusion(gone), conclusion(survivor)) == before
 
 
 def test_thousands_of_observations_in_a_hash_of_eight_bits_get_a_name_each(
@@ -136,12 +138,12 @@ def test_several_processes_with_a_narrow_hash_agree_on_every_name(
     office = open_office(runner, locations.open())
     counts = [str(number) for number in (observations, reconstructions, at_once)]
     command = [sys.executable, "-m", "tests.registry.narrow_observer", address_for_others(locations, tmp_path)]
-    told = at_the_same_time([[*command, str(seed), *counts] for seed in range(PROCESSES)])
-    names = told[0][::2]
-    assert all(words[::2] == names for words in told)
+    outputs = at_the_same_time([[*command, str(seed), *counts] for seed in range(PROCESSES)])
+    names = outputs[0][::2]
+    assert all(words[::2] == names for words in outputs)
     assert len(set(names)) == len(names) == observations + reconstructions
-    assert sum(int(made) for words in told for made in words[1::2]) == len(names)
-    assert sum("1" in words[1::2] for words in told) > 1, "no process had to compete"
+    assert sum(int(made) for words in outputs for made in words[1::2]) == len(names)
+    assert sum("1" in words[1::2] for words in outputs) > 1, "no process had to compete"
 
     narrow(monkeypatch)
     again = office.reopen(locations.open())
@@ -172,9 +174,9 @@ def at_the_same_time(commands: list[list[str]]) -> list[list[str]]:
         for one in running:
             assert one.stdin is not None
             one.stdin.write("go\n")
-        told = [one.communicate(timeout=PATIENCE)[0].split() for one in running]
+        outputs = [one.communicate(timeout=PATIENCE)[0].split() for one in running]
         assert [one.returncode for one in running] == [0] * len(commands)
-    return told
+    return outputs
 
 
 def address_for_others(locations: StoreLocations, folder: Path) -> str:

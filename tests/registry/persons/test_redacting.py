@@ -83,8 +83,8 @@ def test_each_version_keeps_the_digest_of_its_content(office: Office) -> None:
     office.do(redact, prid, "by law")
     after = [records.decode(one.record).redaction for one in office.ask(history, prid, by=office.admin)]
     assert [one.sha256 for one in after if one is not None][:2] == before
-    told = [records.decode(one.record).redaction for one in office.ask(history, prid)]
-    assert {one.sha256 for one in told if one is not None} == {""}  # short content could be guessed from it
+    redactions = [records.decode(one.record).redaction for one in office.ask(history, prid)]
+    assert {one.sha256 for one in redactions if one is not None} == {""}  # short content could be guessed from it
     assert office.ask(show, prid).redaction.sha256 == ""
     assert office.ask(find_by_value, "Q42", type="WIKIDATA") == []
     assert office.ask(verify) == []
@@ -98,13 +98,13 @@ def test_a_later_redaction_preserves_the_earlier_one(office: Office) -> None:
     office.do(redact, first, "first court")
     between = sha256(office.ask(history, prid, by=office.admin)[0].record).hexdigest()
     office.do(redact, second, "second court")
-    told = office.ask(history, prid, by=office.admin)
-    acts = [records.decode(one.record).redaction.acts for one in told]
+    versions = office.ask(history, prid, by=office.admin)
+    acts = [records.decode(one.record).redaction.acts for one in versions]
     assert [[(act.reason, act.of) for act in of_one] for of_one in acts] == [
         [("first court", first), ("second court", second)]
     ] * 3
     assert [act.sha256 for act in acts[0]] == [original, between]
-    assert [one.note for one in told][1:] == ["first court", "second court"]
+    assert [one.note for one in versions][1:] == ["first court", "second court"]
     assert {act.sha256 for act in office.ask(show, prid).redaction.acts} == {""}
     office.do(redact, prid, "everything")
     assert [act.reason for act in office.ask(show, prid).redaction.acts] == [
@@ -135,7 +135,7 @@ def test_no_note_is_shown_of_a_person_of_whom_nothing_is_shown(office: Office) -
 
     def notes(by: Agent | None) -> list[set[str | None]]:
         ways = (office.ask(way, prid, by=by) for way in (list_acts, list_person_versions, history))
-        return [{one.note for one in told if one.version > 1} for told in ways]
+        return [{one.note for one in entries if one.version > 1} for entries in ways]
 
     assert notes(None) == [{f"{SECRET} it is"}] * 3
     office.do(restrict, prid, "alive")
@@ -169,17 +169,17 @@ def test_nothing_else_can_be_changed_of_a_revision(office: Office) -> None:
 def test_a_merged_person_is_redacted_and_restricted_after_the_surviving_one(office: Office) -> None:
     one, other = observe_source(office), observe_source(office, 2)
     gone = office.do(reconstruct, [one], CURATOR, WHEN, details_with_claim(one)).name
-    kept = office.do(reconstruct, [other], CURATOR, WHEN).name
-    office.do(merge, gone, kept, Curation(CURATOR, LATER), "the same man, called Zwanenburg")
+    survivor = office.do(reconstruct, [other], CURATOR, WHEN).name
+    office.do(merge, gone, survivor, Curation(CURATOR, LATER), "the same man, called Zwanenburg")
     for act in (restrict, redact):
-        with pytest.raises(WrongState, match=kept):
+        with pytest.raises(WrongState, match=survivor):
             office.do(act, gone, "by law")
-    office.do(restrict, kept, "alive")
+    office.do(restrict, survivor, "alive")
     office.do(restrict, gone, "alive")
     assert office.ask(show, gone).tombstone.reason == "not shown"
-    office.do(redact, kept, "by law")
+    office.do(redact, survivor, "by law")
     office.do(redact, gone, "by law")
-    assert SECRET.encode() not in stored_bytes(office, gone) + stored_bytes(office, kept)
+    assert SECRET.encode() not in stored_bytes(office, gone) + stored_bytes(office, survivor)
     assert office.ask(verify) == []
 
 
@@ -242,6 +242,6 @@ def test_the_embedded_database_keeps_nothing_of_it_in_its_corners(runner: asynci
         office.do(redact, prid, "by law")
     assert office.ask(verify) == []
     store.close()
-    kept = b"".join(file.read_bytes() for file in tmp_path.iterdir()).lower()
-    assert b"zwanenburg" in kept
-    assert b"quetzal" not in kept
+    content = b"".join(file.read_bytes() for file in tmp_path.iterdir()).lower()
+    assert b"zwanenburg" in content
+    assert b"quetzal" not in content

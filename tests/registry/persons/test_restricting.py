@@ -49,8 +49,8 @@ def reader(archive: Archive) -> Agent:
 def living_person(archive: Archive) -> tuple[str, str]:
     """Create a source and a person that contain the secret in every possible way."""
     office, poid = archive.office, archive.source(Claim(type="name", value=SECRET))
-    said = {"notes": SECRET, "links": (Link("exact", "orcid", ORCID),), "curator_name": SECRET}
-    prid = archive.person(poid, chosen=((poid, 1),), **said)
+    fields = {"notes": SECRET, "links": (Link("exact", "orcid", ORCID),), "curator_name": SECRET}
+    prid = archive.person(poid, chosen=((poid, 1),), **fields)
     office.do(set_target, prid, f"https://example.org/{SECRET}")
     office.do(describe, prid, About(who=SECRET))
     made = archive.reconstruction_of(prid)
@@ -79,9 +79,9 @@ def test_without_a_grant_no_content_is_visible(archive: Archive, reader: Agent) 
     office.do(restrict, poid, "the person is alive")
     for by in (None, reader):
         for name in (poid, prid):
-            told = repr(list(everything_shown(office, name, by)))
-            assert SECRET not in told
-            assert "the person is alive" in told
+            output = repr(list(everything_shown(office, name, by)))
+            assert SECRET not in output
+            assert "the person is alive" in output
     assert office.ask(search, [SECRET]) == []
     assert office.ask(find_by_value, ORCID, type="orcid") == []
     assert office.ask(find_by_value, f"https://example.org/{SECRET}") == []
@@ -136,8 +136,8 @@ def test_old_versions_and_tombstones_show_claims_as_well(archive: Archive) -> No
     poid, other = archive.source(Claim(type="name", value=SECRET)), archive.source()
     revised = archive.person(poid, chosen=((poid, 1),))
     office.do(revise_reconstruction, revised, [other], CURATOR, LATER)
-    said = Reconstruction((), "", "", claims=(ChosenClaim(poid, 1),))
-    gone = office.do(reconstruct, [poid, other], CURATOR, WHEN, said).name
+    reconstruction = Reconstruction((), "", "", claims=(ChosenClaim(poid, 1),))
+    gone = office.do(reconstruct, [poid, other], CURATOR, WHEN, reconstruction).name
     office.do(withdraw, gone, "a mistake")
     with pytest.raises(WrongState) as refusal:
         office.do(restrict, poid, "alive")
@@ -152,11 +152,11 @@ def test_what_is_restricted_cannot_be_shown_by_choosing_it(archive: Archive) -> 
     with pytest.raises(WrongState):
         archive.person(poid, chosen=((poid, 1),))
     prid = archive.person(poid)
-    said = Reconstruction((), "", "", claims=(ChosenClaim(poid, 1),))
+    reconstruction = Reconstruction((), "", "", claims=(ChosenClaim(poid, 1),))
     with pytest.raises(WrongState):
-        office.do(revise_reconstruction, prid, [poid], CURATOR, LATER, said)
+        office.do(revise_reconstruction, prid, [poid], CURATOR, LATER, reconstruction)
     office.do(restrict, prid, "alive")
-    office.do(revise_reconstruction, prid, [poid], CURATOR, LATER, said)
+    office.do(revise_reconstruction, prid, [poid], CURATOR, LATER, reconstruction)
     with pytest.raises(WrongState) as refusal:
         office.do(lift_restriction, prid, "died")
     assert poid in str(refusal.value)
@@ -167,15 +167,15 @@ def test_what_is_restricted_cannot_be_shown_by_choosing_it(archive: Archive) -> 
 
 def test_what_took_up_a_restricted_person_stays_restricted_as_long(archive: Archive) -> None:
     office = archive.office
-    gone, kept = archive.add_named_person(SECRET)[1], archive.add_named_person("Jan")[1]
+    gone, survivor = archive.add_named_person(SECRET)[1], archive.add_named_person("Jan")[1]
     office.do(restrict, gone, "alive")
-    office.do(restrict, kept, "alive")
-    office.do(merge, gone, kept, CURATION, "the same man")
+    office.do(restrict, survivor, "alive")
+    office.do(merge, gone, survivor, CURATION, "the same man")
     with pytest.raises(WrongState) as refusal:
-        office.do(lift_restriction, kept, "died")
+        office.do(lift_restriction, survivor, "died")
     assert gone in str(refusal.value)
     office.do(lift_restriction, gone, "died")
-    office.do(lift_restriction, kept, "died")
+    office.do(lift_restriction, survivor, "died")
 
 
 def test_a_restriction_takes_the_right_to_withdraw(archive: Archive, reader: Agent) -> None:

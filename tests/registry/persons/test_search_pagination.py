@@ -25,8 +25,8 @@ LIVING_THERE = (Claim(type="name", value="Aaf Jans"), Claim(type="residence", va
 
 def observe_name(office: Office, start: int, *claims: tuple[Claim, ...]) -> list[str]:
     seen = [
-        Observation(f"https://example.org/{number}", WHEN, "0" * 64, claims=said)
-        for number, said in enumerate(claims, start)
+        Observation(f"https://example.org/{number}", WHEN, "0" * 64, claims=some)
+        for number, some in enumerate(claims, start)
     ]
     return [one.name for one in office.do(observe_many, seen)]
 
@@ -47,11 +47,11 @@ def pages(office: Office, *words: str, limit: int = 100) -> list[list[str]]:
 
 
 def test_the_oldest_are_found_behind_more_than_a_thousand_who_only_live_there(office: Office) -> None:
-    wanted = observe_name(office, 0, NAMED, NAMED)
+    named = observe_name(office, 0, NAMED, NAMED)
     observe_name(office, 2, *[LIVING_THERE] * 1100)
-    assert pages(office, "zwolle") == [[], wanted[::-1]]
-    chosen = reconstruct_name(office, wanted[0])
-    assert pages(office, "zwolle") == [[chosen], wanted[::-1]]
+    assert pages(office, "zwolle") == [[], named[::-1]]
+    chosen = reconstruct_name(office, named[0])
+    assert pages(office, "zwolle") == [[chosen], named[::-1]]
 
 
 @pytest.fixture

@@ -143,8 +143,8 @@ def test_a_split_is_undone_as_a_whole_or_not_at_all(archive: Archive) -> None:
 def test_parts_that_learnt_something_keep_it_in_their_history(archive: Archive) -> None:
     office, (whole, sources) = archive.office, family(archive)
     part = office.do(split, whole, [[one] for one in sources], CURATION, "father and son")[0].name
-    said = Reconstruction((), "", "", notes="the father")
-    office.do(revise_reconstruction, part, sources[:1], CURATOR, LATER, said)
+    reconstruction = Reconstruction((), "", "", notes="the father")
+    office.do(revise_reconstruction, part, sources[:1], CURATOR, LATER, reconstruction)
     office.do(undo_split, whole, "one man after all")
     assert archive.reconstruction_of(part).notes == "the father"
 
@@ -155,8 +155,8 @@ def test_what_the_parts_have_learnt_goes_to_the_one_that_stands_again(archive: A
     father, son = (one.name for one in office.do(split, whole, [[one] for one in sources], CURATION, "father and son"))
     letter = archive.source(Claim(type="occupation", value="smith"))
     link = Link("exact", "wikidata", "Q900001")
-    said = Reconstruction((), "", "", claims=(ChosenClaim(letter, 1),), links=(link,), different_from=(son,))
-    office.do(revise_reconstruction, father, [sources[0], letter], CURATOR, LATER, said)
+    reconstruction = Reconstruction((), "", "", claims=(ChosenClaim(letter, 1),), links=(link,), different_from=(son,))
+    office.do(revise_reconstruction, father, [sources[0], letter], CURATOR, LATER, reconstruction)
     with pytest.raises(InvalidInput) as refusal:
         office.do(undo_split, whole, "one man after all")
     assert refusal.value.part == "curator_id"
@@ -176,8 +176,8 @@ def test_what_the_parts_have_learnt_goes_to_the_one_that_stands_again(archive: A
 def test_taking_over_new_content_of_the_parts_needs_permission_to_edit(archive: Archive) -> None:
     office, (whole, sources) = archive.office, family(archive)
     father = office.do(split, whole, [[one] for one in sources], CURATION, "father and son")[0].name
-    said = Reconstruction((), "", "", links=(Link("exact", "wikidata", "Q1"),))
-    office.do(revise_reconstruction, father, sources[:1], CURATOR, LATER, said)
+    reconstruction = Reconstruction((), "", "", links=(Link("exact", "wikidata", "Q1"),))
+    office.do(revise_reconstruction, father, sources[:1], CURATOR, LATER, reconstruction)
     clerk = office.hire("clerk", "PRID", "withdraw")
     with pytest.raises(NotAuthorised):
         office.by(clerk, undo_split, whole, "one man after all", CURATION)

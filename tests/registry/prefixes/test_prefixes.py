@@ -22,12 +22,17 @@ from perdure.registry.prefixes.prefix_etag import settings_digest
 
 
 def test_a_prefix_is_stored_as_it_was_given(office: Office) -> None:
-    kept = office.do(
+    stored = office.do(
         add_prefix, "10.ABC", minter="sequential", case_sensitive=False, policy="For theses.\n", pattern="t-##"
     )
-    assert office.read(lambda reader: reader.prefix("10.abc")) == kept
-    assert (kept.name, kept.minter, kept.case_sensitive, kept.pattern) == ("10.ABC", "sequential", False, "t-##")
-    assert kept.policy == "For theses.\n"
+    assert office.read(lambda reader: reader.prefix("10.abc")) == stored
+    assert (stored.name, stored.minter, stored.case_sensitive, stored.pattern) == (
+        "10.ABC",
+        "sequential",
+        False,
+        "t-##",
+    )
+    assert stored.policy == "For theses.\n"
 
 
 def test_a_prefix_is_unique_whatever_its_case(office: Office) -> None:
@@ -143,13 +148,13 @@ def test_of_two_who_have_read_the_same_settings_one_changes_them(office: Office)
     seen = settings_digest(office.do(add_prefix, "12345", minter="uuid"))
 
     async def both() -> list[object]:
-        acts = [change_prefix(office.registry, office.admin, "12345", policy=said, expected=seen) for said in "ab"]
+        acts = [change_prefix(office.registry, office.admin, "12345", policy=text, expected=seen) for text in "ab"]
         return await asyncio.gather(*acts, return_exceptions=True)
 
-    told = office.run(both())
-    assert sorted(type(one).__name__ for one in told) == ["Conflict", "Prefix"]
-    kept = office.read(lambda reader: reader.prefix("12345"))
-    assert kept in told
+    outcomes = office.run(both())
+    assert sorted(type(one).__name__ for one in outcomes) == ["Conflict", "Prefix"]
+    stored = office.read(lambda reader: reader.prefix("12345"))
+    assert stored in outcomes
     office.do(change_prefix, "12345", policy="c")
 
 
@@ -157,13 +162,13 @@ def test_policy_and_minter_may_change(office: Office) -> None:
     office.prefix("12345")
     office.do(change_prefix, "12345", policy="New.")
     office.do(change_prefix, "12345", minter="sequential", pattern="n#")
-    kept = office.read(lambda reader: reader.prefix("12345"))
-    assert kept is not None
-    assert (kept.policy, kept.minter, kept.pattern) == ("New.", "sequential", "n#")
+    stored = office.read(lambda reader: reader.prefix("12345"))
+    assert stored is not None
+    assert (stored.policy, stored.minter, stored.pattern) == ("New.", "sequential", "n#")
     office.do(change_prefix, "12345", minter="uuid")
-    kept = office.read(lambda reader: reader.prefix("12345"))
-    assert kept is not None
-    assert kept.pattern is None
+    stored = office.read(lambda reader: reader.prefix("12345"))
+    assert stored is not None
+    assert stored.pattern is None
     assert [event.action for event in office.events()[:3]] == ["prefix change"] * 3
 
 
@@ -220,9 +225,9 @@ def test_names_of_two_schemes_are_never_mistaken_for_one_another(office: Office)
 def test_all_three_schemes_live_in_one_registry(office: Office) -> None:
     office.do(add_subsystem, "mtc-m18.sid.inpe.br", "150.163.34.243")
     office.prefix("12345")
-    said = Statement("https://example.org/")
-    pair = office.do(mint, "sid.inpe.br/mtc-m18", statement=said)[0]
-    handle = office.do(mint, "12345", statement=said)[0]
+    statement = Statement("https://example.org/")
+    pair = office.do(mint, "sid.inpe.br/mtc-m18", statement=statement)[0]
+    handle = office.do(mint, "12345", statement=statement)[0]
     person = office.do(observe, "https://example.org/", "2025-01-09T10:30:00Z", "0" * 64)
     assert [office.ask(show, name).scheme for name in (pair.name, pair.alias, handle.name, person.name)] == [
         "ibi",

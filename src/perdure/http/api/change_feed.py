@@ -9,7 +9,8 @@ from litestar.openapi.spec import Example
 from litestar.params import QueryParameter
 from msgspec import Meta
 
-from perdure.http.api.request_context import CREDENTIALS_OPTIONAL, ROOT, InjectedContext, PageLimit, error_responses
+from perdure.http.api.request_context import CREDENTIALS_OPTIONAL, InjectedContext, PageLimit, error_responses
+from perdure.http.shared.api_roots import API_ROOT
 from perdure.http.urls import path_of
 from perdure.registry.change_feed import ChangeFeedPage, changes_since
 from perdure.registry.entities import FeedEntry
@@ -75,7 +76,7 @@ async def changes(
         str,
         QueryParameter(
             max_length=64,
-            description="An instant, or better the value from `next`. Default: from the beginning.",
+            description="Return changes after this time. To continue, use the URL in `next`. Default: all changes.",
             examples=[Example(value="2025-01-09T10:30:00Z")],
         ),
     ] = "",
@@ -105,7 +106,7 @@ async def changes(
 
 def _page_url(origin: str, since: str, limit: int, scheme: str) -> str:
     query = f"since={quote(since, safe=':')}&limit={limit}" + (f"&scheme={scheme}" if scheme else "")
-    return f"{origin}{ROOT}/changes?{query}"
+    return f"{origin}{API_ROOT}/changes?{query}"
 
 
 def _to_activity(origin: str, page: ChangeFeedPage, entry: FeedEntry) -> ChangeActivity:

@@ -13,13 +13,14 @@ from litestar.exceptions import HTTPException, LitestarException
 
 from perdure.errors import InvalidInput, PerdureError
 from perdure.http.api import swagger_ui
-from perdure.http.api.direct import to_response
 from perdure.http.api.litestar_app import build_app, error_response, to_perdure_error
+from perdure.http.api.litestar_bypass import to_response
 from perdure.http.api.openapi import Operation, build_openapi, index_operations
 from perdure.http.api.person_paths import parse_person_path
-from perdure.http.api.request_context import CONTEXT_KEY, ROOT, ApiContext
+from perdure.http.api.request_context import CONTEXT_KEY, ApiContext
 from perdure.http.api.schemas.requests import parse_body
 from perdure.http.app_context import AppContext
+from perdure.http.shared.api_roots import API_ROOT
 from perdure.http.shared.conditional import reject_if_match
 from perdure.http.shared.cors import PREFLIGHT_HEADERS
 from perdure.http.shared.http_errors import (
@@ -75,7 +76,7 @@ class ApiGateway:
 
     async def redirect_to_docs(self, app: AppContext, request: Request) -> Response:
         """Return a redirect to the documentation."""
-        return _read_only(request) or Response(307, b"", [(b"location", f"{ROOT}/docs".encode())])
+        return _read_only(request) or Response(307, b"", [(b"location", f"{API_ROOT}/docs".encode())])
 
     async def openapi_document(self, app: AppContext, request: Request) -> Response:
         """Return the OpenAPI document."""
@@ -94,7 +95,7 @@ class ApiGateway:
         """Return the response of an operation; None if the framework has written it."""
         context = ApiContext(app, request, None, self._bulk_limiter)
         request.state = context
-        path, inner, canonical = self._match_path(request.path.removeprefix(ROOT))
+        path, inner, canonical = self._match_path(request.path.removeprefix(API_ROOT))
         allowed = self._operations[path]
         if request.method == "OPTIONS":
             return _options_response(tuple(allowed))

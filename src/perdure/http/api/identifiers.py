@@ -11,7 +11,6 @@ from perdure import registry as use
 from perdure.http.api.request_context import (
     CREDENTIALS_OPTIONAL,
     CREDENTIALS_REQUIRED,
-    ROOT,
     IfMatch,
     InjectedContext,
     Name,
@@ -19,11 +18,13 @@ from perdure.http.api.request_context import (
     decode_name,
     error_responses,
     identifier_response,
+    validator_headers,
     view_response,
 )
 from perdure.http.api.schemas.requests import ChangeRequest
 from perdure.http.api.schemas.responses import IdentifierListResponse, IdentifierResponse
 from perdure.http.api.views import build_summary
+from perdure.http.shared.api_roots import API_ROOT
 from perdure.http.shared.conditional import expect_version, if_none_match_has, version_etag
 
 ETAG_HEADER: Final = ResponseHeader(name="ETag", documentation_only=True, description="The version, for If-Match.")
@@ -38,7 +39,7 @@ IfNoneMatch = Annotated[
     "/identifiers/{name:str}",
     operation_id="show",
     tags=["identifiers"],
-    summary="Show",
+    summary="Show an identifier",
     security=CREDENTIALS_OPTIONAL,
     responses=error_responses(304, 404),
     response_description="The identifier, or the tombstone of a withdrawn one.",
@@ -48,8 +49,7 @@ async def show(context: InjectedContext, name: Name, if_none_match: IfNoneMatch 
     """Show an identifier. Values that are not public require permission to edit."""
     view = await use.show(context.registry, decode_name(name), by=context.caller)
     if if_none_match_has(if_none_match, version_etag(view.version)):
-        headers = {"etag": version_etag(view.version), "cache-control": "no-cache", "vary": "authorization"}
-        nothing: Response[Any] = Response(None, status_code=304, headers=headers)
+        nothing: Response[Any] = Response(None, status_code=304, headers=validator_headers(version_etag(view.version)))
         return nothing
     return view_response(view)
 
@@ -58,7 +58,7 @@ async def show(context: InjectedContext, name: Name, if_none_match: IfNoneMatch 
     "/identifiers/{name:str}",
     operation_id="change",
     tags=["identifiers"],
-    summary="Change",
+    summary="Change an identifier",
     security=CREDENTIALS_REQUIRED,
     responses=CHANGE_ERRORS | error_responses(404, 409, 410, 412, 413, 415, 428),
     response_description="The current state of the identifier.",
@@ -79,7 +79,7 @@ async def change(
     status_code=200,
     operation_id="withdraw",
     tags=["identifiers"],
-    summary="Withdraw",
+    summary="Withdraw an identifier",
     security=CREDENTIALS_REQUIRED,
     responses=CHANGE_ERRORS,
     response_description="The tombstone.",
@@ -107,7 +107,7 @@ async def withdraw(
     "/identifiers",
     operation_id="list",
     tags=["identifiers"],
-    summary="List",
+    summary="List identifiers",
     security=CREDENTIALS_REQUIRED,
     responses=error_responses(404),
     response_description="A page of identifiers.",
@@ -129,6 +129,6 @@ async def list_identifiers(
     if page.next is not None:
         parameters = {"prefix": prefix, "after": page.next, "limit": limit}
         query = urlencode({key: value for key, value in parameters.items() if value is not None})
-        headers["link"] = f'<{ROOT}/identifiers?{query}>; rel="next"'
+        headers["link"] = f'<{API_ROOT}/identifiers?{query}>; rel="next"'
     rows = tuple(build_summary(row) for row in page.identifiers)
     return Response(IdentifierListResponse(identifiers=rows, next=page.next), headers=headers)

@@ -29,7 +29,7 @@ _BODY_ERRORS = error_responses(404, 409, 410, 412, 413, 415, 428)
     status_code=200,
     operation_id="bind",
     tags=["identifiers"],
-    summary="Bind",
+    summary="Bind a reserved name",
     security=CREDENTIALS_REQUIRED,
     responses=_BODY_ERRORS,
     response_description="The current state of the identifier.",
@@ -38,7 +38,7 @@ _BODY_ERRORS = error_responses(404, 409, 410, 412, 413, 415, 428)
 async def bind(
     context: InjectedContext, name: Name, data: JSONBody[BindRequest], if_match: IfMatch = None
 ) -> Response[IdentifierResponse]:
-    """Give a reserved name its content. The identifier is created at this moment."""
+    """Bind a reserved name to its content. This sets the creation date."""
     text = decode_name(name)
     with expect_version(if_match) as version:
         await use.bind(context.registry, context.agent, text, data.to_statement(), expected_version=version)
@@ -123,7 +123,7 @@ async def redact_values(
     status_code=200,
     operation_id="reinstate",
     tags=["identifiers"],
-    summary="Reinstate",
+    summary="Reinstate an identifier",
     security=CREDENTIALS_REQUIRED,
     responses=CHANGE_ERRORS,
     response_description="The current state of the identifier.",
@@ -142,12 +142,12 @@ async def reinstate(context: InjectedContext, name: Name, if_match: IfMatch = No
     status_code=200,
     operation_id="transfer",
     tags=["identifiers"],
-    summary="Transfer",
+    summary="Transfer identifiers",
     security=CREDENTIALS_REQUIRED,
     responses=error_responses(404, 409, 413, 415),
     response_description="The number of transferred identifiers.",
 )
 async def transfer(context: InjectedContext, data: JSONBody[TransferRequest]) -> Response[TransferResponse]:
-    """Make another agent responsible for identifiers: for all of them, or for none."""
+    """Transfer identifiers to another agent: all of them, or none."""
     moved = await use.transfer_identifiers(context.registry, context.agent, data.names, data.to)
     return Response(TransferResponse(transferred=moved))

@@ -11,8 +11,9 @@ from litestar.openapi.spec import Components, SecurityScheme, Server, Tag
 
 from perdure import __version__
 from perdure.errors import InvalidInput, PerdureError
-from perdure.http.api.request_context import CONTEXT_KEY, ROOT, ApiContext, get_context
+from perdure.http.api.request_context import CONTEXT_KEY, ApiContext, get_context
 from perdure.http.app_context import AppContext
+from perdure.http.shared.api_roots import API_ROOT
 from perdure.http.shared.http_errors import CredentialsRequired, MalformedRequest
 from perdure.http.shared.problem_json import problem_response
 from perdure.http.shared.request import Headers
@@ -26,7 +27,7 @@ Mint, bind, change, withdraw, look up and search identifiers of every scheme tha
 
 - A name in a path is percent-encoded as one segment (`12345%2Fabc`), or the rest of the path (`12345/abc`).
 - Every change of an existing identifier requires `If-Match`, with the `ETag` of the version that you have read, or `*`.
-- Errors are problem documents (RFC 9457). The meaning of a `code` never changes: see `/errors`.
+- Errors are problem documents (RFC 9457). The meaning of a `code` never changes: see `/api/v1/errors`.
 - Times are ISO 8601 in UTC. Fields and parameters that are not documented here are rejected.
 """
 
@@ -51,7 +52,7 @@ def build_app(handlers: Sequence[Any]) -> Litestar:
             use_handler_docstrings=True,
             version=__version__,
             description=_DESCRIPTION.strip(),
-            servers=[Server(url=ROOT)],
+            servers=[Server(url=API_ROOT)],
             components=Components(
                 security_schemes={
                     "bearer": SecurityScheme(

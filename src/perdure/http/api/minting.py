@@ -9,12 +9,13 @@ from litestar.datastructures import ResponseHeader
 from litestar.openapi.spec import Example
 from litestar.params import HeaderParameter, JSONBody
 
-from perdure.http.api.direct import DIRECT
-from perdure.http.api.request_context import CREDENTIALS_REQUIRED, InjectedContext, error_responses, identifier_api_path
+from perdure.http.api.litestar_bypass import DIRECT
+from perdure.http.api.request_context import CREDENTIALS_REQUIRED, InjectedContext, error_responses
 from perdure.http.api.schemas.requests import MintRequest
 from perdure.http.api.schemas.responses import MintResponse
 from perdure.http.api.views import build_mint_response
 from perdure.http.shared.conditional import version_etag
+from perdure.http.urls import identifier_api_path
 from perdure.registry import mint_once
 
 CREATED: Final = 201
@@ -27,7 +28,7 @@ _encode_canonical: Final = msgspec.json.Encoder(order="deterministic").encode
     opt=DIRECT,
     operation_id="mint",
     tags=["identifiers"],
-    summary="Mint",
+    summary="Mint identifiers",
     security=CREDENTIALS_REQUIRED,
     responses=error_responses(404, 409, 413, 415),
     response_description="The names are on disk and are never issued again.",

@@ -9,7 +9,7 @@ from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import JSONBody
 
 from perdure.errors import InvalidInput
-from perdure.http.api.direct import DIRECT
+from perdure.http.api.litestar_bypass import DIRECT
 from perdure.http.api.multipart import ObservationForm
 from perdure.http.api.person_views import build_created_person, person_api_path
 from perdure.http.api.request_context import CREDENTIALS_REQUIRED, ApiContext, InjectedContext, error_responses
@@ -42,7 +42,7 @@ LOCATION_HEADERS: Final = [
     opt=DIRECT,
     operation_id="observe",
     tags=["persons"],
-    summary="Observe",
+    summary="Create an observation",
     security=CREDENTIALS_REQUIRED,
     responses=EXISTING_PERSON | error_responses(409, 413, 415),
     response_description="The new observation, which never changes.",

@@ -7,7 +7,7 @@ from litestar import Litestar
 
 from perdure.http.api.bulk_response import CSV, NDJSON
 from perdure.http.api.change_feed import ActivityPage
-from perdure.http.api.direct import DirectHandler, is_direct
+from perdure.http.api.litestar_bypass import DirectHandler, is_direct
 from perdure.http.api.multipart import CONTENT, FORM, OBSERVATION
 from perdure.http.api.request_context import STATUS_DESCRIPTIONS
 from perdure.http.api.schemas.examples import (

@@ -40,7 +40,7 @@ _CHANGE_ERRORS: Final = error_responses(404, 409, 410, 412, 413, 415, 428)
     status_code=CREATED,
     operation_id="reconstruct",
     tags=["persons"],
-    summary="Reconstruct",
+    summary="Create a reconstruction",
     security=CREDENTIALS_REQUIRED,
     responses=EXISTING_PERSON | error_responses(409, 413, 415),
     response_description="The new reconstruction, at version 1.",
@@ -66,7 +66,7 @@ async def reconstruct(context: InjectedContext, data: JSONBody[ReconstructReques
     "/{ppid:str}",
     operation_id="revisePerson",
     tags=["persons"],
-    summary="Revise",
+    summary="Revise a reconstruction",
     security=CREDENTIALS_REQUIRED,
     responses=_CHANGE_ERRORS,
     response_description="The current state of the reconstruction.",
@@ -96,7 +96,7 @@ async def revise(
     "/{ppid:str}/links",
     operation_id="replaceLinks",
     tags=["persons"],
-    summary="Link",
+    summary="Replace links",
     security=CREDENTIALS_REQUIRED,
     responses=_CHANGE_ERRORS,
     response_description="The current state of the reconstruction.",
@@ -118,7 +118,7 @@ async def link(
     status_code=200,
     operation_id="mergePerson",
     tags=["persons"],
-    summary="Merge",
+    summary="Merge reconstructions",
     security=CREDENTIALS_REQUIRED,
     responses=_CHANGE_ERRORS,
     response_description="The current state of the surviving reconstruction.",
@@ -146,7 +146,7 @@ async def merge(
     status_code=CREATED,
     operation_id="splitPerson",
     tags=["persons"],
-    summary="Split",
+    summary="Split a reconstruction",
     security=CREDENTIALS_REQUIRED,
     responses=_CHANGE_ERRORS,
     response_description="The new persons, each with its own PRID.",
@@ -204,7 +204,7 @@ async def undo(
     status_code=200,
     operation_id="restrictPerson",
     tags=["persons"],
-    summary="Restrict",
+    summary="Restrict a person",
     security=CREDENTIALS_REQUIRED,
     responses=_CHANGE_ERRORS,
     response_description="The person, as visible to you.",
@@ -213,7 +213,10 @@ async def undo(
 async def restrict(
     context: InjectedContext, ppid: Ppid, data: JSONBody[RestrictRequest], if_match: IfMatch = None
 ) -> Response[PersonResponse]:
-    """Hide the content of a person without permission to edit. The restriction, its date and its reason are public."""
+    """Hide the content of a person from callers without permission to edit.
+
+    The restriction, its date and its reason are public.
+    """
     name = decode_name(ppid)
     with expect_version(if_match) as version:
         await use.restrict(context.registry, context.agent, name, data.reason, expected_version=version)
@@ -246,7 +249,7 @@ async def lift_restriction(
     status_code=200,
     operation_id="redactPerson",
     tags=["persons"],
-    summary="Redact",
+    summary="Redact a person",
     security=CREDENTIALS_REQUIRED,
     responses=_CHANGE_ERRORS,
     response_description="The remaining content.",

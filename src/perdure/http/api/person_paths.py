@@ -3,7 +3,8 @@
 from typing import Final, NamedTuple
 
 from perdure.errors import InvalidName
-from perdure.http.api.request_context import ROOT, decode_name
+from perdure.http.api.request_context import decode_name
+from perdure.http.shared.api_roots import API_ROOT
 from perdure.names import ppid
 
 VALIDATE: Final = "/{ppid}/validate"
@@ -27,7 +28,7 @@ def parse_person_path(below: str) -> PersonPath | None:
     if not text.upper().startswith(_PPID_STARTS):
         return None
     canonical = ppid.canonical(text) if ppid.validate_ppid(text) else segment
-    return PersonPath(path, None if canonical == segment else f"{ROOT}/{canonical}{slash}{rest}")
+    return PersonPath(path, None if canonical == segment else f"{API_ROOT}/{canonical}{slash}{rest}")
 
 
 def decode_segment(segment: str) -> str:

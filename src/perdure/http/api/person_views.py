@@ -4,7 +4,7 @@ from litestar import Response
 from msgspec.structs import replace
 
 from perdure.errors import InvalidName, NoSuchName
-from perdure.http.api.request_context import ROOT, ApiContext
+from perdure.http.api.request_context import ApiContext, validator_headers
 from perdure.http.api.schemas.person_responses import (
     CreatedPerson,
     ObservationResponse,
@@ -14,6 +14,7 @@ from perdure.http.api.schemas.person_responses import (
     ValidationResponse,
 )
 from perdure.http.api.views import build_from
+from perdure.http.shared.api_roots import API_ROOT
 from perdure.http.shared.conditional import superseded_etag, version_etag
 from perdure.names import ppid, recognise
 from perdure.registry import show
@@ -24,7 +25,7 @@ from perdure.registry.persons.person_search import PersonHit as Hit
 
 def person_api_path(name: str) -> str:
     """Return the path of a person in this API."""
-    return f"{ROOT}/{name}"
+    return f"{API_ROOT}/{name}"
 
 
 def build_created_person(origin: str, person: Person) -> CreatedPerson:
@@ -65,12 +66,7 @@ def person_etag(person: PersonView) -> str:
 async def person_response(context: ApiContext, name: str, status: int = 200) -> Response[PersonResponse]:
     """Respond with the current state of a person, and with its path, which may differ from the path of the request."""
     person = await show_person(context.registry, name, by=context.caller)
-    headers = {
-        "etag": person_etag(person),
-        "content-location": person_api_path(person.view.name),
-        "cache-control": "no-cache",
-        "vary": "authorization",
-    }
+    headers = validator_headers(person_etag(person)) | {"content-location": person_api_path(person.view.name)}
     return Response(build_person(context.request.origin, person), status_code=status, headers=headers)
 
 

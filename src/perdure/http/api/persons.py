@@ -20,11 +20,11 @@ from perdure.http.api.person_views import (
 )
 from perdure.http.api.request_context import (
     CREDENTIALS_OPTIONAL,
-    ROOT,
     InjectedContext,
     PageLimit,
     decode_name,
     error_responses,
+    validator_headers,
 )
 from perdure.http.api.schemas.person_responses import (
     ObservationListResponse,
@@ -34,6 +34,7 @@ from perdure.http.api.schemas.person_responses import (
     ValidationResponse,
 )
 from perdure.http.api.views import build_revisions
+from perdure.http.shared.api_roots import API_ROOT
 from perdure.http.shared.conditional import if_none_match_has
 from perdure.registry.identifier_view import is_hidden
 from perdure.registry.persons import list_observations, show_person
@@ -69,7 +70,7 @@ async def show(
     """Show a person. Without permission to edit, a restricted person shows only the reason and the date."""
     person = await show_person(context.registry, decode_name(ppid), version=version or None, by=context.caller)
     tag = person_etag(person)
-    headers = {"etag": tag, "cache-control": "no-cache", "vary": "authorization"}
+    headers = validator_headers(tag)
     if if_none_match_has(if_none_match, tag):
         nothing: Response[Any] = Response(None, status_code=304, headers=headers)
         return nothing
@@ -80,7 +81,7 @@ async def show(
     "/{ppid:str}/validate",
     operation_id="validatePerson",
     tags=["persons"],
-    summary="Validate",
+    summary="Validate a person identifier",
     security=CREDENTIALS_OPTIONAL,
     responses=error_responses(),
     response_description="Whether it is valid, and whether it is registered.",
@@ -125,7 +126,7 @@ async def observations(
     "/{ppid:str}/history",
     operation_id="personHistory",
     tags=["persons"],
-    summary="All versions of a person",
+    summary="List versions of a person",
     security=CREDENTIALS_OPTIONAL,
     responses=error_responses(308, 404),
     response_description="The agent, the time and the action of each version.",
@@ -166,7 +167,7 @@ async def find(
         str | None,
         QueryParameter(
             min_length=1,
-            description="Words that must all be in one name. A word with * at the end matches as a beginning.",
+            description="Words that must all be in one name. With * at its end, a word matches all that begin with it.",
         ),
     ] = None,
     orcid: Annotated[str | None, QueryParameter(min_length=1, description="In any notation.")] = None,
@@ -191,7 +192,7 @@ async def find(
         async with context.acquire_search_slot():
             page = await find_by_name(context.registry, text.split(), after=after, limit=most)
         following = urlencode({"name": text, "after": page.next, "limit": limit})
-        headers = {} if page.next is None else {"link": f'<{ROOT}/persons?{following}>; rel="next"'}
+        headers = {} if page.next is None else {"link": f'<{API_ROOT}/persons?{following}>; rel="next"'}
         return Response(build_person_search(origin, page.persons, page.next), headers=headers)
     if after is not None:
         raise InvalidInput("request", "after", f"after is only supported for a search by name, not by {key}")

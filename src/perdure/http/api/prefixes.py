@@ -13,7 +13,6 @@ from perdure.http.api.identifiers import IfNoneMatch
 from perdure.http.api.request_context import (
     CREDENTIALS_OPTIONAL,
     CREDENTIALS_REQUIRED,
-    ROOT,
     IfMatch,
     InjectedContext,
     Name,
@@ -23,6 +22,7 @@ from perdure.http.api.request_context import (
 from perdure.http.api.schemas.requests import AddPrefixRequest, ChangePrefixRequest, DerivePrefixRequest
 from perdure.http.api.schemas.responses import AgentResponse, PrefixListResponse, PrefixResponse
 from perdure.http.api.views import build_agent, build_prefix
+from perdure.http.shared.api_roots import API_ROOT
 from perdure.http.shared.conditional import digest_etag, expect_etag, if_none_match_has
 from perdure.names import handle
 from perdure.registry.entities import Prefix
@@ -179,7 +179,7 @@ async def change_prefix(
     "/agents/me",
     operation_id="me",
     tags=["agents"],
-    summary="Who am I?",
+    summary="Show the authenticated agent",
     security=CREDENTIALS_REQUIRED,
     responses=error_responses(),
     response_description="The authenticated agent.",
@@ -199,7 +199,7 @@ def _prefix_response(
 
 
 def _created_response(prefix: Prefix) -> Response[PrefixResponse]:
-    return _prefix_response(prefix, 201, {"location": f"{ROOT}/prefixes/{handle.escape(prefix.name)}"})
+    return _prefix_response(prefix, 201, {"location": f"{API_ROOT}/prefixes/{handle.escape(prefix.name)}"})
 
 
 def _parse_granularity(text: str) -> Fraction:

@@ -23,7 +23,6 @@ from perdure.names import handle
 from perdure.registry import Agent, Registry, show
 from perdure.registry.identifier_view import View
 
-ROOT: Final = "/api/v1"
 CONTEXT_KEY: Final = "context"  # its key in the state of the ASGI scope
 
 Name = Annotated[
@@ -105,21 +104,21 @@ def decode_name(escaped: str) -> str:
     return handle.unescape(escaped)
 
 
-def identifier_api_path(name: str) -> str:
-    """Return the path of an identifier in this API."""
-    return f"{ROOT}/identifiers/{handle.escape(name)}"
-
-
 async def identifier_response(context: ApiContext, name: str, status: int = 200) -> Response[IdentifierResponse]:
     """Respond with the current state of an identifier."""
     return view_response(await show(context.registry, name, by=context.caller), status)
+
+
+def validator_headers(etag: str) -> dict[str, str]:
+    """Return the headers of a resource that clients revalidate, and that depends on the permissions of the caller."""
+    return {"etag": etag, "cache-control": "no-cache", "vary": "authorization"}
 
 
 def view_response(view: View, status: int = 200) -> Response[IdentifierResponse]:
     return Response(
         build_identifier(view),
         status_code=status,
-        headers={"etag": version_etag(view.version), "cache-control": "no-cache", "vary": "authorization"},
+        headers=validator_headers(version_etag(view.version)),
     )
 
 

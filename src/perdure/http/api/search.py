@@ -25,7 +25,8 @@ async def search(
     q: Annotated[
         str,
         QueryParameter(
-            min_length=1, description="Words that must all occur. A word with * at the end matches as a beginning."
+            min_length=1,
+            description="Words that must all occur. With * at its end, a word matches all that begin with it.",
         ),
     ],
     limit: PageLimit = 100,

@@ -9,13 +9,7 @@ import msgspec
 
 from perdure.errors import BadKey, PerdureError, StoreUnavailable
 from perdure.http.auth.certificates import Certificate, forwarded_certificate, parse_certificate
-from perdure.http.auth.challenge_response import (
-    LONGEST_NONCE,
-    NOT_PROVEN,
-    Proof,
-    is_same_secret,
-    parse_claimed_identity,
-)
+from perdure.http.auth.challenge_response import LONGEST_NONCE, NOT_PROVEN, Proof, parse_claimed_identity
 from perdure.http.auth.credentials import (
     Basic,
     Bearer,
@@ -25,6 +19,7 @@ from perdure.http.auth.credentials import (
     parse_authorization,
     parse_identity,
 )
+from perdure.http.auth.passwords import is_same_secret
 from perdure.http.auth.rate_limit import LoginThrottle
 from perdure.http.auth.sessions import Session, Sessions
 from perdure.http.auth.transport_policy import check_channel, is_cross_site, is_secure_transport
@@ -118,7 +113,7 @@ class Authenticator:
             return None  # a nonce to sign, or a missing certificate: no identity is named
         check_channel(request)
         if isinstance(shown, Bearer):
-            return _AuthenticatedClient(await self._authenticate_in_order(request, given, shown.token))
+            return _AuthenticatedClient(await self._authenticate_once_per_turn(request, given, shown.token))
         if isinstance(shown, Basic):
             return None if is_cross_site(request) else await self._by_password(request, shown)
         if shown.is_certificate:
@@ -144,15 +139,15 @@ class Authenticator:
         self._attempts.record_success(request.client, _KEYS)
         return agent
 
-    async def _authenticate_in_order(self, request: Request, given: str, token: str) -> Agent:
+    async def _authenticate_once_per_turn(self, request: Request, given: str, token: str) -> Agent:
         """Authenticate a key once for all requests of one turn of the event loop that carry it."""
         checked = self._checked
         if not checked:
-            asyncio.get_running_loop().call_soon(self._release_key_check)
+            asyncio.get_running_loop().call_soon(self._clear_checked)
         agent = checked[given] = await self._by_key(request, token)  # unused if the check lasted beyond this turn
         return agent
 
-    def _release_key_check(self) -> None:
+    def _clear_checked(self) -> None:
         self._checked = {}
 
     async def _by_password(self, request: Request, shown: Basic) -> _AuthenticatedClient:

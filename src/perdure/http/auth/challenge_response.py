@@ -8,7 +8,6 @@ import hmac
 import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from functools import cache
 from typing import Final
 
 from perdure.errors import BadKey
@@ -96,24 +95,6 @@ class Proof:
 def parse_claimed_identity(parameters: Mapping[str, str]) -> Identity | None:
     """Return the identity that the proof claims, or None if the text is not an identity. Both fail alike later."""
     return parse_identity(_require_parameter(parameters, "id"))
-
-
-def is_same_secret(given: bytes, secret: bytes | None) -> bool:
-    """Compare two secrets in a time that depends on neither, nor on their length, nor on whether there is one.
-
-    Passwords beyond ASCII are sent in UTF-8 or, by older clients, in Latin-1.
-    """
-    pepper = _pepper()
-    expected = hmac.digest(pepper, secret or pepper, "sha256")
-    as_sent = hmac.compare_digest(hmac.digest(pepper, given, "sha256"), expected)
-    from_latin = given.decode("latin-1").encode("utf-8")
-    as_latin = hmac.compare_digest(hmac.digest(pepper, from_latin, "sha256"), expected)
-    return (as_sent or as_latin) and bool(secret)
-
-
-@cache
-def _pepper() -> bytes:
-    return os.urandom(32)
 
 
 def _require_parameter(parameters: Mapping[str, str], name: str) -> str:

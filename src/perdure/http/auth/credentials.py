@@ -9,11 +9,11 @@ from urllib.parse import unquote_to_bytes
 import msgspec
 
 from perdure.errors import BadKey
+from perdure.names.handle import STRAY_PERCENT
 
 # Some clients omit the commas, and some the quotation marks.
 _PARAMETER: Final = re.compile(r'([A-Za-z]+)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))[ \t]*,?[ \t]*')
 _ESCAPED: Final = re.compile(r"\\(.)")
-_STRAY_PERCENT: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _IDENTITY: Final = re.compile(r"([0-9]{1,10}):(.+)", re.DOTALL)
 _LARGEST_INDEX: Final = (1 << 31) - 1
 _LONGEST: Final = 8192  # characters of the whole header
@@ -80,7 +80,7 @@ def parse_handle_parameters(text: str) -> dict[str, str]:
     while at < len(text):
         match = _PARAMETER.match(text, at)
         if match is None or match[1] in found:
-            raise BadKey(f'the Authorization header must continue with name="value", … at character {at}')
+            raise BadKey(f'malformed Authorization header at character {at}: expected name="value", …')
         found[match[1]] = match[3] if match[2] is None else _ESCAPED.sub(r"\1", match[2])
         at = match.end()
     return found
@@ -96,7 +96,7 @@ def parse_identity(text: str) -> Identity | None:
 
 def percent_decode(text: str) -> str:
     """Decode a percent-encoded text. A text with a stray percent sign is returned as it is."""
-    if "%" not in text or _STRAY_PERCENT.search(text):
+    if "%" not in text or STRAY_PERCENT.search(text):
         return text
     try:
         return unquote_to_bytes(text).decode("utf-8")

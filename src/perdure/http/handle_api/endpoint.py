@@ -61,8 +61,8 @@ def _respond_other_method(context: HandleContext, methods: tuple[str, ...]) -> R
     if method == "OPTIONS":
         return Response(200, b"", [(b"allow", ", ".join(allowed).encode())])
     if method not in _KNOWN:
-        said = {"responseCode": NOT_SUPPORTED, "message": f"{method} is not supported"}
-        return context.json_response(501, said)
+        document = {"responseCode": NOT_SUPPORTED, "message": f"{method} is not supported"}
+        return context.json_response(501, document)
     return context.error_response(MethodNotAllowed(method, allowed))
 
 

@@ -3,16 +3,15 @@
 from typing import Final
 
 from perdure.errors import InvalidName, NotAuthorised
-from perdure.http.handle_api.conditions import check_preconditions
 from perdure.http.handle_api.endpoint import allow_methods
 from perdure.http.handle_api.parameters import parse_number
 from perdure.http.handle_api.put_body import PutBody, read_put
 from perdure.http.handle_api.request_context import HandleContext
-from perdure.http.handle_api.response_codes import SUCCESS, VALUES_NOT_FOUND
-from perdure.http.shared.conditional import is_not_modified, record_etag
+from perdure.http.handle_api.response_codes import VALUES_NOT_FOUND
+from perdure.http.shared.conditional import expect_record_versions, is_not_modified, record_etag
 from perdure.http.shared.http_errors import MalformedRequest
 from perdure.http.shared.request import Response
-from perdure.http.shared.responses import NO_CACHE, record_response
+from perdure.http.shared.responses import NO_CACHE, SUCCESS, record_response
 from perdure.http.shared.value_filter import build_value_filter
 from perdure.names import handle
 from perdure.names.handle import unescape
@@ -82,7 +81,7 @@ async def list_under_prefix(context: HandleContext, prefix: str) -> Response:
     by = await context.require_caller()
     page, size = read_paging(context)
     async with context.search_slot():
-        total, names = await list_handles(context.registry, by, prefix, page, size, cursors=context.app.walks)
+        total, names = await list_handles(context.registry, by, prefix, page, size, cursors=context.app.page_cursors)
     return context.success_response(prefix=prefix, totalCount=str(total), page=page, pageSize=size, handles=names)
 
 
@@ -107,7 +106,7 @@ async def put_record(context: HandleContext, name: str) -> Response:
     if indexes and _VARIOUS not in indexes:
         _check_indexes(indexes, body)
     write = put_values if indexes else put_handle
-    with check_preconditions(context.request) as expected:
+    with expect_record_versions(context.request) as expected:
         result = await write(
             context.registry, by, name, body.values, overwrite=overwrite is not False, expected=expected
         )
@@ -119,7 +118,7 @@ async def _mint(context: HandleContext, by: Agent, beginning: str, body: PutBody
         raise MalformedRequest(
             "`index` cannot be combined with `mintNewSuffix`: a new handle is created with all its values at once"
         )
-    with check_preconditions(context.request) as expected:
+    with expect_record_versions(context.request) as expected:
         result = await mint_handle(
             context.registry, by, beginning, body.values, expected=expected, patience=context.app.patience
         )
@@ -136,7 +135,7 @@ async def delete_record(context: HandleContext, name: str) -> Response:
     """Delete a record, or some of its values."""
     by = await context.require_caller()
     indexes = [parse_number(text, "index") for text in context.parameters.all("index")]
-    with check_preconditions(context.request) as expected:
+    with expect_record_versions(context.request) as expected:
         if indexes:
             await delete_values(context.registry, by, name, indexes, expected=expected)
         else:

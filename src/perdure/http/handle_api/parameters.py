@@ -8,13 +8,12 @@ import msgspec
 from perdure.errors import quote_text
 from perdure.formats.strict_json import refuse_duplicate_keys
 from perdure.http.shared.http_errors import MalformedRequest
-from perdure.http.shared.media_type import body_media_type
+from perdure.http.shared.media_type import FORM_URLENCODED, body_media_type
 from perdure.http.shared.query_string import MOST_PARAMETERS, parse_form, single_parameter
 from perdure.http.shared.request import Request
 
 JSON: Final = "application/json"
 
-_FORM: Final = "application/x-www-form-urlencoded"
 _YES: Final = frozenset({"", "true", "yes", "1", "on"})
 _NO: Final = frozenset({"false", "no", "0", "off"})
 _NUMBER: Final = re.compile(r"-?[0-9]{1,10}")
@@ -38,22 +37,22 @@ class Parameters:
 
     def flag(self, name: str) -> bool | None:
         """Return a parameter as true or false; a name alone is true. None if it is not given."""
-        said = self.single(name)
-        if said is None:
+        given = self.single(name)
+        if given is None:
             return None
-        text = said.lower()
+        text = given.lower()
         if text in _YES:
             return True
         if text in _NO:
             return False
-        raise MalformedRequest(f"{name} must be true or false, not {quote_text(said)}")
+        raise MalformedRequest(f"{name} must be true or false, not {quote_text(given)}")
 
     def natural(self, name: str) -> int | None:
         """Return a parameter as a number that is not negative."""
-        said = self.single(name)
-        if said is None:
+        given = self.single(name)
+        if given is None:
             return None
-        number = parse_number(said, name)
+        number = parse_number(given, name)
         if number < 0:
             raise MalformedRequest(f"{name} must not be negative")
         return number
@@ -83,19 +82,19 @@ async def read_body_parameters(request: Request) -> list[tuple[str, str]]:
 def _parse_body(kind: str, body: bytes) -> list[tuple[str, str]]:
     if kind == JSON:
         return _parse_json(body)
-    if kind != _FORM:
-        raise MalformedRequest(f"unsupported media type: parameters must be {_FORM} or {JSON}")
+    if kind != FORM_URLENCODED:
+        raise MalformedRequest(f"unsupported media type: parameters must be {FORM_URLENCODED} or {JSON}")
     return parse_form(body)
 
 
 def _parse_json(body: bytes) -> list[tuple[str, str]]:
     """Return the parameters of a JSON object of strings, numbers, booleans, and lists of them."""
     try:
-        said = msgspec.json.decode(body, type=dict[str, str | int | bool | list[str | int] | None])
+        decoded = msgspec.json.decode(body, type=dict[str, str | int | bool | list[str | int] | None])
         refuse_duplicate_keys(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
         raise MalformedRequest(f"invalid JSON parameters: {problem}") from None
-    pairs = [(name, _to_text(one)) for name, value in said.items() for one in _as_list(value)]
+    pairs = [(name, _to_text(one)) for name, value in decoded.items() for one in _as_list(value)]
     if len(pairs) > MOST_PARAMETERS:
         raise MalformedRequest(f"too many parameters: at most {MOST_PARAMETERS} are allowed")
     return pairs

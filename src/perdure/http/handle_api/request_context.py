@@ -15,7 +15,7 @@ from perdure.http.handle_api.parameters import Parameters
 from perdure.http.shared.http_errors import CredentialsRequired, InsecureCredentials
 from perdure.http.shared.problem_json import problem_headers
 from perdure.http.shared.request import Headers, Request, Response
-from perdure.http.shared.responses import HANDLE_JSON, NO_STORE
+from perdure.http.shared.responses import HANDLE_JSON, NO_STORE, SUCCESS
 from perdure.registry import Agent, Registry
 
 _JAVASCRIPT: Final = b"application/javascript;charset=utf-8"
@@ -67,7 +67,7 @@ class HandleContext:
 
     def success_response(self, status: int = 200, **more: Any) -> Response:
         """Return a response with the response code for success."""
-        document: dict[str, Any] = {"responseCode": response_codes.SUCCESS}
+        document: dict[str, Any] = {"responseCode": SUCCESS}
         if self.handle is not None:
             document["handle"] = self.handle
         return self.json_response(status, document | more)

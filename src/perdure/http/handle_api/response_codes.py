@@ -4,8 +4,8 @@ from typing import Final
 
 from perdure import errors
 from perdure.http.shared import http_errors
+from perdure.http.shared.responses import SUCCESS
 
-SUCCESS: Final = 1
 ERROR: Final = 2
 TOO_BUSY: Final = 3
 PROTOCOL_ERROR: Final = 4
@@ -115,5 +115,5 @@ def code_of(problem: errors.PerdureError) -> int:
 
 def status_of(problem: errors.PerdureError) -> int:
     """Return the HTTP status of an error."""
-    said = next((status for kind, status in _STATUSES if isinstance(problem, kind)), None)
-    return HTTP[code_of(problem)] if said is None else said
+    status_of_kind = next((status for kind, status in _STATUSES if isinstance(problem, kind)), None)
+    return HTTP[code_of(problem)] if status_of_kind is None else status_of_kind

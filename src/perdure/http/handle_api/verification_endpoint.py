@@ -6,9 +6,9 @@ from typing import Final
 from perdure.errors import BadKey, InvalidName
 from perdure.http.handle_api.endpoint import allow_methods
 from perdure.http.handle_api.request_context import HandleContext
-from perdure.http.handle_api.response_codes import SUCCESS
 from perdure.http.shared.http_errors import MalformedRequest
 from perdure.http.shared.request import Response
+from perdure.http.shared.responses import SUCCESS
 from perdure.names.handle import unescape
 
 _IDENTITY: Final = re.compile(r"([0-9]{1,10}):(.+/.+)", re.DOTALL)

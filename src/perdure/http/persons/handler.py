@@ -22,7 +22,7 @@ _PROBLEM: Final = PROBLEM_JSON.decode()
 
 
 class Reason(Enum):
-    """Why the resolver of all identifiers has to go on with a request."""
+    """Why a request is passed on to the resolver of all identifiers."""
 
     NOT_A_PERSON = "the path is not that of a person, in any spelling"
     WRONG_CHECK_DIGIT = "the resolver suggests what may have been meant"
@@ -42,7 +42,7 @@ class Delegate(NamedTuple):
 async def respond(
     app: AppContext, request: Request, text: str, resolver_parameters: frozenset[str]
 ) -> Response | Delegate:
-    """Return the response to a request for a person, or why the resolver has to give it."""
+    """Return the response to a request for a person, or the reason why the resolver must handle the request."""
     address = parse_person_address(text)
     if address is None:
         canonical = find_canonical_name(text)

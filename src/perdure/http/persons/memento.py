@@ -56,13 +56,13 @@ def timemap_links(origin: str, name: str) -> list[bytes]:
 
 def version_links(origin: str, name: str, acts: Sequence[Act], chosen: Act) -> list[bytes]:
     """Return the links to the first and last version, and to those beside the chosen one."""
-    places = {"first": acts[0], "last": acts[-1], "memento": chosen}
+    relations = {"first": acts[0], "last": acts[-1], "memento": chosen}
     at = acts.index(chosen)
     if at > 0:
-        places["prev"] = acts[at - 1]
+        relations["prev"] = acts[at - 1]
     if at + 1 < len(acts):
-        places["next"] = acts[at + 1]
-    return [_format_memento(origin, name, act, relation) for relation, act in places.items()]
+        relations["next"] = acts[at + 1]
+    return [_format_memento(origin, name, act, relation) for relation, act in relations.items()]
 
 
 def format_timemap(origin: str, name: str, acts: Sequence[Act]) -> bytes:
@@ -74,8 +74,8 @@ def format_timemap(origin: str, name: str, acts: Sequence[Act]) -> bytes:
         format_link(f"{here}/history", f'rel="self"; type="application/link-format"; {span}'),
     ]
     for act in acts:
-        places = [word for word, one in (("first", acts[0]), ("last", acts[-1])) if one is act]
-        lines.append(_format_memento(origin, name, act, " ".join([*places, "memento"])))
+        relations = [word for word, one in (("first", acts[0]), ("last", acts[-1])) if one is act]
+        lines.append(_format_memento(origin, name, act, " ".join([*relations, "memento"])))
     return b",\n".join(lines) + b"\n"
 
 

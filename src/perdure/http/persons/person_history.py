@@ -50,7 +50,7 @@ class _PersonActs(NamedTuple):
 
 
 async def history_response(app: AppContext, request: Request, name: str, requested: DocumentRequest) -> Response:
-    """Return all versions, the first first."""
+    """Return all versions, oldest first."""
     try:
         past = await app.registry.store.read(lambda reader: _read_acts(app, reader, name))
     except NoSuchName:

@@ -7,7 +7,7 @@ from perdure.errors import InvalidInput, InvalidName, NoSuchName
 from perdure.http import pages
 from perdure.http.app_context import AppContext
 from perdure.http.shared.http_errors import MalformedRequest, MethodNotAllowed, UnsupportedMediaType
-from perdure.http.shared.media_type import body_media_type
+from perdure.http.shared.media_type import FORM_URLENCODED, body_media_type
 from perdure.http.shared.query_string import parse_form
 from perdure.http.shared.redirects import redirect_response
 from perdure.http.shared.request import Request, Response
@@ -19,7 +19,6 @@ from perdure.registry.identifier_lookup import find_located
 from perdure.registry.name_keys import locate
 from perdure.registry.store_interface import Reader
 
-_FORM: Final = "application/x-www-form-urlencoded"
 _LARGEST_FORM: Final = 65_536
 _MOST_FIELDS: Final = 100
 _NAMES: Final = ("name", "hdl")  # our field, and that of forms for Handle servers
@@ -33,7 +32,7 @@ async def robots_response(app: AppContext, request: Request) -> Response:
 
 
 async def favicon_response(app: AppContext, request: Request) -> Response:
-    """Return no icon: browsers ask every server for one."""
+    """Return an empty response for the icon that browsers request from every server."""
     request.require_read_method()
     return Response(204, b"", [MAX_AGE_DAY, VARY_ACCEPT])
 
@@ -57,8 +56,8 @@ async def home_response(app: AppContext, request: Request) -> Response:
 
 async def _read_form(request: Request) -> list[tuple[str, str]]:
     """Return the fields of a submitted form."""
-    if body_media_type(request) != _FORM:
-        raise UnsupportedMediaType(_FORM)
+    if body_media_type(request) != FORM_URLENCODED:
+        raise UnsupportedMediaType(FORM_URLENCODED)
     return parse_form(await request.body(_LARGEST_FORM), _MOST_FIELDS)
 
 

@@ -26,13 +26,20 @@ from perdure.http.shared.request import Headers, Request, Response
 from perdure.http.shared.responses import NO_CACHE, NO_STORE, VARY_ACCEPT
 from perdure.http.shared.threads import run_large_in_thread
 from perdure.http.shared.withdrawal import describe_withdrawal
-from perdure.http.urls import link_to, path_of, record_path
+from perdure.http.urls import identifier_api_path, link_to, path_of
 from perdure.rdf import Withdrawal
 from perdure.records.location_xml import LOCATIONS
 from perdure.registry import show
 from perdure.registry.identifier_view import View
 
 _encode: Final = msgspec.json.Encoder(order="deterministic").encode
+_TITLES: Final = {
+    400: "Malformed request",
+    405: "Method not allowed",
+    406: "Not acceptable",
+    422: "Invalid input",
+    429: "Too many requests",
+}
 
 
 async def record_page(
@@ -70,7 +77,7 @@ def _build_record(
         rest=resolved.rest,
         asked_name=resolved.requested_name,
         withdrawal=build_withdrawal(resolved),
-        record_path=record_path(view.name),
+        identifier_api_path=identifier_api_path(view.name),
         link=lambda identifier: link_to(app, identifier),
     )
 
@@ -127,7 +134,7 @@ def tombstone_page(app: AppContext, request: Request, resolved: ResolvedName) ->
         withdrawal=withdrawal,
         created=resolved.record.created,
         about=resolved.record.about,
-        record_path=record_path(resolved.name),
+        identifier_api_path=identifier_api_path(resolved.name),
         link=lambda identifier: link_to(app, identifier),
     )
 
@@ -173,12 +180,14 @@ def _title(problem: PerdureError) -> str:
         return "Unknown prefix"
     if isinstance(problem, NoSuchName):
         return "Identifier not found"
-    return {400: "Malformed request", 405: "Method not allowed"}.get(status, "Error")
+    return _TITLES.get(status, "Error")
 
 
 def _detail(problem: PerdureError) -> str:
     if isinstance(problem, NoSuchPrefix):
-        return f"Names that begin with {problem.name} belong to another registry, or to none."
+        return (
+            f"The prefix {problem.name} is not registered here. Its names belong to another registry, or do not exist."
+        )
     if type(problem) is NoSuchName:
         return f"Nothing is registered under {problem.name}."
     document = str(problem)

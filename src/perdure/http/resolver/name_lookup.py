@@ -10,7 +10,7 @@ from perdure.http.shared.withdrawal import find_withdrawal
 from perdure.http.urls import is_external_url, strip_scheme
 from perdure.records import record as records
 from perdure.records.record import Record
-from perdure.records.value import Value
+from perdure.records.value import ALIAS, Value
 from perdure.registry.entities import Act, Agent, Identifier, Prefix
 from perdure.registry.identifier_lookup import suggest_names
 from perdure.registry.name_keys import LocatedName, correct_pilin_spelling, handle_key, locate
@@ -19,7 +19,6 @@ from perdure.registry.prefixes.na_records import prefix_record
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Reader
 
-_ALIAS: Final = "HS_ALIAS"
 _MOST_ALIASES: Final = 10
 _MOST_CUTS: Final = 256
 _SEPARATORS: Final = frozenset("/?#.-_:;,=&@+~ ")
@@ -95,7 +94,7 @@ def without_restricted_content(record: Record) -> Record:
 def check_alias_chain(reader: Reader, resolved: ResolvedName, *, follows_aliases: bool) -> None:
     """Follow the redirects of a reader through names of this registry. Raise AliasChainTooLong if they do not end.
 
-    Every step is resolved as its URL will be. Steps are counted, because a name that grows never comes back.
+    Each step is resolved like a request for its URL. Steps are counted, because a name that grows never repeats.
     """
     step = resolved
     for _ in range(_MOST_ALIASES + 1):  # the last one checks the end
@@ -127,7 +126,7 @@ def _next_name(reader: Reader, resolved: ResolvedName, follows_aliases: bool) ->
 def _find_alias(record: Record) -> Value | None:
     if record.state != "active":
         return None
-    return next((value for value in record.values if value.kind == _ALIAS and value.is_public and value.text), None)
+    return next((value for value in record.values if value.kind == ALIAS and value.is_public and value.text), None)
 
 
 def _find_longest(reader: Reader, located: LocatedName) -> tuple[Identifier | None, str]:

@@ -8,7 +8,7 @@ import msgspec
 
 from perdure.http.app_context import AppContext
 from perdure.http.urls import link_to, target_link
-from perdure.records.value import Admin, Binary, Text, Value
+from perdure.records.value import ALIAS, Admin, Binary, Text, Value
 
 _LONGEST: Final = 2_000  # characters of one value on a page; its record has all of them
 _UNITS: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
@@ -54,13 +54,13 @@ def _text(value: Value) -> tuple[str, str]:
         return base64.b64encode(data.value).decode(), f"{len(data.value)} bytes, in Base64"
     if isinstance(data, Admin):
         return f"{data.value.index}:{data.value.handle}", f"permissions {data.value.permissions}"
-    return "\n".join(f"{one.index}:{one.handle}" for one in data.value), "a list"
+    return "\n".join(f"{one.index}:{one.handle}" for one in data.value), "list of references"
 
 
 def _href(app: AppContext, value: Value, text: str) -> str | None:
     if isinstance(value.data, Admin):
         return link_to(app, value.data.value.handle)
-    if value.kind == "HS_ALIAS":
+    if value.kind == ALIAS:
         return link_to(app, text)
     if not isinstance(value.data, Text) or ":" not in text[:32]:
         return None

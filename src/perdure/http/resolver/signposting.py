@@ -7,7 +7,7 @@ from perdure.http.app_context import AppContext
 from perdure.http.resolver.name_lookup import ResolvedName
 from perdure.http.shared.redirects import encode_location
 from perdure.http.shared.request import Headers, Request
-from perdure.http.urls import absolute_url, link_to, path_of, record_path, target_link
+from perdure.http.urls import absolute_url, identifier_api_path, link_to, path_of, target_link
 from perdure.registry.identifier_view import View
 
 _MOST_ITEMS: Final = 4_096  # bytes of links to targets after the first, because clients limit the length of headers
@@ -27,7 +27,7 @@ def signpost_headers(app: AppContext, request: Request, view: View, leads_to: Se
     cited = view.names[0] if view.names else view.name  # the first of the two labels of an IBI, whichever was requested
     links = [
         _link(f"{origin}{path_of(cited)}", "cite-as"),
-        _link(f"{origin}{record_path(view.name)}", "describedby", "application/json"),
+        _link(f"{origin}{identifier_api_path(view.name)}", "describedby", "application/json"),
         _link(_LANDING_PAGE, "type"),
     ]
     links.extend(_item_links(leads_to))

@@ -8,7 +8,7 @@ everywhere, because versions are exact: a proxy that compresses a response weake
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
 from typing import Final
@@ -16,12 +16,14 @@ from typing import Final
 from perdure.errors import Conflict
 from perdure.http.shared.http_errors import MalformedRequest, PreconditionFailed, PreconditionRequired
 from perdure.http.shared.request import Request
+from perdure.registry.handles import Precondition
 
 ANY_ETAG: Final = None  # the header is *
 RECORD_SUFFIX: Final = "-record"  # of the tag of a whole record, as Handle clients read it
 
 _ETAG: Final = re.compile(r'(?:W/)?"([^"]*)"')
 _ETAGS: Final = re.compile(r'[\s,]*(?:(?:W/)?"[^"]*"[\s,]*)+')
+_PRECONDITIONS: Final = (("if-match", True), ("if-none-match", False))  # of a write of a Handle client
 _NO_VERSION: Final = 0  # which no identifier has
 _RECORD_VERSION: Final = re.compile(r"([1-9][0-9]{0,8})" + RECORD_SUFFIX)
 
@@ -124,7 +126,7 @@ def reject_if_match(request: Request) -> None:
     """Refuse a condition on a resource that has no ETag: if it were ignored, the client would take it for met."""
     header = request.header_list(b"if-match")
     if header is not None and header.strip() != "*":
-        raise PreconditionFailed(request.path, header, "nothing that has an ETag")
+        raise PreconditionFailed(request.path, header, "a resource without an ETag")
 
 
 @contextmanager
@@ -140,9 +142,24 @@ def expect_etag(if_match: str | None) -> Iterator[str | None]:
 
 @contextmanager
 def expect_version(if_match: str | None) -> Iterator[int | None]:
-    """Do as expect_etag() does for a resource whose tag is its version."""
+    """Yield the required version of the resource, or None for any. Raise as expect_etag() does."""
     with expect_etag(if_match) as etag:
         yield None if etag is ANY_ETAG else _parse_version(etag)
+
+
+@contextmanager
+def expect_record_versions(request: Request) -> Iterator[Sequence[Precondition]]:
+    """Yield the preconditions of a request, for the write inside the block. Raise PreconditionFailed if one fails.
+
+    The registry checks them inside its transaction, so that no other write can come between the check and the write.
+    """
+    preconditions = [
+        Precondition(parse_record_versions(header, name), must_match)
+        for name, must_match in _PRECONDITIONS
+        if (header := request.header_list(name.encode())) is not None
+    ]
+    with conflict_as_precondition_failed(bool(preconditions)):
+        yield preconditions
 
 
 @contextmanager

@@ -102,7 +102,7 @@ class MethodNotAllowed(PerdureError):
         self.allowed = allowed
 
     def __str__(self) -> str:
-        return f"the method {self.method} is not allowed here, only {', '.join(self.allowed)}"
+        return f"method {self.method} not allowed: use {', '.join(self.allowed)}"
 
 
 class NotFound(PerdureError):
@@ -124,12 +124,12 @@ class NameReserved(NoSuchName):
 
 
 class AliasChainTooLong(NoSuchName):
-    """The name is an alias of an alias, and so on, without an end or for too long."""
+    """The alias chain is too long, or is a loop."""
 
     code = "alias-chain-too-long"
 
     def __str__(self) -> str:
-        return f"alias chain too long: {quote_text(self.name)} is an alias of an alias, without an end"
+        return f"alias chain too long, or a loop: {quote_text(self.name)} is an alias of another alias, and so on"
 
 
 class NotAcceptable(PerdureError):
@@ -137,10 +137,10 @@ class NotAcceptable(PerdureError):
 
     code = "not-acceptable"
 
-    def __init__(self, available: tuple[str, ...], places: tuple[str, ...] = ()) -> None:
-        super().__init__(available, places)
+    def __init__(self, available: tuple[str, ...], urls: tuple[str, ...] = ()) -> None:
+        super().__init__(available, urls)
         self.available = available
-        self.urls = places  # the URL of each, if they have URLs of their own
+        self.urls = urls  # the URL of each, if they have URLs of their own
 
     def __str__(self) -> str:
         return f"not acceptable: the available media types are {', '.join(self.available)}"
@@ -153,8 +153,9 @@ class InsecureCredentials(PerdureError):
 
     def __str__(self) -> str:
         return (
-            "credentials are not accepted over plain HTTP, except on this machine: use https, "
-            "or set plain_credentials = true under [http] in the settings"
+            "credentials are not accepted over plain HTTP, except on this machine: use https, or set "
+            "plain_credentials = true under [http] in the settings. A request from the address of a trusted proxy is "
+            "not local: on this machine, use another loopback address (curl --interface 127.0.0.2)"
         )
 
 
@@ -171,7 +172,7 @@ class ClientNotAllowed(PerdureError):
 
 
 class CrossSiteRequest(PerdureError):
-    """A browser sent the request for a page of another site, which may not write here."""
+    """A browser sent the request on behalf of a page of another site, which is not allowed to write here."""
 
     code = "from-another-site"
 
@@ -188,7 +189,7 @@ class CredentialsRequired(BadKey):
         super().__init__("no credentials were given")
 
     def __str__(self) -> str:
-        return "credentials are required, and none were given"
+        return "authentication required: the request has no credentials"
 
 
 class TooManyAttempts(PerdureError):
@@ -214,7 +215,7 @@ class TooManyConcurrentRequests(PerdureError):
         self.what, self.source = what, source
 
     def __str__(self) -> str:
-        return f"too many {self.what} at once from the same {self.source}: try again when others are done"
+        return f"too many concurrent {self.what} from the same {self.source}: try again when others have finished"
 
 
 class ServerBusy(PerdureError):
@@ -231,7 +232,7 @@ class ServerBusy(PerdureError):
 
 
 class RequestTimeout(PerdureError):
-    """The request took longer than the server allows. A write may have been done, or may yet be done."""
+    """The request took longer than the server allows. A write may have been done, or may still be done."""
 
     code = "took-too-long"
 
@@ -242,8 +243,8 @@ class RequestTimeout(PerdureError):
     def __str__(self) -> str:
         if self.is_write:
             return (
-                "timeout: the request took too long, and whether it was done is not known. Check before you try again, "
-                "or mint with an Idempotency-Key"
+                "timeout: the request took too long, and may or may not have been carried out. Check before you retry. "
+                "To make minting safe to retry, send an Idempotency-Key"
             )
         return "timeout: the request took too long; try again"
 
@@ -255,13 +256,13 @@ class PreconditionRequired(PerdureError):
 
     def __str__(self) -> str:
         return (
-            "If-Match is required, so that no change of others is overwritten: send the ETag of what you have read, or "
+            "If-Match is required, to prevent lost updates: send the ETag of the version that you have read, or "
             "If-Match: * for any version"
         )
 
 
 class PreconditionFailed(Conflict):
-    """The resource was changed since the client read it: read it again, and decide."""
+    """The resource has changed since the client read it: read it again, then repeat the change if it is still right."""
 
 
 class ClientDisconnected(Exception):

@@ -1,6 +1,10 @@
 """The media type of a request's body."""
 
+from typing import Final
+
 from perdure.http.shared.request import Request
+
+FORM_URLENCODED: Final = "application/x-www-form-urlencoded"
 
 
 def body_media_type(request: Request) -> str:

@@ -7,9 +7,9 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 
 _BUCKETS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
-_requests = Counter("perdure_http_requests_total", "Requests answered", ["door", "method", "status"])
-_seconds = Histogram("perdure_http_request_seconds", "Time to respond, in seconds", ["door"], buckets=_BUCKETS)
-_fast_path_requests = Counter("perdure_express_requests_total", "Requests that the fast path answered", ["answer"])
+_requests = Counter("perdure_http_requests_total", "Requests answered", ["interface", "method", "status"])
+_seconds = Histogram("perdure_http_request_seconds", "Time to respond, in seconds", ["interface"], buckets=_BUCKETS)
+_fast_path_requests = Counter("perdure_fast_path_requests_total", "Requests that the fast path answered", ["answer"])
 _connections = Gauge("perdure_http_connections", "Open connections", multiprocess_mode="livesum")
 _log_bytes = Gauge(
     "perdure_store_log_bytes", "Size of the write-ahead log of the embedded store", multiprocess_mode="max"

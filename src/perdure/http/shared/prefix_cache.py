@@ -5,12 +5,13 @@ Only facts that never change are used: that a prefix exists, and how its names a
 
 from typing import Final
 
+from perdure.http.shared.api_roots import RESERVED_SEGMENTS
 from perdure.registry import Registry
 from perdure.registry.entities import Prefix
 from perdure.registry.prefixes.na_names import NA_KEY
 
-# Records of prefixes contain more than is stored, and the other two are the first segments of URLs of an API.
-_NOT_ON_FAST_PATH: Final = frozenset({NA_KEY, "api", "hrls"})
+# Records of prefixes contain more than is stored, and the others are URLs of their own.
+_NOT_ON_FAST_PATH: Final = RESERVED_SEGMENTS | {NA_KEY}
 
 
 class PrefixCache:

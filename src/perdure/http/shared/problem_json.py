@@ -7,6 +7,7 @@ import msgspec
 
 from perdure import errors
 from perdure.http.shared import http_errors
+from perdure.http.shared.api_roots import API_ROOT
 from perdure.http.shared.redirects import encode_location
 from perdure.http.shared.request import Headers, Response
 from perdure.http.shared.responses import NO_STORE
@@ -81,7 +82,7 @@ def problem_document(problem: errors.PerdureError, instance: str | None = None) 
     """Return the problem document of an error."""
     status = status_of(problem)
     document: dict[str, Any] = {
-        "type": f"/api/v1/errors/{problem.code}",
+        "type": f"{API_ROOT}/errors/{problem.code}",
         "title": (type(problem).__doc__ or problem.code).partition("\n")[0],
         "status": status,
         "detail": str(problem),
@@ -108,7 +109,7 @@ def problem_headers(problem: errors.PerdureError) -> Headers:
         return [(b"accept-encoding", b"identity")]
     if isinstance(problem, http_errors.NotAcceptable) and problem.urls:
         forms = zip(problem.urls, problem.available, strict=True)
-        links = [b'<%b>; rel="alternate"; type="%b"' % (encode_location(place), kind.encode()) for place, kind in forms]
+        links = [b'<%b>; rel="alternate"; type="%b"' % (encode_location(url), kind.encode()) for url, kind in forms]
         return [(b"link", b", ".join(links))]
     if status_of(problem) in (429, 503):
         return [(b"retry-after", b"1")]

@@ -1,7 +1,8 @@
 """The client of a request: the peer of the connection, or the client that a trusted proxy names in its headers.
 
-`Forwarded` (RFC 7239) and `X-Forwarded-For` with `X-Forwarded-Proto` are read. A client that they do not name for
-certain is unknown. Limits per client then count the peer, but an unknown client is never this machine.
+`Forwarded` (RFC 7239) and `X-Forwarded-For` with `X-Forwarded-Proto` are read. If they do not
+identify the client with certainty, it is unknown. Limits per client then apply to the peer, and an unknown client is
+never treated as this machine.
 """
 
 import re
@@ -125,7 +126,8 @@ def client_network(client: str) -> str:
 def _find_client(hops: list[str], peer: str, networks: tuple[Any, ...]) -> tuple[str | None, int]:
     """Return the hop nearest to this server that is not a trusted proxy, and its index; None if it is unknown.
 
-    A loopback address is of the machine that names it, which is this one only if that has a loopback address itself.
+    A loopback address refers to the machine that reported it. That is this machine only if the reporter itself has a
+    loopback address.
     """
     nearer = peer
     for index in reversed(range(len(hops))):

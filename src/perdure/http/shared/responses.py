@@ -14,7 +14,7 @@ from perdure.http.shared.conditional import record_etag
 from perdure.http.shared.request import Headers, Response
 from perdure.records.value import JsonValue, Value, to_json_value
 
-SUCCESS: Final = 1
+SUCCESS: Final = 1  # the response code of Handle servers
 COMMON_HEADERS: Final[Headers] = [(b"x-content-type-options", b"nosniff")]  # of every response
 NO_CACHE: Final = (b"cache-control", b"no-cache")
 NO_STORE: Final = (b"cache-control", b"no-store")

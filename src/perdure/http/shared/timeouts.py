@@ -13,7 +13,7 @@ _INTERVAL: Final = 0.1  # seconds
 
 
 class HasDeadline(Protocol):
-    """An object that is told when its deadline has passed."""
+    """An object that is notified when its deadline has passed."""
 
     deadline: float
 

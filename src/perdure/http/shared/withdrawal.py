@@ -24,7 +24,7 @@ def describe_withdrawal(name: str, act: Act, agent: Agent | None) -> Withdrawal:
     """Return when an identifier was withdrawn, and by whom.
 
     A caller that is not an agent, as the holder of a handle's key, is named as the history names it. The name of an
-    agent who withdrew their own identifier is left out, because it may be just what must not be shown.
+    agent who withdrew their own identifier is left out, because their name may be the data that was withdrawn.
     """
     is_own = agent is not None and validate_ppid(name) and name.lower() in agent.identifier.lower()
     by, identifier = (act.agent, "") if agent is None or is_own else (agent.name, agent.identifier)

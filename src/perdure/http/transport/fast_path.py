@@ -17,6 +17,7 @@ from uvicorn.server import ServerState
 
 from perdure.http.app_context import AppContext
 from perdure.http.shared import redirects, responses
+from perdure.http.shared.api_roots import HANDLES_ROOT
 from perdure.http.shared.conditional import RECORD_SUFFIX
 from perdure.http.shared.cors import CORS_HEADERS
 from perdure.http.shared.logging import AccessLog
@@ -26,7 +27,8 @@ from perdure.records.fast_json import fast_values_json
 from perdure.records.value import DEFAULT_TTL
 from perdure.registry.store_interface import Redirect, StoredRecord
 
-_RECORDS: Final = b"/api/handles/"
+_RECORDS: Final = f"{HANDLES_ROOT}/".encode()
+_RECORD_NAME: Final = len(_RECORDS)  # where the name begins
 _PERSONS: Final = (b"/POID-", b"/PRID-")
 _PERCENT, _QUERY, _FRAGMENT, _AMPERSAND = b"%?#&"  # as numbers: searching bytes for a number raises no error
 _MOST: Final = 4096
@@ -57,14 +59,14 @@ class PendingRequest(Protocol):
 class FastPath:
     """The lookup that the protocol tries before it calls the application."""
 
-    def __init__(self, service: AppContext, access: AccessLog) -> None:
+    def __init__(self, app: AppContext, access: AccessLog) -> None:
         self.access = access if access.is_on else None
         self._call_soon = asyncio.get_running_loop().call_soon
-        self._metrics = service.metrics
-        self._finder = service.registry.store.batch_lookup()
-        self._prefixes = service.prefixes.handle_prefixes
-        self._type_prefix = service.registry.settings.type_prefix
-        self._person_cache = service.person_cache
+        self._metrics = app.metrics
+        self._finder = app.registry.store.batch_lookup()
+        self._prefixes = app.prefixes.handle_prefixes
+        self._type_prefix = app.registry.settings.type_prefix
+        self._person_cache = app.person_cache
         self._pending: list[PendingRequest] = []
         self._in_flight: list[list[PendingRequest]] = []  # one list per query that the store has not answered
         self.server = ServerState()  # replaced by the running server's
@@ -90,7 +92,7 @@ class FastPath:
         for request in requests:
             url = request.url
             is_record = url.startswith(_RECORDS)
-            head, _, suffix = (url[13:] if is_record else url[1:]).partition(b"/")
+            head, _, suffix = (url[_RECORD_NAME:] if is_record else url[1:]).partition(b"/")
             known = prefixes.get(head) or prefixes.get(head.lower())
             if url.startswith(_PERSONS) and (person := self._find_cached(request)) is not None:
                 person_batch.append(request)
@@ -147,7 +149,7 @@ class FastPath:
     def _send_records(self, batch: list[PendingRequest], results: Sequence[StoredRecord | None]) -> None:
         self._batch_done(batch)
         answers = [
-            None if result is None or request is _ABANDONED else self._build_record(request.url[13:], *result)
+            None if result is None or request is _ABANDONED else self._build_record(request.url[_RECORD_NAME:], *result)
             for request, result in zip(batch, results, strict=True)
         ]
         for request, answer in zip(batch, answers, strict=True):

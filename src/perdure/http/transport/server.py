@@ -1,5 +1,6 @@
 """The server of a registry: one listening socket, one or more worker processes, and a graceful shutdown."""
 
+import errno
 import http.client
 import os
 import resource
@@ -29,7 +30,7 @@ from perdure.http.shared.worker_environment import (
     SECRET_VARIABLE,
     SESSIONS_VARIABLE,
 )
-from perdure.http.transport.shared_folder import shared_folder
+from perdure.http.transport.temporary_folder import shared_folder
 from perdure.http_options import HttpOptions
 
 _BACKLOG: Final = 4096
@@ -64,8 +65,8 @@ def serve(
     if not options.public_url and not is_loopback(listening.getsockname()[0]):
         configure_logging()
         _log.warning(
-            "this serves other machines, and public_url is not set: links name whatever host a client says in its Host "
-            "header. Set public_url under [http] to the address that readers use"
+            "public_url is not set, and other machines can connect: links in responses use the Host header of the "
+            "client. Set public_url under [http] to the public URL of the resolver"
         )
     port = listening.getsockname()[1]
     host = f"[{listen_options.host}]" if ":" in listen_options.host else listen_options.host
@@ -160,8 +161,10 @@ def listen(listen_options: ListenOptions) -> socket.socket:
     except OSError as problem:
         listening.close()
         address = f"{listen_options.host}, port {listen_options.port}"
-        is_name = isinstance(problem, socket.gaierror)
-        advice = "name another with --host" if is_name else "choose another with --port (0 takes a free one)"
+        is_host_wrong = isinstance(problem, socket.gaierror) or problem.errno == errno.EADDRNOTAVAIL
+        advice = (
+            "choose another host with --host" if is_host_wrong else "choose another port with --port (0: a free one)"
+        )
         raise StoreUnavailable(f"cannot listen on {address} ({problem.strerror}): {advice}") from None
     listening.set_inheritable(True)
     return listening

@@ -161,7 +161,7 @@ def _parse_suffix(suffix: str, position: int) -> Fraction:
         )
     seconds = EPOCH + BASE_27.read(match["seconds"])
     if seconds >= instant.MAX_SECONDS:
-        raise InvalidName("ibi", "suffix", position, "the coded date is beyond any clock")
+        raise InvalidName("ibi", "suffix", position, "the coded date is too far in the future")
     places = match["places"] or ""
     significant = places.lstrip(_ZERO)
     zeros = "0" * (len(places) - len(significant))

@@ -172,5 +172,5 @@ def _parse_date(label: str, year: str, time: str, position: int) -> Fraction:
     except ValueError as problem:
         raise InvalidName("ibi", "time", time_at, f"there is no such date: {problem}") from None
     if date >= instant.MAX_SECONDS:
-        raise InvalidName("ibi", "year", position, "the date is beyond any clock")
+        raise InvalidName("ibi", "year", position, "the date is too far in the future")
     return date

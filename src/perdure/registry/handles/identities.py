@@ -71,8 +71,8 @@ def _read_key_material(registry: Registry, reader: Reader, identity: HandleIdent
         return msgspec.structs.replace(keys[0], candidates=(keys[0],), handle_key=slot.key)
     return KeyMaterial(
         identity,
-        next((key_identity.secret for key_identity in keys if key_identity.secret is not None), None),
-        tuple(key for key_identity in keys for key in key_identity.public_keys),
+        next((key.secret for key in keys if key.secret is not None), None),
+        tuple(public_key for key in keys for public_key in key.public_keys),
         tuple(keys),
         slot.key,
     )

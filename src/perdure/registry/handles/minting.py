@@ -24,7 +24,7 @@ from perdure.registry.name_keys import handle_key
 from perdure.registry.permissions.permissions import require_authenticated
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Transaction
-from perdure.timelines.suffixes import random_suffix
+from perdure.timelines.clockless_suffixes import random_suffix
 
 
 async def mint_handle(
@@ -38,8 +38,8 @@ async def mint_handle(
 ) -> HandleWriteResult:
     """Create a handle with this beginning (`12345/`, or `12345/thesis-`) and a random UUID at its end.
 
-    Under a prefix with the PILIN minter, which allows no chosen beginning, it gets a PILIN suffix; its date has come
-    when this returns. `patience` is how long the caller can wait for that, in seconds.
+    Under a prefix with the PILIN minter, no beginning can be chosen: the suffix is a PILIN suffix, and this function
+    returns after its date. `patience` is the longest wait for that date, in seconds.
     """
     actor = require_authenticated(by, "mint", beginning)
     received = normalise_values(values, beginning, registry.settings.limits)

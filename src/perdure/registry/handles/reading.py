@@ -36,7 +36,7 @@ class HandleView(msgspec.Struct, frozen=True):
 async def read_handle(registry: Registry, text: str, *, by: Agent | None = None, wants_all: bool = False) -> HandleView:
     """Return the values in the order of their indexes, with the authority metadata among them.
 
-    With `wants_all` also those that are not public, if `by` may read them and their own permissions let administrators.
+    With `wants_all`, also values that are not public, if `by` has the right and their permissions allow administrators.
     """
     return await registry.store.read(lambda reader: _read(registry, reader, text, by if wants_all else None))
 

@@ -148,6 +148,6 @@ def stamp_values(values: Sequence[Value], before: Sequence[Value], received: Rec
 
 
 def _refuse_empty_secret(value: Value, old_value: Value | None, received: ReceivedValues) -> None:
-    is_kept = old_value is not None and old_value.kind == SECRET
-    if value.kind == SECRET and value.index not in received.secrets and not is_kept:
+    has_secret = old_value is not None and old_value.kind == SECRET
+    if value.kind == SECRET and value.index not in received.secrets and not has_secret:
         raise InvalidInput("record", f"values[{value.index}].data", f"the data of {SECRET} is empty")

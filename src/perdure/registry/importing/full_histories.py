@@ -54,7 +54,7 @@ def prepare_history(registry: Registry, prefixes: PrefixSource, entry: FullHisto
     """Check and prepare everything that does not need a transaction."""
     located = locate(prefixes, entry.name)
     if located.scheme != entry.scheme:
-        raise InvalidInput("import", "scheme", f"{entry.name} is a name of the scheme {located.scheme} here")
+        raise InvalidInput("import", "scheme", f"{entry.name} has the scheme {located.scheme} in this registry")
     for past in entry.revisions:
         _raise_first_problem(located.name, _content_problems(registry, located, past.record))
     revisions = _check_revisions(registry, entry, one_day_later(at))
@@ -176,7 +176,7 @@ def _check_revisions(registry: Registry, entry: FullHistory, latest: str) -> tup
         if earlier.created not in (None, later.created):
             raise InvalidInput("import", "created", f"{entry.name} changes its creation date")
     if any(earlier.at > later.at for earlier, later in pairwise(revisions)):
-        raise InvalidInput("import", "at", f"the history of {entry.name} runs backwards")
+        raise InvalidInput("import", "at", f"the dates of the versions of {entry.name} are not in ascending order")
     return revisions
 
 

@@ -41,7 +41,7 @@ def apply_registry_part(
 def _apply_registry(tx: Transaction, by: Agent, fields: dict[str, Any], options: ImportOptions, at: str) -> str:
     namespace = tx.fact("ppid_namespace")
     if fields.get("ppid_namespace") not in (None, namespace):
-        reason = f"this registry makes person identifiers in the namespace {namespace}, the imported one in another"
+        reason = f"the PPID namespace of this registry is {namespace}, and the file has another one"
         raise InvalidInput("import", "ppid_namespace", reason)
     if fields.get("id") not in (None, tx.fact("registry")):
         return "this file is from another registry: only one of the two may mint under the same prefix from now on"

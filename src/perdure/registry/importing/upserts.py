@@ -18,7 +18,7 @@ from perdure.records.authority_metadata import (
 from perdure.records.frozen_struct import FrozenStruct
 from perdure.records.record import Record
 from perdure.records.validation import check_about, check_values, to_iso_seconds
-from perdure.records.value import Text, Value, equals_ignoring_timestamp
+from perdure.records.value import ADMIN, SECRET, Text, Value, equals_ignoring_timestamp
 from perdure.registry import revisions
 from perdure.registry.entities import Agent, Change
 from perdure.registry.identifier_lookup import require_identifier
@@ -29,8 +29,6 @@ from perdure.registry.permissions.permissions import require_change_permission, 
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Transaction
 
-_SECRET: Final = "HS_SECKEY"  # noqa: S105  (the name of a type)
-_ADMIN: Final = "HS_ADMIN"
 _TO_MICROSECONDS: Final = ".000000Z"
 
 
@@ -120,7 +118,7 @@ def update_existing(
         require_permission(tx, by, "transfer", prefix.key, at, record, identifier.key)
     require_change_permission(tx, by, record, desired.values, prefix.key, at, identifier.key)
     if not options.update:
-        actual = "one with other content, which only an import with update changes"
+        actual = "one with other content, which only an import with --update changes"
         raise Conflict(identifier.name, "a new name, or one with equal content", actual)
     if record.state == "reserved" and desired.values:
         desired = msgspec.structs.replace(desired, state="active", created=prepared.record.created or to_seconds(at))
@@ -187,8 +185,8 @@ def _extract_metadata(
         elif kind == CREATOR and value.text:
             is_handle = "/" in value.text and "://" not in value.text
             creator = creator or (f"hdl:{value.text}" if is_handle else value.text)
-        elif value.type.upper() == _SECRET:
-            notices.append(Notice(entry.line, f"the secret in value {value.index} ({_SECRET}) was omitted"))
+        elif value.type.upper() == SECRET:
+            notices.append(Notice(entry.line, f"the secret in value {value.index} ({SECRET}) was omitted"))
         else:
             values.append(value)
     return tuple(values), created, creator, tuple(notices)
@@ -196,15 +194,15 @@ def _extract_metadata(
 
 def _without_derived_admin(record: Record, type_prefix: str) -> Record:
     """Drop an HS_ADMIN that equals the derived one: an export wrote it, and it is not stored beside the metadata."""
-    if record.created is None or not any(value.type == _ADMIN for value in record.values):
+    if record.created is None or not any(value.type == ADMIN for value in record.values):
         return record
     without_admin = msgspec.structs.replace(
-        record, values=tuple(value for value in record.values if value.type != _ADMIN)
+        record, values=tuple(value for value in record.values if value.type != ADMIN)
     )
     if len(without_admin.values) != len(record.values) - 1:
         return record
-    derived = next(value for value in handle_values(without_admin, type_prefix) if value.type == _ADMIN)
-    own = next(value for value in record.values if value.type == _ADMIN)
+    derived = next(value for value in handle_values(without_admin, type_prefix) if value.type == ADMIN)
+    own = next(value for value in record.values if value.type == ADMIN)
     return without_admin if own.data == derived.data else record
 
 

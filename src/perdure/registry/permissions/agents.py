@@ -34,7 +34,7 @@ async def authenticate(registry: Registry, token: str) -> Agent:
     """Return the agent that this key belongs to. Raise BadKey, which never repeats the key, if it is not valid."""
     match = _TOKEN.fullmatch(token.strip())
     if match is None:
-        raise BadKey("it does not have the form of a key of Perdure (perdure_…)")
+        raise BadKey("it is not a Perdure key (perdure_…)")
     if match[1] != registry.id[:8]:
         raise BadKey("it belongs to another registry")
     digest = _digest(token.strip())
@@ -45,7 +45,7 @@ async def authenticate(registry: Registry, token: str) -> Agent:
 
     key, agent = await registry.store.read_quick(work)
     if not hmac.compare_digest(b"" if key is None else key.digest, digest) or key is None or agent is None:
-        raise BadKey("it was not found")
+        raise BadKey("it is unknown")
     if key.revoked is not None:
         raise BadKey(f"it was revoked at {key.revoked}")
     if key.expires is not None and key.expires <= to_seconds(registry.current_time()):
@@ -100,7 +100,7 @@ async def new_key(
 ) -> tuple[Key, str]:
     """Create another key for an agent. The second value is the key itself, which is never shown again.
 
-    It ends no later than the key and the grant by which it is made; without `expires`, it ends with them.
+    It expires no later than the caller's own key and grant; without `expires`, it expires with them.
     """
     until = None if expires is None else to_iso_seconds(expires, "expires")
     if label:
@@ -115,7 +115,7 @@ async def new_key(
             end = grant_end(tx, by, "admin", WHOLE_REGISTRY, at)
             ends += [] if end is None else [end]
         if until is not None and until <= to_seconds(at):
-            raise InvalidInput("agent", "expires", f"{until} is in the past")
+            raise InvalidInput("agent", "expires", f"the expiry {until} is in the past: give a later date")
         key, token = make_key(registry.id, agent.id, at, limit_end(until, min(ends, default=None), "expires"), label)
         tx.put_key(key)
         tx.put_event(Event(at, by.id, "key add", agent.id, f"key {key.id}"))

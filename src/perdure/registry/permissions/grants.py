@@ -26,7 +26,7 @@ async def grant(
 
     The caller must be an administrator of that scope.
 
-    The grants end no later than the one by which they are given; without `until`, they end with it.
+    The grants expire no later than the caller's own grant; without `until`, they expire with it.
     """
     expiry = None if until is None else to_iso_seconds(until, "until")
     _check_actions(actions)
@@ -37,7 +37,7 @@ async def grant(
         where = scope if scope == WHOLE_REGISTRY else require_prefix(tx, scope).key
         require_permission(tx, by, "admin", where, at)
         if expiry is not None and expiry <= to_seconds(at):
-            raise InvalidInput("agent", "until", f"{expiry} is in the past")
+            raise InvalidInput("agent", "until", f"the expiry {expiry} is in the past: give a later date")
         end = limit_end(expiry, grant_end(tx, by, "admin", where, at), "until")
         grants = [Grant(agent.id, where, action, own, end, by.id, at) for action in actions]
         for one in grants:
@@ -78,7 +78,7 @@ def _require_administrator(tx: Transaction, id: str) -> None:
         for one in tx.grants(agent.id):
             if (one.scope, one.action, one.own, one.until) == (WHOLE_REGISTRY, "admin", False, None):
                 return
-    raise Conflict(id, "another administrator of the whole registry", "none")
+    raise Conflict(id, "another administrator of the whole registry (first grant admin on * to another agent)", "none")
 
 
 def _check_actions(actions: Sequence[Action]) -> None:

@@ -191,8 +191,8 @@ def _is_permanent_administrator(reader: Reader, by: Agent, scope: str, now: str,
 def _is_trusted_by_prefix(reader: Reader, by: Agent, scope: str, name: str | None) -> bool:
     """Return whether the record of the prefix lets an actor set the keys of administrators under it.
 
-    The record itself can never be enough for that: its creator names its administrators, and could so make a key for an
-    administrator that the prefix trusts already.
+    The record itself can never be enough for that: its creator names its administrators, and could thereby create
+    a key for an administrator that the prefix already trusts.
     """
     of_prefix = prefix_of_key(reader, name) if scope == NA_KEY else None
     return (ADD_HANDLE | ADMINS) & ~prefix_rights(reader, by, scope if of_prefix is None else of_prefix.key) == 0
@@ -288,7 +288,7 @@ def has_expired(grant: Grant, now: str) -> bool:
 def grant_end(
     reader: Reader, by: Agent, action: Action, scope: str, now: str, record: Record | None = None
 ) -> str | None:
-    """Return when the authority ends by which an agent may do this: its grant, or the key by which it acts.
+    """Return when the permission of an agent for this expires: with its grant, or with its key if that is earlier.
 
     None if neither ends, or the authority is an HS_ADMIN value.
     """
@@ -308,9 +308,9 @@ def latest_end(ends: Sequence[str | None]) -> str | None:
 
 
 def limit_end(requested: str | None, end: str | None, part: str) -> str | None:
-    """Return when a new grant or key ends: as requested, and never after the authority by which it is given."""
+    """Return when a new grant or key ends: as requested, but not after the giver's own key or grant."""
     if requested is not None and end is not None and requested > end:
-        reason = f"{requested} is too late: the permission by which this is given expires at {end}"
+        reason = f"{requested} is too late: your own key or grant expires at {end}"
         raise OutOfRange("agent", part, reason)
     return requested or end
 

@@ -86,7 +86,9 @@ async def undo_merge(
         if merged_record.state != "merged" or tombstone is None or merged_reconstruction is None:
             raise WrongState(merged.name, merged_record.state, "merged")
         if tombstone.replaced_by is None or tombstone.merged_at is None:
-            raise WrongState(merged.name, "merged in a way that cannot be undone", "merged")
+            raise WrongState(
+                merged.name, "merged, but the version of the merge is not recorded", "merged with a recorded version"
+            )
         survivor, survivor_record, survivor_prefix = require_identifier(tx, tombstone.replaced_by)
         require_permission(tx, by, "edit", survivor_prefix.key, now, survivor_record)
         current = require_active_reconstruction(survivor, survivor_record)
@@ -123,7 +125,11 @@ def _versions_around_merge(
         revision = tx.revision(survivor.subject, version)
         reconstruction = None if revision is None else records.decode(revision.record).reconstruction
         if reconstruction is None:
-            raise WrongState(survivor.name, f"without version {version}", "whole")
+            raise WrongState(
+                survivor.name,
+                f"redacted in version {version}",
+                "not redacted in the versions before and after the merge",
+            )
         versions.append(reconstruction)
     return versions[0], versions[1]
 

@@ -187,7 +187,7 @@ def put_next_version(
 def require_active_reconstruction(identifier: Identifier, record: Record) -> Reconstruction:
     """Return the reconstruction. Raise if the identifier is not one, or is not active."""
     if record.reconstruction is None and record.redaction is not None:
-        raise WrongState(identifier.name, "redacted", "whole")
+        raise WrongState(identifier.name, "redacted", "not redacted")
     if record.reconstruction is None:
         raise InvalidInput("ppid", "name", f"{identifier.name} is not a reconstruction (PRID)")
     if record.state != "active":
@@ -250,7 +250,7 @@ def _find_claims(
             claims[name] = None
             continue
         if record is not None and record.redaction is not None:
-            raise WrongState(name, "redacted", "whole")
+            raise WrongState(name, "redacted", "not redacted")
         if record is None or record.observation is None:
             raise InvalidInput(
                 "ppid", "observation_ids", f"{name} is not registered here: observe it first", _OBSERVATIONS_REQUIRED

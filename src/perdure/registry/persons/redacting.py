@@ -41,9 +41,11 @@ async def redact(
             )
             raise InvalidInput("person", "name", reason_against)
         if record.is_redacted:
-            raise WrongState(identifier.name, "redacted", "whole")
-        if unredacted := [one for one, redaction in find_replacements(tx, record) if not redaction.is_redacted]:
-            raise WrongState(identifier.name, f"merged or split into {', '.join(unredacted)}", "redacted after these")
+            raise WrongState(identifier.name, "redacted", "not redacted")
+        if unredacted := [name for name, successor in find_replacements(tx, record) if not successor.is_redacted]:
+            raise WrongState(
+                identifier.name, f"merged or split into {', '.join(unredacted)}", "redacted last: redact these first"
+            )
         at = to_seconds(now)
         version = _redact_person(registry, tx, by, identifier.name, reason, at, None)
         others = tx.derived_from(identifier.name) if record.observation is not None else []

@@ -40,7 +40,9 @@ async def restrict(
         if record.state == "merged" and (
             showing := [one for one, replacement in find_replacements(tx, record) if not replacement.restriction]
         ):
-            raise WrongState(identifier.name, f"merged into {', '.join(showing)}", "restricted after that one")
+            raise WrongState(
+                identifier.name, f"merged into {', '.join(showing)}", "restricted last: restrict that one first"
+            )
         restricted = msgspec.structs.replace(record, restriction=Restriction(reason, to_seconds(now)))
         return append_version(registry, tx, by, identifier, restricted, "restrict", reason)
 
@@ -128,6 +130,6 @@ def _decode_history(reader: Reader, name: str) -> list[Record]:
 
 def _check_person(name: str, record: Record) -> None:
     if record.is_redacted:
-        raise WrongState(name, "redacted", "whole")
+        raise WrongState(name, "redacted", "not redacted")
     if record.observation is None and record.reconstruction is None:
         raise InvalidInput("person", "name", f"{name} is not a person: only persons can be restricted")

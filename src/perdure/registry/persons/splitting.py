@@ -69,7 +69,7 @@ async def split(
                 registry, tx, by, reconstruction, now, "split", accepted=accepted, restriction=record.restriction
             )
             if not person.created:
-                raise WrongState(person.name, "existing", "new: give another timestamp")
+                raise WrongState(person.name, "already registered", "new: give another timestamp")
             persons.append(person)
         tombstone = Tombstone(reason, successors=tuple(person.name for person in persons))
         withdrawn = msgspec.structs.replace(record, state="withdrawn", tombstone=tombstone)

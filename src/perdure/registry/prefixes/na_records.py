@@ -114,7 +114,7 @@ def grant_creator_rights(
 ) -> None:
     """Let the creator of a prefix do everything with it: an agent by grants, others by an HS_ADMIN in its record.
 
-    The grants end when the authority ends by which the prefix was made.
+    The grants expire with the permission of the creator.
     """
     if not isinstance(by, HandleIdentity):
         for action in ACTIONS:

@@ -27,7 +27,7 @@ from perdure.registry.prefixes.prefix_etag import check_digest
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Reader, Transaction
 from perdure.timelines.clock import now_seconds
-from perdure.timelines.suffixes import check_pattern
+from perdure.timelines.clockless_suffixes import check_pattern
 from perdure.timelines.timeline import HIGH_WATER_LEAD
 
 _LONGEST_POLICY: Final = 100_000
@@ -47,7 +47,7 @@ async def add_prefix(
     pattern: str | None = None,
     pass_through: bool = False,
 ) -> Prefix:
-    """Add a Handle prefix. The case policy is fixed for life; the other settings are not."""
+    """Add a Handle prefix. Case sensitivity can never be changed; the other settings can."""
     prefix = _build_handle_prefix(
         name, minter, case_sensitive, policy, pattern, pass_through, registry.current_time(), parent=None
     )
@@ -110,7 +110,7 @@ async def add_subsystem(
     ibi.next_date(0, None, granularity)  # refuses an invalid granularity
     name, opaque = ibi.repository_prefix(host, port), ibi.opaque_prefix(ip, ip_port)
     if not private and not ipaddress.ip_address(ip).is_global:
-        reason = f"{ip} is a private address, which is not unique; to allow it, set private"
+        reason = f"{ip} is a private IP address, which is not unique; to allow it, set private (--private)"
         raise InvalidInput("ibi", "ip", reason)
     subsystem = Subsystem(handle.fold(host).removesuffix("."), port, ip, ip_port, Fraction(granularity), private)
     prefix = Prefix(
@@ -164,7 +164,9 @@ async def change_prefix(
             prefix = msgspec.structs.replace(prefix, policy=check_policy(policy))
         if granularity is not None:
             if prefix.subsystem is None:
-                raise InvalidInput("prefix", "granularity", f"{prefix.name} is not an IBI subsystem: no granularity")
+                raise InvalidInput(
+                    "prefix", "granularity", f"only IBI subsystems have a granularity, and {prefix.name} is not one"
+                )
             subsystem = msgspec.structs.replace(prefix.subsystem, granularity=Fraction(granularity))
             prefix = msgspec.structs.replace(prefix, subsystem=subsystem)
         if minter is not None or pattern is not None:
@@ -269,7 +271,7 @@ def check_minter(prefix: Prefix, minter: Minter, pattern: str | None) -> str | N
     if pattern is None:
         return prefix.pattern if minter == "sequential" else None
     if minter != "sequential":
-        raise InvalidInput("prefix", "pattern", "a pattern needs the minter sequential")
+        raise InvalidInput("prefix", "pattern", "a pattern requires the minter sequential")
     handle.Handle(prefix.name, check_pattern(pattern))
     return pattern
 

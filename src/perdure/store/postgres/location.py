@@ -179,7 +179,7 @@ class PostgresLocation:
             migrations.migrate(connection, self._options.long_statement_seconds)
 
     def _connect(self) -> Connection:
-        """Connect under an application name that no program has that has the registry open."""
+        """Connect under an application name that no program uses while it has the registry open."""
         return connect(self._address, self._options, name="perdure, maintenance")
 
     def _check_alone(self, connection: Connection) -> None:

@@ -13,7 +13,7 @@ class PostgresOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The section [postgresql] of the settings."""
 
     connections: Annotated[
-        Number, Meta(description="Number of connections for reads; two more look names up, and one more writes.")
+        Number, Meta(description="Number of connections for reads. Lookups use two more, and writes one more.")
     ] = 4
     search_connections: Annotated[
         Number,

@@ -25,7 +25,7 @@ from perdure.store.postgres.lookups import BatchedLookups
 from perdure.store.postgres.postgres_options import PostgresOptions
 from perdure.store.postgres.reader import PostgresReader
 from perdure.store.postgres.reconnecting import ReconnectingConnection
-from perdure.store.postgres.schema import SCHEMA_DIGEST, check_parts, find_differences
+from perdure.store.postgres.schema_check import SCHEMA_DIGEST, check_parts, find_differences
 from perdure.store.sqlite import SqliteStore
 from perdure.store.writer import Writer
 

@@ -2,7 +2,7 @@
 
 SQLite checkpoints every thousand pages, and restarts the log only in a moment without readers. On a busy server that
 moment never comes, and the log grows without limit. So past a limit the writer waits for the readers of old snapshots:
-briefly, between its own transactions, and less often after a wait in vain.
+briefly, between its own transactions, and less often after an unsuccessful wait.
 
 Checkpoints are less frequent than SQLite's own: a page that was written many times is then copied once, which leaves
 the writer more time for its callers.
@@ -21,7 +21,7 @@ LARGEST_LOG: Final = 16_384  # pages: 64 MiB
 
 _PAGES_BETWEEN: Final = 4000  # pages: 16 MiB
 _WAIT: Final = 0.2  # seconds to wait for readers
-_FIRST_PAUSE: Final = 0.5  # seconds after a wait in vain; doubled after each further one
+_FIRST_PAUSE: Final = 0.5  # seconds after an unsuccessful wait; doubled after each further one
 _LONGEST_PAUSE: Final = 60.0
 
 

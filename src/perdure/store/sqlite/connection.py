@@ -113,7 +113,7 @@ def map_db_errors() -> Iterator[None]:
 
 
 def to_store_error(problem: apsw.Error, system_errno: int = 0) -> StoreUnavailable:
-    """Convert an error of SQLite. `system_errno` tells a quota, which SQLite reports as an I/O error, from others."""
+    """Convert an error of SQLite. By `system_errno`, an exceeded quota differs from other I/O errors."""
     if isinstance(problem, apsw.CorruptError | apsw.NotADBError):
         return StoreDamaged(_DAMAGE)
     if isinstance(problem, apsw.FullError) or (isinstance(problem, apsw.IOError) and is_full(system_errno)):

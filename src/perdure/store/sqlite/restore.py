@@ -17,7 +17,7 @@ from perdure.store.backup_digest import copy_with_digest
 from perdure.store.schema_version import check_not_newer
 from perdure.store.sqlite import migrations
 from perdure.store.sqlite.connection import map_db_errors
-from perdure.store.sqlite.schema import find_differences, list_tables
+from perdure.store.sqlite.schema_check import find_differences, list_tables
 
 _OPEN: Final = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI
 _CACHE_KIBIBYTES: Final = 262_144

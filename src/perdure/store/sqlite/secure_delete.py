@@ -18,7 +18,7 @@ from perdure.store.sqlite.connection import BusyTimeout
 LARGEST_SCRUBBED: Final = 256 << 20  # bytes of a database that is rewritten automatically
 
 _WAIT: Final = 5.0  # seconds to wait for other connections
-_PAUSE: Final = 10.0  # seconds after a wait in vain
+_PAUSE: Final = 10.0  # seconds after an unsuccessful wait
 _SET_UNSCRUBBED: Final = "INSERT OR REPLACE INTO facts (name, value) VALUES (?, '')"
 _CLEAR_UNSCRUBBED: Final = "DELETE FROM facts WHERE name = ?"
 

@@ -22,7 +22,7 @@ from perdure.store.sqlite.connection import READER_CACHE, WRITER_CACHE, BusyTime
 from perdure.store.sqlite.group_commit import LARGEST_GROUP, GroupCommit
 from perdure.store.sqlite.migrations import check_schema, migrate
 from perdure.store.sqlite.reader import READ_ONLY_FACT, SqliteReader
-from perdure.store.sqlite.schema import check_parts, find_differences
+from perdure.store.sqlite.schema_check import check_parts, find_differences
 from perdure.store.sqlite.secure_delete import Scrubber, database_size, scrub
 from perdure.store.sqlite.snapshot_lookups import SnapshotLookups
 from perdure.store.sqlite.transaction import SqliteTransaction
@@ -228,7 +228,7 @@ def check_file_exists(file: Path) -> None:
         size = file.stat().st_size
     except (FileNotFoundError, NotADirectoryError):
         raise StoreUnavailable(
-            f"the database {file.name} was not found: bring it back, or restore a backup (perdure restore FILE)"
+            f"the database {file.name} was not found: put it back, or restore a backup (perdure restore FILE)"
         ) from None
     except OSError as problem:
         raise StoreUnavailable(f"the database {file.name} cannot be opened ({problem.strerror})") from problem

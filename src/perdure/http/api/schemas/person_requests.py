@@ -30,7 +30,7 @@ from perdure.records.person_validation import MOST_CLAIMS, MOST_OBSERVATIONS
 from perdure.registry.persons import Curation
 
 _MOST_PARTS: Final = 100
-# A rule of section 11.2, which already the type of a field can break.
+# A rule of section 11.2 that a field of the wrong type violates.
 _OBSERVATIONS_RULE: Final = "PRID must have observations"
 
 

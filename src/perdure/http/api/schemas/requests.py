@@ -41,7 +41,9 @@ Owners = Annotated[
 PrefixName = Annotated[str, Meta(min_length=1, description="A prefix of this registry.", examples=["12345"])]
 HandleMinter = Annotated[
     Literal["pilin", "uuid", "sequential", "chosen"],
-    Meta(description="How suffixes are made: from a millisecond (nine characters), a UUID, a number, or by choice."),
+    Meta(
+        description="How suffixes are generated: pilin (for the time), uuid, sequential (a number), or chosen (by you)."
+    ),
 ]
 Policy = Annotated[str, Meta(description="The public policy for names under the prefix.")]
 Pattern = Annotated[
@@ -97,7 +99,12 @@ class MintRequest(RecordRequest, frozen=True, kw_only=True):
     creator: Annotated[str, Meta(min_length=1, description="The creator, if not the caller.")] | None = None
     suffix: (
         Annotated[
-            str, Meta(min_length=1, description="The suffix, if the prefix has chosen suffixes.", examples=["on-1"])
+            str,
+            Meta(
+                min_length=1,
+                description="The suffix, required if the minter of the prefix is chosen.",
+                examples=["on-1"],
+            ),
         ]
         | None
     ) = None

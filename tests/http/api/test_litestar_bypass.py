@@ -8,7 +8,7 @@ import pytest
 from litestar import Response, get, post
 from litestar.params import HeaderParameter, QueryParameter
 
-from perdure.http.api.direct import DIRECT, DirectHandler, is_direct
+from perdure.http.api.litestar_bypass import DIRECT, DirectHandler, is_direct
 from perdure.http.routes import API_ROUTES
 
 

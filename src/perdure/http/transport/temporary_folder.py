@@ -1,4 +1,4 @@
-"""The temporary folder that the processes of one server share. What a server left that was killed is removed."""
+"""The temporary folder that the processes of one server share. Folders of killed servers are removed."""
 
 import fcntl
 import os
@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Final
 
 _PREFIX: Final = "perdure-server-"
-_LOCK: Final = "lock"  # held by the server for as long as it lives, and let go of by the system however it ends
+_LOCK: Final = "lock"  # locked while the server runs; the system releases the lock when the process ends
 
 
 @contextmanager
 def shared_folder() -> Iterator[Path]:
-    """Make the folder of a server that starts, and remove it when the server ends."""
+    """Create the folder when the server starts, and remove it when the server stops."""
     _remove_abandoned()
     with tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as made:
         folder = Path(made)
@@ -39,7 +39,7 @@ def _remove_abandoned() -> None:
 
 
 def _is_held(lock: Path) -> bool:
-    """Return whether a server that runs holds this lock; OSError, if there is none."""
+    """Return whether a running server holds this lock. Raise OSError if the lock file does not exist."""
     descriptor = os.open(lock, os.O_RDONLY | os.O_NOFOLLOW)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -30,7 +30,7 @@ Folder = Annotated[
         "-R",
         envvar="PERDURE_REGISTRY",
         metavar="DIR",
-        help="Folder of the registry. Default: the present folder, or the nearest parent with a registry.",
+        help="Folder of the registry. Default: the current folder, or the nearest parent with a registry.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -40,7 +40,7 @@ Name = Annotated[
 
 
 def find_folder(given: Path | None) -> Path:
-    """Return the given folder, or the nearest one at or above the present folder with a registry."""
+    """Return the given folder, or the nearest one at or above the current folder with a registry."""
     if given is not None:
         return given
     here = Path.cwd()

@@ -31,7 +31,7 @@ from perdure.registry import Registry, Statement, find_by_value, history, mint, 
 from perdure.registry.entities import Agent
 from perdure.settings_file import DATABASE, DEFAULT_STORE
 from perdure.store.backup_digest import digest_file
-from perdure.store.postgres import schema
+from perdure.store.postgres import schema_check
 from perdure.store.sqlite import restore
 
 __all__ = ["any_registry", "maker", "minting_registry"]
@@ -327,10 +327,10 @@ def test_what_was_checked_is_what_is_loaded(minting_registry: RegistryFolder, mo
 def test_an_opening_makes_nothing_where_the_schema_is_known(
     maker: RegistryMaker, minting_registry: RegistryFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(schema, "_expected", {})
+    monkeypatch.setattr(schema_check, "_expected", {})
     minting_registry.mint("777")
-    assert schema._expected == {}
-    (minting_registry.folder / schema.SCHEMA_DIGEST).write_text("of another schema")
+    assert schema_check._expected == {}
+    (minting_registry.folder / schema_check.SCHEMA_DIGEST).write_text("of another schema")
     minting_registry.mint("777")
-    assert len(schema._expected) == 1
+    assert len(schema_check._expected) == 1
     assert database().execute("SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'perdure$check%'") == [(0,)]

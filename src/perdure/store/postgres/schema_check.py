@@ -15,7 +15,7 @@ from typing import Final
 from perdure.errors import SchemaChanged
 from perdure.store.postgres import migrations
 from perdure.store.postgres.connection import Connection
-from perdure.store.schema import Part, list_differences
+from perdure.store.schema_check import Part, list_differences
 
 SCHEMA_DIGEST: Final = "schema.digest"
 

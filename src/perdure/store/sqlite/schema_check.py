@@ -7,7 +7,7 @@ from typing import Final
 import apsw
 
 from perdure.errors import SchemaChanged
-from perdure.store.schema import Part, list_differences
+from perdure.store.schema_check import Part, list_differences
 from perdure.store.sqlite import migrations
 from perdure.store.sqlite.migrations import Step, run_steps
 

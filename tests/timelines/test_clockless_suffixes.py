@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perdure.errors import InvalidInput
-from perdure.timelines.suffixes import DEFAULT_PATTERN, check_pattern, numbered_suffix, random_suffix
+from perdure.timelines.clockless_suffixes import DEFAULT_PATTERN, check_pattern, numbered_suffix, random_suffix
 
 
 def test_random_suffixes_are_uuids_of_version_4() -> None:
