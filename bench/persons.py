@@ -24,7 +24,7 @@ from bench.http_report import Row, print_rows, write_docs
 from bench.http_servers import missing_programs, run_nginx, run_perdure
 from bench.http_wrk import Wrk, WrkResult
 from bench.registry import scratch
-from perdure.folder import ADMIN_KEY, make_registry, open_registry
+from perdure.folder.registry_folder import ADMIN_KEY, make_registry, open_registry
 from perdure.records.person import ChosenClaim, Claim, Employment, Link, PersonName, Reconstruction
 from perdure.registry import authenticate, observe, reconstruct
 

@@ -26,7 +26,7 @@ _DAY: Final = 86_400
 _STORE_LINE: Final = re.compile(r"""^\s*store\s*=\s*(?:"(?:[^"\\]|\\.)*"|'[^']*')""", re.MULTILINE)
 
 _TEMPLATE: Final = """\
-# The settings of a Perdure registry. A line "# key = value" shows a default or an example: remove the # to set it.
+# The settings of a Perdure registry. A setting behind a # is a default or an example: remove the # to set it.
 # The reference of settings lists all keys, defaults and limits.
 
 [registry]

@@ -40,7 +40,7 @@ from tests.http.handle_server import EVERYTHING, administrator, text
 from tests.http.live_server import LiveServer, run_server
 from tests.registry_fixture import ManualClock
 
-from perdure.folder import make_registry, open_registry
+from perdure.folder.registry_folder import make_registry, open_registry
 from perdure.registry import Agent, Registry, add_agent, add_prefix, authenticate, grant, new_key, revoke_key
 from perdure.registry.entities import ACTIONS
 from perdure.settings_file import DATABASE

@@ -11,7 +11,7 @@ import pytest
 from tests.cli.conftest import Run
 from tests.cli.test_registry_commands import Desk
 
-from perdure.folder import make_registry, open_registry
+from perdure.folder.registry_folder import make_registry, open_registry
 from perdure.records.person import Claim
 from perdure.registry import observe
 

@@ -13,7 +13,7 @@ from tests.cli.test_postgres_commands import Addresses, addresses
 from tests.cli.test_registry_commands import Desk
 
 from perdure.errors import StoreUnavailable
-from perdure.folder import make_registry, open_registry
+from perdure.folder.registry_folder import make_registry, open_registry
 from perdure.rdf import dump
 from perdure.records.person import ChosenClaim, Claim, Link, PersonName, Reconstruction
 from perdure.registry import Registry, merge, observe, reconstruct, redact, restrict

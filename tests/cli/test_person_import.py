@@ -11,7 +11,7 @@ from tests.cli.conftest import Run
 from tests.cli.test_registry_commands import Desk
 
 from perdure.cli import person_import
-from perdure.folder import make_registry
+from perdure.folder.registry_folder import make_registry
 
 WHEN = "2025-01-09T10:30:00Z"
 TABLE = """Link;Naam;Geboren;Folio

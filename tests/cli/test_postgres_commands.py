@@ -17,7 +17,8 @@ from tests.postgres.shared_server import database, need_postgres
 from tests.registry_fixture import FEW_PARTITIONS
 
 from perdure.errors import PerdureError
-from perdure.folder import make_registry, move_registry, open_registry
+from perdure.folder.move import move_registry
+from perdure.folder.registry_folder import make_registry, open_registry
 from perdure.registry import Statement, add_prefix, mint
 from perdure.settings_file import SETTINGS, read_settings
 

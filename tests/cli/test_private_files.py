@@ -12,7 +12,7 @@ from tests.cli.conftest import Run
 from tests.cli.test_registry_commands import Desk, make_desk
 from tests.http.live_server import run_server
 
-from perdure.folder import make_registry
+from perdure.folder.registry_folder import make_registry
 from perdure.store.high_water import HIGH_WATER
 from perdure.store.sqlite.database_files import displace_database
 

@@ -3,14 +3,18 @@
 import asyncio
 import csv
 import json
+import os
+import pty
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.cli.conftest import Run
 
-from perdure.folder import make_registry, open_registry
+from perdure.folder.registry_folder import make_registry, open_registry
 from perdure.registry import Registry, Statement, add_agent, add_prefix, grant, mint, new_key
 from perdure.registry.entities import Agent
 
@@ -94,7 +98,7 @@ def desk(quick: Run, tmp_path: Path) -> Desk:
     ("arguments", "expected"),
     [
         (("mint", "99999", URL), ["99999", "perdure prefix list"]),
-        (("mint", "12345", URL), ["suffixes are chosen", "perdure mint --help"]),
+        (("mint", "12345", URL), ["generates no suffixes", "perdure mint --help"]),
         (("transfer", "unknown", "12345/a"), ["agent not found: 'unknown'", "perdure agent list"]),
         (("mint", "12345", "--suffix", "a"), ["12345/a", "already in use"]),
         (("mint", "12346", "javascript:alert(1)"), ["javascript", "https"]),
@@ -108,6 +112,7 @@ def desk(quick: Run, tmp_path: Path) -> Desk:
         (("add-value", "12345/a", "EMAIL", "a@example.org", "--index", "1"), ["index 1", "in use"]),
         (("set", "12345/a", "--value", "urn:x=y"), ["index"]),
         (("show", "12345/nothing"), ["12345/nothing", "not registered"]),
+        (("person", "show", "PRID-1234"), ["a PPID has 24 characters", "this has 9"]),
         (("agent", "key", "admin", "--expires", "2030-01-01"), ["2030-01-01"]),
         (("import", "missing.csv"), ["missing.csv"]),
         (("restore", "missing.db"), ["missing.db"]),
@@ -121,10 +126,30 @@ def test_wrong_input_is_one_line_that_names_the_field(
         assert word in message
 
 
+def test_each_key_is_one_row_with_its_whole_id(desk: Desk) -> None:
+    second = json.loads(desk.run("agent", "key", "admin", "--label", "backup", "--json").stdout)["id"]
+    rows = [line.split("\t") for line in desk.run("agent", "list", "--keys").stdout.splitlines()]
+    assert [row[0] for row in rows] == ["admin", "admin"]
+    assert ["admin", second, "never expires", "backup"] in rows
+
+
+def test_names_on_a_terminal_are_printed_without_a_progress_bar(desk: Desk) -> None:
+    primary, secondary = pty.openpty()
+    subprocess.run(
+        [sys.executable, "-m", "perdure", "mint", "12346", URL, "--registry", str(desk.folder)],
+        stdout=secondary, stderr=secondary, stdin=subprocess.DEVNULL, env={**os.environ, "PERDURE_KEY": desk.key},
+        check=True,
+    )  # fmt: skip
+    os.close(secondary)
+    printed = os.read(primary, 10_000).decode()
+    os.close(primary)
+    assert re.fullmatch(r"12346/[0-9A-Z]{9}\r\n", printed), printed
+
+
 def test_an_invalid_key_is_refused_and_never_printed(desk: Desk, tmp_path: Path) -> None:
     other = asyncio.run(make_registry(tmp_path / "other", name="Others")).key
     wrong = desk.key[:-5] + ("00000" if not desk.key.endswith("00000") else "11111")
-    for key, expected in ((other, "another registry"), (wrong, "not found"), ("secret-word", "perdure_")):
+    for key, expected in ((other, "another registry"), (wrong, "it is unknown"), ("secret-word", "perdure_")):
         message = desk.refuses("mint", "12346", env={"PERDURE_KEY": key})
         assert expected in message
         assert key not in message

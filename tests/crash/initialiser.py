@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.crash.worker import OPENING
 
-from perdure.folder import make_registry
+from perdure.folder.registry_folder import make_registry
 
 if __name__ == "__main__":
     os.write(1, OPENING)

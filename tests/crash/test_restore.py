@@ -9,7 +9,8 @@ from tests.crash.crash_registry import TIMELINES, add_prefixes
 from tests.crash.kill import kill_while_creating
 
 from perdure.errors import InvalidInput
-from perdure.folder import make_registry, open_registry, restore_registry
+from perdure.folder.registry_folder import make_registry, open_registry
+from perdure.folder.restore import restore_registry
 from perdure.registry import Agent, Registry, add_prefix, mint
 from perdure.registry.integrity import verify
 

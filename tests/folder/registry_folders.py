@@ -11,15 +11,9 @@ import pytest
 from tests.postgres.shared_server import database
 from tests.registry_fixture import ENGINES, FEW_PARTITIONS, ManualClock, need_engine
 
-from perdure.folder import (
-    ADMIN_KEY,
-    SETTINGS,
-    RestoreResult,
-    make_registry,
-    move_registry,
-    open_registry,
-    restore_registry,
-)
+from perdure.folder.move import move_registry
+from perdure.folder.registry_folder import ADMIN_KEY, SETTINGS, make_registry, open_registry
+from perdure.folder.restore import RestoreResult, restore_registry
 from perdure.registry import (
     NewRegistry,
     Registry,

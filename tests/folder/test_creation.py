@@ -12,7 +12,7 @@ from tests.folder.registry_folders import Interrupted, RegistryFolder, RegistryM
 from tests.postgres.shared_server import database
 
 from perdure.errors import InvalidInput, PerdureError
-from perdure.folder import (
+from perdure.folder.registry_folder import (
     ADMIN_KEY,
     DATABASE,
     SETTINGS,
@@ -253,7 +253,7 @@ def test_an_interrupted_making_on_a_server_can_be_run_again(
         if step == "install":
             cut.setattr(PostgresLocation, "install", stop)
         else:
-            cut.setattr(f"perdure.folder.{step}", stop)
+            cut.setattr(f"perdure.folder.registry_folder.{step}", stop)
         with pytest.raises(Interrupted):
             here.make()
     here.make()

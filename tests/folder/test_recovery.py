@@ -14,7 +14,8 @@ import apsw
 import pytest
 
 from perdure.errors import ClockUnconfirmed, CountUnknown, InvalidInput, StoreBehind, StoreDamaged
-from perdure.folder import make_registry, open_registry, recover_registry, restore_registry
+from perdure.folder.registry_folder import make_registry, open_registry
+from perdure.folder.restore import recover_registry, restore_registry
 from perdure.formats import ndjson
 from perdure.records.value import Text, Value
 from perdure.registry import (
@@ -38,7 +39,7 @@ DAYS = 86_400_000_000  # microseconds
 KILLED = """
 import asyncio, os, signal, sys
 from pathlib import Path
-from perdure.folder import open_registry
+from perdure.folder.registry_folder import open_registry
 from perdure.registry import mint
 
 async def run():
@@ -116,7 +117,7 @@ def test_a_database_that_was_replaced_by_an_older_copy_is_refused_until_it_is_ac
     assert archive.mint() > issued[-1]
     assert archive.perdure("recover").returncode == 0
     assert archive.do(verify) == []
-    assert "the copy of Monday came back (the last change" in archive.perdure("log", "--json").stdout
+    assert "the copy of Monday came back (the last acknowledged change" in archive.perdure("log", "--json").stdout
 
 
 def test_what_a_killed_program_acknowledged_is_there_and_its_missing_log_is_noticed(archive: Archive) -> None:
@@ -193,7 +194,7 @@ def test_a_database_that_went_on_elsewhere_is_refused(archive: Archive) -> None:
 
     asyncio.run(mint_there())
     shutil.copyfile(other / archive.database.name, archive.database)
-    with pytest.raises(StoreBehind, match="is not in it"):
+    with pytest.raises(StoreBehind, match="is missing"):
         archive.mint()
 
 

@@ -22,10 +22,8 @@ from tests.folder.registry_folders import (
 from tests.postgres.shared_server import database
 
 from perdure.errors import InvalidInput, PerdureError, StoreSealed
-from perdure.folder import (
-    SETTINGS,
-    abandon_move,
-)
+from perdure.folder.move import abandon_move
+from perdure.folder.registry_folder import SETTINGS
 from perdure.registry import (
     show,
     verify,
@@ -126,7 +124,7 @@ def test_a_move_that_was_cut_before_the_settings_is_finished_by_the_same_move(
 ) -> None:
     to = another_store(maker)
     with monkeypatch.context() as cut:
-        cut.setattr("perdure.folder.write_store", stop)
+        cut.setattr("perdure.folder.move.write_store", stop)
         with pytest.raises(Interrupted):
             move_to(minting_registry, to)
     with pytest.raises(StoreSealed, match="has moved"):

@@ -22,12 +22,8 @@ from tests.folder.registry_folders import (
 from tests.postgres.shared_server import database
 
 from perdure.errors import ClockBehind, InvalidInput, PerdureError, StoreUnavailable
-from perdure.folder import (
-    ADMIN_KEY,
-    DATABASE,
-    open_registry,
-    restore_registry,
-)
+from perdure.folder.registry_folder import ADMIN_KEY, DATABASE, open_registry
+from perdure.folder.restore import restore_registry
 from perdure.registry import (
     Registry,
     add_prefix,

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import httpx
 
-from perdure.folder import make_registry
+from perdure.folder.registry_folder import make_registry
 
 _PATIENCE = 60.0
 _HERE = {"X-Forwarded-For": "127.0.0.2"}

@@ -11,7 +11,7 @@ from tests.http.sample_registry import open_for_writing
 from tests.postgres.shared_server import database
 from tests.registry_fixture import FEW_PARTITIONS, need_engine
 
-from perdure.folder import make_registry
+from perdure.folder.registry_folder import make_registry
 from perdure.records.record import About, Tombstone
 from perdure.records.value import Binary, Text, Value
 from perdure.registry import (

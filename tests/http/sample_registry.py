@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.registry_fixture import FEW_PARTITIONS
 
-from perdure.folder import ADMIN_KEY, make_registry, open_registry
+from perdure.folder.registry_folder import ADMIN_KEY, make_registry, open_registry
 from perdure.registry import Agent, Registry, Statement, add_prefix, authenticate, mint
 from perdure.settings_file import DEFAULT_STORE
 

@@ -10,7 +10,7 @@ from perdure.http.api.openapi import build_openapi
 from perdure.http.persons.person_address import parse_person_address
 from perdure.http.persons.vocabulary import CONTEXT_PATH
 from perdure.http.routes import API_ROUTES, RESOLVER, ROUTES, Match, Route, Routes
-from perdure.http.shared.api_roots import API_ROOT
+from perdure.http.shared.api_roots import API_ROOT, RESERVED_SEGMENTS
 from perdure.http.transport import fast_path
 from perdure.rdf import Namespaces
 
@@ -100,3 +100,8 @@ def test_any_other_url_is_a_name_to_resolve(routes: Routes, path: str) -> None:
 
 def test_the_fast_path_answers_for_urls_of_the_table(routes: Routes) -> None:
     assert find(routes, f"{fast_path._RECORDS.decode()}12345/a")[0].url == "/api/handles"
+
+
+def test_the_fast_path_resolves_no_prefix_that_is_a_url_of_its_own(routes: Routes) -> None:
+    first_segments = {route.url.split("/")[1] for route in routes.all if route.match is Match.BELOW}
+    assert first_segments == RESERVED_SEGMENTS

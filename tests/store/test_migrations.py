@@ -20,14 +20,8 @@ from tests.registry_fixture import ENGINES, FEW_PARTITIONS, need_engine
 
 from perdure.cli.app import app
 from perdure.errors import PerdureError, StoreBehind, StoreUnavailable
-from perdure.folder import (
-    Registry,
-    make_registry,
-    open_registry,
-    recover_registry,
-    registry_location,
-    restore_registry,
-)
+from perdure.folder.registry_folder import Registry, make_registry, open_registry, registry_location
+from perdure.folder.restore import recover_registry, restore_registry
 from perdure.registry import Statement, bind, mint, observe, redact, show, verify
 from perdure.registry.store_interface import Transaction
 from perdure.settings_file import DEFAULT_STORE

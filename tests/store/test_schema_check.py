@@ -26,7 +26,7 @@ from typer.testing import CliRunner
 
 from perdure.cli.app import app
 from perdure.errors import InvalidInput, SchemaChanged, StoreUnavailable
-from perdure.folder import restore_registry
+from perdure.folder.restore import restore_registry
 from perdure.registry import Registry, Statement, find_by_value, history, mint, search, show, verify
 from perdure.registry.entities import Agent
 from perdure.settings_file import DATABASE, DEFAULT_STORE

@@ -11,7 +11,7 @@ from perdure import registry as use
 from perdure.cli.help import CommandGroup
 from perdure.cli.registry_session import Folder, Json, find_folder, print_result, run_anonymous, run_as_agent
 from perdure.cli.terminal import escape_control, print_table, to_json
-from perdure.folder import open_registry
+from perdure.folder.registry_folder import open_registry
 from perdure.registry.entities import ACTIONS, WHOLE_REGISTRY, Action, Agent, Grant, Key
 from perdure.registry.registry import Registry
 
@@ -149,7 +149,7 @@ def revoke(
     """Revoke permissions of an agent under a prefix."""
     taken = _to_actions(actions) if actions else ACTIONS
     count = run_as_agent(folder, lambda registry, by: use.revoke(registry, by, agent, prefix, taken))
-    typer.echo(f"Revoked {count} grants of {agent} on {prefix}.")
+    typer.echo(f"Revoked {count} {'grant' if count == 1 else 'grants'} of {agent} on {prefix}.")
 
 
 @app.command("list", epilog="**Example**\n\n- `perdure agent list --keys`")

@@ -260,7 +260,7 @@ def transfer(
                 async for chunk in use.names_under(registry, under):
                     count += await use.transfer_identifiers(registry, by, chunk, to)
                     bar.advance(task, len(chunk))
-        return f"Transferred {count} identifiers to {to}."
+        return f"Transferred {count} {'identifier' if count == 1 else 'identifiers'} to {to}."
 
     typer.echo(run_as_agent(folder, work))
 

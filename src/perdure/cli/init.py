@@ -12,7 +12,7 @@ import typer
 from perdure.cli.move import warn_about_plaintext_connection
 from perdure.cli.terminal import to_json
 from perdure.errors import InvalidInput
-from perdure.folder import ADMIN_KEY, is_registry, make_registry, open_registry, registry_location
+from perdure.folder.registry_folder import ADMIN_KEY, is_registry, make_registry, open_registry, registry_location
 from perdure.names.uuid5 import PPID_NAMESPACE
 from perdure.records.authority_metadata import DEFAULT_TYPE_PREFIX
 from perdure.settings_file import DEFAULT_STORE, SETTINGS

@@ -14,7 +14,7 @@ from perdure.cli.progress import byte_progress, count_progress
 from perdure.cli.registry_session import Folder, Json, find_folder, run_anonymous
 from perdure.cli.terminal import escape_control, make_console, print_error, print_table, to_json
 from perdure.errors import ClockUnconfirmed, InvalidInput, SchemaChanged
-from perdure.folder import recover_registry, restore_registry
+from perdure.folder.restore import recover_registry, restore_registry
 from perdure.registry.entities import COUNTER_SUFFIX
 from perdure.registry.integrity import schema_problems
 from perdure.registry.opening_checks import confirm_clock, find_clock_doubt
@@ -110,7 +110,7 @@ def recover(
 ) -> None:
     """Report changes that the database has lost, or accept the loss.
 
-    Every commit writes a marker beside the database. If the database lacks a commit that its marker names, it was
+    Every commit writes a commit mark beside the database. If the database lacks the change in its mark, it was
     replaced by an older copy, or its write-ahead log is missing. Then nothing is minted and nothing is served. Put the
     right files back, or restore a backup. If neither is possible, accept the loss with --accept: all dates and numbers
     continue after everything that may have been issued.
@@ -131,7 +131,7 @@ def recover(
         _print_unknown_counters(advance.unsure)
         typer.echo("Accepted: the registry continues with the database as it is.")
     if clock_is_right:
-        run_anonymous(registry_folder, confirm_clock)  # checked: a commit to an old copy would overwrite its marker
+        run_anonymous(registry_folder, confirm_clock)  # checked: a commit to an old copy would overwrite its mark
         typer.echo("Confirmed the clock. Restart a running server to apply this.")
     if accept is not None:
         return
@@ -167,7 +167,7 @@ def _print_unknown_counters(prefixes: list[str]) -> None:
 
 
 def compact(folder: Folder = None) -> None:
-    """Rewrite the embedded database without free space, so that no redacted data remains in its file.
+    """Rewrite the SQLite database without free space, so that no redacted data remains in its file.
 
     After a redaction, a database of up to 256 MiB is rewritten automatically. Rewriting needs as much free disk space
     as the database has. Reads continue meanwhile, and writes wait.

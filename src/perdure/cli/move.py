@@ -11,7 +11,8 @@ from perdure.cli.progress import count_progress
 from perdure.cli.registry_session import Folder, Json, find_folder
 from perdure.cli.terminal import print_error, to_json
 from perdure.errors import InvalidInput
-from perdure.folder import abandon_move, exclusive_location, is_registry, move_registry, registry_location
+from perdure.folder.move import abandon_move, move_registry
+from perdure.folder.registry_folder import exclusive_location, is_registry, registry_location
 from perdure.registry.relocation import Stage
 from perdure.settings_file import SETTINGS, read_settings
 from perdure.store.open_location import parse_postgres_address

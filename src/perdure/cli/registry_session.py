@@ -15,7 +15,7 @@ import typer
 
 from perdure.cli.terminal import print_error, to_json
 from perdure.errors import BadKey, InvalidInput
-from perdure.folder import ADMIN_KEY, is_registry, open_registry
+from perdure.folder.registry_folder import ADMIN_KEY, is_registry, open_registry
 from perdure.registry import Registry, authenticate
 from perdure.registry.entities import Agent
 from perdure.registry.opening_checks import confirm_clock

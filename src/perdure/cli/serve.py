@@ -16,7 +16,7 @@ from perdure.cli.init import user_name
 from perdure.cli.registry_session import Folder, find_folder, warn_about_readable_key
 from perdure.cli.terminal import print_error, to_json
 from perdure.errors import InvalidInput
-from perdure.folder import ADMIN_KEY, is_registry, make_registry, open_registry, registry_location
+from perdure.folder.registry_folder import ADMIN_KEY, is_registry, make_registry, open_registry, registry_location
 from perdure.http_options import check_http_options
 from perdure.registry.entities import Prefix
 from perdure.registry.name_keys import require_prefix

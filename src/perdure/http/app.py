@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from perdure.errors import PerdureError
-from perdure.folder import open_registry
+from perdure.folder.registry_folder import open_registry
 from perdure.http.app_context import AppContext
 from perdure.http.error_boundary import respond
 from perdure.http.routes import Routes

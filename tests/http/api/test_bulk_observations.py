@@ -11,7 +11,7 @@ import pytest
 from tests.http.live_server import LiveServer, run_server
 from tests.http.person_client import API, WHEN, create_observation, named_source, problem, source
 
-from perdure.folder import open_registry
+from perdure.folder.registry_folder import open_registry
 from perdure.formats.import_entries import RejectedLine
 from perdure.formats.observations_json import RULES, ObservationRow
 from perdure.http.api.bulk_observations import parse_observations

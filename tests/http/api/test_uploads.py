@@ -20,7 +20,7 @@ from tests.http.person_client import API, problem, source
 from tests.http.raw_client import RawResponse, connection, request
 
 from perdure.errors import PerdureError
-from perdure.folder import open_registry
+from perdure.folder.registry_folder import open_registry
 from perdure.http.api.multipart import ObservationForm
 from perdure.registry import add_agent, authenticate, new_key
 

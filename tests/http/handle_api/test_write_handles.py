@@ -21,7 +21,7 @@ from tests.http.handle_server import (
     text,
 )
 
-from perdure.folder import make_registry
+from perdure.folder.registry_folder import make_registry
 
 URL = text(1, "URL", "https://example.org/")
 

@@ -17,7 +17,7 @@ from tests.http.live_server import LiveServer, run_server
 from tests.http.raw_client import Connection, RawResponse, connection
 from tests.http.sample_registry import make_registry, open_for_writing
 
-from perdure.folder import open_registry
+from perdure.folder.registry_folder import open_registry
 from perdure.records.person import ChosenClaim, Reconstruction
 from perdure.registry import add_agent, add_prefix, grant, new_key, reconstruct
 

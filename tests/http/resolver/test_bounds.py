@@ -11,7 +11,7 @@ import pytest
 from tests.http.handle_server import HandleOffice, handle_path, text
 from tests.http.sample_registry import open_for_writing
 
-from perdure.folder import make_registry
+from perdure.folder.registry_folder import make_registry
 from perdure.http import pages
 from perdure.http.app_context import AppContext
 from perdure.http.resolver import resolver

@@ -13,7 +13,7 @@ from tests.http.live_server import LiveServer, run_server
 from tests.http.sample_registry import open_for_writing
 from tests.registry_fixture import write_unchecked
 
-from perdure.folder import make_registry
+from perdure.folder.registry_folder import make_registry
 from perdure.records.value import Text, Value
 from perdure.registry import Statement, add_prefix, mint
 

@@ -21,7 +21,7 @@ from tests.http.sample_registry import PREFIX, fill_registry, open_for_writing
 from tests.postgres.shared_server import database
 from tests.registry_fixture import ENGINES, need_engine
 
-from perdure.folder import open_registry
+from perdure.folder.registry_folder import open_registry
 from perdure.registry import Statement, mint, update, verify
 from perdure.settings_file import DEFAULT_STORE
 

@@ -15,12 +15,13 @@ from perdure.http.shared.redirects import encode_location
 from perdure.http.shared.request import Headers, Request, Response
 from perdure.http.shared.responses import NO_CACHE, VARY_ACCEPT
 from perdure.http.shared.threads import run_large_in_thread
-from perdure.http.shared.withdrawal import describe_withdrawal, find_withdrawal
+from perdure.http.shared.withdrawal import describe_withdrawal
 from perdure.http.urls import absolute_url, link_to, path_of
 from perdure.names.external import ExternalId
 from perdure.rdf import BY_MEDIA, Withdrawal, write_claims, write_person, write_persons
 from perdure.registry.identifier_view import is_hidden
 from perdure.registry.persons import PersonView, show_person
+from perdure.registry.query import find_withdrawal
 
 _FORMATS: Final = {JSON: BY_MEDIA[JSON_LD], **BY_MEDIA}
 _TYPES: Final = {

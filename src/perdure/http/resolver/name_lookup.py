@@ -6,7 +6,6 @@ import msgspec
 
 from perdure.errors import InvalidInput, InvalidName, NoSuchName
 from perdure.http.shared.http_errors import AliasChainTooLong
-from perdure.http.shared.withdrawal import find_withdrawal
 from perdure.http.urls import is_external_url, strip_scheme
 from perdure.records import record as records
 from perdure.records.record import Record
@@ -16,6 +15,7 @@ from perdure.registry.identifier_lookup import suggest_names
 from perdure.registry.name_keys import LocatedName, correct_pilin_spelling, handle_key, locate
 from perdure.registry.prefixes.na_names import na_name, prefix_of_record
 from perdure.registry.prefixes.na_records import prefix_record
+from perdure.registry.query import find_withdrawal
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Reader
 

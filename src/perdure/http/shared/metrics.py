@@ -12,7 +12,7 @@ _seconds = Histogram("perdure_http_request_seconds", "Time to respond, in second
 _fast_path_requests = Counter("perdure_fast_path_requests_total", "Requests that the fast path answered", ["answer"])
 _connections = Gauge("perdure_http_connections", "Open connections", multiprocess_mode="livesum")
 _log_bytes = Gauge(
-    "perdure_store_log_bytes", "Size of the write-ahead log of the embedded store", multiprocess_mode="max"
+    "perdure_store_log_bytes", "Size of the write-ahead log of the SQLite store", multiprocess_mode="max"
 )
 _failures = Counter("perdure_http_failures_total", "Requests that failed because of an error of the server", ["code"])
 

@@ -1,23 +1,9 @@
-"""The withdrawal of an identifier: the act, and who did it, as everyone may see it."""
-
-from typing import Final
+"""The public description of a withdrawal: when it was, and by whom."""
 
 from perdure.names.ppid import validate_ppid
 from perdure.rdf import Withdrawal
 from perdure.records.authority_metadata import to_seconds
 from perdure.registry.entities import Act, Agent
-from perdure.registry.store_interface import Reader
-
-_WITHDRAWAL_ACTIONS: Final = ("withdraw", "merge", "split", "undo split")
-
-
-def find_withdrawal(reader: Reader, subject: str) -> tuple[Act, Agent | None] | None:
-    """Return the act that withdrew an identifier with a tombstone, and its agent.
-
-    For an identifier that was imported withdrawn, that is the act that imported it.
-    """
-    act = reader.newest_act(subject, _WITHDRAWAL_ACTIONS) or reader.newest_act(subject)
-    return None if act is None else (act, reader.agent(act.agent))
 
 
 def describe_withdrawal(name: str, act: Act, agent: Agent | None) -> Withdrawal:

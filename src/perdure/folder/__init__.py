@@ -1,0 +1,1 @@
+"""The folder of a registry: create, open, restore and move it."""
