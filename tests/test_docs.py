@@ -20,7 +20,7 @@ BINARY = {".png"}
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if read_steps(page)], ids=name_of)
-def test_what_the_documentation_shows_is_what_is_printed(page: Path, tmp_path: Path) -> None:
+def test_the_documentation_shows_the_real_output(page: Path, tmp_path: Path) -> None:
     """All commands of a page run one after the other in one shell, as a reader pastes them."""
     if "$DATABASE" in page.read_text("utf-8"):
         need_postgres()
@@ -126,7 +126,7 @@ def test_every_decision_is_in_the_index() -> None:
 
 
 @pytest.mark.skipif(not ROOT.joinpath(".git").exists(), reason="this is no clone, so nothing is tracked")
-def test_nothing_leads_to_a_machine_of_ours() -> None:
+def test_no_page_links_to_an_internal_machine() -> None:
     tracked = subprocess.run(
         ["git", "ls-files"], cwd=ROOT, capture_output=True, encoding="utf-8", check=True
     ).stdout.split()

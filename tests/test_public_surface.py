@@ -101,7 +101,7 @@ PARSERS = [
 
 @pytest.mark.parametrize("parser", PARSERS, ids=lambda parser: parser.__name__)
 @given(text=st.text())
-def test_nothing_but_our_own_errors_comes_out_of_a_parser(parser: object, text: str) -> None:
+def test_a_parser_raises_only_errors_of_perdure(parser: object, text: str) -> None:
     try:
         parser(text)  # type: ignore[operator]
     except perdure.PerdureError as error:
@@ -139,7 +139,7 @@ anything = st.one_of(
     ids=["pilin", "host", "ip", "date", "seconds", "distributor", "poid", "prid", "uuid"],
 )
 @given(a=anything, b=anything, c=anything)
-def test_nothing_but_our_own_errors_comes_out_of_a_writer(writer: object, a: object, b: object, c: object) -> None:
+def test_a_writer_raises_only_errors_of_perdure(writer: object, a: object, b: object, c: object) -> None:
     try:
         writer(a, b, c)  # type: ignore[operator]
     except perdure.PerdureError as error:

@@ -27,7 +27,7 @@ def without_postgres(*command: str, **more: str) -> subprocess.CompletedProcess[
 
 
 @pytest.mark.parametrize("workers", ["0", "1"])
-def test_what_was_not_tested_is_listed_at_the_end(workers: str) -> None:
+def test_tests_that_were_not_run_are_listed_at_the_end(workers: str) -> None:
     done = without_postgres(*PYTEST, "-n", workers, A_TEST)
     assert done.returncode == 0, done.stdout
     summary, end = done.stdout.rpartition("NOT TESTED")[::2]

@@ -21,7 +21,7 @@ WRITES: dict[str, Write] = {
 
 
 @pytest.mark.parametrize("write", WRITES)
-def test_exactly_who_may_succeeds(ground: ServedRegistry, write: str) -> None:
+def test_only_permitted_actors_succeed(ground: ServedRegistry, write: str) -> None:
     try_write(ground, WRITES[write])
 
 

@@ -24,7 +24,7 @@ COMMANDS: dict[str, Command] = {**IDENTIFIERS, **PEOPLE, **{f"person: {name}": r
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_exactly_who_may_succeeds(ground: ServedRegistry, command: str, quick: Run) -> None:
+def test_only_permitted_actors_succeed(ground: ServedRegistry, command: str, quick: Run) -> None:
     """The key is taken from the environment."""
     row = COMMANDS[command]
 
@@ -35,7 +35,7 @@ def test_exactly_who_may_succeeds(ground: ServedRegistry, command: str, quick: R
     try_all(ground, row.prepare, by_grant(row.needs), attempt)
 
 
-def test_every_agent_makes_keys_of_its_own(ground: ServedRegistry, quick: Run) -> None:
+def test_every_agent_can_make_its_own_keys(ground: ServedRegistry, quick: Run) -> None:
     def attempt(trier: Trier, _: Stage) -> str:
         return outcome_of_command(run(quick, ground, trier.actor, ["agent", "key", SHORT.get(trier.actor, "ours")]))
 
@@ -43,7 +43,7 @@ def test_every_agent_makes_keys_of_its_own(ground: ServedRegistry, quick: Run) -
 
 
 @pytest.mark.parametrize("command", READS)
-def test_what_shows_something_changes_nothing(ground: ServedRegistry, command: str, quick: Run) -> None:
+def test_commands_that_show_something_change_nothing(ground: ServedRegistry, command: str, quick: Run) -> None:
     """This holds even with the key of an administrator."""
     given = [*command.split(), *READS[command](with_restricted_person(ground))]
     before = ground.watch.state()

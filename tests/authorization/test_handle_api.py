@@ -23,13 +23,13 @@ OTHER_PATHS = ["/", "/healthz", "/readyz", "/metrics", "/api/v1/openapi.json", "
 
 
 @pytest.mark.parametrize("write", WRITES)
-def test_exactly_who_may_succeeds(ground: ServedRegistry, write: str) -> None:
+def test_only_permitted_actors_succeed(ground: ServedRegistry, write: str) -> None:
     row = WRITES[write]
     expected = {**by_grant(row.needs, ways=(KEY, NAME_AND_KEY)), **by_administrator(row.stated)}
     try_over_http(ground, row.prepare, expected, row.request_for)
 
 
-def test_every_endpoint_is_known_here() -> None:
+def test_the_table_of_this_test_has_every_endpoint() -> None:
     assert set(ENDPOINTS) == {route.url for route in ROUTES if route.format_error is endpoint.format_error}
 
 
@@ -44,7 +44,7 @@ def test_every_method_that_writes_is_tried(ground: ServedRegistry) -> None:
 
 
 @pytest.mark.parametrize("operation", sorted(NO_WRITES))
-def test_what_only_asks_writes_nothing(ground: ServedRegistry, operation: str) -> None:
+def test_requests_that_only_read_write_nothing(ground: ServedRegistry, operation: str) -> None:
     method, path = operation.split(" ")
     name = with_active(ground).name
     details = {HANDLES: f"/{name}", "/api/verifications": f"/300:{name}", "/api/sessions": "/this"}
@@ -54,7 +54,7 @@ def test_what_only_asks_writes_nothing(ground: ServedRegistry, operation: str) -
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
-def test_other_paths_take_no_writes(ground: ServedRegistry, method: str) -> None:
+def test_other_paths_refuse_writes(ground: ServedRegistry, method: str) -> None:
     """This holds even for the administrator of the whole registry; a form query is answered."""
     name = with_active(ground).name
     before = ground.watch.state()

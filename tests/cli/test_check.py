@@ -19,14 +19,14 @@ def check_report(run: Run, *arguments: str, stdin: str | bytes = "") -> tuple[in
     return done.returncode, json.loads(done.stdout)
 
 
-def test_all_valid_is_exit_code_0(run: Run) -> None:
+def test_only_valid_lines_give_exit_code_0(run: Run) -> None:
     code, found = check_report(run, "-", stdin=f"{GOOD}\n{GOOD.lower()}\n10.1000/182\n\n")
     assert code == 0
     assert (found["total"], found["valid"], found["invalid"], found["blank_lines"]) == (3, 3, 0, 1)
     assert found["valid_by_scheme"] == {"ppid": 2, "handle": 1}
 
 
-def test_one_invalid_is_exit_code_1_and_the_right_one_is_suggested(run: Run) -> None:
+def test_an_invalid_line_gives_exit_code_1_and_a_suggestion(run: Run) -> None:
     code, found = check_report(run, "-", stdin=f"{GOOD}\n{BAD}\n102.100.272/Y35XYSOQH\n0000-0002-1825-0098\nhello\n")
     assert code == 1
     problems = {p["line"]: p for p in found["problems"]}  # type: ignore[attr-defined]
@@ -42,7 +42,7 @@ def test_one_invalid_is_exit_code_1_and_the_right_one_is_suggested(run: Run) -> 
     }
 
 
-def test_the_report_for_people(quick: Run) -> None:
+def test_the_report_for_people_has_counts_and_reasons(quick: Run) -> None:
     done = quick("check", "--show", "1", "-", stdin=f"{BAD}\n{BAD}\n{GOOD}\n")
     assert done.returncode == 1
     assert "the check digit is 2 and should be 1" in done.stdout
@@ -57,7 +57,7 @@ def test_the_report_for_people(quick: Run) -> None:
     ],
     ids=["unix", "windows", "no newline at the end", "byte order mark"],
 )  # fmt: skip
-def test_line_ends_and_marks(quick: Run, data: bytes) -> None:
+def test_all_line_ends_and_byte_order_marks_are_read(quick: Run, data: bytes) -> None:
     text = data.replace(b"A", GOOD.encode()).replace(b"B", BAD.encode())
     _, found = check_report(quick, "-", stdin=text)
     assert (found["valid"], found["invalid"]) == (1, 1)
@@ -71,7 +71,7 @@ def test_lines_longer_than_any_chunk_are_one_problem(quick: Run, tmp_path: Path)
     assert found["problems"][0]["part"] == "length"  # type: ignore[index]
 
 
-def test_an_expected_scheme(quick: Run) -> None:
+def test_an_identifier_of_another_scheme_than_the_expected_one_is_invalid(quick: Run) -> None:
     code, found = check_report(quick, "--scheme", "ppid", "-", stdin=f"{GOOD}\n10.1000/182\n")
     assert code == 1
     assert found["problems"][0]["reason"] == "this is handle, not ppid"  # type: ignore[index]
@@ -215,7 +215,7 @@ def _restore_sigint() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def test_ctrl_c_ends_it_in_one_line() -> None:
+def test_ctrl_c_ends_the_check_with_one_line() -> None:
     command = [sys.executable, "-m", "perdure", "check", "-"]
     with subprocess.Popen(
         command,

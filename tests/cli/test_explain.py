@@ -43,7 +43,7 @@ def test_standard_input_is_read_when_there_is_no_argument(run: Run) -> None:
     assert [json.loads(line)["input"] for line in done.stdout.splitlines()] == ["10.1000/1", "Q42"]
 
 
-def test_bytes_that_are_not_utf_8_are_explained_all_the_same(run: Run) -> None:
+def test_bytes_that_are_not_utf_8_are_explained_as_well(run: Run) -> None:
     done = run("explain", "--json", stdin=b"10.1000/caf\xe9\n")
     assert done.returncode == 0
     assert not json.loads(done.stdout)["valid"]

@@ -31,7 +31,7 @@ def test_labels(quick: Run, arguments: list[str], printed: str) -> None:
     assert (done.returncode, done.stdout) == (0, printed + "\n")
 
 
-def test_without_an_instant_it_is_now(run: Run) -> None:
+def test_the_default_instant_is_now(run: Run) -> None:
     first, second = (run("generate", "pilin").stdout.strip() for _ in range(2))
     assert pilin.decode(first) < pilin.decode(second)
     label = ibi.parse(run("generate", "ibi", "--ip", "127.0.0.1").stdout.strip())

@@ -166,7 +166,7 @@ def test_a_reconstruction_shows_its_observations(desk: Desk) -> None:
         assert line in shown.splitlines(), shown
 
 
-def test_what_is_not_revised_stays(desk: Desk) -> None:
+def test_fields_that_are_not_revised_stay_the_same(desk: Desk) -> None:
     name = reconstruct_person(desk, "--claim", f"{POID}:1", "--link", "exact:viaf:12345", "--notes", "old")
     before = desk.json("person", "show", name)["reconstruction"]
     assert desk.ok("person", "revise", name, "--notes", "new", "--at", LATER[3]) == f"Saved {name} as version 2.\n"
@@ -218,7 +218,7 @@ def test_an_empty_revision_is_refused(desk: Desk) -> None:
 # Actions that can be undone
 
 
-def test_a_merge_and_its_undoing(desk: Desk) -> None:
+def test_a_merge_can_be_undone(desk: Desk) -> None:
     jan, piet, other = reconstruct_two_persons(desk)
     message = desk.ok("person", "merge", piet, "--into", jan, *LATER, "--reason", "one baptism")
     assert message == f"Merged {piet} into {jan}, now version 2.\n"
@@ -237,7 +237,7 @@ def test_a_merge_and_its_undoing(desk: Desk) -> None:
     assert "one baptism" in rows[1][5]
 
 
-def test_a_split_and_its_undoing(desk: Desk) -> None:
+def test_a_split_can_be_undone(desk: Desk) -> None:
     jan, _, other = reconstruct_two_persons(desk)
     desk.ok("person", "revise", jan, "--observation", POID, "--observation", other)
     parts = ("--part", POID, "--part", f" {other}, ")
@@ -301,7 +301,7 @@ def test_a_restricted_person_is_hidden_without_a_key(desk: Desk) -> None:
     assert "Jan de Vries" in desk.ok("person", "show", name)
 
 
-def test_what_is_redacted_is_gone_from_every_version(desk: Desk) -> None:
+def test_redacted_content_is_gone_from_every_version(desk: Desk) -> None:
     jan = reconstruct_person(desk, "--claim", f"{POID}:1")
     output = desk.ok("person", "redact", POID, "--reason", "court order", "--for-good")
     assert output.splitlines()[0] == f"Redacted {POID}, now version 2."

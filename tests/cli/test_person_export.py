@@ -122,7 +122,7 @@ def test_a_failed_export_leaves_an_existing_file_unchanged(desk: Desk, monkeypat
 
 
 @pytest.mark.parametrize("format", [*RDF, "ndjson"])
-def test_a_registry_without_persons_is_a_document_too(quick: Run, tmp_path: Path, format: str) -> None:
+def test_an_export_of_a_registry_without_persons_is_a_document(quick: Run, tmp_path: Path, format: str) -> None:
     created = asyncio.run(make_registry(tmp_path, name="The Archive"))
     written = Desk(quick, tmp_path, created.key).ok("person", "export", "--format", format)
     if format in RDF:
@@ -139,7 +139,7 @@ def test_a_registry_without_persons_is_a_document_too(quick: Run, tmp_path: Path
         (("-o", "nowhere/persons.nt"), ["folder not found: nowhere"]),
     ],
 )
-def test_what_cannot_be_written_says_what_to_do(desk: Desk, arguments: tuple[str, ...], expected: list[str]) -> None:
+def test_a_failed_export_says_what_to_do(desk: Desk, arguments: tuple[str, ...], expected: list[str]) -> None:
     message = desk.refuses("person", "export", *arguments)
     for word in expected:
         assert word in message

@@ -227,7 +227,7 @@ def test_an_incomplete_download_is_refused_and_nothing_is_written(
         (("http://127.0.0.1:1/", "--hash", "0" * 64), ["--at"]),
     ],
 )
-def test_what_cannot_be_fetched_says_why(desk: Desk, arguments: tuple[str, ...], expected: list[str]) -> None:
+def test_a_failed_download_says_why(desk: Desk, arguments: tuple[str, ...], expected: list[str]) -> None:
     message = desk.refuses("person", "observe", *arguments)
     for word in expected:
         assert word in message
@@ -243,13 +243,13 @@ def test_without_a_registry_nothing_is_fetched(quick: Run, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(("page", "content"), [("chunked", PAGE), ("until-closed", PAGE), ("empty", b"")])
-def test_however_it_is_sent_it_is_hashed_as_it_is(web: str, page: str, content: bytes) -> None:
+def test_a_page_has_the_same_hash_for_every_transfer_encoding(web: str, page: str, content: bytes) -> None:
     found = download(f"{web}/{page}#fragment")
     assert (found.digest, found.size, found.address) == (sha256(content).hexdigest(), len(content), f"{web}/{page}")
 
 
 @pytest.mark.parametrize("page", ["page", "chunked", "until-closed"])
-def test_no_more_is_taken_than_the_bound(web: str, page: str) -> None:
+def test_a_download_larger_than_the_limit_is_refused(web: str, page: str) -> None:
     assert download(f"{web}/{page}", max_bytes=len(PAGE)).size == len(PAGE)
     with pytest.raises(DownloadFailed, match=f"larger than {len(PAGE) - 1} bytes"):
         download(f"{web}/{page}", max_bytes=len(PAGE) - 1)

@@ -116,7 +116,7 @@ def test_strict_stops_at_the_first_line_that_is_refused(desk: Desk) -> None:
     assert import_counts(desk, "table.csv", *COLUMNS, "--strict", "--dry-run") == (0, 2, 0)
 
 
-def test_chunks_do_not_show(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_size_of_chunks_does_not_change_the_result(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(person_import, "_CHUNK", 3)
     bad = observation_line(4, claims=[{"type": "birth_date", "value": "x"}])
     text = "".join(
@@ -144,7 +144,7 @@ SLACK = 8192  # kibibytes
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read from /proc, which is Linux's")
-def test_a_long_table_takes_no_more_memory_than_a_short_one_the_first_time_and_again(tmp_path: Path) -> None:
+def test_a_long_table_takes_no_more_memory_than_a_short_one_even_if_repeated(tmp_path: Path) -> None:
     def imported(count: int) -> tuple[dict[str, int], int]:
         """Return the result, and the peak memory in kibibytes."""
         where = ("--registry", str(tmp_path / f"registry-{count}"))
@@ -168,7 +168,7 @@ def test_a_long_table_takes_no_more_memory_than_a_short_one_the_first_time_and_a
         assert long < short * 1.1 + SLACK, peaks
 
 
-def test_an_observation_that_says_something_else_is_refused(desk: Desk) -> None:
+def test_an_observation_with_the_same_inputs_and_other_content_is_refused(desk: Desk) -> None:
     (desk.folder / "a.ndjson").write_text(observation_line(1, claims=[{"type": "age", "value": "9"}]))
     (desk.folder / "b.ndjson").write_text(observation_line(1, claims=[{"type": "age", "value": "10"}]))
     assert import_counts(desk, "a.ndjson") == (1, 0, 0)

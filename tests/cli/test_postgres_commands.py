@@ -82,7 +82,7 @@ def raise_cut(*_: object) -> None:
 # From creation to relocation
 
 
-def test_a_registry_is_made_on_a_server_once(run: Run, tmp_path: Path, addresses: Addresses) -> None:
+def test_a_registry_is_created_on_a_server_once(run: Run, tmp_path: Path, addresses: Addresses) -> None:
     store = with_password(addresses.new())
     first = run("init", "archive", "--name", "City Archive", "--prefix", "12345", "--store", store, "--partitions", "2")
     assert (first.returncode, first.stderr) == (0, "")
@@ -101,7 +101,7 @@ def test_a_registry_is_made_on_a_server_once(run: Run, tmp_path: Path, addresses
     assert minted.stdout.startswith("12345/")
 
 
-def test_an_identifier_lives_on_a_server_as_on_a_file(desk: Desk) -> None:
+def test_an_identifier_has_the_same_life_cycle_on_a_server_as_in_a_file(desk: Desk) -> None:
     [name] = desk.ok("mint", "12346", URL).split()
     desk.ok("set", name, f"{URL}new", "--what", "On lasting", "--who", "M. Silva")
     assert desk.ok("resolve", f"hdl:{name.lower()}") == f"{URL}new\n"
@@ -115,7 +115,7 @@ def test_an_identifier_lives_on_a_server_as_on_a_file(desk: Desk) -> None:
     assert "No problems found" in desk.ok("verify")
 
 
-def test_names_go_in_and_out(desk: Desk) -> None:
+def test_names_are_imported_and_exported(desk: Desk) -> None:
     (desk.folder / "names.csv").write_text("name,target\n12345/b,https://example.org/b\n12345/c,javascript:alert(1)\n")
     done = desk.run("import", "names.csv")
     assert (done.returncode, done.stdout) == (1, "1 created, 0 changed, 0 unchanged, 1 refused\n")
@@ -124,7 +124,7 @@ def test_names_go_in_and_out(desk: Desk) -> None:
     assert (again["created"], again["changed"], again["refused"]) == (0, 0, 0)
 
 
-def test_a_backup_brings_the_registry_back_and_keeps_what_was_there(desk: Desk) -> None:
+def test_a_restore_brings_the_registry_back_and_preserves_the_old_schema(desk: Desk) -> None:
     desk.ok("backup", "safe.db")
     assert "--overwrite" in desk.refuses("backup", "safe.db")
     [lost] = desk.ok("mint", "12346", URL).split()
@@ -137,7 +137,7 @@ def test_a_backup_brings_the_registry_back_and_keeps_what_was_there(desk: Desk) 
     assert "restore" in desk.ok("log", "--limit", "1")
 
 
-def test_there_is_nothing_to_migrate(desk: Desk) -> None:
+def test_a_current_registry_needs_no_migration(desk: Desk) -> None:
     assert "Nothing to do" in desk.ok("migrate")
     assert not list(desk.folder.glob("before-schema*"))
 
@@ -166,7 +166,7 @@ def test_a_registry_moves_to_a_file_and_back_to_a_server(desk: Desk, addresses: 
     assert PASSWORD not in events
 
 
-def test_a_move_from_somewhere_else_is_refused(desk: Desk) -> None:
+def test_a_move_from_another_source_is_refused(desk: Desk) -> None:
     message = desk.refuses("move", "--from", UNREACHABLE, "--to", "sqlite:perdure.db")
     assert "--from" in message
     assert PASSWORD not in message
@@ -204,7 +204,7 @@ def test_a_move_that_is_refused_leaves_nothing_behind(desk: Desk, addresses: Add
 # An interrupted init
 
 
-def test_an_init_that_was_cut_before_its_last_step_is_run_again(
+def test_an_init_that_stopped_before_its_last_step_can_be_run_again(
     quick: Run, tmp_path: Path, addresses: Addresses, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from perdure.store.postgres.location import PostgresLocation
@@ -232,7 +232,7 @@ def assert_refused(run: Run, *arguments: str, secret: str = PASSWORD) -> str:
     return done.stderr
 
 
-def test_a_database_that_is_down_is_one_line(quick: Run, desk: Desk) -> None:
+def test_a_database_that_is_down_is_reported_in_one_line(quick: Run, desk: Desk) -> None:
     assert "cannot be reached" in assert_refused(quick, "init", "archive", "--store", UNREACHABLE)
     assert "cannot be reached" in desk.refuses("move", "--to", UNREACHABLE)
     settings = desk.folder / SETTINGS
@@ -242,7 +242,9 @@ def test_a_database_that_is_down_is_one_line(quick: Run, desk: Desk) -> None:
     assert not (desk.folder / "x.db").exists()
 
 
-def test_a_database_that_does_not_exist_is_one_line(quick: Run, tmp_path: Path, addresses: Addresses) -> None:
+def test_a_database_that_does_not_exist_is_reported_in_one_line(
+    quick: Run, tmp_path: Path, addresses: Addresses
+) -> None:
     store = with_password(address_of(addresses.new(), "no_such_database"))
     assert "no_such_database" in assert_refused(quick, "init", "archive", "--store", store)
     assert not (tmp_path / "archive" / SETTINGS).exists()
@@ -256,7 +258,7 @@ def strict_server() -> Iterator[PostgresServer]:
         yield server
 
 
-def test_a_wrong_password_is_one_line_and_the_right_one_is_nowhere(
+def test_a_wrong_password_is_reported_in_one_line_without_the_right_one(
     quick: Run, tmp_path: Path, strict_server: PostgresServer
 ) -> None:
     import psycopg
@@ -293,7 +295,7 @@ def test_a_wrong_password_is_one_line_and_the_right_one_is_nowhere(
         f"postgresql://u@127.0.0.1:1/d?PASSWORD={PASSWORD}",
     ],
 )
-def test_an_address_that_is_not_right_is_one_line(quick: Run, store: str) -> None:
+def test_an_invalid_address_is_reported_in_one_line(quick: Run, store: str) -> None:
     assert "database" in assert_refused(quick, "init", "archive", "--store", store)
 
 
@@ -310,14 +312,14 @@ def test_an_address_that_is_not_right_is_one_line(quick: Run, store: str) -> Non
         f"postgresql://u:x?{PASSWORD}@127.0.0.1:1/d",
     ],
 )
-def test_an_address_that_is_not_understood_is_not_repeated(quick: Run, store: str) -> None:
+def test_an_error_does_not_repeat_an_address_that_cannot_be_parsed(quick: Run, store: str) -> None:
     assert_refused(quick, "init", "archive", "--store", store)
 
 
 @pytest.mark.parametrize(
     "store", [UNREACHABLE, f"{UNREACHABLE}?nonsense=1", f"{UNREACHABLE}?schema=No", f"{UNREACHABLE}%zz"]
 )
-def test_no_error_holds_the_password_wherever_one_looks(tmp_path: Path, store: str) -> None:
+def test_no_part_of_an_error_contains_the_password(tmp_path: Path, store: str) -> None:
     """Check the text, the arguments and the causes, because an error may be logged with all of them."""
     with pytest.raises(PerdureError) as caught:
         asyncio.run(make_registry(tmp_path / "registry", name="The Library", store=store))
@@ -328,21 +330,21 @@ def test_no_error_holds_the_password_wherever_one_looks(tmp_path: Path, store: s
     assert not (tmp_path / "registry" / SETTINGS).exists()
 
 
-def test_an_address_over_a_network_without_tls_is_warned_of_and_refused_where_nothing_answers(quick: Run) -> None:
+def test_an_address_without_tls_gives_a_warning_and_fails_if_nothing_answers(quick: Run) -> None:
     done = quick("init", "archive", "--store", f"postgresql://u:{PASSWORD}@db.invalid/d")
     assert done.returncode == 2
     assert "sslmode=verify-full" in done.stderr
     assert PASSWORD not in done.stderr
 
 
-def test_settings_that_name_a_schema_without_a_registry_say_what_to_do(desk: Desk, addresses: Addresses) -> None:
+def test_the_error_for_a_schema_without_a_registry_says_what_to_do(desk: Desk, addresses: Addresses) -> None:
     settings = desk.folder / SETTINGS
     settings.write_text(settings.read_text().replace(read_settings(desk.folder).registry.store, addresses.new()))
     for command in (["show", "12345/a"], ["mint", "12346"]):
         assert "no registry found in the schema" in assert_refused(desk.run, *command)
 
 
-def test_there_is_nothing_to_migrate_where_there_is_no_registry(desk: Desk, addresses: Addresses) -> None:
+def test_a_schema_without_a_registry_cannot_be_migrated(desk: Desk, addresses: Addresses) -> None:
     settings = desk.folder / SETTINGS
     settings.write_text(settings.read_text().replace(read_settings(desk.folder).registry.store, addresses.new()))
     assert "no registry found" in assert_refused(desk.run, "migrate", "--no-backup")
@@ -367,7 +369,7 @@ _ON_A_FILE = [
 
 
 @pytest.mark.parametrize("commands", [_WITHOUT_A_REGISTRY, _ON_A_FILE], ids=["without a registry", "on a file"])
-def test_what_needs_no_server_does_not_load_its_driver(tmp_path: Path, commands: list[list[str]]) -> None:
+def test_commands_that_need_no_server_do_not_load_its_driver(tmp_path: Path, commands: list[list[str]]) -> None:
     """The driver takes longer to load than most commands take to run."""
     (tmp_path / "names.txt").write_text("8JMKD3MGP8W/34PGRBS\n")
     program = f"""

@@ -39,7 +39,7 @@ def file_modes(folder: Path) -> dict[str, int]:
     return {file.name: stat.S_IMODE(file.stat().st_mode) for file in folder.iterdir()}
 
 
-def test_every_file_but_the_settings_is_its_owners_alone(desk: Desk) -> None:
+def test_only_the_owner_can_read_files_except_the_settings(desk: Desk) -> None:
     desk.ok("person", "observe", *SEEN)
     (desk.folder / "bad.csv").write_text("name\n99999/x\n")
     for name in ("all.ndjson", "names.csv", "batch.txt"):
@@ -67,7 +67,7 @@ def test_every_file_but_the_settings_is_its_owners_alone(desk: Desk) -> None:
     assert {name: mode for name, mode in found.items() if mode != 0o600} == {}
 
 
-def test_a_mark_that_others_could_read_is_closed_when_it_moves(desk: Desk) -> None:
+def test_a_mark_that_others_could_read_becomes_private_when_it_advances(desk: Desk) -> None:
     marks = desk.folder / HIGH_WATER
     marks.unlink()
     marks.write_text("{}")
@@ -77,7 +77,7 @@ def test_a_mark_that_others_could_read_is_closed_when_it_moves(desk: Desk) -> No
 
 
 @pytest.mark.slow  # waits 30 s for a locked database
-def test_the_log_of_a_database_that_is_set_aside_is_its_owners_alone(tmp_path: Path, open_to_all: None) -> None:
+def test_only_the_owner_can_read_the_log_of_a_database_that_is_set_aside(tmp_path: Path, open_to_all: None) -> None:
     """Displace a database with a log that cannot be merged, because another program holds a lock."""
     holder = apsw.Connection(str(tmp_path / "a.db"))
     for statement in ("PRAGMA locking_mode = EXCLUSIVE", "PRAGMA journal_mode = WAL", "CREATE TABLE a (b)"):
@@ -87,7 +87,7 @@ def test_the_log_of_a_database_that_is_set_aside_is_its_owners_alone(tmp_path: P
     assert file_modes(tmp_path)["b.db-wal"] == 0o600
 
 
-def test_standard_output_and_pipes_are_left_alone(desk: Desk) -> None:
+def test_the_permissions_of_standard_output_and_pipes_are_not_changed(desk: Desk) -> None:
     assert desk.ok("export", "--format", "ndjson", "-").startswith("{")
     pipe = desk.folder / "pipe"
     os.mkfifo(pipe, 0o622)
@@ -115,7 +115,7 @@ def test_a_key_that_others_can_read_gives_a_warning(desk: Desk, command: tuple[s
         assert desk.key not in message.stderr
 
 
-def test_a_server_warns_too(tmp_path: Path) -> None:
+def test_a_server_also_gives_the_warning(tmp_path: Path) -> None:
     asyncio.run(make_registry(tmp_path / "registry", name="The Library"))
     (tmp_path / "registry" / "admin.key").chmod(0o644)
     with run_server(tmp_path / "registry"):

@@ -55,7 +55,7 @@ def client_with(url: str, folder: Path, key: rsa.RSAPrivateKey) -> RESTHandleCli
     )
 
 
-def test_a_handle_is_made_changed_and_deleted(url: str, tmp_path: Path) -> None:
+def test_a_handle_is_created_changed_and_deleted(url: str, tmp_path: Path) -> None:
     client = client_with(url, tmp_path, KEY)
     name = f"{PREFIX}/by-certificate"
     assert client.register_handle(name, "https://example.org/one") == name
@@ -65,7 +65,7 @@ def test_a_handle_is_made_changed_and_deleted(url: str, tmp_path: Path) -> None:
     assert client.retrieve_handle_record_json(name) is None
 
 
-def test_another_key_under_the_same_name_makes_nothing(url: str, tmp_path: Path) -> None:
+def test_another_key_under_the_same_name_creates_nothing(url: str, tmp_path: Path) -> None:
     client = client_with(url, tmp_path, rsa.generate_private_key(65537, 2048))
     name = f"{PREFIX}/by-an-impostor"
     with pytest.raises(HandleAuthenticationError):

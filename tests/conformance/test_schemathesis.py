@@ -83,7 +83,7 @@ schema = schemathesis.openapi.from_dict(
 )
 
 
-def test_the_document_that_is_tried_is_the_one_that_is_served(server: LiveServer) -> None:
+def test_the_tested_document_is_the_served_one(server: LiveServer) -> None:
     with server.client("") as client:
         assert client.get("/api/v1/openapi.json").json() == schema.raw_schema
 
@@ -95,7 +95,7 @@ def credentials(server: LiveServer) -> dict[str, str]:
 
 @schema.parametrize()
 @settings(max_examples=20, **AS_ALWAYS)
-def test_what_is_answered_is_what_is_announced(case: Case, server: LiveServer) -> None:
+def test_every_response_conforms_to_the_openapi_document(case: Case, server: LiveServer) -> None:
     case.call_and_validate(base_url=f"{server.url}/api/v1", headers=credentials(server), timeout=30)
 
 
@@ -112,9 +112,7 @@ EXAMPLES = {"short": 25, "long": 200}
 
 @pytest.mark.parametrize("operation", OPERATIONS)
 @pytest.mark.parametrize("run", ["short", pytest.param("long", marks=pytest.mark.slow)])
-def test_what_is_done_to_persons_who_are_there_succeeds_as_announced(
-    server: LiveServer, operation: str, run: str
-) -> None:
+def test_operations_on_existing_persons_succeed_as_documented(server: LiveServer, operation: str, run: str) -> None:
     answers: Counter[int] = Counter()
 
     @settings(max_examples=EXAMPLES[run], **AS_ALWAYS)

@@ -47,7 +47,7 @@ def test_a_log_left_by_a_killed_process_is_taken_over(left_log: tuple[Path, Ledg
     _audit(*left_log)
 
 
-def test_garbage_at_the_end_of_a_log_takes_nothing_away(left_log: tuple[Path, Ledger]) -> None:
+def test_garbage_at_the_end_of_a_log_loses_no_write(left_log: tuple[Path, Ledger]) -> None:
     folder, ledger = left_log
     with (folder / _LOG).open("ab") as log:
         log.write(random.Random(1).randbytes(10_000))
@@ -60,20 +60,20 @@ def test_a_log_without_its_index_is_taken_over(left_log: tuple[Path, Ledger]) ->
     _audit(folder, ledger)
 
 
-def test_an_index_full_of_garbage_is_made_anew(left_log: tuple[Path, Ledger]) -> None:
+def test_an_index_full_of_garbage_is_rebuilt(left_log: tuple[Path, Ledger]) -> None:
     folder, ledger = left_log
     (folder / _INDEX).write_bytes(random.Random(2).randbytes(32_768))
     _audit(folder, ledger)
 
 
-def test_half_written_marks_are_written_anew(left_log: tuple[Path, Ledger]) -> None:
+def test_half_written_marks_are_replaced(left_log: tuple[Path, Ledger]) -> None:
     folder, ledger = left_log
     (folder / MARKS.replace("json", "new")).write_text('{"12346": "17')
     _audit(folder, ledger)
     ledger.check_marks(folder)
 
 
-def test_a_log_that_is_cut_off_under_a_reader_is_an_error_that_says_so(tmp_path: Path) -> None:
+def test_a_log_that_is_truncated_under_a_reader_is_reported(tmp_path: Path) -> None:
     """SQLite then ends the transaction itself; the failure of a second end must not hide the error."""
 
     async def run() -> None:

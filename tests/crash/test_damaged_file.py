@@ -78,7 +78,7 @@ def test_a_page_of_garbage_is_found_and_the_rest_is_readable(tmp_path: Path, see
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_record_with_a_hole_in_it_is_damaged_and_the_others_are_not(tmp_path: Path, seed: int) -> None:
+def test_a_record_with_overwritten_bytes_is_damaged_and_the_others_are_not(tmp_path: Path, seed: int) -> None:
     targets = asyncio.run(_filled(tmp_path))
     file, number = tmp_path / DATABASE, random.Random(seed).randrange(_NAMES)
     content = file.read_bytes()
@@ -117,7 +117,7 @@ def test_a_redirect_that_differs_from_its_row_is_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_the_check_of_a_damaged_file_lists_what_is_wrong(tmp_path: Path, seed: int) -> None:
+def test_the_check_of_a_damaged_file_lists_the_damage(tmp_path: Path, seed: int) -> None:
     """It must not stop at the damage with the advice to run itself."""
     asyncio.run(_filled(tmp_path))
     file, chance = tmp_path / DATABASE, random.Random(seed)
@@ -132,7 +132,7 @@ async def _problems(folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
-def test_a_truncated_database_is_damaged_and_never_says_something_wrong(tmp_path: Path, share: float) -> None:
+def test_a_truncated_database_is_damaged_and_never_returns_wrong_content(tmp_path: Path, share: float) -> None:
     targets = asyncio.run(_filled(tmp_path))
     file = tmp_path / DATABASE
     last = file.read_bytes().rindex(b"https://example.org/")  # beyond it there may be nothing but free pages
@@ -147,7 +147,7 @@ def test_a_truncated_database_is_damaged_and_never_says_something_wrong(tmp_path
 
 
 @pytest.mark.parametrize("content", [b"", b"not a database " * 1000, b"SQLite format 3\0" + bytes(5000)])
-def test_a_file_that_is_no_registry_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_not_a_registry_is_refused(tmp_path: Path, content: bytes) -> None:
     asyncio.run(create_in(tmp_path))
     (tmp_path / DATABASE).write_bytes(content)
 

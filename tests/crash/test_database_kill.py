@@ -93,7 +93,7 @@ def _kill_again_and_again(
 
 
 @pytest.mark.parametrize("processes", [2])
-def test_clients_go_on_by_themselves_after_their_server_was_killed(
+def test_clients_reconnect_after_their_server_was_killed(
     server: PostgresServer, tmp_path: Path, processes: int
 ) -> None:
     clients = _kill_again_and_again(

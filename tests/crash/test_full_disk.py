@@ -18,13 +18,13 @@ def _run(command: list[str]) -> list[int]:
     return [int(number) for number in done.stdout.split()]
 
 
-def test_a_quota_in_the_midst_of_shared_commits_refuses_and_loses_nothing(tmp_path: Path) -> None:
+def test_a_quota_during_group_commits_refuses_writes_and_loses_nothing(tmp_path: Path) -> None:
     acknowledged, refused = _run([sys.executable, "-m", "tests.crash.full_disk_program", str(tmp_path), "quota"])
     assert acknowledged > 0
     assert refused > 0
 
 
-def test_a_full_disk_in_the_midst_of_shared_commits_refuses_and_loses_nothing(tmp_path: Path) -> None:
+def test_a_full_disk_during_group_commits_refuses_writes_and_loses_nothing(tmp_path: Path) -> None:
     prepare = f'mount -t tmpfs -o size={_SMALL} tmpfs "$0"'
     program = [sys.executable, "-m", "tests.crash.full_disk_program", str(tmp_path), "disk"]
     acknowledged, refused = _run(in_own_mounts(prepare, tmp_path, program))

@@ -61,7 +61,7 @@ def test_a_mark_is_never_behind_a_date_that_was_returned(tmp_path: Path) -> None
     asyncio.run(run())
 
 
-def test_a_mark_that_could_not_be_written_holds_the_mint_back(tmp_path: Path) -> None:
+def test_nothing_is_minted_if_the_mark_cannot_be_written(tmp_path: Path) -> None:
     async def run() -> None:
         await create_in(tmp_path)
         obstacle = tmp_path / f".{MARKS}.new"
@@ -80,7 +80,7 @@ def test_a_mark_that_could_not_be_written_holds_the_mint_back(tmp_path: Path) ->
     asyncio.run(run())
 
 
-def test_marks_that_cannot_be_read_are_not_taken_for_none(tmp_path: Path) -> None:
+def test_marks_that_cannot_be_read_are_an_error(tmp_path: Path) -> None:
     asyncio.run(create_in(tmp_path))
     for garbage in (b"", b"{", b"[]", b'{"12346": null}', b'{"12346": "1/0"}', b'{"12346": "soon"}', b"\xff"):
         (tmp_path / MARKS).write_bytes(garbage)
@@ -93,7 +93,7 @@ async def _open(folder: Path) -> None:
         pass
 
 
-def test_a_database_put_back_from_an_older_copy_repeats_nothing_once_its_timelines_reach_the_marks(
+def test_an_older_copy_of_a_database_repeats_no_name_once_its_timelines_reach_the_marks(
     tmp_path: Path,
 ) -> None:
     folder, old = tmp_path / "registry", tmp_path / "old.db"

@@ -47,12 +47,12 @@ def _kill_again_and_again(new_folder: NewFolder, moments: list[str], processes: 
 
 
 @_cases(sqlite=4, postgres=1)
-def test_what_was_acknowledged_is_there_once_after_a_kill(new_folder: NewFolder) -> None:
+def test_acknowledged_writes_are_stored_once_after_a_kill(new_folder: NewFolder) -> None:
     _kill_again_and_again(new_folder, [_AT_WORK, _AT_WORK, _OPENING, _AT_WORK, _AT_WORK, _OPENING, _AT_WORK])
 
 
 @_cases(sqlite=2, postgres=1)
-def test_what_was_acknowledged_is_there_once_after_two_processes_were_killed(new_folder: NewFolder) -> None:
+def test_acknowledged_writes_are_stored_once_after_two_processes_were_killed(new_folder: NewFolder) -> None:
     _kill_again_and_again(new_folder, [_AT_WORK, _OPENING, _AT_WORK, _OPENING], processes=2)
 
 
@@ -76,11 +76,11 @@ async def _found_again(folder: Path) -> None:
 
 @pytest.mark.slow
 @_cases(sqlite=16, postgres=1)
-def test_what_was_acknowledged_is_there_once_after_hundreds_of_kills(new_folder: NewFolder) -> None:
+def test_acknowledged_writes_are_stored_once_after_hundreds_of_kills(new_folder: NewFolder) -> None:
     _kill_again_and_again(new_folder, [_AT_WORK, _AT_WORK, _OPENING] * 4)
 
 
 @pytest.mark.slow
 @_cases(sqlite=8, postgres=1)
-def test_what_was_acknowledged_is_there_once_after_many_pairs_were_killed(new_folder: NewFolder) -> None:
+def test_acknowledged_writes_are_stored_once_after_many_pairs_were_killed(new_folder: NewFolder) -> None:
     _kill_again_and_again(new_folder, [_AT_WORK, _AT_WORK, _OPENING] * 3, processes=2)

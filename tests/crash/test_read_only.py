@@ -86,7 +86,7 @@ def test_a_folder_without_permission_to_write_is_refused_clearly(folder: Path) -
     _check_unchanged_and_usable(folder)
 
 
-def test_a_folder_that_may_not_be_entered_is_refused_clearly(folder: Path) -> None:
+def test_a_folder_without_permission_to_enter_is_refused_clearly(folder: Path) -> None:
     command = _without_root_privileges(_program(folder))
     folder.chmod(0)
     try:
@@ -120,6 +120,6 @@ def test_a_database_without_permission_to_write_can_be_read_and_not_minted_from(
     _check_unchanged_and_usable(folder)
 
 
-def test_a_folder_that_is_not_there_is_refused_clearly(folder: Path) -> None:
+def test_a_missing_folder_is_refused_clearly(folder: Path) -> None:
     steps = _attempt(_program(folder.with_name("elsewhere")))
     assert steps["open"].startswith("StoreUnavailable: the database registry.db was not found"), steps

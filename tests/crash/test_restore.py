@@ -81,7 +81,7 @@ def test_every_replaced_database_remains(tmp_path: Path) -> None:
     assert all(name is not None and (folder / name).exists() for name in aside)
 
 
-def test_an_initialisation_that_was_killed_is_whole_or_can_be_done_again(tmp_path: Path) -> None:
+def test_an_initialisation_that_was_killed_is_complete_or_can_be_repeated(tmp_path: Path) -> None:
     for number in range(8):
         folder = tmp_path / str(number)
         kill_while_creating(folder, "initialiser")
@@ -95,7 +95,7 @@ async def _check_made(folder: Path) -> None:
         assert await verify(registry) == []
 
 
-def test_an_initialisation_cut_off_before_its_last_file_can_be_done_again(tmp_path: Path) -> None:
+def test_an_initialisation_without_its_last_file_can_be_repeated(tmp_path: Path) -> None:
     """A random kill seldom meets this moment, so the last step is undone."""
     folder = tmp_path / "registry"
     asyncio.run(make_registry(folder, name="Test Library"))

@@ -44,11 +44,11 @@ def test_the_settings_name_the_store(maker: RegistryMaker) -> None:
     assert here.ask(verify) == []
 
 
-def test_the_key_is_for_its_owner_alone(registry_folder: RegistryFolder) -> None:
+def test_only_the_owner_can_read_the_key(registry_folder: RegistryFolder) -> None:
     assert stat.S_IMODE((registry_folder.folder / ADMIN_KEY).stat().st_mode) == 0o600
 
 
-def test_the_settings_explain_themselves_and_are_read_as_they_are(registry_folder: RegistryFolder) -> None:
+def test_the_settings_have_explanations_and_can_be_read_unchanged(registry_folder: RegistryFolder) -> None:
     text = (registry_folder.folder / SETTINGS).read_text()
     for setting in ("longest_wait", "largest_gap_days", "schemes", "value_bytes", "record_bytes", "type_prefix"):
         assert setting in text
@@ -64,7 +64,7 @@ def test_the_settings_explain_themselves_and_are_read_as_they_are(registry_folde
     assert registry_folder.inside(settings) == Settings()
 
 
-def test_a_setting_that_is_changed_counts(registry_folder: RegistryFolder) -> None:
+def test_a_changed_setting_takes_effect(registry_folder: RegistryFolder) -> None:
     path = registry_folder.folder / SETTINGS
     path.write_text(path.read_text().replace('# schemes = ["http", ', 'schemes = ["gopher", '))
     registry_folder.do(add_prefix, "12345")
@@ -73,7 +73,7 @@ def test_a_setting_that_is_changed_counts(registry_folder: RegistryFolder) -> No
 
 
 @pytest.mark.parametrize("section", ["minting", "limits", "registry", "metadata", "colours"])
-def test_a_setting_that_is_not_known_is_named(registry_folder: RegistryFolder, section: str) -> None:
+def test_an_unknown_setting_is_named(registry_folder: RegistryFolder, section: str) -> None:
     path = registry_folder.folder / SETTINGS
     text = path.read_text()
     heading = f"[{section}]\n"
@@ -95,7 +95,7 @@ def test_a_setting_that_is_not_known_is_named(registry_folder: RegistryFolder, s
         ("[registry]", "[registry", SETTINGS),
     ],
 )
-def test_settings_that_cannot_be_are_refused_by_name(
+def test_an_invalid_setting_is_refused_by_name(
     registry_folder: RegistryFolder, old: str, new: str, message: str
 ) -> None:
     path = registry_folder.folder / SETTINGS
@@ -121,7 +121,7 @@ def test_settings_of_another_registry_are_refused(maker: RegistryMaker, any_regi
     assert theirs.exists()
 
 
-def test_where_there_is_a_registry_none_is_made(any_registry: RegistryFolder) -> None:
+def test_an_existing_registry_is_not_overwritten(any_registry: RegistryFolder) -> None:
     before = any_registry.files()
     with pytest.raises(InvalidInput, match="already"):
         any_registry.make()
@@ -129,7 +129,7 @@ def test_where_there_is_a_registry_none_is_made(any_registry: RegistryFolder) ->
     assert any_registry.ask(verify) == []
 
 
-def test_a_database_whose_settings_are_gone_is_not_overwritten(any_registry: RegistryFolder) -> None:
+def test_a_database_with_missing_settings_is_not_overwritten(any_registry: RegistryFolder) -> None:
     any_registry.do(add_prefix, "12345")
     settings = (any_registry.folder / SETTINGS).read_text()
     (any_registry.folder / SETTINGS).unlink()
@@ -142,7 +142,7 @@ def test_a_database_whose_settings_are_gone_is_not_overwritten(any_registry: Reg
 
 
 @on_a_server
-def test_a_registry_that_another_folder_has_made_is_not_overwritten(
+def test_a_registry_that_another_folder_created_is_not_overwritten(
     maker: RegistryMaker, any_registry: RegistryFolder
 ) -> None:
     elsewhere = maker.new_folder("elsewhere")
@@ -155,7 +155,7 @@ def test_a_registry_that_another_folder_has_made_is_not_overwritten(
 
 @on_a_server
 @pytest.mark.parametrize("ending", ["_new", "_incoming"])
-def test_making_or_restoring_a_registry_leaves_other_schemas_alone(maker: RegistryMaker, ending: str) -> None:
+def test_creating_or_restoring_a_registry_does_not_change_other_schemas(maker: RegistryMaker, ending: str) -> None:
     here, neighbour = maker.new_folder(), maker.new_folder("neighbour")
     neighbour.store = f"{here.store}{ending}"
     neighbour.make()
@@ -165,7 +165,7 @@ def test_making_or_restoring_a_registry_leaves_other_schemas_alone(maker: Regist
 
 
 @on_a_server
-def test_a_schema_that_is_there_already_is_used_or_refused_at_once(maker: RegistryMaker) -> None:
+def test_an_existing_schema_is_used_or_refused_at_once(maker: RegistryMaker) -> None:
     """An administrator may have created it, with just the privileges that the registry needs."""
     here = maker.new_folder()
     schema = here.store.rpartition("=")[2]
@@ -178,12 +178,12 @@ def test_a_schema_that_is_there_already_is_used_or_refused_at_once(maker: Regist
         assert here.ask(verify) == []
 
 
-def test_a_folder_without_a_registry_says_how_to_make_one(tmp_path: Path) -> None:
+def test_the_error_for_a_folder_without_a_registry_says_how_to_create_one(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="perdure init"):
         RegistryFolder(tmp_path).ask(verify)
 
 
-def test_wrong_input_makes_no_folder_that_looks_like_a_registry(maker: RegistryMaker) -> None:
+def test_invalid_input_leaves_no_incomplete_registry_folder(maker: RegistryMaker) -> None:
     here = maker.new_folder()
     for wrong in ({"home": "no/prefix"}, {"admin": "Not A Short Name"}, {"type_prefix": "a/b"}):
         with pytest.raises(PerdureError):
@@ -194,7 +194,7 @@ def test_wrong_input_makes_no_folder_that_looks_like_a_registry(maker: RegistryM
 
 
 @pytest.mark.parametrize("step", [1, 2, 3])
-def test_an_interrupted_making_can_be_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int) -> None:
+def test_an_interrupted_creation_can_be_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int) -> None:
     """Creation ends with three files that are written one after the other; it may be interrupted before each."""
     here = RegistryFolder(tmp_path / "registry")
     done = 0
@@ -219,7 +219,7 @@ def test_an_interrupted_making_can_be_run_again(tmp_path: Path, monkeypatch: pyt
 
 
 @on_a_server
-def test_two_machines_that_make_one_registry_at_once_make_one(
+def test_two_machines_that_create_a_registry_at_once_create_one(
     maker: RegistryMaker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The second starts when the first is about to take its last step. The one that succeeds has a valid key."""
@@ -244,7 +244,7 @@ def test_two_machines_that_make_one_registry_at_once_make_one(
 
 @on_a_server
 @pytest.mark.parametrize("step", ["write_atomically", "write_settings", "install"])
-def test_an_interrupted_making_on_a_server_can_be_run_again(
+def test_an_interrupted_creation_on_a_server_can_be_repeated(
     maker: RegistryMaker, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     """It may be interrupted before the key, the settings, or the final name of the schema is written."""

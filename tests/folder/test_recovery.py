@@ -120,7 +120,7 @@ def test_a_database_that_was_replaced_by_an_older_copy_is_refused_until_it_is_ac
     assert "the copy of Monday came back (the last acknowledged change" in archive.perdure("log", "--json").stdout
 
 
-def test_what_a_killed_program_acknowledged_is_there_and_its_missing_log_is_noticed(archive: Archive) -> None:
+def test_writes_of_a_killed_program_are_stored_and_its_missing_log_is_noticed(archive: Archive) -> None:
     def kill() -> list[str]:
         done = subprocess.run(
             [sys.executable, "-c", KILLED, str(archive.folder)], capture_output=True, text=True, check=False
@@ -162,7 +162,7 @@ def test_a_lost_log_after_a_power_cut_is_refused_until_it_is_accepted(
     assert archive.mint() > 1
 
 
-def test_nothing_is_accepted_where_nothing_is_missing(archive: Archive) -> None:
+def test_nothing_can_be_accepted_if_nothing_is_missing(archive: Archive) -> None:
     with pytest.raises(InvalidInput, match="nothing is missing"):
         asyncio.run(recover_registry(archive.folder, "to be sure"))
     assert archive.mint() == 1
@@ -182,7 +182,7 @@ def test_the_database_from_before_a_restore_is_refused_if_it_is_copied_back(arch
     assert archive.mint() > last
 
 
-def test_a_database_that_went_on_elsewhere_is_refused(archive: Archive) -> None:
+def test_a_database_that_was_changed_elsewhere_is_refused(archive: Archive) -> None:
     archive.mint()
     other = Path(shutil.copytree(archive.folder, archive.folder.parent / "other"))
     archive.mint()
@@ -228,7 +228,7 @@ async def export_all(registry: Registry) -> list[bytes]:
     return [data async for _, data in export(registry, agent)]
 
 
-def test_after_a_restore_on_another_machine_a_prefix_does_not_count_until_it_is_reset(archive: Archive) -> None:
+def test_after_a_restore_on_another_machine_a_prefix_mints_no_numbers_until_it_is_reset(archive: Archive) -> None:
     archive.mint()
     backup = archive.folder.parent / "backup.db"
     archive.do(lambda registry: registry.store.backup(backup, lambda done, of: None))

@@ -34,7 +34,7 @@ from perdure.store.postgres.postgres_options import PostgresOptions
 
 
 @on_a_server
-def test_settings_with_a_password_are_for_their_owner_alone(maker: RegistryMaker) -> None:
+def test_only_the_owner_can_read_settings_with_a_password(maker: RegistryMaker) -> None:
     here = maker.new_folder()
     here.make()
     settings = here.folder / SETTINGS
@@ -88,7 +88,7 @@ def test_a_new_store_does_not_widen_the_permissions_of_the_settings(registry_fol
 # Moving
 
 
-def test_a_move_takes_everything_along_and_the_settings_say_so(
+def test_a_move_copies_everything_and_updates_the_settings(
     maker: RegistryMaker, minting_registry: RegistryFolder
 ) -> None:
     names = minting_registry.mint("777", 3)
@@ -119,7 +119,7 @@ def test_an_interrupted_move_is_finished_by_the_same_move(
     assert minting_registry.mint("777")
 
 
-def test_a_move_that_was_cut_before_the_settings_is_finished_by_the_same_move(
+def test_a_move_that_stopped_before_the_settings_is_finished_by_the_same_move(
     maker: RegistryMaker, minting_registry: RegistryFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     to = another_store(maker)
@@ -136,7 +136,7 @@ def test_a_move_that_was_cut_before_the_settings_is_finished_by_the_same_move(
     assert minting_registry.mint("777")
 
 
-def test_a_move_that_is_given_up_leaves_nothing_behind(maker: RegistryMaker, minting_registry: RegistryFolder) -> None:
+def test_an_abandoned_move_leaves_nothing_behind(maker: RegistryMaker, minting_registry: RegistryFolder) -> None:
     to, before = another_store(maker), minting_registry.files().keys()
     with pytest.raises(Interrupted):
         move_to(minting_registry, to, stop)
@@ -149,7 +149,7 @@ def test_a_move_that_is_given_up_leaves_nothing_behind(maker: RegistryMaker, min
 
 
 @on_a_file
-def test_a_move_that_was_cut_at_its_very_beginning_is_begun_again(minting_registry: RegistryFolder) -> None:
+def test_a_move_that_stopped_at_its_start_is_started_again(minting_registry: RegistryFolder) -> None:
     """It was interrupted when the file had its name, and nothing else."""
     (minting_registry.folder / "moved.db").touch()
     assert minting_registry.mint("777")
@@ -170,7 +170,7 @@ def test_a_registry_that_is_being_moved_is_not_restored(maker: RegistryMaker, mi
 
 
 @on_a_server
-def test_a_machine_that_has_missed_a_move_does_not_restore_the_old_registry(
+def test_a_machine_with_settings_from_before_a_move_cannot_restore_the_old_registry(
     maker: RegistryMaker, minting_registry: RegistryFolder
 ) -> None:
     backup, elsewhere = minting_registry.backup(), on_another_machine(minting_registry)
@@ -209,7 +209,7 @@ def test_a_move_does_not_touch_foreign_tables(maker: RegistryMaker, minting_regi
 
 
 @on_a_server
-def test_a_machine_that_has_missed_a_move_cannot_give_it_up(
+def test_a_machine_with_settings_from_before_a_move_cannot_abandon_it(
     maker: RegistryMaker, minting_registry: RegistryFolder
 ) -> None:
     elsewhere = on_another_machine(minting_registry)
@@ -233,7 +233,7 @@ def test_a_move_by_another_registry_is_not_abandoned(maker: RegistryMaker, minti
 
 
 @on_a_server
-def test_a_registry_is_not_moved_to_where_it_is_under_another_address(
+def test_a_registry_is_not_moved_to_its_own_store_under_another_address(
     maker: RegistryMaker, minting_registry: RegistryFolder
 ) -> None:
     to = maker.new_folder("elsewhere").store
@@ -243,7 +243,9 @@ def test_a_registry_is_not_moved_to_where_it_is_under_another_address(
     assert minting_registry.mint("777")
 
 
-def test_two_programs_do_not_move_one_registry_at_once(maker: RegistryMaker, minting_registry: RegistryFolder) -> None:
+def test_two_programs_cannot_move_one_registry_at_the_same_time(
+    maker: RegistryMaker, minting_registry: RegistryFolder
+) -> None:
     refusals: list[str] = []
     to = another_store(maker)
 

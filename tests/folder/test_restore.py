@@ -56,7 +56,7 @@ def test_a_restored_registry_equals_the_backup_and_the_old_database_remains(mint
 
 
 @on_a_server
-def test_what_a_restore_has_set_aside_can_be_named_as_a_store(minting_registry: RegistryFolder) -> None:
+def test_a_database_that_a_restore_has_set_aside_can_be_opened_as_a_store(minting_registry: RegistryFolder) -> None:
     open_displaced = minting_registry.restore(minting_registry.backup()).displaced_name
     parse_location(database().address(open_displaced), minting_registry.folder, PostgresOptions()).open().close()
 
@@ -110,7 +110,7 @@ def test_a_name_minted_after_the_backup_is_never_issued_again(
 
 
 @pytest.mark.parametrize("minter", ["pilin", "sequential"])
-def test_a_prefix_added_after_the_backup_does_not_begin_again(any_registry: RegistryFolder, minter: str) -> None:
+def test_a_prefix_added_after_the_backup_does_not_start_again(any_registry: RegistryFolder, minter: str) -> None:
     registry_folder = any_registry
     backup = registry_folder.backup()
     registry_folder.do(add_prefix, "888", minter=minter)
@@ -125,7 +125,7 @@ def test_a_prefix_added_after_the_backup_does_not_begin_again(any_registry: Regi
     assert not set(again) & set(gone)
 
 
-def test_a_restore_after_a_restore_is_as_safe(minting_registry: RegistryFolder) -> None:
+def test_a_restore_after_a_restore_repeats_no_name(minting_registry: RegistryFolder) -> None:
     backup = minting_registry.backup()
     seen: set[str] = set()
     for _ in range(3):
@@ -135,7 +135,7 @@ def test_a_restore_after_a_restore_is_as_safe(minting_registry: RegistryFolder) 
         minting_registry.restore(backup)
 
 
-def test_without_a_mark_a_restore_says_where_it_is_not_sure(minting_registry: RegistryFolder) -> None:
+def test_a_restore_without_marks_names_the_prefixes_that_may_repeat_names(minting_registry: RegistryFolder) -> None:
     minting_registry.mint("777", 3)
     backup = minting_registry.backup()
     minting_registry.mint("777", 3)
@@ -144,7 +144,7 @@ def test_without_a_mark_a_restore_says_where_it_is_not_sure(minting_registry: Re
     assert minting_registry.restore(backup).unsure == ["777"]
 
 
-def test_without_a_mark_dates_still_go_on_after_now(minting_registry: RegistryFolder) -> None:
+def test_dates_continue_after_now_in_a_restore_without_marks(minting_registry: RegistryFolder) -> None:
     minting_registry.mint("12345")
     backup = minting_registry.backup()
     gone = minting_registry.mint("12345", 5)
@@ -324,7 +324,7 @@ def test_a_backup_brings_a_lost_database_back(minting_registry: RegistryFolder) 
     assert minting_registry.ask(show, name).name == name
 
 
-def test_a_backup_is_one_file_and_is_not_used_up(minting_registry: RegistryFolder) -> None:
+def test_a_backup_is_one_file_and_can_be_restored_again(minting_registry: RegistryFolder) -> None:
     backup = minting_registry.backup()
     before = backup.read_bytes()
     minting_registry.restore(backup)

@@ -46,7 +46,7 @@ def opened(registry_folder: RegistryFolder, name: str, index: int = 300) -> byte
     return registry_folder.inside(work)
 
 
-def test_the_key_is_made_with_the_first_secret_and_readable_by_its_owner_alone(
+def test_the_key_is_created_with_the_first_secret_and_only_its_owner_can_read_it(
     minting_registry: RegistryFolder,
 ) -> None:
     minting_registry.mint("12345")
@@ -68,7 +68,7 @@ def test_the_key_stays_the_same(minting_registry: RegistryFolder) -> None:
     assert [opened(minting_registry, name) for name in (first, second)] == [SECRET, b"another"]
 
 
-def test_a_lost_key_is_missed_and_not_replaced(minting_registry: RegistryFolder) -> None:
+def test_a_lost_key_is_reported_and_not_replaced(minting_registry: RegistryFolder) -> None:
     name = keep(minting_registry)
     moved_key = key_of(minting_registry).rename(minting_registry.folder.parent / "kept apart")
     for attempt in (lambda: opened(minting_registry, name), lambda: keep(minting_registry)):
@@ -112,13 +112,13 @@ def test_an_unreadable_key_file_is_reported(minting_registry: RegistryFolder) ->
         opened(minting_registry, name)
 
 
-def test_a_key_that_cannot_be_made_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_a_key_that_cannot_be_created_leaves_nothing_behind(tmp_path: Path) -> None:
     with pytest.raises(StoreUnavailable, match="cannot be created"):
         FileSealer(tmp_path / "missing" / SECRETS_KEY).check(None)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_many_who_make_the_key_at_once_make_one(tmp_path: Path) -> None:
+def test_concurrent_creations_of_the_key_create_one(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         for turn in range(10):
             file = tmp_path / str(turn)
@@ -127,7 +127,7 @@ def test_many_who_make_the_key_at_once_make_one(tmp_path: Path) -> None:
     assert sorted(one.name for one in tmp_path.iterdir()) == sorted(map(str, range(10)))
 
 
-def test_no_backup_holds_the_key_and_a_restored_one_needs_it(minting_registry: RegistryFolder) -> None:
+def test_a_backup_does_not_contain_the_key_and_a_restored_registry_needs_it(minting_registry: RegistryFolder) -> None:
     name = keep(minting_registry)
     backup = minting_registry.backup()
     key = key_of(minting_registry).read_text().strip()
@@ -140,7 +140,7 @@ def test_no_backup_holds_the_key_and_a_restored_one_needs_it(minting_registry: R
 
 
 @on_a_server
-def test_on_another_machine_the_same_key_is_needed(maker: RegistryMaker, minting_registry: RegistryFolder) -> None:
+def test_another_machine_needs_the_same_key(maker: RegistryMaker, minting_registry: RegistryFolder) -> None:
     name = keep(minting_registry)
     other = on_another_machine(minting_registry)
     with pytest.raises(StoreDamaged, match="from a machine that has it"):

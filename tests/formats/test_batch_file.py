@@ -45,7 +45,7 @@ def test_the_twelve_characters_of_an_administrator_run_the_other_way(batch: str,
     assert batch_file.write("12345/a", entry.values)[0][1].endswith(f"ADMIN 300:{batch}:0.NA/12345")
 
 
-def test_a_value_says_its_index_type_lifetime_and_permissions() -> None:
+def test_a_line_has_index_type_ttl_and_permissions_of_a_value() -> None:
     [entry] = read("CREATE 12345/a\n7 EMAIL 600 1101 UTF8 desk@example.org, open  9 to 5")
     assert isinstance(entry, ImportPut)
     assert entry.values == (Value(7, "EMAIL", Text("desk@example.org, open  9 to 5"), "", 600, "1101"),)
@@ -85,7 +85,7 @@ def test_names_may_hold_spaces_and_slashes() -> None:
     assert read("CREATE 12345/an old book/2") == [ImportPut(line=1, name="12345/an old book/2")]
 
 
-def test_windows_line_ends_are_no_part_of_the_data() -> None:
+def test_windows_line_ends_are_not_part_of_the_data() -> None:
     [entry] = read("CREATE 12345/a\r\n1 URL 86400 1110 UTF8 https://example.org/\r\n\r\n")
     assert entry == ImportPut(line=1, name="12345/a", values=(Value(1, "URL", Text("https://example.org/")),))
 
@@ -107,7 +107,7 @@ def test_a_file_of_this_machine_is_never_read() -> None:
         "UNHOME 10.0.0.1:2641:TCP\n0.NA/12345",
     ],
 )
-def test_what_is_for_a_server_is_passed_over_and_no_secret_repeated(block: str) -> None:
+def test_operations_for_a_server_are_skipped_and_no_secret_is_repeated(block: str) -> None:
     entries = read(f"{block}\n\nDELETE 12345/a")
     assert [type(entry) for entry in entries] == [Notice, ImportEdit]
     assert SECRET not in repr(entries)
@@ -115,7 +115,7 @@ def test_what_is_for_a_server_is_passed_over_and_no_secret_repeated(block: str) 
 
 
 @pytest.mark.parametrize("secret", [f"DELETE {SECRET}", f"CREATE {SECRET}", f"HOME {SECRET}", f"\n{SECRET}"])
-def test_a_secret_is_not_repeated_whatever_it_looks_like(secret: str) -> None:
+def test_an_error_never_repeats_a_secret(secret: str) -> None:
     entries = read(f"AUTHENTICATE SECKEY:300:0.NA/12345\n{secret}\n\nDELETE 12345/a")
     assert SECRET not in repr(entries)
 
@@ -161,7 +161,7 @@ def test_data_of_a_refused_value_is_not_repeated() -> None:
         "1 URL 86400 1110 UTF8 https://example.org/",
     ],
 )
-def test_what_is_no_operation_is_refused(text: str) -> None:
+def test_an_unknown_operation_is_refused(text: str) -> None:
     [entry] = read(text)
     assert isinstance(entry, RejectedLine)
 
@@ -204,7 +204,7 @@ def test_a_value_that_would_be_read_as_another_is_left_out(value: Value) -> None
 
 @given(names, st.lists(values(ttls=lifetimes), max_size=4))
 @settings(max_examples=FEWER)
-def test_what_is_written_is_read_again(name: str, given_values: list[Value]) -> None:
+def test_a_written_handle_is_read_back(name: str, given_values: list[Value]) -> None:
     assume(name == name.strip())
     lines, left_out = batch_file.write(name, given_values)
     [entry] = read("\n".join(lines))
@@ -269,5 +269,5 @@ def test_no_text_stops_the_reader(lines: list[str]) -> None:
     )
 )
 @settings(max_examples=FEWER)
-def test_no_disorder_of_the_right_words_stops_the_reader(lines: list[str]) -> None:
+def test_no_order_of_valid_words_makes_the_reader_crash(lines: list[str]) -> None:
     read("\n".join(lines))

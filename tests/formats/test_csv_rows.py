@@ -36,7 +36,7 @@ def test_every_table_that_the_module_csv_writes_is_read(
 
 
 @given(st.lists(st.text(st.sampled_from('ab",\r'), max_size=6), max_size=10))
-def test_whatever_the_lines_are_each_is_part_of_one_row_or_refused(lines: list[str]) -> None:
+def test_every_line_is_part_of_one_row_or_refused(lines: list[str]) -> None:
     found = rows(*lines)
     numbers = [line for line, _ in found]
     assert numbers == sorted(set(numbers))
@@ -70,7 +70,7 @@ def test_without_quotes_every_quotation_mark_is_a_character() -> None:
     assert list(read_rows(['"5\tx\n', "a\tb\n"], "\t", has_quotes=False)) == [(1, ['"5', "x"]), (2, ["a", "b"])]
 
 
-def test_a_malformed_row_is_refused_and_the_next_one_read() -> None:
+def test_a_malformed_row_is_refused_and_the_next_one_is_read() -> None:
     bad, good = rows('a,"b"c', "d,e")
     assert bad[0] == 1
     assert "CSV" in bad[1]
@@ -85,24 +85,24 @@ def test_the_first_line_decides_about_the_delimiter(header: str, delimiter: str)
     assert rows(header, "x", delimiter=None)[0][1] == (header.split(delimiter) if header else [])
 
 
-def test_no_lines_are_no_rows() -> None:
+def test_an_empty_file_has_no_rows() -> None:
     assert list(read_rows([])) == []
     assert list(read_rows([], delimiter=None)) in ([], [(1, [])])
 
 
-def test_a_line_that_is_too_long_is_refused_alone() -> None:
+def test_a_line_that_is_too_long_is_refused_and_the_rest_is_read() -> None:
     found = list(read_rows(["a" * 100 + "\n", "b,c\n"], longest=100))
     assert refused_lines(found) == [1]
     assert found[1] == (2, ["b", "c"])
 
 
-def test_a_row_is_never_longer_than_its_limit_however_many_lines_it_has() -> None:
+def test_a_row_of_several_lines_is_not_longer_than_the_limit() -> None:
     found = list(read_rows(['"open\n', *["x" * 30 + "\n"] * 5], longest=100))
     assert refused_lines(found) == [1]
     assert len(found) == 6
 
 
-def test_an_endless_cell_is_given_up_after_a_limited_number_of_lines() -> None:
+def test_an_unclosed_cell_is_refused_after_a_limited_number_of_lines() -> None:
     taken = 0
 
     def endless() -> object:

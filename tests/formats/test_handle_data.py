@@ -28,17 +28,17 @@ def test_a_list_is_a_count_and_its_references() -> None:
 
 
 @given(texts)
-def test_text_comes_back_whatever_its_type(text: str) -> None:
+def test_text_of_any_type_is_read_back(text: str) -> None:
     assert from_bytes("DESC", to_bytes(Text(text))) == Text(text)
 
 
 @given(rights)
-def test_administrators_come_back(admin: AdminRights) -> None:
+def test_administrators_are_read_back(admin: AdminRights) -> None:
     assert from_bytes("HS_ADMIN", to_bytes(Admin(admin))) == Admin(admin)
 
 
 @given(st.lists(references, max_size=5).map(tuple))
-def test_lists_come_back(listed: tuple[Reference, ...]) -> None:
+def test_lists_are_read_back(listed: tuple[Reference, ...]) -> None:
     assert from_bytes("HS_VLIST", to_bytes(ValueList(listed))) == ValueList(listed)
 
 
@@ -49,15 +49,15 @@ def test_lists_come_back(listed: tuple[Reference, ...]) -> None:
 @example("HS_ADMIN", b"\x07\xf3\xff\xff\xff\xff")
 @example("HS_VLIST", b"\xff\xff\xff\xff")
 @example("HS_VLIST", b"\x00\x00\x00\x01\x00\x00\x00\x02\xff\xfe\x00\x00\x00\x01")
-def test_no_bytes_are_lost_whatever_they_are(type: str, raw: bytes) -> None:
+def test_no_bytes_are_lost(type: str, raw: bytes) -> None:
     assert to_bytes(from_bytes(type, raw)) == raw
 
 
 @pytest.mark.parametrize("raw", [b"\xff\xfe", b"a\x00b", b"\x1b[31m", b"\x7f"])
-def test_what_no_terminal_should_see_stays_bytes(raw: bytes) -> None:
+def test_control_characters_stay_bytes(raw: bytes) -> None:
     assert from_bytes("DESC", raw) == Binary(raw)
 
 
-def test_a_count_beyond_the_data_costs_nothing() -> None:
+def test_a_count_larger_than_the_data_uses_no_memory() -> None:
     raw = struct.pack(">I", 2**32 - 1) + b"x" * 8
     assert from_bytes("HS_VLIST", raw) == Binary(raw)

@@ -77,7 +77,7 @@ def test_other_columns_are_values_of_that_type() -> None:
     assert entry.values == (Value(2, "EMAIL", Text("a@example.org")), Value(3, "10320/loc", Text("<locations/>")))
 
 
-def test_a_quoted_field_may_hold_line_breaks_and_lines_are_counted_all_the_same() -> None:
+def test_a_quoted_field_may_have_line_breaks_and_every_line_is_counted() -> None:
     first, second = read_identifiers_of('name,DESC\n12345/a,"two\nlines"\n12345/b,one\n')
     assert isinstance(first, ImportPut)
     assert first.values[0].data == Text("two\nlines")
@@ -92,7 +92,7 @@ def test_a_quoted_field_may_hold_line_breaks_and_lines_are_counted_all_the_same(
         ("12345/a,https://example.org/,active,more", "4 fields"),
     ],
 )
-def test_a_bad_row_is_refused_and_the_next_one_read(row: str, message: str) -> None:
+def test_a_bad_row_is_refused_and_the_next_one_is_read(row: str, message: str) -> None:
     bad, good = read_identifiers_of(f"name,target,state\n{row}\n12345/b,https://example.org/,active\n")
     assert isinstance(bad, RejectedLine)
     assert bad.line == 2
@@ -100,7 +100,7 @@ def test_a_bad_row_is_refused_and_the_next_one_read(row: str, message: str) -> N
     assert isinstance(good, ImportPut)
 
 
-def test_a_row_with_its_quotation_marks_wrong_does_not_stop_the_rest() -> None:
+def test_a_row_with_wrong_quotation_marks_does_not_stop_the_import() -> None:
     bad, good = read_identifiers_of('name,target\n12345/a,"https://example.org/"x\n12345/b,https://example.org/\n')
     assert isinstance(bad, RejectedLine)
     assert bad.line == 2
@@ -108,7 +108,7 @@ def test_a_row_with_its_quotation_marks_wrong_does_not_stop_the_rest() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "target\nhttps://example.org/\n", "name,name\n12345/a,12345/b\n"])
-def test_a_table_without_one_column_of_names_is_refused_whole(text: str) -> None:
+def test_a_table_without_a_column_of_names_is_refused(text: str) -> None:
     with pytest.raises(InvalidInput):
         read_identifiers_of(text)
 
@@ -202,13 +202,13 @@ def test_references_are_read_and_written() -> None:
     ("flags", "permissions"),
     [("1,1,1,0", "1110"), ("t,t,f,f", "1100"), ("true,false,TRUE,False", "1010"), ("0,0,1,1", "0011")],
 )
-def test_permissions_have_a_column_each_however_an_engine_prints_them(flags: str, permissions: str) -> None:
+def test_permissions_are_read_in_the_format_of_every_engine(flags: str, permissions: str) -> None:
     [entry] = read_handles_of(f"{HEADER}\n12345/a,1,URL,https://example.org/,0,86400,0,,{flags}\n")
     assert isinstance(entry, ImportPut)
     assert entry.values[0].permissions == permissions
 
 
-def test_a_table_with_four_columns_gets_the_usual_rest() -> None:
+def test_a_table_with_four_columns_gets_default_values_for_the_rest() -> None:
     [entry] = read_handles_of("handle,idx,type,data\n12345/a,1,URL,https://example.org/\n")
     assert isinstance(entry, ImportPut)
     assert entry.values == (Value(1, "URL", Text("https://example.org/")),)
@@ -294,7 +294,7 @@ def test_text_that_looks_like_hexadecimal_stays_text(text: str) -> None:
 
 @given(st.lists(st.lists(line_texts, max_size=5), max_size=5))
 @settings(max_examples=FEWER)
-def test_no_table_stops_the_reader_but_by_saying_why(rows: list[list[str]]) -> None:
+def test_no_table_makes_the_reader_crash(rows: list[list[str]]) -> None:
     for header, read in (
         (["name", "target"], identifiers_csv.read_identifiers),
         (["handle", "idx", "type", "data"], identifiers_csv.read_handles),
@@ -306,11 +306,11 @@ CELLS = st.text(st.sampled_from("'=+-@\t\r\n ＝a\"") | st.characters(exclude_ca
 
 
 @given(st.lists(CELLS, min_size=1, max_size=4))
-def test_a_row_that_was_protected_runs_no_formula_and_comes_back_as_it_was(row: list[str]) -> None:
+def test_a_protected_row_runs_no_formula_and_is_read_back_unchanged(row: list[str]) -> None:
     protected = identifiers_csv.protect_cells(row)
     assert not [cell for cell in protected if cell.startswith(tuple("=+-@\t\r\n＝＋－＠"))]
     assert list(identifiers_csv.unprotect_cells([(1, protected)])) == [(1, row)]
 
 
-def test_a_row_that_cannot_be_read_stays_what_it_is() -> None:
+def test_a_row_that_cannot_be_read_stays_unchanged() -> None:
     assert list(identifiers_csv.unprotect_cells([(1, "'= is not closed")])) == [(1, "'= is not closed")]

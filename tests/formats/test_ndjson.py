@@ -38,7 +38,7 @@ def read(*lines: str | bytes) -> list[Entry]:
 
 @given(plain_names, st.lists(revisions, min_size=1, max_size=3).map(tuple), st.none() | st.uuids().map(str))
 @settings(max_examples=FEWER)
-def test_an_identifier_with_its_history_comes_back_whole(
+def test_an_identifier_is_read_back_with_its_whole_history(
     name: str, past: tuple[PastRevision, ...], uuid_raw: str | None
 ) -> None:
     whole = FullHistory(name=name, scheme="handle", revisions=past, uuid_raw=uuid_raw)
@@ -49,7 +49,7 @@ def test_an_identifier_with_its_history_comes_back_whole(
     assert ndjson.write(entry) == line
 
 
-def test_a_setting_comes_back() -> None:
+def test_a_setting_is_read_back() -> None:
     line = ndjson.write_registry_part("prefix", {"name": "12345", "policy": "Ünïcode"})
     assert read(line) == [RegistryPart(line=1, kind="prefix", fields={"name": "12345", "policy": "Ünïcode"})]
 
@@ -60,7 +60,7 @@ def test_a_short_line_is_enough() -> None:
     ]
 
 
-def test_a_short_line_may_say_everything_that_is_so_now() -> None:
+def test_a_short_line_may_have_every_field_of_the_current_state() -> None:
     [entry] = read(
         json.dumps(
             {
@@ -86,13 +86,13 @@ def test_a_short_line_may_say_everything_that_is_so_now() -> None:
     )
 
 
-def test_a_target_that_speaks_of_revisions_or_entries_is_a_target() -> None:
+def test_a_target_that_contains_the_word_revisions_or_entries_is_a_target() -> None:
     for word in ("revisions", "entry"):
         [entry] = read(json.dumps({"name": "12345/a", "about": {"what": f'"{word}"'}}))
         assert isinstance(entry, ImportPut)
 
 
-def test_blank_lines_are_nothing() -> None:
+def test_blank_lines_are_skipped() -> None:
     assert [entry.line for entry in read("", "  ", '{"name": "12345/a"}', "\r\n")] == [3]
 
 
@@ -114,7 +114,7 @@ def test_blank_lines_are_nothing() -> None:
         "[" * 100_000,
     ],
 )
-def test_a_line_that_says_something_else_is_refused_and_the_next_one_read(line: str | bytes) -> None:
+def test_an_invalid_line_is_refused_and_the_next_one_is_read(line: str | bytes) -> None:
     refused, good = read(line, '{"name": "12345/b"}')
     assert isinstance(refused, RejectedLine)
     assert refused.line == 1
@@ -122,7 +122,7 @@ def test_a_line_that_says_something_else_is_refused_and_the_next_one_read(line: 
 
 
 @given(st.lists(st.binary(max_size=60), max_size=5))
-def test_no_bytes_stop_the_reader(lines: list[bytes]) -> None:
+def test_no_bytes_make_the_reader_crash(lines: list[bytes]) -> None:
     read(*lines)
 
 
@@ -143,12 +143,12 @@ def test_no_bytes_stop_the_reader(lines: list[bytes]) -> None:
     )
 )
 @settings(max_examples=FEWER)
-def test_no_json_stops_the_reader(value: object) -> None:
+def test_no_json_makes_the_reader_crash(value: object) -> None:
     read(json.dumps(value))
 
 
 @pytest.mark.parametrize("field", ["entry", "values", "revisions", "unknown"])
-def test_a_line_that_is_nested_too_deeply_is_refused_alone(field: str) -> None:
+def test_a_line_that_is_nested_too_deeply_is_refused_and_the_rest_is_read(field: str) -> None:
     deep = f'{{"{field}":{"[" * 100_000}{"]" * 100_000}}}'
     [refused, taken] = read(deep, '{"name": "12345/a"}')
     assert isinstance(refused, RejectedLine)
@@ -162,7 +162,7 @@ def test_a_line_that_is_nested_too_deeply_is_refused_alone(field: str) -> None:
     '{"entry": "prefix", "name": "12345", "name": "12346"}',
     '{"name": "12345/a", "scheme": "handle", "revisions": [], "revisions": []}',
 ])  # fmt: skip
-def test_a_line_with_a_key_twice_is_refused_alone(line: str) -> None:
+def test_a_line_with_a_repeated_key_is_refused_and_the_rest_is_read(line: str) -> None:
     good = '{"name": "12345/c"}'
     first, refused, last = read(good, line, good)
     assert isinstance(first, ImportPut)

@@ -43,7 +43,7 @@ def rejection_of(entry: ObservationRow | RejectedLine) -> str:
 # JSON
 
 
-def test_a_line_with_all_there_is_to_say() -> None:
+def test_a_line_with_every_field_is_read() -> None:
     claim = {
         "type": "name",
         "value": {"given_name": "Jan", "base_surname": "Vries"},
@@ -70,7 +70,7 @@ def test_a_line_with_all_there_is_to_say() -> None:
     )
 
 
-def test_blank_lines_are_passed_over_and_counted() -> None:
+def test_blank_lines_are_skipped_and_counted() -> None:
     assert [entry.line for entry in read_json("", JAN, "  ", JAN)] == [2, 4]
 
 
@@ -101,14 +101,14 @@ def test_a_line_that_is_refused_names_the_part(line: str | dict[str, Any], messa
     ("field", "rule"),
     [("source_url", "POID must have source"), ("retrieval_timestamp", "Valid timestamps"), ("content_hash", None)],
 )
-def test_what_is_missing_is_named_with_the_rule_that_wants_it(field: str, rule: str | None) -> None:
+def test_a_missing_field_is_named_with_its_rule(field: str, rule: str | None) -> None:
     for fields in ({key: text for key, text in JAN.items() if key != field}, JAN | {field: 5}):
         [entry] = read_json(fields)
         assert isinstance(entry, RejectedLine)
         assert (entry.part, entry.rule) == (field, rule)
 
 
-def test_claims_stand_in_a_list_or_in_the_field_of_that_name() -> None:
+def test_claims_are_read_from_a_list_or_from_the_field_of_their_type() -> None:
     claims = [{"type": "age", "value": "9"}]
     expected = (Claim(type="age", value="9"),)
     assert read_claims(json.dumps(claims).encode()) == expected
@@ -122,7 +122,7 @@ def test_claims_stand_in_a_list_or_in_the_field_of_that_name() -> None:
 # Tables
 
 
-def test_columns_are_mapped_whatever_they_are_called() -> None:
+def test_columns_of_any_name_can_be_mapped() -> None:
     text = "Link;Naam;Geboren;Rest\nhttps://example.org/1;Jan;1895-03~;x\n"
     [entry] = read_table(
         text,
@@ -154,7 +154,7 @@ def test_headings_that_are_fields_need_no_mapping(separator: str) -> None:
     )
 
 
-def test_a_constant_stands_where_the_row_says_nothing() -> None:
+def test_a_constant_is_used_for_an_empty_cell() -> None:
     text = "source_url,age,language\nhttps://example.org/1,9,fy\nhttps://example.org/2,9,\n"
     entries = read_table(text, fixed=(("retrieval_timestamp", WHEN), ("language", "nl")))
     assert [observation_of(entry).claims[0].language for entry in entries] == ["fy", "nl"]
@@ -200,7 +200,7 @@ def test_the_hash_of_a_row_does_not_depend_on_the_order_of_the_columns() -> None
     )
 
 
-def test_rows_without_a_word_are_passed_over() -> None:
+def test_rows_without_content_are_skipped() -> None:
     text = f"source_url,retrieval_timestamp,age\n,,\n\nhttps://example.org/1,{WHEN},9\n , , \n"
     assert [entry.line for entry in read_table(text)] == [4]
 

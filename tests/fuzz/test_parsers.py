@@ -50,7 +50,7 @@ def nearly_right(draw: st.DrawFn) -> str:
 
 @BUDGET
 @given(nearly_right())
-def test_recognise_never_raises_and_stands_by_its_word(text: str) -> None:
+def test_recognise_never_raises_and_is_consistent_with_the_parsers(text: str) -> None:
     found = recognise(text)
     for reading in (found, *found.alternatives):
         assert reading.reason
@@ -65,7 +65,7 @@ def test_recognise_never_raises_and_stands_by_its_word(text: str) -> None:
 
 @BUDGET
 @given(nearly_right())
-def test_what_a_parser_accepts_it_gives_back(text: str) -> None:
+def test_a_parser_reads_back_the_text_of_its_result(text: str) -> None:
     for parser in (perdure.handle.parse, ibi.parse, ibi.parse_legacy):
         try:
             name = parser(text)
@@ -90,7 +90,7 @@ def test_a_label_is_preserved_and_its_canonical_form_has_equal_parts(text: str) 
 
 @BUDGET
 @given(nearly_right())
-def test_two_ways_of_validating_agree(text: str) -> None:
+def test_both_validators_agree(text: str) -> None:
     try:
         right = ppid.canonical(text)
     except perdure.PerdureError:
@@ -102,7 +102,7 @@ def test_two_ways_of_validating_agree(text: str) -> None:
 
 @BUDGET
 @given(st.binary(max_size=64))
-def test_bytes_that_are_no_text_do_no_harm(data: bytes) -> None:
+def test_bytes_that_are_not_text_do_not_raise(data: bytes) -> None:
     recognise(data.decode("utf-8", "surrogateescape"))
     recognise(data.decode("latin-1"))
     recognise((data + data).decode("utf-16-le", "surrogatepass"))

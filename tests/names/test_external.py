@@ -73,7 +73,7 @@ def test_pasted_forms(scheme: str, text: str, value: str | None, iri: str | None
         ("ghcid", "NL-NH-AMST-M-RM", "code"),
     ],
 )
-def test_what_is_wrong_is_named(scheme: str, text: str, part: str) -> None:
+def test_an_error_names_the_invalid_part(scheme: str, text: str, part: str) -> None:
     with pytest.raises(InvalidName) as caught:
         external.parse(scheme, text)
     assert (caught.value.scheme, caught.value.part) == (scheme, part)
@@ -105,7 +105,7 @@ def test_unknown_schemes_and_other_types_are_refused() -> None:
         st.integers(0, 10**15 - 1), st.integers(14_999_990, 35_000_010), st.integers(899_999_999_990, 900_100_000_010)
     )
 )
-def test_orcid_and_isni_agree_with_other_peoples_validators(number: int) -> None:
+def test_orcid_and_isni_agree_with_other_validators(number: int) -> None:
     digits = f"{number:015d}"
     sixteen = digits + isni.mod_11_2.calc_check_digit(digits)
     assert isni.is_valid(sixteen)
@@ -118,7 +118,7 @@ def test_orcid_and_isni_agree_with_other_peoples_validators(number: int) -> None
 
 
 @given(st.from_regex(r"[1-9][0-9]{0,24}", fullmatch=True))
-def test_viaf_agrees_with_other_peoples_validator(number: str) -> None:
+def test_viaf_agrees_with_another_validator(number: str) -> None:
     try:
         ours = bool(external.parse("viaf", number))
     except InvalidName:

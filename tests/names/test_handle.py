@@ -8,7 +8,7 @@ from perdure import InvalidInput, InvalidName, handle
 
 
 @given(handles)
-def test_what_is_written_is_read_back(name: Handle) -> None:
+def test_written_text_is_read_back(name: Handle) -> None:
     assert handle.parse(str(name)) == name
 
 
@@ -152,7 +152,7 @@ def test_percent_signs_are_decoded_once() -> None:
         ("1/a//b", "1/a//b"),
     ],
 )
-def test_exactly_what_must_be_is_escaped(name: str, escaped: str) -> None:
+def test_only_reserved_characters_are_escaped(name: str, escaped: str) -> None:
     assert handle.escape(name) == escaped
 
 

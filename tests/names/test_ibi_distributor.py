@@ -68,7 +68,7 @@ requests = st.builds(
 
 
 @given(st.integers(807_235_200, 4 * 10**9), st.lists(requests, min_size=1, max_size=30))
-def test_dates_increase_strictly_whatever_clock_and_granularity_do(start: int, sequence: list[Request]) -> None:
+def test_dates_increase_strictly_for_any_clock_and_granularity(start: int, sequence: list[Request]) -> None:
     now, last = Fraction(start), None
     for request in sequence:
         now += request.step

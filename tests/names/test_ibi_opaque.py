@@ -12,7 +12,7 @@ from perdure.names.ibi.opaque import BASE_27, EPOCH, IPV4_TEXT, IPV6_TEXT
 
 
 @given(ip_addresses, ports, dates(EPOCH))
-def test_a_label_parses_back_to_what_it_was_made_from(ip: str, port: int, date: Fraction) -> None:
+def test_a_label_is_parsed_back_to_its_parts(ip: str, port: int, date: Fraction) -> None:
     name = ibi.opaque_name(ip, port, date)
     read = ibi.parse(str(name))
     assert isinstance(read, ibi.OpaqueName)
@@ -131,7 +131,7 @@ def test_labels_in_the_wild_are_parsed_and_preserved(label: str, canonical: str)
         ("8JMKD3MGP8W/34PGRB\u017f", "label"),  # a long s, which str.upper() would turn into an S
     ],
 )
-def test_what_is_wrong_is_named(label: str, part: str) -> None:
+def test_an_error_names_the_invalid_part(label: str, part: str) -> None:
     with pytest.raises(InvalidName) as caught:
         ibi.parse(label)
     assert (caught.value.scheme, caught.value.part) == ("ibi", part)
@@ -182,7 +182,7 @@ def test_base_53_labels_are_case_sensitive() -> None:
 @pytest.mark.parametrize(
     "label", ["APM77Z", "APM77Z/", "Z/KFQ6T", "APM77/KFQ6T", "APM77ZX/KFQ6T", "22Z/KFQ6T", "APM77Z/KFl6T", "aZbYVVV/KFQ6T", "a" * 400]
 )  # fmt: skip
-def test_what_is_no_base_53_label(label: str) -> None:
+def test_an_invalid_base_53_label_is_refused(label: str) -> None:
     with pytest.raises(InvalidName):
         ibi.parse_legacy(label)
 

@@ -11,7 +11,7 @@ YEAR_0 = -62_167_219_200
 
 
 @given(hosts, ports, dates(YEAR_0))
-def test_a_label_parses_back_to_what_it_was_made_from(host: str, port: int, date: Fraction) -> None:
+def test_a_label_is_parsed_back_to_its_parts(host: str, port: int, date: Fraction) -> None:
     name = ibi.repository_name(host, port, date)
     read = ibi.parse(str(name))
     assert isinstance(read, ibi.RepositoryName)
@@ -134,7 +134,7 @@ def test_equal_names_have_equal_directories() -> None:
         ("sid.inpe.br/mtc-m18/2009/02.16.17.46/x", "label"),
     ],
 )
-def test_what_is_wrong_is_named(label: str, part: str) -> None:
+def test_an_error_names_the_invalid_part(label: str, part: str) -> None:
     with pytest.raises(InvalidName) as caught:
         ibi.parse(label)
     assert (caught.value.scheme, caught.value.part) == ("ibi", part)
@@ -197,7 +197,7 @@ def test_a_date_before_the_year_0_is_out_of_range() -> None:
         ibi.repository_suffix(YEAR_0 - 1)
 
 
-def test_fractions_may_be_longer_than_python_converts_by_itself() -> None:
+def test_fractions_may_be_longer_than_the_limit_of_python() -> None:
     decimals = "0" * 10 + "123456789" * 1000
     label = f"a.b/c/2009/02.16.17.46.07.{decimals}"
     name = ibi.parse(label)
@@ -215,7 +215,7 @@ def test_every_label_that_is_read_can_be_written_and_shown() -> None:
             ibi.parse(label)
 
 
-def test_a_label_has_a_longest_length() -> None:
+def test_the_length_of_a_label_is_limited() -> None:
     with pytest.raises(InvalidName, match="longer"):
         ibi.parse("a.b/c/2009/02.16.17.46.07." + "1" * ibi.MAX_LABEL)
 
@@ -241,7 +241,7 @@ def test_a_document_type_is_split_from_the_label() -> None:
 
 
 @pytest.mark.parametrize("time", ["09.09.22", "13.09.22.01"])
-def test_a_document_type_is_not_to_blame_for_what_else_is_wrong(time: str) -> None:
+def test_no_suggestion_without_the_document_type_if_the_label_is_invalid_anyway(time: str) -> None:
     """Without it the label would be no better: it is not suggested."""
     with pytest.raises(InvalidName) as caught:
         ibi.parse(f"iconet.com.br/banon/2009/{time}-RPQ")

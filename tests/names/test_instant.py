@@ -11,24 +11,24 @@ from perdure.names import instant
 
 
 @given(st.dates())
-def test_the_calendar_is_pythons_where_python_has_one(day: date) -> None:
+def test_the_calendar_agrees_with_python_in_its_range(day: date) -> None:
     number = instant.date_to_days(day.year, day.month, day.day)
     assert number == (day - date(1970, 1, 1)).days
     assert instant.days_to_date(number) == (day.year, day.month, day.day)
 
 
 @given(st.integers(-(10**9), 10**12))
-def test_days_and_dates_lead_to_each_other_beyond_it(number: int) -> None:
+def test_days_and_dates_are_converted_beyond_the_calendar_of_python(number: int) -> None:
     assert instant.date_to_days(*instant.days_to_date(number)) == number
 
 
 @given(dates(-62_167_219_200))
-def test_what_is_written_is_read_back(value: Fraction) -> None:
+def test_written_text_is_read_back(value: Fraction) -> None:
     assert instant.from_iso(instant.to_iso(value), "test") == value
 
 
 @given(st.datetimes(timezones=st.just(timezone.utc)))
-def test_written_as_python_writes_it(when: datetime) -> None:
+def test_instants_are_written_in_the_format_of_python(when: datetime) -> None:
     whole = (when - datetime(1970, 1, 1, tzinfo=timezone.utc)) // (when.resolution)
     assert datetime.fromisoformat(instant.to_iso(Fraction(whole, 10**6))) == when
 
@@ -49,6 +49,6 @@ def test_years_beyond_9999_carry_a_sign() -> None:
         ("2025-02-28T10:30:00+99:00", "not an offset"),
     ],
 )
-def test_errors_say_what_to_do(text: str, what: str) -> None:
+def test_errors_name_the_correct_format(text: str, what: str) -> None:
     with pytest.raises(InvalidInput, match=what):
         instant.from_iso(text, "test")

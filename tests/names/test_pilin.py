@@ -52,7 +52,7 @@ def test_a_plain_base_31_loop_agrees() -> None:
 
 
 @given(milliseconds)
-def test_typed_input_is_forgiven(value: int) -> None:
+def test_usual_typing_errors_are_corrected(value: int) -> None:
     suffix = pilin.encode(value)
     typed = suffix.lower().replace("0", "o").replace("1", "i")
     assert pilin.decode(typed) == value
@@ -80,7 +80,7 @@ def test_exactly_nine_digits(text: str) -> None:
 @pytest.mark.parametrize(
     "value", [-1, 31**9, 10**30, 10**5000], ids=["before", "just after", "after", "too long to print"]
 )
-def test_out_of_range_is_never_a_longer_or_shorter_suffix(value: int) -> None:
+def test_a_number_out_of_range_gives_no_longer_or_shorter_suffix(value: int) -> None:
     with pytest.raises(OutOfRange):
         pilin.encode(value)
 
@@ -102,7 +102,7 @@ def test_a_datetime_needs_a_zone() -> None:
         pilin.from_datetime(datetime(2007, 5, 25, 3, 49, 52))
 
 
-def test_a_datetime_counts_by_the_millisecond_it_lies_in() -> None:
+def test_a_datetime_is_truncated_to_milliseconds() -> None:
     when = datetime(2007, 5, 25, 5, 49, 52, 865_999, tzinfo=timezone(timedelta(hours=2)))
     assert pilin.from_datetime(when) == "Y35XYS0QH"
 

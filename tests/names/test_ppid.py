@@ -78,7 +78,7 @@ def test_every_other_check_digit_is_wrong_and_the_right_one_is_suggested(kind: s
         ("POID-93b0 4476-560e-5ac1", 9),
     ],
 )
-def test_what_is_wrong_is_named(text: str, position: int) -> None:
+def test_an_error_names_the_invalid_part(text: str, position: int) -> None:
     assert not ppid.validate_ppid(text)
     assert ppid.validate_ppid_full(text) == (False, "Invalid syntax")
     with pytest.raises(InvalidName) as caught:
@@ -279,7 +279,7 @@ def one_slip_away(name: str) -> set[str]:
 
 
 @given(ppid_types, ppid_digits)
-def test_neighbours_are_all_that_the_check_digit_cannot_tell_apart(kind: str, digits: str) -> None:
+def test_neighbours_are_all_valid_identifiers_with_one_typing_error(kind: str, digits: str) -> None:
     name = write(kind, digits)
     neighbours = ppid.neighbours(name)
     assert len(neighbours) == len(set(neighbours))

@@ -28,6 +28,6 @@ def test_numbers_longer_than_python_converts(length: int) -> None:
 
 @pytest.mark.parametrize("digits", ["0123456789", "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"])
 @pytest.mark.parametrize("text", ["", "1_0", " 1", "+1", "-1", "x1!", "\u0661"])
-def test_what_is_no_digit_is_refused(digits: str, text: str) -> None:
+def test_text_that_is_not_a_digit_is_refused(digits: str, text: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - its callers say what is wrong, in their own words
         Radix(digits).read(text)

@@ -30,7 +30,7 @@ def test_pasted_forms(case: dict[str, str]) -> None:
 
 
 @given(st.text())
-def test_any_text_is_answered(text: str) -> None:
+def test_the_recognition_of_any_text_has_a_reason(text: str) -> None:
     found = recognise(text)
     assert isinstance(found, Recognition)
     assert found.reason
@@ -105,7 +105,7 @@ def test_a_full_stop_may_belong_to_the_handle() -> None:
     assert [other.canonical for other in found.alternatives] == ["10.1000/abc."]
 
 
-def test_labels_in_the_wild_say_how_they_would_be_written_today() -> None:
+def test_labels_in_the_wild_have_a_canonical_spelling() -> None:
     found = recognise("sid.inpe.br/mtc-m18@80/2009/02.16.17.46.00")
     assert found.valid
     assert found.canonical == "sid.inpe.br/mtc-m18@80/2009/02.16.17.46.00"
@@ -138,7 +138,7 @@ def test_recognitions_are_values() -> None:
         one.valid = False  # type: ignore[misc]
 
 
-def test_too_long_a_text_is_no_identifier() -> None:
+def test_a_text_that_is_too_long_is_not_an_identifier() -> None:
     assert recognise("10.1000/" + "x" * 5000).details["part"] == "length"
 
 
@@ -185,7 +185,7 @@ def test_only_text_is_recognised(value: object) -> None:
         "1/ ",
     ],
 )
-def test_no_text_takes_long(unit: str) -> None:
+def test_every_text_is_recognised_quickly(unit: str) -> None:
     text = unit * (4096 // len(unit))
     start = time.process_time()
     for variant in (
@@ -204,7 +204,7 @@ def test_no_text_takes_long(unit: str) -> None:
 
 
 @given(handles)
-def test_handles_survive_being_pasted_as_web_addresses(name: handle.Handle) -> None:
+def test_handles_are_parsed_from_web_addresses(name: handle.Handle) -> None:
     address = name.url()
     # what a reader cannot tell from the sentence around it is taken off the end; then another name, or none, is left
     if unwrap(f"<{address}>") == address:

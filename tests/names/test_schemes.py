@@ -124,7 +124,7 @@ def test_a_parsed_identifier_is_written_in_its_canonical_spelling(scheme: str, d
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("value", [None, 1, b"10.1000/182", Fraction(1)])
-def test_what_is_not_text_is_never_valid(scheme: str, value: object) -> None:
+def test_a_value_that_is_not_text_is_never_valid(scheme: str, value: object) -> None:
     known = SCHEMES[scheme]
     assert known.is_valid(value) is False  # type: ignore[arg-type]
     for function in (known.parse, known.canonical):
@@ -148,7 +148,7 @@ def test_an_unknown_external_scheme_is_an_error_in_every_function() -> None:
             function("isbn", "9780000000000")
 
 
-def test_labels_that_only_the_algorithms_would_change_stay_names_of_their_own() -> None:
+def test_labels_that_the_algorithms_would_write_differently_stay_separate_names() -> None:
     label = "SID.inpe.br/mtc-m18@80/2009/02.16.17.46.00"
     assert ibi.canonical(label) == label.lower()
     assert ibi.parse(label).canonical == "sid.inpe.br/mtc-m18/2009/02.16.17.46"

@@ -31,21 +31,21 @@ def ask(server: PostgresServer, statement: str, *, over_socket: bool = False) ->
         return cursor.fetchall() if cursor.description else []
 
 
-def test_it_answers_on_its_port_and_on_its_socket(server: PostgresServer) -> None:
+def test_the_server_answers_on_its_port_and_on_its_socket(server: PostgresServer) -> None:
     for over_socket in (False, True):
         assert ask(server, "SELECT current_database()", over_socket=over_socket) == [("library",)]
 
 
-def test_it_is_durable_with_fsync(server: PostgresServer) -> None:
+def test_the_server_is_durable_with_fsync(server: PostgresServer) -> None:
     assert ask(server, "SHOW fsync") == ask(server, "SHOW synchronous_commit") == [("on",)]
 
 
-def test_its_default_order_is_not_that_of_code_points(server: PostgresServer) -> None:
+def test_the_default_order_of_the_server_is_not_that_of_code_points(server: PostgresServer) -> None:
     """So that a store that relies on the server's default collation fails its tests."""
     assert ask(server, "SELECT 'a' < 'B'") == [(True,)]
 
 
-def test_after_a_kill_it_starts_again_with_what_was_committed(server: PostgresServer) -> None:
+def test_after_a_kill_the_server_restarts_with_all_committed_data(server: PostgresServer) -> None:
     port = server.port
     for number in range(3):
         ask(server, f"CREATE TABLE kept_{number} AS SELECT 1")
@@ -70,7 +70,7 @@ def test_a_restart_keeps_the_data_and_the_address(server: PostgresServer) -> Non
     assert ask(server, "SELECT n FROM kept") == [(7,)]
 
 
-def test_closed_it_leaves_nothing_also_after_a_kill(server: PostgresServer) -> None:
+def test_a_closed_server_leaves_nothing_even_after_a_kill(server: PostgresServer) -> None:
     server.kill()
     server.close()
     assert not server.folder.exists()
@@ -96,7 +96,7 @@ time.sleep(600)
 
 
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGKILL], ids=lambda sign: sign.name)
-def test_no_server_outlives_its_run_however_that_ends(sign: signal.Signals) -> None:
+def test_no_server_outlives_its_test_run(sign: signal.Signals) -> None:
     require_package("postgresql")
     alone = {name: value for name, value in os.environ.items() if name != "PERDURE_TEST_RUN"}
     with subprocess.Popen(

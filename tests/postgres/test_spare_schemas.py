@@ -19,7 +19,7 @@ def is_there(schema: str) -> bool:
     return database().execute(f"SELECT to_regnamespace('{schema}') IS NOT NULL") == [(True,)]
 
 
-def test_what_comes_again_has_the_rows_that_it_was_made_with(schema: str) -> None:
+def test_a_reused_schema_has_only_its_initial_rows(schema: str) -> None:
     begun = {table: rows(schema, table) for table in ("guards", "facts", "events", "migrations")}
     database().execute(
         f"INSERT INTO {schema}.facts VALUES ('a', 'b'); UPDATE {schema}.guards SET value = 'sealed';"  # noqa: S608
@@ -47,7 +47,7 @@ def test_what_comes_again_has_the_rows_that_it_was_made_with(schema: str) -> Non
         "DROP SCHEMA {0} CASCADE",
     ],
 )
-def test_what_was_built_differently_does_not_come_again(schema: str, change: str) -> None:
+def test_a_changed_schema_is_not_reused(schema: str, change: str) -> None:
     database().execute(change.format(schema))
     give_back(schema)
     assert not is_there(schema)

@@ -75,20 +75,20 @@ def test_a_reader_without_an_identifier_is_a_node_of_the_document_with_its_name(
         ("20.500.1/reader", "https://hdl.handle.net/20.500.1/reader"),
     ],
 )
-def test_a_reader_with_an_identifier_goes_by_its_iri(name: str, iri: str) -> None:
+def test_a_reader_with_an_identifier_has_its_iri(name: str, iri: str) -> None:
     assert reader_nodes(name) == [{"id": iri, "type": ["Agent"], "name": iri}]
 
 
-def test_who_is_named_in_two_ways_is_one_agent() -> None:
+def test_one_agent_with_two_spellings_is_one_node() -> None:
     assert [agent["id"] for agent in reader_nodes(ORCID, "0000-0002-1825-0097")] == [ORCID]
 
 
-def test_who_took_no_claims_registered_the_source() -> None:
+def test_without_claims_the_agent_registered_the_source() -> None:
     (agent,) = reader_nodes()
     assert agent == {"id": "https://hdl.handle.net/20.500.1/me", "type": ["Agent"], "name": agent["id"]}
 
 
-def test_a_curator_goes_by_their_iri_and_what_they_are_called_stands_beside_it() -> None:
+def test_a_curator_has_their_iri_and_their_name_as_alternate_name() -> None:
     assert curator_node_of(person_concluded_by("0000-0002-1825-0097", "Ann Curator")) == {
         "id": ORCID,
         "type": ["Person", "Agent"],
@@ -100,7 +100,7 @@ def test_a_curator_goes_by_their_iri_and_what_they_are_called_stands_beside_it()
 
 
 @pytest.mark.parametrize("curator", ["matcher/v2", "name matcher", "javascript:alert(1)"])
-def test_an_algorithm_is_software_whatever_its_name_looks_like(curator: str) -> None:
+def test_an_algorithm_is_software_for_every_form_of_its_name(curator: str) -> None:
     assert curator_node_of(person_concluded_by(curator, algorithm="2.1")) == {
         "id": f"{BASE}{PRID}/v1#agent",
         "type": ["SoftwareAgent", "Agent"],
@@ -110,7 +110,7 @@ def test_an_algorithm_is_software_whatever_its_name_looks_like(curator: str) -> 
     }
 
 
-def test_each_version_of_an_algorithm_is_an_agent_of_its_own() -> None:
+def test_each_version_of_an_algorithm_is_a_separate_agent() -> None:
     """Otherwise a merge of documents would not show which of them concluded what."""
     address = "https://example.org/matcher"
     agent = curator_node_of(person_concluded_by(address, "The matcher", "2.1"))
@@ -124,7 +124,7 @@ def test_a_curator_whose_handle_could_be_two_names_is_a_node_of_the_document() -
 
 
 @pytest.mark.parametrize("curator", [PRID, OTHER_PRID, OTHER_PRID.lower(), BASE + OTHER_PRID])
-def test_a_person_of_the_registry_concludes_under_one_name_and_may_have_several(curator: str) -> None:
+def test_a_curator_registered_as_a_person_is_a_node_linked_to_that_person(curator: str) -> None:
     one = person_concluded_by(curator, "Ann Curator")
     agent = curator_node_of(one)
     whose = BASE + (PRID if curator == PRID else OTHER_PRID)

@@ -72,7 +72,7 @@ def parts(one: PersonView) -> list[dict[str, object]]:
     return found
 
 
-def test_every_claim_says_what_it_says_where_it_stands_and_whose_it_is() -> None:
+def test_every_claim_has_its_content_position_and_agent() -> None:
     given_claim = Claim(type="age", value="42", agent=CURATOR, confidence=0.5, where=InSource(page="12"))
     (claim,) = parts(person(Observation("https://example.org/a", AT, "0" * 64, claims=(given_claim,))))
     assert claim == {
@@ -92,7 +92,7 @@ def test_every_claim_says_what_it_says_where_it_stands_and_whose_it_is() -> None
     }
 
 
-def test_it_is_about_the_observation_and_does_not_put_the_claims_together() -> None:
+def test_a_claim_set_is_about_the_observation_and_does_not_combine_the_claims() -> None:
     written = document(SETS["several claims"])
     assert written["id"] == f"{OBSERVATION}/claims"
     about = written["about"]
@@ -103,7 +103,7 @@ def test_it_is_about_the_observation_and_does_not_put_the_claims_together() -> N
 
 
 @pytest.mark.parametrize("name", ["restricted", "redacted"])
-def test_what_the_document_of_the_observation_withholds_is_withheld_here(name: str) -> None:
+def test_a_claim_set_withholds_hidden_content(name: str) -> None:
     written = document(SETS[name])
     assert "hasPart" not in written
     about = written["about"]
@@ -113,7 +113,7 @@ def test_what_the_document_of_the_observation_withholds_is_withheld_here(name: s
     assert not {"hadPrimarySource", "contentHash", "wasGeneratedBy", "retrievedAt"} & set(about)
 
 
-def test_who_is_named_in_two_ways_is_one_reader() -> None:
+def test_one_reader_with_two_spellings_is_one_node() -> None:
     claims = [Claim(type="age", value="1", agent=agent) for agent in (CURATOR, "0000-0002-1825-0097", "a program")]
     one = person(Observation("https://example.org/a", AT, "0" * 64, claims=tuple(claims)))
     assert [part["wasAttributedTo"] for part in parts(one)] == [CURATOR, CURATOR, f"{OBSERVATION}/v1#agent-3"]
@@ -127,7 +127,7 @@ def test_a_reconstruction_makes_no_claims() -> None:
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_every_format_says_the_same(name: str) -> None:
+def test_every_format_has_the_same_graph(name: str) -> None:
     graphs = [read_by_rdflib(SETS[name], form) for form in FORMATS]
     assert len(graphs[0]) >= 8
     assert all(isomorphic(graphs[0], other) for other in graphs[1:])
@@ -136,7 +136,7 @@ def test_every_format_says_the_same(name: str) -> None:
 
 @settings(max_examples=15)
 @given(seen=observations)
-def test_of_any_observation_every_format_says_the_same(seen: Observation) -> None:
+def test_every_format_of_any_observation_has_the_same_graph(seen: Observation) -> None:
     one = person(seen)
     turtle = set(ox.parse(write_claim_set(one), format=ox.RdfFormat.TURTLE))
     assert set(ox.parse(write_claim_set(one, "n-triples"), format=ox.RdfFormat.N_TRIPLES)) == turtle
@@ -145,7 +145,7 @@ def test_of_any_observation_every_format_says_the_same(seen: Observation) -> Non
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_what_we_write_conforms_to_our_shapes_in_words_of_our_vocabulary(name: str) -> None:
+def test_claim_sets_conform_to_the_shapes_and_use_only_the_vocabulary(name: str) -> None:
     assert conforms(write_claim_set(SETS[name]))
     known = {term.iri for term in vocabulary_terms(NAMESPACES)}
     quads = ox.parse(write_claim_set(SETS[name]), format=ox.RdfFormat.TURTLE)

@@ -23,7 +23,7 @@ def write_dump(format: str, persons: list[PersonView]) -> bytes:
     ("format", "read_as"),
     [("nt", ox.RdfFormat.N_TRIPLES), ("turtle", ox.RdfFormat.TURTLE), ("jsonld", ox.RdfFormat.JSON_LD)],
 )
-def test_a_dump_is_one_document_that_says_all(format: str, read_as: ox.RdfFormat) -> None:
+def test_a_dump_is_one_document_with_all_persons(format: str, read_as: ox.RdfFormat) -> None:
     assert set(ox.parse(inline_context(write_dump(format, SOME)), format=read_as)) == ALL
     assert set(ox.parse(inline_context(write_dump(format, [])), format=read_as)) == set()
 
@@ -38,13 +38,13 @@ def test_a_dump_in_json_ld_has_a_person_on_each_line() -> None:
     assert [json.decode(line.rstrip(b","))["identifier"] for line in lines] == [one.view.name for one in SOME]
 
 
-def test_our_own_records_are_one_a_line() -> None:
+def test_a_dump_of_records_has_one_per_line() -> None:
     lines = [json.decode(line) for line in write_dump("ndjson", SOME).splitlines()]
     assert [line["name"] for line in lines] == [one.view.name for one in SOME]
     assert lines[0]["observation"]["claims"][1] == {"type": "name", "value": "Jan de Oude"}
 
 
-def test_a_dump_takes_one_person_after_the_other() -> None:
+def test_a_dump_reads_one_person_at_a_time() -> None:
     taken = []
 
     def persons() -> Iterator[PersonView]:
@@ -58,7 +58,7 @@ def test_a_dump_takes_one_person_after_the_other() -> None:
     assert len(taken) == 1
 
 
-def test_what_cannot_be_streamed_is_refused() -> None:
+def test_a_format_that_cannot_be_streamed_is_refused() -> None:
     with pytest.raises(InvalidInput, match="RDF/XML is not supported"):
         dump(SOME, "rdf", NAMESPACES, CONTEXT_URL)
 

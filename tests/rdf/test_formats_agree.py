@@ -65,14 +65,14 @@ def test_rdflib_reads_the_same_graph_from_every_format(document: str) -> None:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
-def test_pyld_expands_the_json_ld_to_what_the_turtle_says(document: str) -> None:
+def test_pyld_expands_the_json_ld_to_the_graph_of_the_turtle(document: str) -> None:
     one = DOCUMENTS[document]
     assert read_by_pyld(one) == read_by_pyoxigraph(one, ox.RdfFormat.TURTLE, "turtle")
 
 
 @settings(max_examples=25)
 @given(one=persons)
-def test_of_any_person_every_format_says_the_same(one: PersonView) -> None:
+def test_every_format_of_any_person_has_the_same_graph(one: PersonView) -> None:
     turtle = read_by_pyoxigraph(one, ox.RdfFormat.TURTLE, "turtle")
     assert read_by_pyoxigraph(one, ox.RdfFormat.N_TRIPLES, "n-triples") == turtle
     assert read_by_pyoxigraph(one, ox.RdfFormat.RDF_XML, "rdf-xml") == turtle
@@ -81,7 +81,7 @@ def test_of_any_person_every_format_says_the_same(one: PersonView) -> None:
 
 @settings(max_examples=10)
 @given(one=persons)
-def test_of_any_person_rdflib_reads_the_same_graphs(one: PersonView) -> None:
+def test_rdflib_reads_the_same_graphs_of_any_person(one: PersonView) -> None:
     graphs = [set(read_by_rdflib(one, name)) for name in FORMATS]
     assert all(other == graphs[0] for other in graphs[1:])
 
@@ -93,11 +93,11 @@ def test_the_same_document_is_the_same_bytes(format: str) -> None:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
-def test_no_node_is_without_a_name(document: str) -> None:
+def test_there_are_no_blank_nodes(document: str) -> None:
     assert b"_:" not in write_document(DOCUMENTS[document])
 
 
-def test_what_no_xml_can_hold_is_in_no_format() -> None:
+def test_characters_that_xml_forbids_are_replaced_in_every_format() -> None:
     one = person(
         Observation(
             "https://example.org/a", AT, "0" * 64, "a\ufffe\uffff", claims=(Claim(type="name", value="\ufffe"),)

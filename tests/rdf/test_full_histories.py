@@ -42,7 +42,7 @@ def document(office: Office, name: str, version: int | None = None) -> bytes:
     return turtle
 
 
-def test_every_step_of_a_life_can_be_read(office: Office) -> None:
+def test_documents_can_be_read_after_every_step_of_a_history(office: Office) -> None:
     name = Claim(type="name", value=PersonName(given_name="Jan", base_surname="Werk"), language="nl")
     first, second, third = (
         office.do(observe, f"https://example.org/{number}", WHEN, "0" * 64, claims=(name,)).name for number in range(3)
@@ -80,7 +80,7 @@ def test_every_step_of_a_life_can_be_read(office: Office) -> None:
     assert b"Jan Werk" not in document(office, parts[0].name)
 
 
-def test_who_registers_persons_where_there_is_no_prefix_is_found_at_the_registry(office: Office) -> None:
+def test_an_agent_with_a_local_prefix_has_a_url_of_the_registry(office: Office) -> None:
     """No other resolver knows a prefix that a registry gave itself."""
     seen = office.do(observe, "https://example.org/alone", WHEN, "0" * 64).name
     own = f"https://ppid.org/{office.admin.identifier.removeprefix('hdl:')}".encode()

@@ -27,7 +27,7 @@ WHERE = "https://id.example.org/20.500.1/a%20b"
 RDF_FORMATS = {"turtle": ox.RdfFormat.TURTLE, "rdf-xml": ox.RdfFormat.RDF_XML, "n-triples": ox.RdfFormat.N_TRIPLES}
 
 
-def test_a_handle_says_who_answers_for_it_and_where_it_leads() -> None:
+def test_the_document_of_a_handle_has_authority_and_target() -> None:
     assert json.decode(write_identifier(HANDLE, WHERE, "json-ld", NAMESPACES, CONTEXT_URL)) == {
         "@context": CONTEXT_URL,
         "id": WHERE,
@@ -42,13 +42,13 @@ def test_a_handle_says_who_answers_for_it_and_where_it_leads() -> None:
     }
 
 
-def test_a_list_of_locations_is_where_a_handle_leads() -> None:
+def test_a_list_of_locations_is_the_target_of_a_handle() -> None:
     listed = structs.replace(HANDLE, locations=("https://a.example/", "https://b.example/"))
     document = json.decode(write_identifier(listed, WHERE, "json-ld", NAMESPACES, CONTEXT_URL))
     assert document["url"] == ["https://a.example/", "https://b.example/"]
 
 
-def test_every_format_says_the_same_of_a_handle() -> None:
+def test_every_format_of_a_handle_has_the_same_graph() -> None:
     graphs = [
         set(ox.parse(write_identifier(HANDLE, WHERE, name, NAMESPACES, CONTEXT_URL), format=read_as))
         for name, read_as in RDF_FORMATS.items()
@@ -57,7 +57,7 @@ def test_every_format_says_the_same_of_a_handle() -> None:
     assert all(other == graphs[0] for other in graphs)
 
 
-def test_an_ibi_pair_has_both_of_its_names() -> None:
+def test_the_document_of_an_ibi_pair_has_both_names() -> None:
     names = "sid.inpe.br/mtc-m18/2009/02.16.17.46", "8JMKD3MGP8W/34PGRBS"
     view = View(
         name=names[1], scheme="ibi", state="active", version=1, authority=AuthorityMetadata(names[0], AT), names=names
@@ -67,7 +67,7 @@ def test_an_ibi_pair_has_both_of_its_names() -> None:
     assert document["creator"] == f"http://urlib.net/{names[0]}"
 
 
-def test_a_reserved_name_has_no_dates_and_a_withdrawn_one_says_what_replaces_it() -> None:
+def test_a_reserved_name_has_no_dates_and_a_withdrawn_one_names_its_replacement() -> None:
     reserved = View(name="1/a", scheme="handle", state="reserved", version=1, authority=AuthorityMetadata("hdl:1/me"))
     assert b"created" not in write_identifier(
         reserved, "https://hdl.handle.net/1/a", "json-ld", NAMESPACES, CONTEXT_URL
@@ -138,7 +138,7 @@ def test_the_document_of_a_name_has_only_its_state() -> None:
         ("note: not an address", None),
     ],
 )
-def test_who_is_named_has_an_iri_that_leads_to_them(identifier: str, expected: str | None) -> None:
+def test_an_identifier_of_an_agent_becomes_a_resolvable_iri(identifier: str, expected: str | None) -> None:
     assert find_iri(identifier, Namespaces()) == expected
 
 
@@ -175,11 +175,11 @@ def test_who_is_named_has_an_iri_that_leads_to_them(identifier: str, expected: s
         ("https://example.org/a b", None),
     ],
 )
-def test_of_free_text_only_what_can_be_nothing_else_is_an_identifier(text: str, expected: str | None) -> None:
+def test_only_an_unambiguous_identifier_is_recognised_in_free_text(text: str, expected: str | None) -> None:
     assert find_certain_iri(text, Namespaces()) == expected
 
 
-def test_what_only_this_registry_knows_is_found_beside_the_identifier_that_names_it() -> None:
+def test_a_local_agent_has_an_iri_at_the_same_resolver_as_the_identifier() -> None:
     own = "local-0a1b2c3d/Y35XYS0QH"
     view = View(
         name="20.500.1/a b",
@@ -199,7 +199,7 @@ def test_what_only_this_registry_knows_is_found_beside_the_identifier_that_names
 
 @settings(max_examples=50)
 @given(rest=st.text(st.characters(exclude_categories=["Cs"]), min_size=1))
-def test_every_address_becomes_an_iri_once_and_for_all(rest: str) -> None:
+def test_a_url_becomes_an_iri_and_does_not_change_again(rest: str) -> None:
     for scheme in ("https://", "urn:"):
         written = iri(scheme + rest)
         assert ox.NamedNode(written).value == written

@@ -48,7 +48,7 @@ def test_a_reconstruction_is_typed_in_both_vocabularies_and_names_its_observatio
     assert objects_of(one, POID, "a") == {KNOWN["ppidt"] + "PersonObservation", KNOWN["picom"] + "PersonObservation"}
 
 
-def test_exact_links_are_the_same_and_close_ones_only_match() -> None:
+def test_exact_links_are_same_as_and_close_links_are_close_match() -> None:
     one = DOCUMENTS["reconstruction"]
     assert objects_of(one, PRID, "owl:sameAs") == {
         "https://orcid.org/0000-0002-1694-233X",
@@ -61,7 +61,7 @@ def test_exact_links_are_the_same_and_close_ones_only_match() -> None:
     assert objects_of(one, PRID, "owl:differentFrom") == {BASE + OTHER_PRID}
 
 
-def test_no_version_is_the_same_as_anything_so_that_none_is_the_same_as_another() -> None:
+def test_a_version_has_no_same_as_links() -> None:
     for version in (DOCUMENTS["version"], DOCUMENTS["reconstruction"]):
         lines = write_document(version, as_version=True)
         assert b"owl#sameAs" not in lines
@@ -101,7 +101,7 @@ def test_every_employer_is_a_property_of_the_person_once() -> None:
     assert len(json.decode(write_document(one, "json-ld"))["employedAt"]) == 2
 
 
-def test_the_document_of_a_prid_names_its_versions_and_is_none_of_them() -> None:
+def test_the_document_of_a_prid_names_its_versions_and_is_not_a_version() -> None:
     one = DOCUMENTS["reconstruction"]
     assert objects_of(one, PRID, "dcterms:hasVersion") == {f"{BASE}{PRID}/v1", f"{BASE}{PRID}/v2"}
     assert objects_of(one, PRID, "ppidv:currentVersion") == {f"{BASE}{PRID}/v2"}
@@ -120,7 +120,7 @@ def test_an_older_version_is_about_itself_and_does_not_know_of_later_ones() -> N
     assert b"/v3" not in write_document(one)
 
 
-def test_a_version_says_the_same_while_it_is_the_newest_and_after() -> None:
+def test_a_version_has_the_same_content_while_it_is_the_newest_and_after() -> None:
     newest, older = DOCUMENTS["reconstruction"], DOCUMENTS["version"]
     assert write_document(newest, as_version=True) == write_document(older)
 
@@ -129,7 +129,7 @@ def test_the_first_version_revises_nothing() -> None:
     assert objects_of(DOCUMENTS["observation"], POID, "prov:wasRevisionOf", as_version=True) == set()
 
 
-def test_what_was_inferred_counts_only_where_nothing_was_verified() -> None:
+def test_an_inferred_claim_is_used_only_without_a_verified_one() -> None:
     inferred = Claim(type="birth_date", value="1890", status="inferred", reasoning="by the age")
     verified = Claim(type="birth_date", value="1891")
     assert objects_of(person_with_claims(inferred), POID, "sdo:birthDate") == {"1890"}
@@ -137,7 +137,7 @@ def test_what_was_inferred_counts_only_where_nothing_was_verified() -> None:
     assert objects_of(person_with_claims(inferred, verified), f"{POID}#claim-1", "ppidv:claimValue") == {"1890"}
 
 
-def test_a_name_that_was_inferred_keeps_its_parts_where_it_does_not_count() -> None:
+def test_an_inferred_name_that_is_not_used_still_has_its_parts() -> None:
     inferred = Claim(type="name", value=PersonName(given_name="Jan"), status="inferred", reasoning="by the father's")
     one = person_with_claims(inferred, Claim(type="name", value="Johannes"))
     assert objects_of(one, POID, "pnv:hasName") == {f"{BASE}{POID}#name-2"}
@@ -148,7 +148,7 @@ def test_a_name_that_was_inferred_keeps_its_parts_where_it_does_not_count() -> N
     ("values", "gender"),
     [(["V"], {"Female"}), (["Male", "m"], {"Male"}), (["man", "vrouw"], set()), (["unknown"], set())],
 )
-def test_a_gender_is_one_that_schema_org_names_or_none(values: list[str], gender: set[str]) -> None:
+def test_only_genders_of_schema_org_are_written(values: list[str], gender: set[str]) -> None:
     one = person_with_claims(*(Claim(type="gender", value=value) for value in values))
     assert objects_of(one, POID, "sdo:gender") == {KNOWN["sdo"] + name for name in gender}
 
@@ -165,7 +165,7 @@ def test_a_date_has_the_datatype_of_its_precision(date: str, datatype: str | Non
     )
 
 
-def test_a_claim_is_the_same_node_in_its_observation_and_where_it_was_chosen() -> None:
+def test_a_claim_is_the_same_node_in_observations_and_reconstructions() -> None:
     claim = Claim(type="occupation", value="baker", language="en-GB", confidence=1e-7)
     chosen = person(Reconstruction((POID,), "hdl:20.500.1/ann", AT, claims=(ChosenClaim(POID, 1, claim),)))
 
@@ -191,13 +191,13 @@ def test_names_have_their_parts_and_a_language_even_if_it_is_unknown() -> None:
     assert f'<{BASE}{POID}> <https://schema.org/name> "Jan Pieters van der Werk"@nl' in lines
 
 
-def test_an_address_that_is_no_iri_is_made_one() -> None:
+def test_a_url_that_is_not_an_iri_is_encoded() -> None:
     assert objects_of(DOCUMENTS["observation"], f"{POID}#source", "sdo:url") == {
         "https://example.org/staff?name=%22jan%22"
     }
 
 
-def test_what_is_restricted_says_who_answers_for_it_and_why_and_nothing_else() -> None:
+def test_a_restricted_person_shows_only_authority_and_reason() -> None:
     document = json.decode(write_document(DOCUMENTS["restricted"], "json-ld"))
     assert document == {
         "@context": "https://ppid.org/context.jsonld",
@@ -215,7 +215,7 @@ def test_what_is_restricted_says_who_answers_for_it_and_why_and_nothing_else() -
     }
 
 
-def test_of_a_restricted_observation_its_reconstructions_show_the_name_alone() -> None:
+def test_reconstructions_show_only_the_name_of_a_restricted_observation() -> None:
     one = DOCUMENTS["reconstruction"]
     assert objects_of(one, OTHER_POID, "ppidv:poid") == {OTHER_POID}
     assert objects_of(one, f"{OTHER_POID}#source", "sdo:url") == set()
@@ -227,19 +227,19 @@ def test_a_tombstone_names_the_replacement() -> None:
     assert objects_of(DOCUMENTS["merged"], PRID, "ppidv:tombstoneReason") == {"one person"}
 
 
-def test_what_is_redacted_says_why_and_keeps_the_hash() -> None:
+def test_a_redacted_person_shows_the_reason_and_the_hash() -> None:
     one = DOCUMENTS["redacted"]
     assert objects_of(one, POID, "ppidv:redactionReason") == {"a court's order"}
     assert objects_of(one, POID, "ppidv:redactedHash") == {"1" * 64}
     assert objects_of(one, POID, "prov:hadPrimarySource") == set()
 
 
-def test_a_format_that_is_none_is_refused_by_name() -> None:
+def test_an_unknown_format_is_refused_by_name() -> None:
     with pytest.raises(InvalidInput, match="'docx' is not a format of RDF: use one of json-ld, turtle"):
         write_document(DOCUMENTS["observation"], "docx")
 
 
-def test_what_was_withdrawn_says_so_and_its_version_says_the_rest() -> None:
+def test_a_withdrawn_person_has_a_tombstone_and_its_version_has_the_content() -> None:
     gone = DOCUMENTS["split"]
     assert objects_of(gone, PRID, "ppidv:tombstoneReason") == {"two persons"}
     assert objects_of(gone, PRID, "dcterms:isReplacedBy") == {BASE + OTHER_PRID, BASE + PRID}

@@ -41,7 +41,7 @@ def write_employed(*jobs: Employment) -> bytes:
 
 @pytest.mark.parametrize("as_version", [False, True])
 @pytest.mark.parametrize("document", DOCUMENTS)
-def test_what_we_write_conforms(document: str, as_version: bool) -> None:
+def test_written_documents_conform_to_the_shapes(document: str, as_version: bool) -> None:
     assert conforms(write_document(DOCUMENTS[document], "turtle", as_version=as_version))
 
 
@@ -66,7 +66,7 @@ HIDDEN = {
 
 
 @pytest.mark.parametrize("hidden", HIDDEN)
-def test_a_hidden_observation_conforms_also_beside_its_reconstruction(hidden: str) -> None:
+def test_a_hidden_observation_conforms_with_and_without_its_reconstruction(hidden: str) -> None:
     together = [HIDDEN[hidden], DOCUMENTS["reconstruction"]]
     assert conforms(b"".join(dump(together, "turtle", NAMESPACES, CONTEXT_URL)))
 
@@ -133,7 +133,7 @@ WRONG_OF_THE_PERSON = {
 
 
 @pytest.mark.parametrize("wrong", WRONG_OF_THE_PERSON)
-def test_what_section_8_2_says_of_the_person_is_looked_at(wrong: str) -> None:
+def test_the_shapes_check_the_employment_of_the_person_by_section_8_2(wrong: str) -> None:
     right, instead = WRONG_OF_THE_PERSON[wrong]
     turtle = write_employed(JOBS[0])
     of_the_person = turtle.index(b" a ppidt:PersonReconstruction")  # and not of the employment, which comes behind it
@@ -149,7 +149,7 @@ def test_several_employments_give_the_person_no_role() -> None:
     assert not conforms(turtle.replace(right, wrong, 1))
 
 
-def test_shapes_for_other_namespaces_look_at_documents_in_those() -> None:
+def test_shapes_for_other_namespaces_check_documents_in_those() -> None:
     elsewhere = Namespaces("https://id.example.org/", "https://id.example.org/v#", "https://id.example.org/t#")
     there = Graph().parse(data=shapes(elsewhere), format="turtle")
     turtle = write_person(DOCUMENTS["observation"], "turtle", elsewhere, CONTEXT_URL)

@@ -23,11 +23,11 @@ def read_vocabulary(format: str = "turtle", namespaces: Namespaces = NAMESPACES)
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_every_format_of_the_vocabulary_says_the_same(format: str) -> None:
+def test_every_format_of_the_vocabulary_has_the_same_graph(format: str) -> None:
     assert read_vocabulary(format) == read_vocabulary()
 
 
-def test_our_classes_are_kinds_of_what_pico_has() -> None:
+def test_our_classes_are_subclasses_of_pico_classes() -> None:
     for name in ("PersonObservation", "PersonReconstruction"):
         ours, theirs = (ox.NamedNode(base + name) for base in (NAMESPACES.ppidt, NAMESPACES.picom))
         assert ox.Quad(ours, ox.NamedNode(RDFS + "subClassOf"), theirs) in read_vocabulary()
@@ -41,7 +41,7 @@ def test_every_term_has_a_label_and_a_comment_and_every_property_a_domain_and_a_
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
-def test_every_word_of_ours_that_a_document_uses_is_published(document: str) -> None:
+def test_every_own_term_that_a_document_uses_is_published(document: str) -> None:
     known = {term.iri for term in vocabulary_terms(NAMESPACES)}
     quads = list(ox.parse(write_document(DOCUMENTS[document]), format=ox.RdfFormat.N_TRIPLES))
     used = {one.value for quad in quads for one in (quad.predicate, quad.object) if isinstance(one, ox.NamedNode)}
@@ -56,7 +56,7 @@ def test_every_type_of_claim_has_a_property() -> None:
     assert all(words[term]["@id"] for term in PROPERTY_OF_CLAIM.values())
 
 
-def test_the_context_has_no_prefix_that_the_scheme_of_an_address_could_be_taken_for() -> None:
+def test_the_context_has_no_prefix_that_could_expand_a_url() -> None:
     for name, meaning in json.decode(CONTEXT)["@context"].items():
         assert not (isinstance(meaning, str) and meaning.endswith(("#", "/", ":"))), name
 

@@ -28,18 +28,18 @@ def with_values(*values: Value) -> Record:
         ("1999-01-01T00:00:00Z", "1999-01-01T00:00:00.000000Z", CREATED),
     ],
 )
-def test_the_last_update_is_the_newest_of_all(value_at: str, revised_at: str, updated: str) -> None:
+def test_the_last_update_is_the_newest_timestamp(value_at: str, revised_at: str, updated: str) -> None:
     record = with_values(Value(1, "URL", Text("https://example.org/"), value_at))
     assert build_metadata(record, revised_at).updated == updated
 
 
-def test_a_name_without_a_thing_has_no_dates() -> None:
+def test_a_reserved_name_has_no_dates() -> None:
     record = Record(state="reserved", creator="hdl:1/a")
     assert build_metadata(record, "2007-08-10T04:23:11.000000Z") == AuthorityMetadata("hdl:1/a")
     assert handle_values(record) == ()
 
 
-def test_seconds_are_cut_and_not_rounded() -> None:
+def test_seconds_are_truncated_and_not_rounded() -> None:
     assert to_seconds("2007-06-22T02:53:46.999999Z") == CREATED
 
 
@@ -55,7 +55,7 @@ def test_a_handle_is_written_without_its_label(identifier: str, written: str) ->
     assert to_handle(identifier) == written
 
 
-def test_the_administrator_stands_from_100_up_and_the_metadata_from_190() -> None:
+def test_the_administrator_has_an_index_from_100_and_the_metadata_from_190() -> None:
     assert [(value.index, value.type) for value in handle_values(BOUND)] == [
         (100, "HS_ADMIN"),
         (190, "102.100.TYPE/CREATION_DATE"),
@@ -64,7 +64,7 @@ def test_the_administrator_stands_from_100_up_and_the_metadata_from_190() -> Non
     assert {value.timestamp for value in handle_values(BOUND)} == {CREATED}
 
 
-def test_an_index_that_the_record_uses_is_left_to_it() -> None:
+def test_an_index_that_the_record_uses_is_not_replaced() -> None:
     record = with_values(Value(100, "DESC", Text("x"), CREATED), Value(190, "DESC", Text("y"), CREATED))
     assert [value.index for value in handle_values(record)] == [100, 101, 190, 191, 192]
 

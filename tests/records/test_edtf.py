@@ -58,7 +58,7 @@ from perdure.records.edtf import check_edtf, day_of, month_of, year_of
         "19XX-02-29",
     ],
 )
-def test_a_date_is_taken_as_it_stands(text: str) -> None:
+def test_a_valid_date_is_accepted_unchanged(text: str) -> None:
     assert check_edtf(text, "start") == text
 
 
@@ -115,7 +115,7 @@ def test_a_date_is_taken_as_it_stands(text: str) -> None:
         "[" + ",".join(["1667"] * 20) + "]",
     ],
 )
-def test_what_is_no_date_is_refused_by_the_name_of_its_part(text: str) -> None:
+def test_the_error_of_an_invalid_date_names_the_part(text: str) -> None:
     with pytest.raises(InvalidInput) as refusal:
         check_edtf(text, "claims[3].value")
     assert refusal.value.part == "claims[3].value"
@@ -127,21 +127,21 @@ def test_what_is_no_date_is_refused_by_the_name_of_its_part(text: str) -> None:
 @example("1985-X1X")  # the library has no answer to these, and prints what it tried
 @example("4985-1X-")
 @example("2004S06-~11")
-def test_whatever_is_written_is_a_date_or_refused(text: str) -> None:
+def test_any_text_is_a_date_or_refused(text: str) -> None:
     try:
         assert check_edtf(text, "start") == text
     except InvalidInput as refusal:
         assert refusal.part == "start"
 
 
-def test_the_library_that_is_slow_to_load_says_nothing_on_the_terminal(capfd: pytest.CaptureFixture[str]) -> None:
+def test_loading_the_slow_library_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     for text in ("1985-X1-01", "1985-X7,X1", "%1959S2", "1895-X3%~"):
         with pytest.raises(InvalidInput):
             check_edtf(text, "start")
     assert capfd.readouterr() == ("", "")
 
 
-def test_plain_dates_never_load_the_library() -> None:
+def test_plain_dates_do_not_load_the_library() -> None:
     program = """
 import sys
 from perdure.records.edtf import check_edtf
@@ -167,12 +167,14 @@ assert "edtf" in sys.modules
         ("1895/1897", None, None, None),
     ],
 )
-def test_what_is_just_a_year_a_month_or_a_day(text: str, year: str | None, month: str | None, day: str | None) -> None:
+def test_a_date_with_the_precision_of_a_year_month_or_day_has_those_parts(
+    text: str, year: str | None, month: str | None, day: str | None
+) -> None:
     assert (year_of(text), month_of(text), day_of(text)) == (year, month, day)
 
 
 @pytest.mark.parametrize("text", ["1900/1890", "1895-03-12/1895-03-11", "1930-06/1930-05", "1895?/1890", "195X/1949"])
-def test_what_ends_before_it_begins_is_refused(text: str) -> None:
+def test_an_interval_that_ends_before_it_begins_is_refused(text: str) -> None:
     with pytest.raises(InvalidInput, match="ends before it begins"):
         check_edtf(text, "start")
 
@@ -180,5 +182,5 @@ def test_what_ends_before_it_begins_is_refused(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["1890/1900", "1895/..", "../1895", "1895~/1895", "195X/1955", "1895-03/1895", "1895/"]
 )
-def test_what_may_end_after_it_began_is_taken(text: str) -> None:
+def test_an_interval_that_may_end_after_it_begins_is_accepted(text: str) -> None:
     assert check_edtf(text, "start") == text

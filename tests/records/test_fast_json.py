@@ -101,7 +101,7 @@ stored_records = st.builds(
 @example(active_record(Value(100, "HS_ADMIN", ADMINISTRATOR), creator="https://example.org/jan"), PREFIX)
 @example(active_record(Value(99, "URL", Text("https://example.org/")), Value(100, "hs_admin", Text(""))), PREFIX)
 @example(active_record(Value(1, "HS_ADMıN", Text("somebody"))), PREFIX)
-def test_it_says_the_same_or_nothing(record: Record, type_prefix: str) -> None:
+def test_fast_json_equals_the_slow_path_or_returns_none(record: Record, type_prefix: str) -> None:
     shown = fast_json(record, type_prefix)
     assert shown is None or shown == values_json(record, type_prefix)
 
@@ -129,7 +129,7 @@ USUAL = {
 
 
 @pytest.mark.parametrize("record", USUAL.values(), ids=USUAL.keys())
-def test_what_is_usual_is_answered(record: Record) -> None:
+def test_fast_json_writes_usual_records(record: Record) -> None:
     assert fast_json(record) == values_json(record)
 
 
@@ -150,15 +150,15 @@ UNUSUAL = {
 
 
 @pytest.mark.parametrize("record", UNUSUAL.values(), ids=UNUSUAL.keys())
-def test_what_is_unusual_is_left(record: Record) -> None:
+def test_fast_json_returns_none_for_unusual_records(record: Record) -> None:
     assert fast_json(record) is None
 
 
 @pytest.mark.parametrize("written", [b"", b"{", b"[]", b'{"state":"active"}', b'{"state":"active","creator":"\xff"}'])
-def test_what_cannot_be_read_is_left(written: bytes) -> None:
+def test_fast_json_returns_none_for_unreadable_records(written: bytes) -> None:
     """The slow path reports what is wrong with it."""
     assert fast_values_json(written, PREFIX) is None
 
 
-def test_a_name_that_nearly_contains_the_placeholder_of_a_date_is_usual() -> None:
+def test_fast_json_writes_a_name_that_resembles_the_placeholder_of_a_date() -> None:
     assert fast_json(active_record(URL, creator=r"hdl:12345/\u000")) is not None

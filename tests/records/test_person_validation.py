@@ -57,7 +57,7 @@ def reconstruction_error(reconstruction: Reconstruction) -> InvalidInput:
 # Observations
 
 
-def test_a_whole_observation_is_taken_as_it_stands() -> None:
+def test_a_complete_observation_is_accepted_unchanged() -> None:
     name = PersonName(given_name="Jan", patronym="Pietersz", surname_prefix="van der", base_surname="Berg")
     observation = build_observation(
         source_name="Baptismal register of Delft",
@@ -151,7 +151,7 @@ def test_a_wrong_part_of_a_claim_is_named_with_its_number(claim: dict[str, Any],
 # Reconstructions
 
 
-def test_a_whole_reconstruction_is_taken() -> None:
+def test_a_complete_reconstruction_is_accepted() -> None:
     reconstruction = build_reconstruction(
         curator_name="Josiah Carberry",
         activity="resolving entities",
@@ -221,7 +221,7 @@ def test_a_wrong_part_of_a_reconstruction_is_named(fields: dict[str, Any], part:
     assert (refusal.part, refusal.rule) == (part, rule)
 
 
-def test_too_many_or_too_long_is_out_of_range() -> None:
+def test_too_many_items_and_too_long_texts_are_out_of_range() -> None:
     assert isinstance(reconstruction_error(build_reconstruction(notes="x" * 201)), OutOfRange)
     assert isinstance(observation_error(build_claimed_observation(confidence=2.0)), OutOfRange)
 
@@ -230,7 +230,7 @@ def test_too_many_or_too_long_is_out_of_range() -> None:
     "curator",
     ["0000-0002-1825-0097", CURATOR, "https://example.org/people/jan", "12345/jan", "hdl:12345/jan", PRID],
 )
-def test_a_curator_is_named_by_what_leads_to_them(curator: str) -> None:
+def test_a_curator_is_named_by_a_resolvable_identifier(curator: str) -> None:
     assert check_reconstruction(build_reconstruction(curator_id=curator), LIMITS).curator_id == curator
 
 

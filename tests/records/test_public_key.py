@@ -18,13 +18,13 @@ def with_length(raw: bytes) -> bytes:
 
 
 @given(keys)
-def test_a_key_survives_both_of_its_forms(key: PublicKey) -> None:
+def test_a_key_is_read_back_from_a_jwk_and_from_bytes(key: PublicKey) -> None:
     assert from_wire(to_wire(key)) == key
     assert from_jwk(to_jwk(key)) == key
     assert to_wire(from_jwk(to_jwk(from_wire(to_wire(key))))) == to_wire(key)
 
 
-def test_the_bytes_are_laid_out_as_handle_servers_have_them() -> None:
+def test_the_bytes_have_the_layout_of_handle_servers() -> None:
     rsa = (
         with_length(b"RSA_PUB_KEY")
         + b"\0\0"
@@ -47,13 +47,13 @@ def test_a_jwk_is_written_without_padding_and_without_leading_zeros() -> None:
 
 
 @given(st.binary(max_size=60))
-def test_any_other_bytes_are_refused_as_such(raw: bytes) -> None:
+def test_other_bytes_are_refused(raw: bytes) -> None:
     with pytest.raises(InvalidInput):
         from_wire(raw)
 
 
 @given(keys, st.data())
-def test_a_key_that_is_cut_off_or_goes_on_is_refused(key: PublicKey, data: st.DataObject) -> None:
+def test_a_key_that_is_too_short_or_too_long_is_refused(key: PublicKey, data: st.DataObject) -> None:
     wire = to_wire(key)
     end = data.draw(st.integers(0, len(wire) - (5 if isinstance(key, RsaKey) else 1)))
     for wrong in (wire[:end], wire + b"\0"):
@@ -78,11 +78,11 @@ def test_a_key_that_is_cut_off_or_goes_on_is_refused(key: PublicKey, data: st.Da
         {"kty": ["RSA"], "n": "xSGb", "e": "AQAB"},
     ],
 )
-def test_what_is_no_jwk_is_refused(wrong: object) -> None:
+def test_an_invalid_jwk_is_refused(wrong: object) -> None:
     with pytest.raises(InvalidInput):
         from_jwk(wrong)
 
 
-def test_negative_numbers_are_no_keys() -> None:
+def test_a_key_with_a_negative_number_is_refused() -> None:
     with pytest.raises(InvalidInput, match="negative"):
         from_wire(with_length(b"RSA_PUB_KEY") + b"\0\0" + with_length(b"\xff") + with_length(b"\x05") + bytes(4))

@@ -34,6 +34,6 @@ def test_missing_fields_are_not_encoded() -> None:
     assert records.encode(RECORDS[0]) == b'{"state":"reserved","creator":"hdl:1/a"}'
 
 
-def test_the_owners_answer_for_it_or_the_creator_does() -> None:
+def test_the_owners_or_else_the_creator_are_responsible() -> None:
     assert RECORDS[0].responsible_parties == ("hdl:1/a",)
     assert RECORDS[1].responsible_parties == ("https://example.org/é",)

@@ -55,14 +55,14 @@ PLAIN = {
 
 
 @given(sites)
-def test_a_site_survives_both_of_its_forms(site: Site) -> None:
+def test_a_site_is_read_back_from_json_and_from_bytes(site: Site) -> None:
     assert from_wire(to_wire(site)) == site
     written = msgspec.json.decode(msgspec.json.encode(to_json(site)))
     assert from_json(written) == site
     assert to_wire(from_json(written)) == to_wire(site)
 
 
-def test_the_bytes_are_laid_out_as_handle_servers_have_them() -> None:
+def test_the_bytes_have_the_layout_of_handle_servers() -> None:
     wire = (
         b"\x00\x01\x02\x0b\x00\x01\x80\x02" + bytes(4)
         + b"\x00\x00\x00\x01" + b"\x00\x00\x00\x04desc" + b"\x00\x00\x00\x01x"
@@ -74,7 +74,7 @@ def test_the_bytes_are_laid_out_as_handle_servers_have_them() -> None:
 
 
 @given(st.binary(max_size=80))
-def test_any_bytes_are_a_site_or_refused_as_none(raw: bytes) -> None:
+def test_any_bytes_are_a_site_or_refused(raw: bytes) -> None:
     try:
         site = from_wire(raw)
     except InvalidInput:
@@ -83,14 +83,14 @@ def test_any_bytes_are_a_site_or_refused_as_none(raw: bytes) -> None:
 
 
 @given(sites, st.data())
-def test_a_site_that_is_cut_off_or_goes_on_is_refused(site: Site, data: st.DataObject) -> None:
+def test_a_site_that_is_too_short_or_too_long_is_refused(site: Site, data: st.DataObject) -> None:
     wire = to_wire(site)
     for wrong in (wire[: data.draw(st.integers(0, len(wire) - 1))], wire + b"\0"):
         with pytest.raises(InvalidInput):
             from_wire(wrong)
 
 
-def test_a_number_of_servers_that_cannot_be_is_not_believed() -> None:
+def test_an_impossible_number_of_servers_is_refused() -> None:
     with pytest.raises(InvalidInput, match="fewer items"):
         from_wire(b"\x00\x01\x02\x0b\x00\x01\x80\x02" + bytes(4) + b"\xff\xff\xff\xff")
 
@@ -115,7 +115,7 @@ def test_a_number_of_servers_that_cannot_be_is_not_believed() -> None:
         ("servers", None),
     ],
 )
-def test_what_is_no_site_is_refused(part: str, value: Any) -> None:
+def test_an_invalid_site_is_refused(part: str, value: Any) -> None:
     with pytest.raises(InvalidInput):
         from_json({**PLAIN, part: value})
 

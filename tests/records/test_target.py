@@ -27,7 +27,7 @@ def record(*values: Value, state: State = "active", **fields: object) -> Record:
         ((), None),
     ],
 )
-def test_a_plain_target_is_the_whole_answer_or_none(values: tuple[Value, ...], target: str | None) -> None:
+def test_a_simple_record_has_a_plain_target_and_others_have_none(values: tuple[Value, ...], target: str | None) -> None:
     assert plain_target(record(*values)) == target
 
 
@@ -37,11 +37,11 @@ def test_only_an_active_identifier_leads_anywhere(state: State) -> None:
     assert reverse_entries(record(URL, state=state)) == ()
 
 
-def test_a_location_is_there_whatever_stands_beside_it() -> None:
+def test_the_first_public_url_is_found_beside_other_values() -> None:
     assert first_url(record(HIDDEN, URL, Value(3, "10320/loc", Text("<locations/>")))) == "https://example.org/1"
 
 
-def test_reverse_look_up_knows_public_values_of_some_types_each_once() -> None:
+def test_reverse_lookup_has_public_values_of_some_types_once_each() -> None:
     values = (
         URL,
         HIDDEN,
@@ -54,19 +54,19 @@ def test_reverse_look_up_knows_public_values_of_some_types_each_once() -> None:
     assert reverse_entries(record(*values)) == (("URL", "https://example.org/1"), ("EMAIL", "jan@example.org"))
 
 
-def test_words_are_all_the_public_text() -> None:
+def test_words_come_from_all_public_text() -> None:
     words = full_text("1/a", record(URL, HIDDEN, about=About("Jan", "A thesis", "1999", "Leiden"), alias="8JM/34P"))
     for text in ("1/a", "8JM/34P", "https://example.org/1", "Jan", "A thesis", "1999", "Leiden"):
         assert text in words
     assert "hidden" not in words
 
 
-def test_words_of_persons_are_their_sources() -> None:
+def test_words_of_persons_come_from_their_sources() -> None:
     assert "https://example.org/s" in full_text(
         "POID", record(observation=Observation("https://example.org/s", "t", "h"))
     )
     assert "curator" in full_text("PRID", record(reconstruction=Reconstruction(("POID",), "curator", "t")))
 
 
-def test_words_have_a_bound() -> None:
+def test_the_number_of_words_is_limited() -> None:
     assert len(full_text("1/a", record(*(Value(index, "DESC", Text("x" * 60_000)) for index in range(1, 5))))) <= 65_536

@@ -43,7 +43,7 @@ def test_values_come_in_the_order_of_their_indexes() -> None:
         Value(1, "T" * 255, Text("x" * 65_536)),
     ],
 )
-def test_what_handle_clients_write_is_taken(value: Value) -> None:
+def test_values_of_handle_clients_are_accepted(value: Value) -> None:
     check_value(value, LIMITS)
 
 
@@ -61,7 +61,7 @@ def test_the_limits_are_exact() -> None:
     assert refusal.value.part == "about.who"
 
 
-def test_an_empty_description_is_none() -> None:
+def test_an_empty_description_is_not_stored() -> None:
     assert check_about(About(), LIMITS) is None
     assert check_about(None, LIMITS) is None
 
@@ -80,14 +80,14 @@ def test_dates_are_rewritten_to_utc_with_seconds(text: str, written: str) -> Non
 
 
 @pytest.mark.parametrize("text", ["2007-06-22", "2007-06-22T02:53:46", "now", "", "9999-12-31T23:59:59-01:00"])
-def test_what_is_no_date_names_the_field(text: str) -> None:
+def test_the_error_of_an_invalid_date_names_the_field(text: str) -> None:
     with pytest.raises(InvalidInput) as refusal:
         to_iso_seconds(text, "created")
     assert refusal.value.part == "created"
 
 
 @given(st.text(max_size=40))
-def test_one_line_never_lets_anything_through_that_a_terminal_obeys(text: str) -> None:
+def test_a_line_of_text_has_no_control_characters(text: str) -> None:
     try:
         checked = check_one_line(text, "reason", 30)
     except InvalidInput as refusal:
@@ -99,7 +99,7 @@ def test_one_line_never_lets_anything_through_that_a_terminal_obeys(text: str) -
 
 
 @given(st.text(max_size=40).map(lambda rest: "https://" + rest))
-def test_a_target_that_is_taken_can_stand_in_a_header_and_in_a_page(url: str) -> None:
+def test_an_accepted_target_is_safe_in_a_header_and_in_a_page(url: str) -> None:
     try:
         check_target(url, LIMITS)
     except InvalidInput as refusal:

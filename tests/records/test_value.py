@@ -47,7 +47,7 @@ def test_the_third_permission_is_public_reading(permissions: str, public: bool) 
     assert Value(1, "T", Text("x"), permissions=permissions).is_public is public
 
 
-def test_only_text_has_text() -> None:
+def test_only_text_values_have_text() -> None:
     assert Value(1, "T", Text("x")).text == "x"
     assert Value(1, "T", Binary(b"x")).text is None
 
@@ -56,12 +56,12 @@ def test_only_text_has_text() -> None:
     "written",
     [b"{}", b'{"index":"1","type":"T","data":{"format":"string","value":"x"}}', b'{"index":1,"type":"T","data":"x"}'],
 )
-def test_what_is_no_value_is_refused(written: bytes) -> None:
+def test_an_invalid_value_is_refused(written: bytes) -> None:
     with pytest.raises(msgspec.ValidationError):
         decode_value(written)
 
 
-def test_two_values_may_say_the_same_at_different_times() -> None:
+def test_values_with_the_same_content_may_have_different_timestamps() -> None:
     one = Value(1, "T", Text("x"), "2007-06-22T02:53:46Z")
     assert equals_ignoring_timestamp(one, Value(1, "T", Text("x")))
     for other in (

@@ -55,7 +55,7 @@ def test_an_address_without_a_real_host_is_refused(url: str) -> None:
 
 
 @pytest.mark.parametrize(("url", "sent"), SENT.items())
-def test_an_address_goes_out_in_ascii_with_its_host_as_idna(url: str, sent: str | None) -> None:
+def test_a_url_is_encoded_in_ascii_with_its_host_as_idna(url: str, sent: str | None) -> None:
     assert check_target(url, LIMITS) == url
     assert encode_web_address(url) == (url if sent is None else sent)
 
@@ -66,7 +66,7 @@ _PIECES = st.sampled_from(
 
 
 @given(st.lists(_PIECES, max_size=12).map("".join) | st.text(max_size=20))
-def test_what_goes_out_is_one_address_with_a_host_that_can_be_looked_up(rest: str) -> None:
+def test_an_encoded_url_has_a_host_that_can_be_looked_up(rest: str) -> None:
     url = f"https://{rest}"
     try:
         check_target(url, LIMITS)

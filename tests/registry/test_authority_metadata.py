@@ -49,14 +49,14 @@ def test_a_reserved_name_has_neither_date(sample_office: Office) -> None:
     assert sample_office.ask(show, "12345/a").handle_record == ()
 
 
-def test_creation_is_the_first_binding_and_not_the_minting(sample_office: Office) -> None:
+def test_the_creation_date_is_that_of_the_first_binding(sample_office: Office) -> None:
     sample_office.do(mint, "12345", suffixes=["a"])
     sample_office.clock.step(86_400)
     sample_office.do(bind, "12345/a", TARGET)
     assert authority(sample_office).created == "2027-01-16T08:00:00Z"
 
 
-def test_creation_never_changes_afterwards(sample_office: Office) -> None:
+def test_the_creation_date_never_changes(sample_office: Office) -> None:
     sample_office.do(mint, "12345", suffixes=["a"], statement=TARGET)
     for act, *arguments in (
         (set_target, "https://example.org/moved"),
@@ -69,7 +69,7 @@ def test_creation_never_changes_afterwards(sample_office: Office) -> None:
         assert authority(sample_office).created == "2027-01-15T08:00:00Z"
 
 
-def test_every_change_moves_the_last_update_removal_too(sample_office: Office) -> None:
+def test_every_change_updates_the_last_update_even_a_removal(sample_office: Office) -> None:
     sample_office.do(mint, "12345", suffixes=["a"], statement=TARGET)
     acts = [
         (set_target, "https://example.org/moved"),
@@ -86,7 +86,7 @@ def test_every_change_moves_the_last_update_removal_too(sample_office: Office) -
         assert authority(sample_office).updated == f"2027-01-15T{hour:02d}:00:00Z"
 
 
-def test_saying_the_same_again_is_no_update(sample_office: Office) -> None:
+def test_a_change_to_the_same_content_is_not_an_update(sample_office: Office) -> None:
     sample_office.do(mint, "12345", suffixes=["a"], statement=TARGET)
     sample_office.clock.step(3600)
     assert sample_office.do(set_target, "12345/a", "https://example.org/thing") == 1
@@ -157,7 +157,7 @@ def test_the_first_creator_is_actionable_from_the_first_minute(sample_office: Of
         ("hdl:12345/here", "hdl:12345/here"),
     ],
 )
-def test_a_creator_that_leads_somewhere_is_accepted(sample_office: Office, creator: str, recorded: str) -> None:
+def test_a_resolvable_creator_is_accepted(sample_office: Office, creator: str, recorded: str) -> None:
     sample_office.do(mint, "12345", suffixes=["here"], statement=TARGET)
     sample_office.do(mint, "12345", suffixes=["a"], statement=Statement("https://example.org/", creator=creator))
     assert authority(sample_office).creator == recorded
@@ -185,7 +185,7 @@ def test_a_creator_that_leads_somewhere_is_accepted(sample_office: Office, creat
         "x" * 20_000,
     ],
 )
-def test_a_party_that_leads_nowhere_is_refused(sample_office: Office, written: str) -> None:
+def test_a_party_that_cannot_be_resolved_is_refused(sample_office: Office, written: str) -> None:
     sample_office.do(mint, "12345", suffixes=["reserved"])
     sample_office.do(mint, "12345", suffixes=["withdrawn"], statement=TARGET)
     sample_office.do(withdraw, "12345/withdrawn", "gone")
@@ -199,7 +199,7 @@ def test_a_party_that_leads_nowhere_is_refused(sample_office: Office, written: s
     assert sample_office.snapshot() == before
 
 
-def test_an_owner_is_recorded_only_where_different_from_the_creator(sample_office: Office) -> None:
+def test_an_owner_is_recorded_only_if_different_from_the_creator(sample_office: Office) -> None:
     owners = (
         sample_office.admin.identifier.removeprefix("hdl:").lower(),
         "https://example.org/b",
@@ -209,14 +209,14 @@ def test_an_owner_is_recorded_only_where_different_from_the_creator(sample_offic
     assert authority(sample_office).owners == ("https://example.org/b",)
 
 
-def test_owners_named_when_a_name_is_bound(sample_office: Office) -> None:
+def test_owners_can_be_named_when_a_name_is_bound(sample_office: Office) -> None:
     sample_office.do(mint, "12345", suffixes=["a"])
     owners = (sample_office.admin.identifier, "https://example.org/b")
     sample_office.do(bind, "12345/a", Statement("https://example.org/", owners=owners))
     assert authority(sample_office).owners == ("https://example.org/b",)
 
 
-def test_another_creator_named_when_a_name_is_bound_is_not_passed_over_in_silence(sample_office: Office) -> None:
+def test_another_creator_at_binding_is_stored_or_refused(sample_office: Office) -> None:
     sample_office.do(mint, "12345", suffixes=["a"])
     try:
         sample_office.do(bind, "12345/a", Statement("https://example.org/", creator="https://example.org/me"))
@@ -235,7 +235,7 @@ def test_a_transfer_back_to_the_creator_leaves_no_owner(sample_office: Office) -
     assert authority(sample_office).owners == ()
 
 
-def test_the_policys_example_to_the_letter(runner: asyncio.Runner, store_factory: StoreFactory) -> None:
+def test_the_example_of_the_policy_is_reproduced_exactly(runner: asyncio.Runner, store_factory: StoreFactory) -> None:
     """The project got its own name in its first minute, and issued the other name when it had an object for it."""
     founding = ManualClock(at("2007-05-30T05:50:34.750Z"))
     office = open_office(runner, store_factory("pilin"), founding, home="102.100.272")
@@ -280,7 +280,7 @@ def test_the_types_resolve_to_their_description(sample_office: Office) -> None:
     assert "first association" in (sample_office.ask(show, "102.100.type/creation_date").values[0].text or "")
 
 
-def test_what_the_policy_does_not_record_appears_nowhere(sample_office: Office) -> None:
+def test_only_fields_of_the_policy_are_recorded(sample_office: Office) -> None:
     sample_office.do(mint, "12345", suffixes=["a"], statement=TARGET)
     shown = msgspec.to_builtins(sample_office.ask(show, "12345/a"))
     assert set(shown["authority"]) <= {"creator", "created", "updated", "owners"}
@@ -293,7 +293,7 @@ def test_what_the_policy_does_not_record_appears_nowhere(sample_office: Office) 
     }
 
 
-def test_every_reader_can_see_it(sample_office: Office) -> None:
+def test_every_reader_can_see_the_authority_metadata(sample_office: Office) -> None:
     """The request is anonymous. A withdrawn identifier also shows its creator."""
     sample_office.do(mint, "12345", suffixes=["a"], statement=TARGET)
     assert sample_office.ask(resolve, "12345/a").target

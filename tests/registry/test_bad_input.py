@@ -106,14 +106,14 @@ def test_a_target_that_no_reader_should_follow_is_refused(sample_office: Office)
 
 
 @pytest.mark.parametrize("type", ["url", "Url"])
-def test_another_case_of_the_type_is_no_way_around(sample_office: Office, type: str) -> None:
+def test_a_type_in_another_case_is_checked_too(sample_office: Office, type: str) -> None:
     """Handle clients compare types without case, and would follow it."""
     with pytest.raises(InvalidInput) as refusal:
         sample_office.do(set_values, "12345/a", [Value(1, type, Text("javascript:alert(1)"))])
     assert refusal.value.part == "values[1].data"
 
 
-def test_bytes_are_no_way_around(sample_office: Office) -> None:
+def test_a_target_in_bytes_is_checked_too(sample_office: Office) -> None:
     with pytest.raises(InvalidInput) as refusal:
         sample_office.do(set_values, "12345/a", [Value(1, "URL", Binary(b"javascript:alert(1)"))])
     assert refusal.value.part == "values[1].data"
@@ -128,7 +128,7 @@ def test_the_usual_schemes_are_allowed(sample_office: Office, target: str) -> No
     assert sample_office.ask(resolve, "12345/a").target == target
 
 
-def test_which_schemes_are_allowed_is_a_setting_but_never_a_script(sample_office: Office) -> None:
+def test_allowed_schemes_are_a_setting_but_script_schemes_are_always_refused(sample_office: Office) -> None:
     limits = Limits(schemes=("gopher", "javascript", "data"))
     registry = sample_office.with_settings(limits=limits)
     sample_office.run(set_target(registry, sample_office.admin, "12345/a", "gopher://example.org/"))
@@ -201,14 +201,14 @@ def test_an_invalid_value_is_refused_by_every_api(sample_office: Office, values:
     assert sample_office.snapshot() == before
 
 
-def test_what_is_added_is_counted_with_what_is_there(sample_office: Office) -> None:
+def test_added_values_count_together_with_existing_ones(sample_office: Office) -> None:
     sample_office.do(add_values, "12345/a", [value(5), value(6)])
     with pytest.raises(OutOfRange) as refusal:
         sample_office.do(add_values, "12345/a", [value(7)])
     assert refusal.value.part == "values"
 
 
-def test_a_record_has_a_largest_size(sample_office: Office) -> None:
+def test_the_size_of_a_record_is_limited(sample_office: Office) -> None:
     large = [value(index, data=Text("x" * 100), type="T" * 200) for index in (5, 6)]
     before = sample_office.snapshot()
     for call in (
@@ -246,7 +246,7 @@ def test_a_description_is_lines_of_text(sample_office: Office, field: str) -> No
     assert sample_office.snapshot() == before
 
 
-def test_there_are_not_more_owners_than_a_page_can_name(sample_office: Office) -> None:
+def test_the_number_of_owners_is_limited(sample_office: Office) -> None:
     owners = tuple(f"https://example.org/{number}" for number in range(101))
     with pytest.raises(InvalidInput) as refusal:
         sample_office.do(mint, "12345", suffixes=["n"], statement=Statement("https://example.org/", owners=owners))
@@ -323,7 +323,7 @@ def test_invalid_input_is_refused_by_every_api_without_a_crash(
 
 @settings(max_examples=150)
 @given(st.text(max_size=60))
-def test_whatever_is_typed_is_found_or_refused(office_for_all: Office, text: str) -> None:
+def test_any_typed_text_is_found_or_refused(office_for_all: Office, text: str) -> None:
     for use_case in (show, resolve):
         with pytest.raises(PerdureError):
             office_for_all.ask(use_case, text)
@@ -338,7 +338,7 @@ def office_for_all(request: pytest.FixtureRequest, tmp_path_factory: pytest.Temp
     locations.close()
 
 
-def test_a_refusal_names_who_lacks_what(sample_office: Office) -> None:
+def test_a_refusal_names_the_agent_and_the_missing_grant(sample_office: Office) -> None:
     jan = sample_office.hire("jan")
     with pytest.raises(NotAuthorised) as refusal:
         sample_office.by(jan, add_prefix, "777")

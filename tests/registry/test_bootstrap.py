@@ -13,7 +13,7 @@ from perdure.registry import Settings, create_registry, reopen, show
 from perdure.registry.entities import ACTIONS, WHOLE_REGISTRY
 
 
-def test_everything_is_there_before_the_first_mint(office: Office) -> None:
+def test_a_new_registry_is_complete_before_the_first_mint(office: Office) -> None:
     prefixes = {one.name: one.minter for one in office.read(lambda reader: reader.prefixes())}
     assert prefixes == {office.registry.home: "pilin", "102.100.TYPE": "chosen", "POID": "ppid", "PRID": "ppid"}
     grants = office.read(lambda reader: reader.grants("admin"))
@@ -35,7 +35,7 @@ def test_a_store_holds_one_registry(office: Office, store_factory: StoreFactory)
     assert office.snapshot() == before
 
 
-def test_of_two_founders_at_once_one_succeeds(runner: asyncio.Runner, store_factory: StoreFactory) -> None:
+def test_only_one_of_two_concurrent_creations_succeeds(runner: asyncio.Runner, store_factory: StoreFactory) -> None:
     stores = [store_factory("contested"), store_factory("contested")]
 
     async def both() -> list[object]:
@@ -48,7 +48,7 @@ def test_of_two_founders_at_once_one_succeeds(runner: asyncio.Runner, store_fact
     assert sum(isinstance(answer, InvalidInput) for answer in answers) == 1
 
 
-def test_reopened_it_is_the_same_registry(office: Office, store_factory: StoreFactory) -> None:
+def test_a_reopened_registry_is_the_same(office: Office, store_factory: StoreFactory) -> None:
     again = office.run(reopen(store_factory(), office.clock, Settings(), office.registry.id))
     assert (again.id, again.ppid_namespace, again.home) == (
         office.registry.id,
@@ -83,7 +83,7 @@ def test_the_type_prefix_is_a_setting(runner: asyncio.Runner, store_factory: Sto
 
 
 @pytest.mark.parametrize("home", ["POID", "prid", "102.100.TYPE", "102.100.type", " 1", "1 ", "a..b", "x/y", "\ud800"])
-def test_a_home_that_means_something_else_is_refused(
+def test_a_home_prefix_with_another_meaning_is_refused(
     runner: asyncio.Runner, store_factory: StoreFactory, home: str
 ) -> None:
     with pytest.raises((InvalidInput, InvalidName)):

@@ -50,20 +50,22 @@ def test_a_long_history_of_a_large_record_is_not_loaded_for_a_page_of_it(house: 
 
 
 @pytest.mark.parametrize("options", [{"after": -1}, {"limit": 0}, {"limit": 1001}])
-def test_a_page_of_a_history_has_its_bounds(house: Office, options: dict[str, int]) -> None:
+def test_the_size_of_a_page_of_a_history_is_limited(house: Office, options: dict[str, int]) -> None:
     house.do(mint, "12345", suffixes=["a"], statement=Statement("https://example.org/1"))
     with pytest.raises(InvalidInput):
         house.ask(list_acts, "12345/a", **options)
 
 
 @pytest.mark.parametrize("version", [0, -1, 2, 2**40])
-def test_a_version_that_never_was_is_refused(house: Office, version: int) -> None:
+def test_a_missing_version_is_refused(house: Office, version: int) -> None:
     house.do(mint, "12345", suffixes=["a"], statement=Statement("https://example.org/1"))
     with pytest.raises(InvalidInput, match="versions 1 to 1"):
         house.ask(show, "12345/a", version=version)
 
 
-def test_reverse_look_up_goes_through_so_many_bytes_of_records(house: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_bytes_of_records_that_a_reverse_lookup_reads_are_limited(
+    house: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for number in range(12):
         house.do(put_handle, f"12345/{number}", [text(1, "TITLE", "ice cores"), text(2, "DATA", "x" * 2_000)])
     conditions = [("TITLE", "ice*")]
@@ -76,7 +78,7 @@ def test_reverse_look_up_goes_through_so_many_bytes_of_records(house: Office, mo
     assert some == found[: len(some)]
 
 
-def test_lists_of_administrators_are_followed_through_so_many_bytes_of_records(
+def test_the_bytes_of_records_read_for_lists_of_administrators_are_limited(
     house: Office, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     large = [f"12345/large{number}" for number in range(6)]

@@ -54,7 +54,7 @@ def test_every_revision_is_listed_once(office: Office) -> None:
     assert follow(office, None, limit=1000)[0] == before + expected
 
 
-def test_many_of_one_transaction_are_all_listed(office: Office) -> None:
+def test_all_changes_of_one_transaction_are_listed(office: Office) -> None:
     _, since = follow(office, limit=1000)
     names = [one.name for one in office.do(mint, office.registry.home, 50)]
     listed: list[str] = []
@@ -64,7 +64,7 @@ def test_many_of_one_transaction_are_all_listed(office: Office) -> None:
     assert sorted(listed) == sorted(names)
 
 
-def test_a_page_of_one_scheme_is_filled_from_behind_the_others(office: Office) -> None:
+def test_a_page_of_one_scheme_skips_changes_of_other_schemes(office: Office) -> None:
     _, since = follow(office, limit=1000)
     office.do(mint, office.registry.home, 5)
     names = [office.do(observe, f"https://example.org/{n}", WHEN, "0" * 64).name for n in range(3)]
@@ -79,7 +79,7 @@ def test_a_page_of_one_scheme_is_filled_from_behind_the_others(office: Office) -
     assert office.ask(changes_since, page).since == page
 
 
-def test_no_page_looks_through_everything(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_changes_that_a_page_reads_is_limited(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(change_feed, "MOST_SCANNED", 4)
     monkeypatch.setattr(change_feed, "MOST_CHANGES", 4)
     _, since = follow(office, limit=4)
@@ -109,7 +109,7 @@ def test_a_partial_redaction_differs_from_a_full_one(office: Office) -> None:
 
 
 @pytest.mark.parametrize("since", ["yesterday", "2025-01-09", "1969-12-31T23:59:59Z"])
-def test_what_is_no_instant_is_refused(office: Office, since: str) -> None:
+def test_an_invalid_instant_is_refused(office: Office, since: str) -> None:
     with pytest.raises(InvalidInput) as refusal:
         follow(office, since)
     assert refusal.value.part == "since"

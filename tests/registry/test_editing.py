@@ -64,7 +64,7 @@ def test_a_name_is_bound_once(sample_office: Office) -> None:
     assert (refusal.value.state, refusal.value.needed) == ("active", "reserved")
 
 
-def test_binding_says_what_the_name_stands_for(sample_office: Office) -> None:
+def test_binding_needs_a_target(sample_office: Office) -> None:
     with pytest.raises(InvalidInput) as refusal:
         sample_office.do(bind, "12345/r", Statement(about=About(what="nothing yet")))
     assert refusal.value.part == "target"
@@ -83,7 +83,7 @@ def test_a_first_target_takes_a_free_index(sample_office: Office) -> None:
     assert current_values(sample_office, "12345/b") == {1: "a thing", 2: "a thing", 3: URL}
 
 
-def test_the_target_is_the_first_url_value_wherever_it_stands(sample_office: Office) -> None:
+def test_the_target_is_the_first_url_value_at_any_index(sample_office: Office) -> None:
     sample_office.do(mint, "12345", suffixes=["b"], statement=Statement(values=(desc(1), Value(9, "URL", Text(URL)))))
     sample_office.do(set_target, "12345/b", MOVED)
     assert current_values(sample_office, "12345/b") == {1: "a thing", 9: MOVED}
@@ -94,7 +94,7 @@ def test_set_replaces_and_adds(sample_office: Office) -> None:
     assert current_values(sample_office) == {1: MOVED, 7: "a thing"}
 
 
-def test_only_what_changes_gets_a_new_timestamp(sample_office: Office) -> None:
+def test_only_changed_values_get_a_new_timestamp(sample_office: Office) -> None:
     sample_office.do(add_values, "12345/a", [desc(2)])
     sample_office.clock.step(3600)
     sample_office.do(set_values, "12345/a", [Value(1, "URL", Text(MOVED)), desc(2)])
@@ -141,7 +141,7 @@ def test_a_description_is_filled_in_field_by_field(sample_office: Office) -> Non
     assert sample_office.ask(show, "12345/a").about == About("Jan", "The thesis", None, "Leiden")
 
 
-def test_a_withdrawn_name_says_who_when_why_and_what_instead(sample_office: Office) -> None:
+def test_a_withdrawn_name_has_agent_time_reason_and_replacement(sample_office: Office) -> None:
     sample_office.do(mint, "12345", suffixes=["b"], statement=Statement(MOVED))
     sample_office.clock.step(60)
     assert sample_office.do(withdraw, "12345/a", "a duplicate", replaced_by="12345/b") == 2
@@ -159,14 +159,14 @@ def test_a_withdrawn_name_says_who_when_why_and_what_instead(sample_office: Offi
     )
 
 
-def test_what_replaces_it_must_lead_somewhere(sample_office: Office) -> None:
+def test_a_replacement_must_be_resolvable(sample_office: Office) -> None:
     with pytest.raises(InvalidInput) as refusal:
         sample_office.do(withdraw, "12345/a", "a duplicate", replaced_by="12345/missing")
     assert refusal.value.part == "replaced_by"
     sample_office.do(withdraw, "12345/a", "a duplicate", replaced_by="https://example.org/elsewhere")
 
 
-def test_nothing_replaces_itself(sample_office: Office) -> None:
+def test_a_name_cannot_replace_itself(sample_office: Office) -> None:
     with pytest.raises(InvalidInput) as refusal:
         sample_office.do(withdraw, "12345/a", "a duplicate", replaced_by="hdl:12345/a")
     assert refusal.value.part == "replaced_by"
@@ -215,7 +215,7 @@ def test_a_reserved_name_is_bound_before_it_is_edited(sample_office: Office, act
     assert refusal.value.state == "reserved"
 
 
-def test_it_can_be_withdrawn_once_and_reinstated_once(sample_office: Office) -> None:
+def test_a_name_can_be_withdrawn_once_and_reinstated_once(sample_office: Office) -> None:
     sample_office.do(withdraw, "12345/a", "gone")
     with pytest.raises(WrongState):
         sample_office.do(withdraw, "12345/a", "gone again")
@@ -231,7 +231,7 @@ def test_a_reinstated_record_has_its_old_content(sample_office: Office) -> None:
     assert [one.action for one in sample_office.ask(history, "12345/a")] == ["mint", "withdraw", "reinstate"]
 
 
-def test_a_reserved_name_comes_back_reserved(sample_office: Office) -> None:
+def test_a_reinstated_reserved_name_is_reserved(sample_office: Office) -> None:
     sample_office.do(withdraw, "12345/r", "never used")
     sample_office.do(reinstate, "12345/r")
     view = sample_office.ask(show, "12345/r")
@@ -253,7 +253,7 @@ def test_an_outdated_expected_version_is_a_conflict(sample_office: Office) -> No
         assert (refusal.value.expected, refusal.value.found) == ("version 1", "version 2")
 
 
-def test_of_many_who_change_one_version_exactly_one_succeeds(sample_office: Office) -> None:
+def test_only_one_of_many_concurrent_changes_of_a_version_succeeds(sample_office: Office) -> None:
     async def edit_concurrently() -> list[object]:
         return await asyncio.gather(
             *(
@@ -298,7 +298,7 @@ def test_history_is_complete_and_in_order(sample_office: Office) -> None:
     assert [len(records.decode(one.record).values) for one in revisions] == [1, 1, 2]
 
 
-def test_what_does_not_exist_cannot_be_changed(sample_office: Office) -> None:
+def test_a_missing_name_cannot_be_changed(sample_office: Office) -> None:
     with pytest.raises(NoSuchName):
         sample_office.do(set_target, "12345/missing", MOVED)
     with pytest.raises(NoSuchPrefix):

@@ -170,7 +170,7 @@ def test_moving_twice_changes_nothing(library: Office, elsewhere: Office) -> Non
     assert elsewhere.snapshot() == before
 
 
-def test_a_history_that_went_on_is_continued_by_the_next_move(library: Office, elsewhere: Office) -> None:
+def test_a_longer_history_is_continued_by_the_next_import(library: Office, elsewhere: Office) -> None:
     move(write_export(library), "ndjson", elsewhere)
     library.clock.step(10)
     library.do(set_target, f"{PREFIX}/a", "https://example.org/newer")
@@ -180,7 +180,7 @@ def test_a_history_that_went_on_is_continued_by_the_next_move(library: Office, e
     assert elsewhere.ask(find_by_value, "https://example.org/new") == []
 
 
-def test_a_history_that_went_another_way_is_refused(library: Office, elsewhere: Office) -> None:
+def test_a_different_history_is_refused(library: Office, elsewhere: Office) -> None:
     data = write_export(library)
     move(data, "ndjson", elsewhere)
     elsewhere.clock.step(1000)
@@ -193,7 +193,7 @@ def test_a_history_that_went_another_way_is_refused(library: Office, elsewhere: 
     assert elsewhere.snapshot() == before
 
 
-def test_minting_continues_where_the_exported_registry_stopped(library: Office, elsewhere: Office) -> None:
+def test_minting_continues_after_the_last_exported_name(library: Office, elsewhere: Office) -> None:
     move(write_export(library), "ndjson", elsewhere)
     old = {row.key for row in library.read(lambda reader: reader.identifiers_after("", 1000))}
     assert elsewhere.do(mint, "777")[0].name == "777/thesis-0005"
@@ -213,7 +213,9 @@ def test_people_and_their_grants_move_and_their_keys_do_not(library: Office, els
 
 
 @pytest.mark.parametrize("format", ["batch", "handles"])
-def test_what_handle_servers_read_keeps_what_they_can_keep(library: Office, elsewhere: Office, format: str) -> None:
+def test_the_formats_of_handle_servers_preserve_all_supported_values(
+    library: Office, elsewhere: Office, format: str
+) -> None:
     left_out: list[str] = []
     data = write_export(library, format, under=PREFIX, left_out=left_out.append)
     elsewhere.clock.step(10**6)
@@ -246,7 +248,7 @@ def test_moving_out_and_in_again_changes_nothing(library: Office, format: str) -
     assert library.snapshot() == before
 
 
-def test_the_batch_form_writes_the_administrator_the_other_way_round(library: Office) -> None:
+def test_the_batch_format_writes_the_index_of_an_administrator_before_the_handle(library: Office) -> None:
     creator = library.admin.identifier.removeprefix("hdl:")
     text = write_export(library, "batch", under=PREFIX).decode()
     assert text.startswith(f"CREATE {PREFIX}/a\n1 URL 86400 1110 UTF8 https://example.org/new\n")
@@ -289,7 +291,7 @@ def test_creators_of_any_scheme_survive_the_batch_language(library: Office, else
     assert elsewhere.ask(show, "777/thesis-0005").authority.creator == creator
 
 
-def test_a_table_of_identifiers_comes_back(library: Office, elsewhere: Office) -> None:
+def test_a_table_of_identifiers_can_be_imported_again(library: Office, elsewhere: Office) -> None:
     notices: list[str] = []
     data = write_export(library, "csv", under="12346", left_out=notices.append)
     elsewhere.prefix("12346", "chosen")
@@ -303,7 +305,7 @@ def test_a_table_of_identifiers_comes_back(library: Office, elsewhere: Office) -
 
 
 @pytest.mark.parametrize("format", ["csv", "batch", "handles"])
-def test_what_a_format_cannot_represent_is_reported(library: Office, format: str) -> None:
+def test_names_that_a_format_cannot_represent_are_reported(library: Office, format: str) -> None:
     notices: list[str] = []
     data = write_export(library, format, left_out=notices.append)
     assert b"thesis-0003" not in data
@@ -311,7 +313,7 @@ def test_what_a_format_cannot_represent_is_reported(library: Office, format: str
     assert any("POID-" in one for one in notices)
 
 
-def test_what_lies_under_one_prefix_leaves_alone(library: Office) -> None:
+def test_an_export_of_one_prefix_has_only_its_names(library: Office) -> None:
     names = [line.split(b'"name":"')[1].split(b'"')[0] for line in write_export(library, under="777").splitlines()]
     assert names == [f"777/thesis-000{number}".encode() for number in range(1, 5)]
     assert len(write_export(library, under="POID").splitlines()) == 3
@@ -320,7 +322,7 @@ def test_what_lies_under_one_prefix_leaves_alone(library: Office) -> None:
         write_export(library, under="888")
 
 
-def test_an_export_needs_an_administrator_of_what_it_shows(library: Office) -> None:
+def test_an_export_needs_an_administrator_of_the_exported_names(library: Office) -> None:
     maria = library.hire("jan", PREFIX, "mint", "edit", "import")
     for options in ({}, {"under": PREFIX}):
         with pytest.raises(NotAuthorised):

@@ -37,7 +37,7 @@ def test_the_name_and_the_version_before_are_covered() -> None:
     assert expected_digest(KEY, one, REVISIONS[2].digest) != one.digest
 
 
-def test_a_redacted_content_is_vouched_for_by_its_digest() -> None:
+def test_the_digest_of_redacted_content_is_covered() -> None:
     original = content_digest(b"{}", "note")
     redacted = msgspec.structs.replace(REVISIONS[1], record=b'{"redaction":{}}', note=None, original=original)
     assert expected_digest(KEY, redacted, REVISIONS[0].digest) == REVISIONS[1].digest

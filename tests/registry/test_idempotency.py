@@ -27,7 +27,7 @@ def shop(office: Office) -> Office:
     return office
 
 
-def test_a_request_that_is_repeated_is_answered_as_before(shop: Office) -> None:
+def test_a_repeated_request_gets_the_same_response(shop: Office) -> None:
     first = shop.do(mint_once, "12345", 3, statement=TARGET, token="a", digest=DIGEST)
     again = shop.do(mint_once, "12345", 3, statement=TARGET, token="a", digest=DIGEST)
     assert (first.replayed, again.replayed) == (False, True)
@@ -49,7 +49,7 @@ def test_another_request_with_the_same_token_is_refused(shop: Office) -> None:
     assert len(names(shop)) == 1
 
 
-def test_a_token_is_its_agents_own(shop: Office) -> None:
+def test_a_token_belongs_to_its_agent(shop: Office) -> None:
     other = shop.hire("maria", "12345", "mint")
     mine = shop.do(mint_once, "12345", token="a", digest=DIGEST)
     theirs = shop.by(other, mint_once, "12345", token="a", digest=b"another")
@@ -65,13 +65,13 @@ def test_without_permission_to_mint_nothing_is_replayed(shop: Office) -> None:
         shop.by(other, mint_once, "12345", token="a", digest=DIGEST)
 
 
-def test_what_was_refused_can_be_tried_again_with_the_same_token(shop: Office) -> None:
+def test_a_refused_request_can_be_repeated_with_the_same_token(shop: Office) -> None:
     with pytest.raises(InvalidInput):
         shop.do(mint_once, "12345", statement=Statement(target="nowhere"), token="a", digest=DIGEST)
     assert not shop.do(mint_once, "12345", statement=TARGET, token="a", digest=DIGEST).replayed
 
 
-def test_after_a_day_a_token_is_as_new(shop: Office) -> None:
+def test_a_token_is_forgotten_after_a_day(shop: Office) -> None:
     day = RETENTION.total_seconds()
     first = shop.do(mint_once, "12345", token="a", digest=DIGEST)
     shop.clock.step(day - 1)
@@ -82,7 +82,7 @@ def test_after_a_day_a_token_is_as_new(shop: Office) -> None:
     assert later.minted != first.minted
 
 
-def test_old_answers_are_forgotten_little_by_little(shop: Office) -> None:
+def test_old_responses_are_deleted_in_batches(shop: Office) -> None:
     shop.do(mint_once, "12345", token="old", digest=DIGEST)
     shop.clock.step(RETENTION.total_seconds() + 1)
     for number in range(100):
@@ -91,7 +91,7 @@ def test_old_answers_are_forgotten_little_by_little(shop: Office) -> None:
     assert shop.read(lambda reader: reader.find_answer(shop.admin.id, "new 0")) is not None
 
 
-def test_of_many_at_once_with_one_token_one_mints(shop: Office) -> None:
+def test_only_one_of_many_concurrent_requests_with_one_token_mints(shop: Office) -> None:
     async def mint_concurrently() -> list[str]:
         requests = [mint_once(shop.registry, shop.admin, "12345", token="a", digest=DIGEST) for _ in range(20)]
         answers = await asyncio.gather(*requests)
@@ -109,7 +109,7 @@ def test_dates_and_other_labels_are_replayed_exactly(shop: Office) -> None:
     assert shop.do(mint_once, "sid.inpe.br/mtc-m18", 3, token="a", digest=DIGEST).minted == first.minted
 
 
-def test_all_names_are_made_or_none(shop: Office) -> None:
+def test_all_names_are_minted_or_none(shop: Office) -> None:
     shop.do(add_subsystem, "mtc-m18.sid.inpe.br", "150.163.34.243", granularity=60)
     with pytest.raises(OutOfRange) as refused:
         shop.do(mint_once, "sid.inpe.br/mtc-m18", 2)
@@ -131,7 +131,7 @@ def test_a_token_that_no_header_can_carry_is_refused(shop: Office, token: str) -
     assert names(shop) == []
 
 
-def test_a_name_for_which_the_caller_cannot_wait_is_not_spent(office: Office) -> None:
+def test_no_date_is_used_if_the_caller_cannot_wait_for_the_name(office: Office) -> None:
     """Its date would come after the caller's timeout; a repeated request would only use up the next one."""
     prefix = office.do(add_subsystem, "mtc-m18.sid.inpe.br", "150.163.34.243", granularity=60).key
     office.clock.step(10)  # seconds after a full minute: the next date is far enough ahead
@@ -149,7 +149,7 @@ def test_a_name_for_which_the_caller_cannot_wait_is_not_spent(office: Office) ->
     assert len(names(office, prefix)) == 2
 
 
-def test_nor_where_the_clock_was_set_back(office: Office) -> None:
+def test_no_date_is_used_if_the_clock_was_set_back(office: Office) -> None:
     office.prefix("12345", "pilin")
     office.do(mint_once, "12345")
     office.clock.step(-5)

@@ -116,7 +116,7 @@ def test_time_and_creator_of_the_source_are_stored(library: Office) -> None:
     assert view.authority.updated == "2010-01-01T00:00:00Z"
 
 
-def test_authority_metadata_among_the_values_goes_where_it_belongs(library: Office) -> None:
+def test_authority_metadata_among_the_values_becomes_fields_of_the_record(library: Office) -> None:
     text = f"""CREATE {PREFIX}/a
 1 URL 86400 1110 UTF8 {URL}
 101 102.100.TYPE/CREATION_DATE 86400 1110 UTF8 2007-06-22T12:53:46+10:00
@@ -140,13 +140,13 @@ def test_a_secret_is_omitted_with_a_notice(library: Office) -> None:
     assert "correct-horse" not in repr(library.snapshot()) + repr(problems)
 
 
-def test_a_name_without_a_thing_is_reserved(library: Office) -> None:
+def test_a_name_without_a_target_is_reserved(library: Office) -> None:
     run_import(library, [ImportPut(line=1, name=f"{PREFIX}/a", about=About(what="Later"))])
     view = library.ask(show, f"{PREFIX}/a")
     assert (view.state, view.authority.created) == ("reserved", None)
 
 
-def test_a_name_that_is_reserved_leads_nowhere(library: Office) -> None:
+def test_a_reserved_name_does_not_resolve(library: Office) -> None:
     tally, _ = run_import(library, [ImportPut(line=1, name=f"{PREFIX}/a", target=URL, state="reserved")])
     if tally.created:  # refusing it would do as well
         assert library.ask(show, f"{PREFIX}/a").values == ()
@@ -210,7 +210,7 @@ def test_update_run_twice_changes_nothing_the_second_time(library: Office) -> No
     assert len(library.ask(history, f"{PREFIX}/1")) == 2
 
 
-def test_without_update_a_name_that_says_something_else_is_refused(library: Office) -> None:
+def test_without_update_an_existing_name_with_other_content_is_refused(library: Office) -> None:
     run_import(library, puts(1))
     before = library.snapshot()
     tally, [refused] = run_import(library, [ImportPut(line=9, name=f"{PREFIX}/1", target="https://example.org/other")])
@@ -221,7 +221,7 @@ def test_without_update_a_name_that_says_something_else_is_refused(library: Offi
     assert library.snapshot() == before
 
 
-def test_update_leaves_what_the_file_does_not_speak_of(library: Office) -> None:
+def test_update_does_not_change_fields_that_the_file_omits(library: Office) -> None:
     values = (Value(1, "URL", Text(URL)), Value(2, "EMAIL", Text("a@example.org")))
     run_import(library, [ImportPut(line=1, name=f"{PREFIX}/a", values=values, about=About(what="On lasting"))])
     run_import(library, [ImportPut(line=1, name=f"{PREFIX}/a", target="https://example.org/new")], update=True)
@@ -248,13 +248,13 @@ def test_a_withdrawn_name_is_not_brought_back_by_an_update(library: Office) -> N
     assert library.ask(show, f"{PREFIX}/1").state == "withdrawn"
 
 
-def test_one_name_twice_in_a_file_is_one_name(library: Office) -> None:
+def test_a_repeated_name_in_a_file_is_one_name(library: Office) -> None:
     tally, _ = run_import(library, [*puts(2), *puts(2)])
     assert counts(tally) == (2, 0, 2, 0)
 
 
 @pytest.mark.parametrize("again", [1, CHUNK, CHUNK + 1, 2 * CHUNK])
-def test_a_name_that_comes_again_much_later_in_a_file_is_one_name(library: Office, again: int) -> None:
+def test_a_name_repeated_much_later_in_a_file_is_one_name(library: Office, again: int) -> None:
     """By then the import expects new names only."""
     name = f"{PREFIX}/{again}"
     entries = [*puts(3 * CHUNK), ImportPut(line=3 * CHUNK + 1, name=name, target=f"{URL}{again}"), *puts(5, 10_000)]
@@ -264,7 +264,7 @@ def test_a_name_that_comes_again_much_later_in_a_file_is_one_name(library: Offic
     assert library.ask(verify) == []
 
 
-def test_names_that_exist_are_met_behind_thousands_of_new_ones(library: Office) -> None:
+def test_existing_names_after_thousands_of_new_ones_are_found(library: Office) -> None:
     run_import(library, puts(3, CHUNK + 7))
     entries = [
         *puts(CHUNK + 8),
@@ -296,14 +296,14 @@ def test_a_name_that_another_agent_creates_meanwhile_is_not_overwritten(library:
     assert library.ask(resolve, f"{PREFIX}/{number}").target == "https://example.org/theirs"
 
 
-def test_a_name_with_its_history_and_again_without_is_one_name(library: Office) -> None:
+def test_a_name_with_its_history_and_repeated_without_it_is_one_name(library: Office) -> None:
     """The two lines may have different origins: the rest of the file must be imported."""
     entries = [whole(f"{PREFIX}/a", active(library)), ImportPut(line=2, name=f"{PREFIX}/a", target=URL), *puts(3, 3)]
     tally, _ = run_import(library, entries)
     assert (tally.created, tally.unchanged + tally.refused) == (4, 1)
 
 
-def test_a_name_twice_whose_creator_comes_with_it_is_one_name(library: Office) -> None:
+def test_a_repeated_name_whose_creator_is_in_the_same_file_is_one_name(library: Office) -> None:
     me = f"{PREFIX}/me"
     entries = [
         ImportPut(line=1, name=me, values=(Value(1, "DESC", Text("Maria")),)),
@@ -330,7 +330,7 @@ def cut_after(entries: Iterable[Entry], count: int) -> Iterator[Entry]:
 
 
 @pytest.mark.parametrize("count", [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK, 2 * CHUNK + 500])
-def test_an_import_goes_on_where_it_was_cut(library: Office, count: int) -> None:
+def test_an_interrupted_import_is_continued(library: Office, count: int) -> None:
     total = 2 * CHUNK + 700
     with pytest.raises(_PowerCut):
         run_import(library, cut_after(puts(total), count), checkpoint="file")
@@ -343,7 +343,7 @@ def test_an_import_goes_on_where_it_was_cut(library: Office, count: int) -> None
     assert library.contradictions() == []
 
 
-def test_changes_are_not_made_twice_when_an_import_goes_on(library: Office) -> None:
+def test_a_continued_import_does_not_repeat_changes(library: Office) -> None:
     library.do(mint, PREFIX, statement=Statement(URL), suffixes=["a"])
     entries: list[Entry] = [
         *puts(CHUNK - 1),
@@ -357,7 +357,7 @@ def test_changes_are_not_made_twice_when_an_import_goes_on(library: Office) -> N
     assert [one.version for one in library.ask(history, f"{PREFIX}/a")] == [1, 2, 3]
 
 
-def test_an_import_that_has_finished_is_not_begun_again(library: Office) -> None:
+def test_a_finished_import_is_not_repeated(library: Office) -> None:
     run_import(library, puts(3), checkpoint="file")
     before = library.snapshot()
 
@@ -370,13 +370,13 @@ def test_an_import_that_has_finished_is_not_begun_again(library: Office) -> None
     assert library.snapshot() == before
 
 
-def test_a_forgotten_checkpoint_lets_a_file_begin_again(library: Office) -> None:
+def test_without_its_checkpoint_a_file_is_imported_from_the_start(library: Office) -> None:
     run_import(library, puts(3), checkpoint="file")
     library.do(forget_checkpoint, "file")
     assert counts(run_import(library, puts(4), checkpoint="file")[0]) == (1, 0, 3, 0)
 
 
-def test_what_was_refused_for_a_reason_that_is_gone_is_taken_the_next_time(library: Office) -> None:
+def test_a_refused_line_is_imported_in_the_next_run_after_its_cause_is_fixed(library: Office) -> None:
     """An operator forgets to add a prefix, reads the error, adds it, and runs the same file again."""
     entries = [ImportPut(line=1, name="777/a", target=URL), *puts(3, 2)]
     assert counts(run_import(library, entries, checkpoint="file")[0]) == (3, 0, 0, 1)
@@ -439,7 +439,7 @@ def test_a_person_that_is_refused_leaves_nothing_behind(library: Office) -> None
     assert library.ask(verify) == []
 
 
-def test_an_observation_that_is_missing_refuses_the_reconstruction_and_no_more(library: Office) -> None:
+def test_a_missing_observation_refuses_only_its_reconstruction(library: Office) -> None:
     made = Reconstruction(
         ("POID-93b0-4476-560e-5ac1",), "https://orcid.org/0000-0002-1825-0097", "2025-01-09T10:30:00Z"
     )
@@ -470,7 +470,9 @@ def test_an_observation_that_is_missing_refuses_the_reconstruction_and_no_more(l
         {"kind": "registry", "ppid_namespace": "00000000-0000-0000-0000-000000000000"},
     ],
 )
-def test_a_bad_part_of_a_registry_is_refused_and_the_rest_brought_in(library: Office, fields: dict[str, Any]) -> None:
+def test_an_invalid_entry_of_a_registry_is_refused_and_the_rest_is_imported(
+    library: Office, fields: dict[str, Any]
+) -> None:
     before = library.snapshot()
     setting = RegistryPart(
         line=1, kind=fields["kind"], fields={name: fields[name] for name in fields if name != "kind"}
@@ -496,7 +498,7 @@ def test_a_bad_part_of_a_registry_is_refused_and_the_rest_brought_in(library: Of
         {"action": "\x1b[31m"},
     ],
 )
-def test_a_history_that_cannot_be_is_refused(library: Office, change: dict[str, Any]) -> None:
+def test_an_impossible_history_is_refused(library: Office, change: dict[str, Any]) -> None:
     record = msgspec.structs.replace(active(library), **change.get("record", {}))
     others = {name: change[name] for name in change if name != "record"}
     revision = msgspec.structs.replace(PastRevision(1, EARLIER, "somebody", "mint", record), **others)
@@ -515,7 +517,7 @@ def test_strict_stops_at_the_first_bad_line_and_says_which(library: Office) -> N
     assert library.contradictions() == []
 
 
-def test_strict_goes_on_once_the_line_is_put_right(library: Office) -> None:
+def test_strict_continues_after_the_line_is_corrected(library: Office) -> None:
     entries: list[Entry] = [*puts(CHUNK + 10), ImportPut(line=CHUNK + 11, name="777/a", target=URL)]
     with pytest.raises(InvalidInput):
         run_import(library, entries, strict=True, checkpoint="file")
@@ -581,7 +583,7 @@ def test_an_imported_suffix_is_not_minted_again(office: Office) -> None:
     assert not set(minted) & set(coming)
 
 
-def test_imported_numbers_are_passed_over_by_the_minter_that_counts(office: Office) -> None:
+def test_the_sequential_minter_skips_imported_numbers(office: Office) -> None:
     office.prefix("777", "sequential")
     [first] = office.do(mint, "777")
     number = int(first.name.partition("/")[2])
@@ -628,7 +630,7 @@ def test_a_line_with_history_needs_an_administrator_of_everything(library: Offic
     assert counts(run_import(library, entries, by=loader)[0]) == (2, 0, 0, 0)
 
 
-def test_a_grant_that_is_taken_back_stops_an_import_on_its_way(library: Office) -> None:
+def test_a_revoked_grant_stops_a_running_import(library: Office) -> None:
     loader = library.hire("loader", PREFIX, "import")
 
     def entries() -> Iterator[Entry]:
@@ -651,7 +653,7 @@ def _run_in_thread(office: Office, use_case: Any, *arguments: Any) -> None:
 # Batch files and tables
 
 
-def test_edits_of_a_batch_file_do_what_they_say(library: Office) -> None:
+def test_edits_of_a_batch_file_are_applied(library: Office) -> None:
     library.do(mint, PREFIX, statement=Statement(URL, (Value(2, "EMAIL", Text("a@example.org")),)), suffixes=["a"])
     text = f"""ADD {PREFIX}/a
 3 DESC 86400 1110 UTF8 added
@@ -670,7 +672,7 @@ DELETE {PREFIX}/a
     assert library.ask(find_by_value, URL) == []
 
 
-def test_a_modification_of_what_is_not_there_is_refused(library: Office) -> None:
+def test_a_modification_of_a_missing_value_is_refused(library: Office) -> None:
     library.do(mint, PREFIX, statement=Statement(URL), suffixes=["a"])
     edits = [
         ImportEdit(line=1, name=f"{PREFIX}/a", act="modify", values=(Value(9, "DESC", Text("x")),)),
@@ -680,7 +682,7 @@ def test_a_modification_of_what_is_not_there_is_refused(library: Office) -> None
     assert len(library.ask(history, f"{PREFIX}/a")) == 1
 
 
-def test_a_handles_table_moves_in_with_its_timestamps(library: Office) -> None:
+def test_a_table_of_handles_is_imported_with_its_timestamps(library: Office) -> None:
     header = ",".join(identifiers_csv.HANDLE_COLUMNS)
     admin = r"\x07f30000000a302e4e412f3132333435000000c8"
     text = f"""{header}
@@ -755,7 +757,7 @@ def test_another_agent_with_the_same_id_gets_nothing(library: Office) -> None:
     assert library.read(lambda reader: reader.grants(maria.id)) == []
 
 
-def test_import_alone_neither_changes_nor_withdraws(library: Office) -> None:
+def test_the_grant_to_import_allows_neither_changes_nor_withdrawals(library: Office) -> None:
     run_import(library, puts(2))
     jan = library.hire("jan", PREFIX, "import")
     edits: list[Entry] = [

@@ -239,7 +239,7 @@ class Life(RuleBasedStateMachine):
 
 # A question costs a server more than a file, and what it answers is shown by the first few lives as well.
 @pytest.mark.parametrize(("engine", "lives"), [("sqlite", 25), ("postgres", 8)], ids=["sqlite", "postgres"])
-def test_whatever_happens_the_registry_agrees_with_the_model(engine: str, lives: int) -> None:
+def test_the_registry_agrees_with_the_model_after_any_operations(engine: str, lives: int) -> None:
     need_engine(engine)
     run_state_machine_as_test(
         lambda: Life(engine), settings=settings(max_examples=lives, stateful_step_count=25, deadline=None)

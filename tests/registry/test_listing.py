@@ -25,7 +25,7 @@ def test_pages_follow_one_another_until_the_last(shop: Office) -> None:
     assert after == ""
 
 
-def test_a_page_that_ends_where_everything_ends_has_no_next(shop: Office) -> None:
+def test_the_last_page_has_no_next_page(shop: Office) -> None:
     assert shop.do(list_identifiers, "12345", limit=5).next is None
 
 
@@ -46,7 +46,7 @@ def test_an_unknown_prefix_is_an_error(shop: Office) -> None:
     ("edit", "12345.1", False),
     ("edit", None, False),
 ])  # fmt: skip
-def test_only_who_edits_or_administers_is_given_the_list(
+def test_the_list_needs_permission_to_edit_or_administer(
     shop: Office, action: str, prefix: str | None, is_allowed: bool
 ) -> None:
     agent = shop.hire("maria", "12345", action)

@@ -44,13 +44,13 @@ def test_a_pilin_suffix_is_the_millisecond_of_its_minting(pilin_office: Office) 
     assert instant(minted.name) == minted.date == NOON + Fraction("0.123")
 
 
-def test_every_caller_gets_a_millisecond_of_its_own_and_waits_for_it(pilin_office: Office) -> None:
+def test_every_caller_gets_its_own_millisecond_and_waits_for_it(pilin_office: Office) -> None:
     names = [pilin_office.do(mint, "12345")[0].name for _ in range(3)]
     assert [instant(name) for name in names] == [NOON, NOON + MILLISECOND, NOON + 2 * MILLISECOND]
     assert pilin_office.clock.waits == [0, MILLISECOND, MILLISECOND]
 
 
-def test_many_at_once_follow_one_another_millisecond_by_millisecond(pilin_office: Office) -> None:
+def test_names_of_one_call_have_consecutive_milliseconds(pilin_office: Office) -> None:
     minted = pilin_office.do(mint, "12345", 1200)
     assert [one.date for one in minted] == [NOON + number * MILLISECOND for number in range(1200)]
     assert pilin_office.clock.now >= minted[-1].date
@@ -64,7 +64,7 @@ def test_no_name_is_returned_before_its_date_has_come(pilin_office: Office) -> N
     pilin_office.run(check_dates())
 
 
-def test_each_prefix_has_a_timeline_of_its_own(pilin_office: Office) -> None:
+def test_each_prefix_has_its_own_timeline(pilin_office: Office) -> None:
     pilin_office.prefix("12346")
     suffixes = {pilin_office.do(mint, prefix)[0].name.partition("/")[2] for prefix in ("12345", "12346")}
     assert len(suffixes) == 1
@@ -91,7 +91,7 @@ def test_a_clock_too_far_behind_is_an_error_and_not_a_long_wait(pilin_office: Of
 
 
 @pytest.mark.parametrize("longest", [0.5, 2.0])
-def test_how_long_a_caller_waits_is_a_setting(pilin_office: Office, longest: float) -> None:
+def test_the_longest_wait_is_a_setting(pilin_office: Office, longest: float) -> None:
     patient = pilin_office.with_settings(longest_wait=longest)
     pilin_office.do(mint, "12345")
     pilin_office.clock.step(-longest + 0.01)
@@ -101,7 +101,7 @@ def test_how_long_a_caller_waits_is_a_setting(pilin_office: Office, longest: flo
         pilin_office.run(mint(patient, pilin_office.admin, "12345"))
 
 
-def test_a_clock_an_age_ahead_is_not_believed(pilin_office: Office) -> None:
+def test_a_clock_far_ahead_is_refused(pilin_office: Office) -> None:
     pilin_office.do(mint, "12345")
     pilin_office.clock.step(20 * 366 * 86_400)
     before = pilin_office.snapshot()
@@ -111,7 +111,7 @@ def test_a_clock_an_age_ahead_is_not_believed(pilin_office: Office) -> None:
     assert pilin_office.snapshot() == before
 
 
-def test_how_far_a_clock_may_leap_is_a_setting(pilin_office: Office) -> None:
+def test_the_largest_jump_of_a_clock_is_a_setting(pilin_office: Office) -> None:
     pilin_office.do(mint, "12345")
     pilin_office.clock.step(2 * 86_400)
     with pytest.raises(ClockJumped):
@@ -133,14 +133,14 @@ def test_the_last_date_survives_a_restart(pilin_office: Office, store_factory: S
     assert again.do(mint, "12345")[0].date == first[-1].date + MILLISECOND
 
 
-def test_a_refused_mint_spends_no_date(pilin_office: Office) -> None:
+def test_a_refused_mint_uses_no_date(pilin_office: Office) -> None:
     pilin_office.do(mint, "12345")
     with pytest.raises(InvalidInput):
         pilin_office.do(mint, "12345", statement=Statement(target="https://example.org/", creator="nobody"))
     assert pilin_office.do(mint, "12345")[0].date == NOON + MILLISECOND
 
 
-def test_a_name_that_exists_already_is_passed_over_after_a_reset(pilin_office: Office) -> None:
+def test_an_existing_name_is_skipped_after_a_reset(pilin_office: Office) -> None:
     before = pilin_office.do(mint, "12345", 5)
     pilin_office.clock.now = NOON - 1
     pilin_office.do(reset_timeline, "12345", "the clock was wrong")
@@ -150,7 +150,7 @@ def test_a_name_that_exists_already_is_passed_over_after_a_reset(pilin_office: O
     assert not {one.name for one in before} & {one.name for one in after}
 
 
-def test_a_reset_lets_a_timeline_go_on_that_a_wrong_clock_had_blocked(pilin_office: Office) -> None:
+def test_a_reset_unblocks_a_timeline_after_a_wrong_clock(pilin_office: Office) -> None:
     pilin_office.clock.step(86_400)
     pilin_office.do(mint, "12345")
     pilin_office.clock.step(-86_400)
@@ -225,20 +225,20 @@ def test_numbered_suffixes_count_up_in_their_pattern(office: Office) -> None:
     assert names == ["12345/thesis-001", "12345/thesis-002", "12345/thesis-003"]
 
 
-def test_numbers_go_on_after_a_restart(office: Office, store_factory: StoreFactory) -> None:
+def test_numbers_continue_after_a_restart(office: Office, store_factory: StoreFactory) -> None:
     office.prefix("12345", "sequential")
     office.do(mint, "12345", 2)
     assert office.reopen(store_factory()).do(mint, "12345")[0].name == "12345/3"
 
 
-def test_a_number_that_was_chosen_before_is_passed_over(office: Office) -> None:
+def test_a_number_that_was_chosen_before_is_skipped(office: Office) -> None:
     office.prefix("12345", "chosen")
     office.do(mint, "12345", suffixes=["1", "3"])
     office.do(change_prefix, "12345", minter="sequential")
     assert [one.name for one in office.do(mint, "12345", 3)] == ["12345/2", "12345/4", "12345/5"]
 
 
-def test_a_reset_says_after_which_number_to_go_on(office: Office) -> None:
+def test_a_reset_sets_the_last_number(office: Office) -> None:
     office.prefix("12345", "sequential")
     office.do(reset_timeline, "12345", "numbers up to 5000 are on paper", number=5000)
     assert office.do(mint, "12345")[0].name == "12345/5001"
@@ -247,21 +247,21 @@ def test_a_reset_says_after_which_number_to_go_on(office: Office) -> None:
     assert refusal.value.part == "number"
 
 
-def test_numbers_begin_at_one_on_a_prefix_that_minted_by_the_clock_before(office: Office) -> None:
+def test_numbers_begin_at_1_after_a_change_from_the_clock_minter(office: Office) -> None:
     office.prefix("12345")
     office.do(mint, "12345")
     office.do(change_prefix, "12345", minter="sequential")
     assert office.do(mint, "12345")[0].name == "12345/1"
 
 
-def test_a_prefix_that_counted_before_can_mint_by_the_clock(office: Office) -> None:
+def test_a_prefix_can_change_from_numbers_to_the_clock_minter(office: Office) -> None:
     office.prefix("12345", "sequential")
     office.do(mint, "12345", 5)
     office.do(change_prefix, "12345", minter="pilin")
     assert instant(office.do(mint, "12345")[0].name) == NOON
 
 
-def test_going_back_to_a_minter_repeats_nothing(office: Office) -> None:
+def test_returning_to_a_minter_repeats_no_name(office: Office) -> None:
     office.prefix("12345")
     dated = office.do(mint, "12345", 3)
     office.do(change_prefix, "12345", minter="uuid")
@@ -295,7 +295,7 @@ def test_a_duplicate_suffix_in_one_call_is_refused(office: Office) -> None:
         office.do(mint, "12345", suffixes=["Mine", "mINE"])
 
 
-def test_case_decides_only_where_the_prefix_says_so(office: Office) -> None:
+def test_case_matters_only_if_the_prefix_is_case_sensitive(office: Office) -> None:
     office.prefix("12345", "chosen")
     office.prefix("12346", "chosen", case_sensitive=False)
     assert len(office.do(mint, "12345", suffixes=["a", "A"])) == 2
@@ -304,7 +304,7 @@ def test_case_decides_only_where_the_prefix_says_so(office: Office) -> None:
         office.do(mint, "12346", suffixes=["A"])
 
 
-def test_a_withdrawn_name_is_taken_for_ever(office: Office) -> None:
+def test_a_withdrawn_name_can_never_be_minted_again(office: Office) -> None:
     office.prefix("12345", "chosen")
     office.do(mint, "12345", suffixes=["a"], statement=TARGET)
     office.do(withdraw, "12345/a", "gone")
@@ -319,7 +319,7 @@ def test_chosen_suffixes_are_required(office: Office) -> None:
     assert refusal.value.part == "suffix"
 
 
-def test_one_text_is_not_taken_for_a_list_of_letters(office: Office) -> None:
+def test_a_single_text_is_not_read_as_a_list_of_letters(office: Office) -> None:
     office.prefix("12345", "chosen")
     with pytest.raises(InvalidInput) as refusal:
         office.do(mint, "12345", suffixes="thesis")
@@ -345,7 +345,7 @@ def test_a_name_too_long_to_be_looked_up_is_not_minted(office: Office) -> None:
 
 
 @pytest.mark.parametrize("count", [0, -1, 1_000_001])
-def test_the_count_has_bounds(pilin_office: Office, count: int) -> None:
+def test_the_count_is_limited(pilin_office: Office, count: int) -> None:
     with pytest.raises(OutOfRange) as refusal:
         pilin_office.do(mint, "12345", count)
     assert refusal.value.part == "count"

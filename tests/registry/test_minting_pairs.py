@@ -72,7 +72,7 @@ def test_both_labels_lead_to_the_same_target(station: Office) -> None:
         assert station.ask(show, label).names == (minted.name, minted.alias)
 
 
-def test_the_standards_own_pair(station: Office) -> None:
+def test_the_pair_of_the_standard_is_reproduced(station: Office) -> None:
     station.clock.now = Fraction(1234806360)
     (minted,) = station.do(mint, PREFIX)
     assert minted[:2] == ("sid.inpe.br/mtc-m18/2009/02.16.17.46", "8JMKD3MGP8W/34PGRBS")
@@ -108,7 +108,7 @@ def test_labels_are_compared_without_case(station: Office) -> None:
         assert station.ask(resolve, label).target == "https://example.org/thing"
 
 
-def test_a_coarser_grid_never_goes_back(station: Office) -> None:
+def test_dates_never_go_back_on_a_coarser_grid(station: Office) -> None:
     """Whole minutes after seconds: the next label has a later minute, however long that takes."""
     minted = station.do(mint, PREFIX, 3)
     station.do(change_prefix, PREFIX, granularity=60)
@@ -176,7 +176,7 @@ def test_either_address_belongs_to_one_subsystem_only(station: Office) -> None:
 
 
 @pytest.mark.parametrize("ip", ["127.0.0.1", "192.168.1.1", "10.0.0.1", "fd00::1", "::1"])
-def test_addresses_that_exist_many_times_need_a_word(station: Office, ip: str) -> None:
+def test_private_addresses_need_an_explicit_option(station: Office, ip: str) -> None:
     with pytest.raises(InvalidInput) as refusal:
         station.do(add_subsystem, "laptop.example.org", ip)
     assert refusal.value.part == "ip"
@@ -186,7 +186,7 @@ def test_addresses_that_exist_many_times_need_a_word(station: Office, ip: str) -
 
 
 @pytest.mark.parametrize("granularity", [0, 2, 30, Fraction(1, 3), -1, 0.1])
-def test_only_grids_of_the_standard(station: Office, granularity: Fraction) -> None:
+def test_only_grids_of_the_standard_are_accepted(station: Office, granularity: Fraction) -> None:
     with pytest.raises(InvalidInput):
         station.do(change_prefix, PREFIX, granularity=granularity)
     with pytest.raises(InvalidInput):
@@ -207,7 +207,7 @@ def test_an_opaque_label_needs_a_date_after_its_epoch(runner: asyncio.Runner, st
         office.do(mint, PREFIX)
 
 
-def test_mint_by_the_opaque_prefix_is_the_same(station: Office) -> None:
+def test_minting_by_the_opaque_prefix_gives_the_same_pair(station: Office) -> None:
     assert station.do(mint, "8jmkd3mgp8w")[0].name.startswith(PREFIX)
 
 
@@ -219,7 +219,7 @@ def test_a_reserved_pair_has_no_creation_date_although_its_labels_are_dates(stat
         station.ask(resolve, minted.alias)
 
 
-def test_many_pairs_wait_for_their_dates_turn_by_turn(station: Office) -> None:
+def test_many_pairs_wait_for_their_dates_one_after_the_other(station: Office) -> None:
     """A hundred seconds of labels, with a longest wait of ten seconds: many chunks, and no refusal."""
     minted = station.do(mint, PREFIX, 100)
     assert len({one.name for one in minted}) == len({one.alias for one in minted}) == 100

@@ -36,9 +36,7 @@ def sample_office(office: Office) -> Office:
         ("ibi:sid.inpe.br/mtc-m18/2009/02.16.17.46", "sid.inpe.br/mtc-m18/2009/02.16.17.46", None),
     ],
 )
-def test_every_way_of_writing_a_name_leads_to_one_key(
-    sample_office: Office, text: str, key: str, name: str | None
-) -> None:
+def test_every_spelling_of_a_name_has_one_key(sample_office: Office, text: str, key: str, name: str | None) -> None:
     located = sample_office.read(lambda reader: locate(reader, text))
     assert located.key == key
     assert name is None or located.name == name
@@ -56,17 +54,17 @@ def test_an_unknown_prefix_is_named(sample_office: Office, text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "nothing", "12345", "12345/", "/x", "https://example.org/x", "12345/a\tb"])
-def test_what_is_no_name_is_refused(sample_office: Office, text: str) -> None:
+def test_text_that_is_not_a_name_is_refused(sample_office: Office, text: str) -> None:
     with pytest.raises(InvalidName):
         sample_office.read(lambda reader: locate(reader, text))
 
 
-def test_a_name_has_a_largest_length(sample_office: Office) -> None:
+def test_the_length_of_a_name_is_limited(sample_office: Office) -> None:
     with pytest.raises(OutOfRange):
         sample_office.read(lambda reader: locate(reader, "12345/" + "é" * 1500))
 
 
-def test_only_a_slip_is_forgiven(sample_office: Office) -> None:
+def test_only_typing_errors_are_corrected(sample_office: Office) -> None:
     def corrected_name(text: str) -> str | None:
         right = sample_office.read(lambda reader: correct_pilin_spelling(locate(reader, text)))
         return None if right is None else right.name

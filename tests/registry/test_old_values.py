@@ -69,7 +69,7 @@ def test_the_last_state_of_an_index_decides_once_it_is_removed(sample_office: Of
     assert is_visible(sample_office, sample_office.admin)
 
 
-def test_a_withdrawn_record_goes_by_the_values_that_it_had_last(sample_office: Office) -> None:
+def test_a_withdrawn_record_uses_its_last_values(sample_office: Office) -> None:
     sample_office.do(set_values, "12345/a", [HIDDEN])
     sample_office.do(withdraw, "12345/a", "by mistake")
     assert not is_visible(sample_office)
@@ -82,9 +82,7 @@ def test_a_value_that_was_never_public_stays_hidden(sample_office: Office) -> No
     assert 6 not in [value.index for value in view.values]
 
 
-def test_a_state_that_lies_too_far_back_is_not_looked_for(
-    sample_office: Office, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_search_for_an_old_state_is_limited(sample_office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(query, "_MOST_VERSIONS", 2)
     sample_office.do(remove_values, "12345/a", [5])
     for number in range(2):

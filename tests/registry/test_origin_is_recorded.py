@@ -49,7 +49,7 @@ def sample_office(office: Office) -> Office:
 @pytest.mark.parametrize("api", APIS)
 @pytest.mark.parametrize("kind", FORGED)
 @pytest.mark.parametrize("prefix", [TYPES, "102.100.type"])
-def test_no_api_takes_another_origin(sample_office: Office, api: str, kind: str, prefix: str) -> None:
+def test_no_api_accepts_another_origin(sample_office: Office, api: str, kind: str, prefix: str) -> None:
     before = sample_office.snapshot()
     with pytest.raises(InvalidInput, match=kind) as refusal:
         APIS[api](sample_office, text(190, f"{prefix}/{kind}", FORGED[kind]))
@@ -57,7 +57,7 @@ def test_no_api_takes_another_origin(sample_office: Office, api: str, kind: str,
     assert sample_office.snapshot() == before
 
 
-def test_a_value_does_not_turn_into_an_origin(sample_office: Office) -> None:
+def test_a_value_cannot_become_an_origin(sample_office: Office) -> None:
     with pytest.raises(InvalidInput, match="CREATOR"):
         sample_office.do(update, "12345/a", Statement(values=(text(2, f"{TYPES}/CREATOR", "20.5000/somebody"),)))
 
@@ -71,7 +71,7 @@ def test_a_file_from_elsewhere_states_the_creator_and_the_date(sample_office: Of
     assert (authority.creator, authority.created) == ("hdl:20.5000/somebody", FORGED["CREATION_DATE"])
 
 
-def test_what_stands_there_from_an_import_does_not_hinder_other_changes(sample_office: Office) -> None:
+def test_imported_authority_metadata_does_not_prevent_other_changes(sample_office: Office) -> None:
     stands = text(190, f"{TYPES}/CREATOR", "20.5000/somebody")
     sample_office.do(
         import_entries, [ImportEdit(line=1, name="12345/a", act="add", values=(stands,))], ImportOptions(strict=True)
@@ -83,7 +83,7 @@ def test_what_stands_there_from_an_import_does_not_hinder_other_changes(sample_o
 
 
 @pytest.mark.parametrize("type", [f"{TYPES}/CREATION_DATE", "T"])
-def test_values_that_come_back_are_compared_in_one_go(type: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values_that_are_sent_back_are_compared_together(type: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A client cannot block other writers by sending as many values as a record can hold."""
     many = [text(index, type, FORGED["CREATION_DATE"]) for index in range(1000, 3000)]
     plain = tuple(text(index, "T", f"{index}") for index in range(1000, 3000))

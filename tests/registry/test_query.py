@@ -49,7 +49,7 @@ def test_a_name_is_shown_as_it_was_minted(office: Office) -> None:
     assert office.ask(resolve, "10.aBc/mixED").name == "10.ABC/MiXed"
 
 
-def test_another_case_is_only_suggested_where_case_decides(sample_office: Office) -> None:
+def test_another_case_is_only_suggested_under_a_case_sensitive_prefix(sample_office: Office) -> None:
     sample_office.do(mint, "12345", suffixes=["ABC"], statement=Statement(URL))
     with pytest.raises(NoSuchName) as refusal:
         sample_office.ask(resolve, "12345/abc")
@@ -58,7 +58,7 @@ def test_another_case_is_only_suggested_where_case_decides(sample_office: Office
 
 
 @pytest.mark.parametrize("slip", [str.lower, lambda suffix: suffix.replace("0", "O").replace("1", "i")])
-def test_a_dictated_pilin_suffix_is_forgiven(office: Office, slip) -> None:
+def test_typing_errors_in_a_pilin_suffix_are_corrected(office: Office, slip) -> None:
     office.prefix("12345")
     for _ in range(40):
         name = office.do(mint, "12345", statement=Statement(URL))[0].name
@@ -73,7 +73,7 @@ def test_a_pilin_prefix_may_compare_without_case(office: Office) -> None:
     assert office.ask(resolve, name.lower()).name == name
 
 
-def test_the_exact_name_comes_before_the_forgiven_one(office: Office) -> None:
+def test_an_exact_name_is_preferred_to_a_corrected_one(office: Office) -> None:
     office.prefix("12345", "chosen")
     office.do(mint, "12345", suffixes=["0N8J991QH"], statement=Statement("https://example.org/zero"))
     office.do(mint, "12345", suffixes=["ON8J991QH"], statement=Statement("https://example.org/letter"))
@@ -82,7 +82,7 @@ def test_the_exact_name_comes_before_the_forgiven_one(office: Office) -> None:
     assert office.ask(resolve, "12345/on8j991qh").target == "https://example.org/zero"
 
 
-def test_slips_are_forgiven_under_pilin_prefixes_only(office: Office) -> None:
+def test_typing_errors_are_corrected_under_pilin_prefixes_only(office: Office) -> None:
     office.prefix("12345", "chosen")
     office.do(mint, "12345", suffixes=["0N8J991QH"], statement=Statement(URL))
     with pytest.raises(NoSuchName):
@@ -97,7 +97,7 @@ def test_a_missing_name_is_an_error(sample_office: Office) -> None:
         sample_office.ask(resolve, "54321/a")
 
 
-def test_a_reserved_name_leads_nowhere_yet(sample_office: Office) -> None:
+def test_a_reserved_name_does_not_resolve(sample_office: Office) -> None:
     sample_office.do(mint, "12345", suffixes=["r"])
     with pytest.raises(WrongState):
         sample_office.ask(resolve, "12345/r")
@@ -109,7 +109,7 @@ def test_an_identifier_without_a_target_does_not_resolve(sample_office: Office) 
         sample_office.ask(resolve, "12345/a")
 
 
-def test_the_store_knows_the_target_that_is_the_whole_answer(sample_office: Office) -> None:
+def test_the_store_has_the_target_of_a_simple_record(sample_office: Office) -> None:
     row = sample_office.run(sample_office.registry.store.lookup("12345/a"))
     assert row is not None
     assert (row.target, row.state) == (URL, "active")
@@ -129,7 +129,7 @@ def test_every_version_can_be_shown(sample_office: Office) -> None:
         assert refusal.value.part == "version"
 
 
-def test_an_old_version_shows_the_metadata_of_its_day(sample_office: Office) -> None:
+def test_an_old_version_shows_the_metadata_of_its_time(sample_office: Office) -> None:
     sample_office.clock.step(3600)
     sample_office.do(set_target, "12345/a", "https://example.org/second")
     assert sample_office.ask(show, "12345/a", version=1).authority.updated == "2027-01-15T08:00:00Z"
@@ -153,7 +153,7 @@ def test_a_version_does_not_differ_from_itself(sample_office: Office) -> None:
     assert sample_office.ask(diff, "12345/a", 1, 1) == []
 
 
-def test_differences_run_in_both_directions(sample_office: Office) -> None:
+def test_differences_are_shown_in_both_directions(sample_office: Office) -> None:
     sample_office.do(set_target, "12345/a", "https://example.org/second")
     there, back = sample_office.ask(diff, "12345/a", 1, 2), sample_office.ask(diff, "12345/a", 2, 1)
     assert [(one.part, one.after, one.before) for one in back] == [(one.part, one.before, one.after) for one in there]
@@ -166,13 +166,13 @@ def secretive(sample_office: Office) -> Office:
     return sample_office
 
 
-def test_a_value_that_is_not_public_is_shown_to_those_who_may_edit(secretive: Office) -> None:
+def test_a_private_value_is_shown_only_with_permission_to_edit(secretive: Office) -> None:
     assert [value.index for value in secretive.ask(show, "12345/a").values] == [1]
     assert [value.index for value in secretive.ask(show, "12345/a", by=secretive.hire("jan")).values] == [1]
     assert [value.index for value in secretive.ask(show, "12345/a", by=secretive.admin).values] == [1, 9]
 
 
-def test_a_value_that_is_not_public_shows_nowhere(secretive: Office) -> None:
+def test_a_private_value_is_found_nowhere(secretive: Office) -> None:
     assert "secret" not in repr(secretive.ask(show, "12345/a"))
     assert "secret" not in repr(secretive.ask(diff, "12345/a", 1, 2))
     assert secretive.ask(search, ["secret"]) == []
@@ -187,14 +187,14 @@ def test_a_value_that_becomes_private_is_no_longer_found(sample_office: Office) 
     assert sample_office.ask(search, ["jan"]) == []
 
 
-def test_a_url_that_is_not_public_is_no_target(sample_office: Office) -> None:
+def test_a_private_url_is_not_the_target(sample_office: Office) -> None:
     sample_office.do(set_values, "12345/a", [Value(1, "URL", Text("https://secret.example.org/"), permissions="1100")])
     assert sample_office.ask(show, "12345/a").target is None
     with pytest.raises(NoSuchName):
         sample_office.ask(resolve, "12345/a")
 
 
-def test_who_owned_it_once_does_not_see_what_is_private_now(secretive: Office) -> None:
+def test_a_former_owner_does_not_see_private_values(secretive: Office) -> None:
     jan = secretive.hire("jan")
     secretive.do(transfer_identifiers, ["12345/a"], "jan")
     assert 9 in [value.index for value in secretive.ask(show, "12345/a", by=jan).values]
@@ -221,7 +221,7 @@ def test_search_finds_names_targets_and_descriptions(sample_office: Office, word
     assert "12345/a" in names(sample_office.ask(search, words))
 
 
-def test_search_wants_all_the_words(sample_office: Office) -> None:
+def test_search_requires_all_words(sample_office: Office) -> None:
     assert sample_office.ask(search, ["handles", "nonsense"]) == []
 
 
@@ -260,7 +260,7 @@ def test_search_returns_the_state(sample_office: Office) -> None:
         ["(("],
     ],
 )
-def test_nothing_in_a_word_is_obeyed(sample_office: Office, words: list[str]) -> None:
+def test_search_operators_in_a_word_have_no_effect(sample_office: Office, words: list[str]) -> None:
     """A word may be found or refused, but it is never interpreted as a query."""
     try:
         found = sample_office.ask(search, words)
@@ -278,7 +278,7 @@ def test_words_that_cannot_be_searched_for_are_refused(sample_office: Office, wo
 
 
 @pytest.mark.parametrize("limit", [0, -1, 1001])
-def test_the_limit_has_bounds(sample_office: Office, limit: int) -> None:
+def test_the_limit_must_be_in_range(sample_office: Office, limit: int) -> None:
     for act, what in ((search, ["handles"]), (find_by_value, URL)):
         with pytest.raises(InvalidInput) as refusal:
             sample_office.ask(act, what, limit=limit)
@@ -301,7 +301,7 @@ def test_reverse_look_up_follows_every_change(sample_office: Office) -> None:
     assert sample_office.contradictions() == []
 
 
-def test_one_target_of_two_values_is_found_until_both_are_gone(sample_office: Office) -> None:
+def test_a_target_in_two_values_is_found_until_both_are_removed(sample_office: Office) -> None:
     sample_office.do(add_values, "12345/a", [Value(2, "URL", Text(URL))])
     sample_office.do(remove_values, "12345/a", [1])
     assert names(sample_office.ask(find_by_value, URL)) == ["12345/a"]

@@ -54,7 +54,7 @@ def stored_bytes(office: Office, key: str = "12345/a") -> bytes:
     return msgspec.msgpack.encode((one.identifier, one.revisions))
 
 
-def test_nothing_is_left_of_redacted_values_in_any_version(sample_office: Office) -> None:
+def test_redacted_values_are_gone_from_every_version(sample_office: Office) -> None:
     sample_office.do(remove_values, "12345/a", [5])
     sample_office.do(set_values, "12345/a", [Value(8, "EMAIL", Text(f"{SECRET}@example.org"))])
     before = [sha256(one.record).hexdigest() for one in sample_office.ask(history, "12345/a", by=sample_office.admin)]
@@ -100,7 +100,7 @@ def test_values_of_a_withdrawn_identifier_are_redacted(sample_office: Office) ->
     assert sample_office.ask(show, "12345/a").tombstone.reason == "by mistake"
 
 
-def test_values_are_redacted_by_who_administers(sample_office: Office) -> None:
+def test_redacting_values_needs_an_administrator(sample_office: Office) -> None:
     clerk = sample_office.hire("clerk", "12345", "mint", "edit", "withdraw", "transfer", "import", "derive")
     with pytest.raises(NotAuthorised):
         sample_office.by(clerk, redact_values, "12345/a", [5], "by law")
@@ -114,7 +114,7 @@ def test_values_are_redacted_by_who_administers(sample_office: Office) -> None:
     sample_office.by(sample_office.hire("head", "12345", "admin"), redact_values, "12345/a", [5], "by law")
 
 
-def test_keys_are_not_redacted_by_who_administers_only_their_own(sample_office: Office) -> None:
+def test_an_administrator_of_own_names_cannot_redact_keys(sample_office: Office) -> None:
     mine = sample_office.hire("mine", "12345", "admin", own=True)
     statement = Statement("https://example.org/k", (pubkey(300), NOTE), owners=(mine.identifier,))
     sample_office.do(mint, "12345", suffixes=["k"], statement=statement)
@@ -123,7 +123,7 @@ def test_keys_are_not_redacted_by_who_administers_only_their_own(sample_office: 
     sample_office.by(mine, redact_values, "12345/k", [5], "by law")
 
 
-def test_a_secret_goes_with_its_value_alone(sample_office: Office) -> None:
+def test_a_secret_is_removed_only_with_its_own_value(sample_office: Office) -> None:
     sample_office.do(put_values, "12345/a", [seckey(300, "sesame"), admin(100, "12345/a", 300)])
 
     def secret() -> bytes | None:
@@ -136,7 +136,9 @@ def test_a_secret_goes_with_its_value_alone(sample_office: Office) -> None:
     assert secret() is None
 
 
-def test_a_redaction_is_an_update_of_what_is_followed(sample_office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_redaction_of_values_is_an_update_in_the_change_feed(
+    sample_office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(postgres, "_SETTLING_MICROSECONDS", -60_000_000)
     since = sample_office.ask(changes_since, limit=1000).next
     sample_office.do(redact_values, "12345/a", [5], "by law")
@@ -160,7 +162,7 @@ def import_lines(office: Office, text: bytes) -> list[str]:
     return problems
 
 
-def test_redactions_do_not_travel_and_nothing_redacted_comes_back(
+def test_redactions_are_not_imported_and_redacted_values_do_not_return(
     sample_office: Office, runner: asyncio.Runner, store_factory: StoreFactory
 ) -> None:
     whole = write_export(sample_office)
@@ -193,7 +195,7 @@ def test_redactions_do_not_travel_and_nothing_redacted_comes_back(
     assert third.ask(verify) == []
 
 
-def test_the_embedded_database_keeps_nothing_of_it_in_its_corners(runner: asyncio.Runner, tmp_path: Path) -> None:
+def test_the_files_of_the_database_contain_no_redacted_content(runner: asyncio.Runner, tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "perdure.db", create=True)
     office = open_office(runner, store)
     office.prefix("12345", "chosen")

@@ -34,12 +34,12 @@ def admin(office: Office) -> Office:
 
 
 @given(st.binary(max_size=2000), st.text(max_size=50))
-def test_what_is_sealed_opens_again(plain: bytes, context: str) -> None:
+def test_a_sealed_secret_can_be_opened(plain: bytes, context: str) -> None:
     context = context.encode("utf-8", "replace").decode()
     assert SEALER.open(SEALER.seal(plain, context), context) == plain
 
 
-def test_a_secret_is_never_sealed_twice_alike() -> None:
+def test_sealing_a_secret_twice_gives_different_bytes() -> None:
     assert len({SEALER.seal(SECRET, NAME) for _ in range(100)}) == 100
     assert all(SECRET not in SEALER.seal(SECRET, NAME) for _ in range(10))
 
@@ -50,7 +50,7 @@ def test_a_secret_opens_under_its_own_name_only(context: str) -> None:
         SEALER.open(SEALER.seal(SECRET, "12345/admin#300"), context)
 
 
-def test_another_key_opens_nothing_and_says_what_to_do() -> None:
+def test_another_key_opens_no_secret_and_the_error_says_what_to_do() -> None:
     with pytest.raises(StoreDamaged, match=r"restore the file secrets\.key"):
         OTHER.open(SEALER.seal(SECRET, NAME), NAME)
 
@@ -65,13 +65,13 @@ def test_every_damaged_byte_is_noticed() -> None:
 
 
 @pytest.mark.parametrize("length", range(30))
-def test_a_piece_of_it_is_noticed(length: int) -> None:
+def test_a_truncated_secret_is_noticed(length: int) -> None:
     with pytest.raises(StoreDamaged):
         SEALER.open(SEALER.seal(b"", NAME)[:length][:28], NAME)
 
 
 @pytest.mark.parametrize("key", [b"", b"x" * 16, b"x" * 33])
-def test_a_key_has_its_length(key: bytes) -> None:
+def test_a_key_of_another_length_is_refused(key: bytes) -> None:
     with pytest.raises(InvalidInput) as refusal:
         Sealer(key)
     assert refusal.value.part == "key"
@@ -117,7 +117,7 @@ def test_the_database_has_the_id_of_the_key_and_not_the_key(admin: Office) -> No
     assert key_id not in SEALER._key().hex()
 
 
-def test_nothing_is_sealed_with_a_key_that_others_could_not_open(admin: Office) -> None:
+def test_nothing_is_sealed_with_another_key_than_that_of_the_database(admin: Office) -> None:
     keep(admin, SECRET)
     for name in (NAME, "12345/other"):
         with pytest.raises(StoreDamaged, match=r"restore the file secrets\.key"):
@@ -128,9 +128,7 @@ def test_nothing_is_sealed_with_a_key_that_others_could_not_open(admin: Office) 
     assert open_stored(admin) is None
 
 
-def test_of_two_who_seal_the_first_secret_with_different_keys_one_is_refused(
-    admin: Office, store_factory: StoreFactory
-) -> None:
+def test_only_one_of_two_different_keys_can_seal_the_first_secret(admin: Office, store_factory: StoreFactory) -> None:
     stores, sealers = [admin.registry.store, store_factory()], [SEALER, OTHER]
 
     def work(number: int):
@@ -171,7 +169,7 @@ def test_verify_opens_every_secret(admin: Office) -> None:
 
 
 @pytest.mark.parametrize("format", ["ndjson", "csv", "batch", "handles"])
-def test_no_export_holds_a_secret_sealed_or_not(admin: Office, format: str) -> None:
+def test_no_export_contains_a_secret_sealed_or_not(admin: Office, format: str) -> None:
     keep(admin, SECRET)
     sealed = admin.read(lambda reader: reader.secret(NAME, 300))
     assert sealed is not None

@@ -176,7 +176,7 @@ def full_move(empty_move: Move) -> Move:
 # What arrives
 
 
-def test_everything_arrives(full_move: Move) -> None:
+def test_everything_is_copied(full_move: Move) -> None:
     before = full_move.office.read(stored_content)
     moved = full_move.move()
     after = full_move.target_office().read(stored_content)
@@ -186,7 +186,7 @@ def test_everything_arrives(full_move: Move) -> None:
     assert full_move.target_office().ask(verify) == []
 
 
-def test_search_and_reverse_look_up_answer_the_same_in_the_same_order(full_move: Move) -> None:
+def test_search_and_reverse_lookup_have_the_same_results_in_the_same_order(full_move: Move) -> None:
     before = full_move.office.read(search_results)
     assert all(before.values())
     full_move.move()
@@ -199,7 +199,7 @@ def _equal_positions(table: str) -> str:
 
 
 @pytest.mark.parametrize("empty_move", [("postgres", "postgres")], indirect=True, ids=["to-postgres"])
-def test_names_that_came_at_the_same_time_stay_in_their_order(empty_move: Move) -> None:
+def test_names_with_the_same_timestamp_stay_in_their_order(empty_move: Move) -> None:
     """Concurrent writers may have given two names the same position."""
     empty_move.office.prefix(CHOSEN, "chosen")
     empty_move.office.do(mint, CHOSEN, suffixes=list("abcdefgh"), statement=Statement(URL))
@@ -227,7 +227,7 @@ def test_no_minter_repeats_a_name(full_move: Move) -> None:
 
 
 @there_and_back
-def test_keys_and_import_checkpoints_go_on_working(full_move: Move) -> None:
+def test_keys_and_import_checkpoints_still_work(full_move: Move) -> None:
     full_move.move()
     there = full_move.target_office()
     assert there.ask(authenticate, there.key) == full_move.office.admin
@@ -235,7 +235,7 @@ def test_keys_and_import_checkpoints_go_on_working(full_move: Move) -> None:
 
 
 @there_and_back
-def test_a_move_is_recorded_where_it_ended(full_move: Move) -> None:
+def test_a_move_is_recorded_in_the_new_store(full_move: Move) -> None:
     moved = full_move.move()
     newest, *others = full_move.target_office().events()
     assert (newest.action, newest.subject) == ("move", full_move.office.registry.id)
@@ -244,7 +244,7 @@ def test_a_move_is_recorded_where_it_ended(full_move: Move) -> None:
     assert "move" not in {event.action for event in others}
 
 
-def test_a_registry_that_has_moved_moves_on(full_move: Move, tmp_path: Path) -> None:
+def test_a_moved_registry_can_be_moved_again(full_move: Move, tmp_path: Path) -> None:
     """The names are the same, and so is their digest; only the second move was never interrupted."""
     before = full_move.office.read(stored_content)
     with pytest.raises(MoveInterrupted):
@@ -279,7 +279,7 @@ def test_progress_is_reported_to_the_last_name(full_move: Move) -> None:
 # The old store
 
 
-def test_the_old_store_takes_no_writes_and_answers_as_before(full_move: Move) -> None:
+def test_the_old_store_refuses_writes_and_can_be_read(full_move: Move) -> None:
     before, found_before = full_move.office.read(stored_content), full_move.office.read(search_results)
     full_move.move()
     with pytest.raises(StoreSealed, match=THERE):
@@ -298,7 +298,7 @@ def test_the_old_store_takes_no_writes_and_answers_as_before(full_move: Move) ->
         full_move.office.reopen(reopened).do(mint, RANDOM)
 
 
-def test_the_old_store_is_read_while_it_moves_and_what_is_written_meanwhile_is_refused(full_move: Move) -> None:
+def test_during_a_move_the_old_store_can_be_read_and_refuses_writes(full_move: Move) -> None:
     office = full_move.office
     answers, refusals = 0, 0
 
@@ -326,7 +326,7 @@ def test_the_old_store_is_read_while_it_moves_and_what_is_written_meanwhile_is_r
     assert answers >= refusals > 3
 
 
-def test_a_name_minted_just_before_the_seal_arrives(empty_move: Move) -> None:
+def test_a_name_minted_just_before_the_seal_is_copied(empty_move: Move) -> None:
     """An acknowledged name is in the new store; all other requests were refused."""
     empty_move.office.prefix(RANDOM, "uuid")
     acknowledged: list[str] = []
@@ -375,7 +375,7 @@ def test_a_store_without_a_registry_is_not_moved(empty_move: Move) -> None:
 
 
 @there_and_back
-def test_a_location_with_another_registry_is_left_alone(full_move: Move) -> None:
+def test_a_location_with_another_registry_is_not_changed(full_move: Move) -> None:
     other = open_office(full_move.runner, full_move.target)
     before = other.read(stored_content)
     with pytest.raises(InvalidInput, match=other.registry.id[:8]):
@@ -385,7 +385,7 @@ def test_a_location_with_another_registry_is_left_alone(full_move: Move) -> None
 
 
 @there_and_back
-def test_a_location_with_other_names_is_left_alone(full_move: Move) -> None:
+def test_a_location_with_other_names_is_not_changed(full_move: Move) -> None:
     full_move.runner.run(full_move.target.write(lambda tx: tx.insert([change("1/a")])))
     with pytest.raises(InvalidInput, match="empty"):
         full_move.move()
@@ -393,7 +393,7 @@ def test_a_location_with_other_names_is_left_alone(full_move: Move) -> None:
 
 
 @there_and_back
-def test_the_unfinished_copy_of_another_registry_is_left_alone(full_move: Move) -> None:
+def test_the_unfinished_copy_of_another_registry_is_not_changed(full_move: Move) -> None:
     other = open_office(full_move.runner, full_move.origin.locations.open("other"))
     going = move(other.registry.store, full_move.target, other.clock, origin="x", to=THERE, watch=interrupt_at(1))
     with pytest.raises(MoveInterrupted):
@@ -416,7 +416,7 @@ def test_a_move_that_is_refused_for_a_foreign_copy_leaves_the_registry_writable(
 
 
 @there_and_back
-def test_an_old_copy_that_was_moved_away_from_takes_nothing_back(full_move: Move) -> None:
+def test_a_store_that_was_moved_away_from_accepts_no_move_back(full_move: Move) -> None:
     full_move.move()
     before = full_move.office.read(stored_content)
     there = full_move.target_office()
@@ -441,7 +441,7 @@ def test_a_registry_being_moved_to_one_location_is_not_moved_to_another(full_mov
 
 
 @there_and_back
-def test_an_unfinished_copy_is_no_registry(full_move: Move) -> None:
+def test_an_unfinished_copy_is_not_a_registry(full_move: Move) -> None:
     for call in (1, 5, 1000):
         with pytest.raises(MoveInterrupted):
             full_move.move(_interrupt_in("comparing") if call == 1000 else interrupt_at(call))
@@ -458,7 +458,7 @@ def _interrupt_in(interrupted: Stage) -> MoveProgress:
 
 
 @there_and_back
-def test_a_registry_is_not_moved_to_where_it_is(full_move: Move) -> None:
+def test_a_registry_is_not_moved_to_its_own_store(full_move: Move) -> None:
     """An address can be written in many ways: only the store itself shows that it is the same."""
     full_move.move()
     there = full_move.target_office()
@@ -469,7 +469,7 @@ def test_a_registry_is_not_moved_to_where_it_is(full_move: Move) -> None:
 
 
 @there_and_back
-def test_what_came_after_an_earlier_move_is_not_left_behind(full_move: Move) -> None:
+def test_names_minted_after_an_earlier_move_are_not_lost(full_move: Move) -> None:
     """The old store was restored from a backup, and has changed since."""
     full_move.move()
     full_move.runner.run(full_move.source.seal(None))  # as a restore does
@@ -485,7 +485,7 @@ def test_what_came_after_an_earlier_move_is_not_left_behind(full_move: Move) -> 
 
 
 @there_and_back
-def test_a_move_that_is_given_up_leaves_the_registry_where_it_was(full_move: Move) -> None:
+def test_an_abandoned_move_leaves_the_registry_in_its_store(full_move: Move) -> None:
     before = full_move.office.read(stored_content)
     with pytest.raises(MoveInterrupted):
         full_move.move(interrupt_at(3))
@@ -497,7 +497,7 @@ def test_a_move_that_is_given_up_leaves_the_registry_where_it_was(full_move: Mov
 
 
 @there_and_back
-def test_a_finished_move_cannot_be_given_up(full_move: Move) -> None:
+def test_a_finished_move_cannot_be_abandoned(full_move: Move) -> None:
     full_move.move()
     with pytest.raises(InvalidInput, match="is finished"):
         full_move.give_up()
@@ -505,7 +505,7 @@ def test_a_finished_move_cannot_be_given_up(full_move: Move) -> None:
 
 
 @there_and_back
-def test_a_finished_move_cannot_be_given_up_by_naming_another_location(full_move: Move) -> None:
+def test_a_finished_move_cannot_be_abandoned_by_naming_another_location(full_move: Move) -> None:
     """Two stores that both accept writes would issue the same names."""
     full_move.move()
     with pytest.raises(InvalidInput):
@@ -514,7 +514,7 @@ def test_a_finished_move_cannot_be_given_up_by_naming_another_location(full_move
 
 
 @there_and_back
-def test_the_leftovers_of_a_move_that_was_given_up_are_not_mixed_with_the_next(full_move: Move) -> None:
+def test_the_remains_of_an_abandoned_move_are_not_mixed_with_the_next(full_move: Move) -> None:
     with pytest.raises(MoveInterrupted):
         full_move.move(interrupt_at(3))
     full_move.give_up()
@@ -582,7 +582,7 @@ def test_a_name_that_differs_is_named_and_the_copy_does_not_take_over(full_move:
 
 @_ways(("sqlite", "sqlite"))
 @pytest.mark.parametrize("part", SURROUNDINGS)
-def test_what_differs_beside_names_is_named_and_the_copy_does_not_take_over(full_move: Move, part: str) -> None:
+def test_another_table_that_differs_is_named_and_the_copy_does_not_take_over(full_move: Move, part: str) -> None:
     _move_with_damage(full_move, Damage(SURROUNDINGS[part], part))
 
 
@@ -594,7 +594,7 @@ _ONE_MORE = (
 
 
 @there_and_back
-def test_a_name_that_the_registry_has_not_is_noticed(full_move: Move) -> None:
+def test_an_additional_name_in_the_copy_is_noticed(full_move: Move) -> None:
     """It is at the very end, after the last name of the registry."""
 
     def tamper(stage: Stage, copied: int, of: int) -> None:
@@ -610,7 +610,7 @@ def test_a_name_that_the_registry_has_not_is_noticed(full_move: Move) -> None:
 # Interruptions
 
 
-def test_a_move_interrupted_at_every_step_ends_like_one_that_was_not(full_move: Move) -> None:
+def test_a_move_interrupted_at_every_step_has_the_same_result(full_move: Move) -> None:
     before = full_move.office.read(stored_content)
     moved = None
     for call in range(1, 200):
@@ -666,12 +666,12 @@ def _kill_movers(full_move: Move, kills: int) -> None:
 
 
 @there_and_back
-def test_a_killed_move_goes_on_where_it_was(full_move: Move) -> None:
+def test_a_killed_move_is_continued(full_move: Move) -> None:
     _kill_movers(full_move, 2)
 
 
 @pytest.mark.slow
-def test_a_move_that_is_killed_again_and_again_goes_on_where_it_was(full_move: Move) -> None:
+def test_a_move_that_is_killed_many_times_is_continued(full_move: Move) -> None:
     _kill_movers(full_move, 20)
 
 

@@ -33,7 +33,7 @@ def owners(office: Office, name: str) -> tuple[str, ...]:
     return office.ask(show, name).authority.owners
 
 
-def test_the_new_owner_may_change_what_is_its_own_and_nothing_else(sample_office: Office) -> None:
+def test_the_new_owner_may_change_only_its_own_names(sample_office: Office) -> None:
     jan = sample_office.hire("jan")
     assert sample_office.do(transfer_identifiers, ["12345/a", "12345/b"], "jan") == 2
     assert owners(sample_office, "12345/a") == (jan.identifier,)
@@ -45,7 +45,7 @@ def test_the_new_owner_may_change_what_is_its_own_and_nothing_else(sample_office
         sample_office.by(jan, mint, "12345", suffixes=["d"])
 
 
-def test_the_new_owner_may_hand_it_on_and_loses_it_then(sample_office: Office) -> None:
+def test_the_new_owner_may_transfer_the_name_and_loses_it_then(sample_office: Office) -> None:
     jan, piet = sample_office.hire("jan"), sample_office.hire("piet")
     sample_office.do(transfer_identifiers, ["12345/a"], "jan")
     sample_office.by(jan, transfer_identifiers, ["12345/a"], "piet")
@@ -64,7 +64,7 @@ def test_a_transfer_is_recorded_in_the_history_and_among_the_events(sample_offic
     assert event.detail.startswith("2 identifiers")
 
 
-def test_what_belongs_to_them_already_does_not_change_hands(sample_office: Office) -> None:
+def test_a_transfer_to_the_current_owner_changes_nothing(sample_office: Office) -> None:
     sample_office.hire("jan")
     sample_office.do(transfer_identifiers, ["12345/a"], "jan")
     before = sample_office.snapshot()
@@ -72,7 +72,7 @@ def test_what_belongs_to_them_already_does_not_change_hands(sample_office: Offic
     assert sample_office.snapshot() == before
 
 
-def test_all_of_them_move_or_none(sample_office: Office) -> None:
+def test_all_names_are_transferred_or_none(sample_office: Office) -> None:
     sample_office.hire("jan")
     before = sample_office.snapshot()
     with pytest.raises(NoSuchName):
@@ -88,14 +88,14 @@ def test_a_wider_grant_is_not_narrowed_by_a_transfer(sample_office: Office) -> N
     sample_office.by(jan, set_target, "12345/c", "https://example.org/jan")
 
 
-def test_a_grant_that_lapses_does_not_stand_for_ownership(sample_office: Office) -> None:
+def test_an_expiring_grant_does_not_replace_ownership(sample_office: Office) -> None:
     jan = sample_office.hire("jan", "12345", "edit", until="2027-01-15T09:00:00Z")
     sample_office.do(transfer_identifiers, ["12345/a"], "jan")
     sample_office.clock.step(7200)
     sample_office.by(jan, set_target, "12345/a", "https://example.org/jan")
 
 
-def test_a_pair_changes_hands_as_one(office: Office) -> None:
+def test_both_labels_of_a_pair_are_transferred_together(office: Office) -> None:
     office.do(add_subsystem, "mtc-m18.sid.inpe.br", "150.163.34.243")
     jan = office.hire("jan")
     pair = office.do(mint, "sid.inpe.br/mtc-m18", statement=Statement(URL))[0]
@@ -104,7 +104,7 @@ def test_a_pair_changes_hands_as_one(office: Office) -> None:
     assert office.contradictions() == []
 
 
-def test_a_thousand_and_more_in_one_call(office: Office) -> None:
+def test_more_than_a_thousand_names_are_transferred_in_one_call(office: Office) -> None:
     office.prefix("12345", "sequential")
     names = [one.name for one in office.do(mint, "12345", 1100)]
     office.hire("jan")
@@ -133,7 +133,7 @@ def test_the_names_under_a_prefix_are_its_own_only(sample_office: Office) -> Non
         list_names(sample_office, "nowhere")
 
 
-def test_a_prefix_is_handed_over_with_all_its_authority(sample_office: Office) -> None:
+def test_a_prefix_is_transferred_with_all_its_grants(sample_office: Office) -> None:
     jan, piet = sample_office.hire("jan", "12345", *ACTIONS), sample_office.hire("piet")
     sample_office.by(jan, transfer_prefix, "12345", "piet")
     sample_office.by(piet, mint, "12345", suffixes=["d"])
@@ -145,7 +145,7 @@ def test_a_prefix_is_handed_over_with_all_its_authority(sample_office: Office) -
     assert (event.subject, event.detail) == ("12345", "from jan to piet")
 
 
-def test_an_administrator_hands_a_prefix_from_one_to_another(sample_office: Office) -> None:
+def test_an_administrator_transfers_a_prefix_from_one_agent_to_another(sample_office: Office) -> None:
     jan = sample_office.hire("jan", "12345", "mint")
     sample_office.hire("piet")
     sample_office.do(transfer_prefix, "12345", "piet", giver="jan")
@@ -153,7 +153,7 @@ def test_an_administrator_hands_a_prefix_from_one_to_another(sample_office: Offi
         sample_office.by(jan, mint, "12345", suffixes=["d"])
 
 
-def test_handing_a_prefix_to_oneself_loses_nothing(sample_office: Office) -> None:
+def test_transferring_a_prefix_to_oneself_loses_nothing(sample_office: Office) -> None:
     jan = sample_office.hire("jan", "12345", "transfer", "admin")
     sample_office.by(jan, transfer_prefix, "12345", "jan")
     sample_office.by(jan, mint, "12345", suffixes=["d"])

@@ -56,7 +56,7 @@ def client(desk: Desk) -> BatchClient:
     return BatchClient(desk)
 
 
-def test_answers_come_in_the_order_of_the_keys(desk: Desk, client: BatchClient) -> None:
+def test_results_have_the_order_of_the_keys(desk: Desk, client: BatchClient) -> None:
     desk.insert(*(change(f"1/{name}", target=f"https://example.org/{name}", record=name.encode()) for name in "abc"))
     desk.update(revised("1/b", 2, b"newer", target="https://example.org/newer"))
     keys = ["1/c", "1/missing", "1/b", "1/a", "1/c", "1/B", "1/c"]
@@ -66,26 +66,26 @@ def test_answers_come_in_the_order_of_the_keys(desk: Desk, client: BatchClient) 
     assert says == [(1, b"c"), None, (2, b"newer"), (1, b"a"), (1, b"c"), None, (1, b"c")]
 
 
-def test_one_key_alone(desk: Desk, client: BatchClient) -> None:
+def test_a_single_key_is_looked_up(desk: Desk, client: BatchClient) -> None:
     desk.insert(change("1/a"))
     assert client.look_up(["1/a"]) == ([("https://example.org/", 1)], [(1, RECORD)])
     assert client.look_up(["1/b"]) == ([None], [None])
 
 
-def test_keys_that_look_like_something_else(desk: Desk, client: BatchClient) -> None:
+def test_keys_with_special_characters_are_looked_up(desk: Desk, client: BatchClient) -> None:
     keys = ["1/'\"", "1/{a,b}", "1/\\", "1/a b", "1/%s", "1/null", "1/é"]
     desk.insert(*(change(key, target=f"https://example.org/{number}") for number, key in enumerate(keys)))
     assert client.redirects(*keys) == [(f"https://example.org/{number}", 1) for number in range(len(keys))]
 
 
-def test_more_than_a_thousand_keys(desk: Desk, client: BatchClient) -> None:
+def test_more_than_a_thousand_keys_are_looked_up(desk: Desk, client: BatchClient) -> None:
     desk.insert(*(change(f"1/{number}", target=f"https://example.org/{number}") for number in range(0, 1_200, 2)))
     leads, says = client.look_up([f"1/{number}" for number in range(1_200)])
     assert leads == [None if number % 2 else (f"https://example.org/{number}", 1) for number in range(1_200)]
     assert says == [None if number % 2 else (1, RECORD) for number in range(1_200)]
 
 
-def test_a_lifetime_of_its_own_is_left_to_those_who_read_the_record(desk: Desk, client: BatchClient) -> None:
+def test_a_value_with_its_own_ttl_has_no_redirect(desk: Desk, client: BatchClient) -> None:
     lasting = with_values(Value(1, "URL", Text("https://example.org/")))
     short = with_values(Value(1, "URL", Text("https://example.org/"), ttl=60))
     until = with_values(Value(1, "URL", Text("https://example.org/"), ttl="2031-01-01T00:00:00Z"))
@@ -95,7 +95,7 @@ def test_a_lifetime_of_its_own_is_left_to_those_who_read_the_record(desk: Desk, 
     assert says == [(1, lasting), (1, short), (1, until)]
 
 
-def test_what_leads_nowhere_has_no_redirect(desk: Desk, client: BatchClient) -> None:
+def test_an_inactive_name_has_no_redirect(desk: Desk, client: BatchClient) -> None:
     desk.insert(change("1/reserved", state="reserved", target=None, created=None), change("1/withdrawn"))
     assert client.redirects("1/reserved", "1/withdrawn") == [None, ("https://example.org/", 1)]
     desk.update(revised("1/withdrawn", 2, b"gone", state="withdrawn", target=None))
@@ -115,7 +115,7 @@ def test_a_redirect_follows_every_change(desk: Desk, client: BatchClient) -> Non
     assert client.redirects("1/a") == [("https://example.org/4", 4)]
 
 
-def test_many_who_ask_in_one_turn_get_their_own_answers(desk: Desk, client: BatchClient) -> None:
+def test_concurrent_lookups_get_their_own_results(desk: Desk, client: BatchClient) -> None:
     desk.insert(*(change(f"1/{number}", target=f"https://example.org/{number}") for number in range(60)))
 
     async def run_all() -> list[list[Redirect | None]]:

@@ -20,7 +20,7 @@ def mark(tmp_path: Path) -> CommitMarkFile:
     return file
 
 
-def test_it_says_what_was_committed_last(mark: CommitMarkFile) -> None:
+def test_the_mark_has_the_last_commit(mark: CommitMarkFile) -> None:
     stored = mark.read(LINEAGE)
     assert stored is not None
     assert (stored.change, stored.event, stored.is_open) == (ChangeMark(6, "1/b", b"six"), EventMark(1, b"one"), True)
@@ -28,14 +28,14 @@ def test_it_says_what_was_committed_last(mark: CommitMarkFile) -> None:
     assert mark.path(LINEAGE).stat().st_mode & 0o077 == 0
 
 
-def test_it_does_not_go_back(mark: CommitMarkFile) -> None:
+def test_the_mark_does_not_go_back(mark: CommitMarkFile) -> None:
     mark.record_commit(ChangeMark(4, "1/c", b"four"), EventMark())
     stored = mark.read(LINEAGE)
     assert stored is not None
     assert stored.change.number == 6
 
 
-def test_another_process_writes_it_too(mark: CommitMarkFile, tmp_path: Path) -> None:
+def test_another_process_can_write_the_mark(mark: CommitMarkFile, tmp_path: Path) -> None:
     other = CommitMarkFile(tmp_path, LINEAGE)
     other.record_commit(ChangeMark(7, "1/d", b"seven"), EventMark(2, b"two"))
     mark.record_commit(ChangeMark(8, "1/e", b"eight"), EventMark())
@@ -45,7 +45,7 @@ def test_another_process_writes_it_too(mark: CommitMarkFile, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(("position", "left"), [(10, 5), (100, 5), (1030, 6), (1200, 6)])
-def test_a_spoilt_slot_leaves_the_other(mark: CommitMarkFile, position: int, left: int) -> None:
+def test_a_damaged_slot_does_not_affect_the_other(mark: CommitMarkFile, position: int, left: int) -> None:
     content = bytearray(mark.path(LINEAGE).read_bytes())
     content[position] ^= 1
     mark.path(LINEAGE).write_bytes(content)
@@ -54,12 +54,12 @@ def test_a_spoilt_slot_leaves_the_other(mark: CommitMarkFile, position: int, lef
     assert stored.change == {5: ChangeMark(5, "1/a", b"five"), 6: ChangeMark(6, "1/b", b"six")}[left]
 
 
-def test_a_mark_that_says_nothing_is_none(mark: CommitMarkFile) -> None:
+def test_a_mark_of_garbage_is_read_as_none(mark: CommitMarkFile) -> None:
     mark.path(LINEAGE).write_bytes(b"x" * 2048)
     assert mark.read(LINEAGE) is None
 
 
-def test_the_end_is_recorded(mark: CommitMarkFile) -> None:
+def test_the_close_is_recorded(mark: CommitMarkFile) -> None:
     mark.record_close(LINEAGE, had_log=True)
     stored = mark.read(LINEAGE)
     assert stored is not None
@@ -68,7 +68,7 @@ def test_the_end_is_recorded(mark: CommitMarkFile) -> None:
 
 
 @given(key=st.text(min_size=1, max_size=3000))
-def test_every_key_fits(key: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_key_of_any_length_fits(key: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     file = CommitMarkFile(tmp_path_factory.mktemp("mark"), LINEAGE)
     file.record_commit(ChangeMark(1 << 60, key, b"x" * 32), EventMark(1 << 60, b"y" * 32))
     stored = file.read(LINEAGE)

@@ -90,14 +90,14 @@ def test_a_commit_is_cut_before_or_after_it_is_done(
 
 
 @ways
-def test_by_default_it_passes_everything_on(client: psycopg.Connection, direct: Database, commit: Callable) -> None:
+def test_by_default_everything_is_passed_on(client: psycopg.Connection, direct: Database, commit: Callable) -> None:
     client.pgconn.prepare(b"finish", b"COMMIT")
     say(client, "kept")
     commit(client)
     assert words(direct) == ["kept"]
 
 
-def test_much_data_goes_through_whole(client: psycopg.Connection, direct: Database) -> None:
+def test_much_data_is_passed_on_completely(client: psycopg.Connection, direct: Database) -> None:
     long = [f"{number:04d}" * 5000 for number in range(200)]
     with client.cursor().copy("COPY said FROM STDIN") as copy:
         for word in long:
@@ -116,7 +116,7 @@ def test_a_cut_at_commit_happens_once(proxy: CuttingProxy, direct: Database) -> 
     assert words(direct) == ["first", "second"]
 
 
-def test_what_is_no_commit_is_left_alone(client: psycopg.Connection, proxy: CuttingProxy) -> None:
+def test_other_statements_than_commit_are_not_cut(client: psycopg.Connection, proxy: CuttingProxy) -> None:
     cut = proxy.cut_at_commit(reply=False)
     say(client, "commit")
     client.execute("SELECT 'commit'")
@@ -155,7 +155,7 @@ def test_only_the_connection_that_commits_is_cut(
     assert words(direct) == ["other"]
 
 
-def test_cut_now_cuts_what_there_is_and_welcomes_what_comes(
+def test_cut_now_cuts_existing_connections_and_accepts_new_ones(
     client: psycopg.Connection, proxy: CuttingProxy, direct: Database
 ) -> None:
     proxy.cut_now()
@@ -165,13 +165,15 @@ def test_cut_now_cuts_what_there_is_and_welcomes_what_comes(
         again.execute("SELECT 1")
 
 
-def test_a_question_on_its_way_is_cut_too(client: psycopg.Connection, proxy: CuttingProxy) -> None:
+def test_a_running_query_is_cut_too(client: psycopg.Connection, proxy: CuttingProxy) -> None:
     threading.Timer(0.2, proxy.cut_now).start()
     with pytest.raises(psycopg.OperationalError):
         client.execute("SELECT pg_sleep(60)")
 
 
-def test_it_refuses_until_it_is_healed(client: psycopg.Connection, proxy: CuttingProxy, direct: Database) -> None:
+def test_connections_are_refused_until_the_proxy_is_healed(
+    client: psycopg.Connection, proxy: CuttingProxy, direct: Database
+) -> None:
     proxy.refuse()
     with pytest.raises(psycopg.OperationalError):
         connected(proxy, direct)
@@ -196,7 +198,7 @@ def test_a_black_hole_passes_nothing_on_until_it_is_healed(
     assert answers == [(1,)]
 
 
-def test_in_a_black_hole_the_server_does_not_hear_that_its_client_is_gone(
+def test_in_a_black_hole_the_server_does_not_notice_that_its_client_is_gone(
     proxy: CuttingProxy, direct: Database
 ) -> None:
     """So it keeps its locks: other clients have to wait for them, or fail with a timeout."""
@@ -228,7 +230,7 @@ def test_a_request_for_encryption_is_declined(proxy: CuttingProxy, direct: Datab
         psycopg.connect(proxy.address(direct.address()), sslmode="require")
 
 
-def test_closed_it_leaves_no_thread_and_no_connection(direct: Database) -> None:
+def test_a_closed_proxy_leaves_no_thread_and_no_connection(direct: Database) -> None:
     before = threading.active_count()
     proxy = CuttingProxy(direct.address())
     client = connected(proxy, direct)

@@ -141,7 +141,7 @@ def test_a_schema_without_a_registry_is_refused_clearly(server: PostgresServer, 
 
 
 @every_call
-def test_a_connection_that_falls_silent_is_given_up_in_bounded_time(
+def test_a_silent_connection_is_closed_in_bounded_time(
     runner: asyncio.Runner, unreliable: Unreliable, call: Doing
 ) -> None:
     store = unreliable.open(connect_seconds=CONNECT, statement_seconds=STATEMENT, settle_seconds=STATEMENT)
@@ -155,7 +155,7 @@ def test_a_connection_that_falls_silent_is_given_up_in_bounded_time(
 
 
 @every_call
-def test_a_new_connection_that_is_never_answered_is_given_up_in_bounded_time(
+def test_a_new_connection_without_an_answer_is_closed_in_bounded_time(
     runner: asyncio.Runner, unreliable: Unreliable, call: Doing
 ) -> None:
     store = unreliable.open(connect_seconds=CONNECT, statement_seconds=STATEMENT, settle_seconds=STATEMENT)
@@ -182,7 +182,7 @@ def another(unreliable: Unreliable) -> Iterator[psycopg.Connection]:
         yield connection
 
 
-def test_a_question_is_given_up_after_statement_seconds(runner: asyncio.Runner, impatient: PostgresStore) -> None:
+def test_a_query_times_out_after_statement_seconds(runner: asyncio.Runner, impatient: PostgresStore) -> None:
     def dawdle(reader: Any) -> None:
         reader.connection.execute("SELECT pg_sleep(60)")
 
@@ -194,7 +194,7 @@ def test_a_question_is_given_up_after_statement_seconds(runner: asyncio.Runner, 
     runner.run(_all(look_up(impatient), read(impatient), write(impatient)))
 
 
-def test_a_timeline_that_another_program_holds_is_given_up_after_lock_seconds(
+def test_waiting_for_a_locked_timeline_times_out_after_lock_seconds(
     runner: asyncio.Runner, impatient: PostgresStore, another: psycopg.Connection
 ) -> None:
     def tick(tx: Transaction) -> Fraction:
@@ -214,7 +214,7 @@ def test_a_timeline_that_another_program_holds_is_given_up_after_lock_seconds(
     assert desk.write(tick) == 2
 
 
-def test_a_lock_timeout_of_one_work_fails_the_whole_group_and_nothing_is_written(
+def test_a_lock_timeout_fails_the_whole_group_and_nothing_is_written(
     runner: asyncio.Runner, impatient: PostgresStore, another: psycopg.Connection
 ) -> None:
     desk = Desk(runner, impatient)
@@ -233,7 +233,7 @@ def test_a_lock_timeout_of_one_work_fails_the_whole_group_and_nothing_is_written
     assert desk.names() == ["1/a", "1/b"]
 
 
-def test_a_commit_that_waits_for_a_standby_in_vain_is_not_acknowledged(runner: asyncio.Runner, tmp_path: Path) -> None:
+def test_a_commit_without_an_answer_of_the_standby_is_not_acknowledged(runner: asyncio.Runner, tmp_path: Path) -> None:
     """The server waits for a standby, and there is none: the commit must not be acknowledged."""
     require_package("postgresql")
     with PostgresServer() as lonely:
@@ -256,7 +256,7 @@ def test_a_commit_that_waits_for_a_standby_in_vain_is_not_acknowledged(runner: a
 # In each other's way
 
 
-def test_a_fact_that_is_not_there_yet_is_held_as_well(runner: asyncio.Runner, unreliable: Unreliable) -> None:
+def test_a_missing_fact_is_locked_as_well(runner: asyncio.Runner, unreliable: Unreliable) -> None:
     stores = [unreliable.open(direct=True) for _ in range(2)]
 
     def count_up(name: str) -> Callable[[Transaction], int]:
@@ -275,7 +275,7 @@ def test_a_fact_that_is_not_there_yet_is_held_as_well(runner: asyncio.Runner, un
     runner.run(run_all())
 
 
-def test_two_stores_that_need_the_same_timelines_in_opposite_orders_never_wait_for_each_other_in_a_circle(
+def test_two_stores_with_the_same_timelines_in_opposite_orders_do_not_deadlock(
     runner: asyncio.Runner, unreliable: Unreliable
 ) -> None:
     stores = [unreliable.open(direct=True) for _ in range(2)]

@@ -22,14 +22,14 @@ FULL = Path("/dev/full")
 LIMITS = resource.getrlimit(resource.RLIMIT_FSIZE)
 
 
-def test_the_mark_of_the_last_commit(tmp_path: Path) -> None:
+def test_a_full_disk_of_the_commit_mark_is_reported(tmp_path: Path) -> None:
     mark = CommitMarkFile(tmp_path)
     mark.path("a" * 32).symlink_to(FULL)
     with pytest.raises(StoreFull, match="the disk of the mark of the last commit"):
         mark.create("a" * 32)
 
 
-def test_the_high_water_mark(tmp_path: Path) -> None:
+def test_a_full_disk_of_the_high_water_mark_is_reported(tmp_path: Path) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, LIMITS[1]))  # no file may grow
     try:
         with pytest.raises(StoreFull, match="the disk of the high-water mark"):
@@ -38,7 +38,7 @@ def test_the_high_water_mark(tmp_path: Path) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, LIMITS)
 
 
-def test_the_lines_of_a_bulk_answer() -> None:
+def test_a_full_temporary_folder_for_a_bulk_response_is_reported() -> None:
     """Buffered lines are written at the end, and only then fail."""
     lines = SpooledLines(1_000_000)
     line = ImportProblem(line=1, reason="x" * 1_000, refused=True)
@@ -70,11 +70,11 @@ def test_a_registry_is_not_opened_on_a_full_disk(tmp_path: Path) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, LIMITS)
 
 
-def test_the_server_s_disk() -> None:
+def test_a_full_disk_of_the_database_server_is_reported() -> None:
     assert isinstance(to_store_error(pg.DiskFull()), StoreFull)
 
 
-def test_over_http_it_is_507() -> None:
+def test_a_full_disk_is_status_507_over_http() -> None:
     problem = StoreFull("the disk of the database")
     assert problem_json.status_of(problem) == 507
     assert "full" in problem_json.problem_document(problem)["detail"]

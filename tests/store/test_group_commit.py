@@ -63,7 +63,7 @@ def look(key: str) -> Work:
     return lambda tx: tx.find(key) is not None
 
 
-def test_a_work_sees_the_names_of_those_before_it(desk: Desk) -> None:
+def test_a_transaction_sees_the_names_of_earlier_ones_in_its_group(desk: Desk) -> None:
     def both(tx: Transaction) -> tuple[bool, bool]:
         insert("1/b")(tx)
         return look("1/a")(tx), look("1/b")(tx)
@@ -80,7 +80,7 @@ def test_a_name_is_given_once_in_a_group(desk: Desk) -> None:
     assert desk.contradictions() == []
 
 
-def test_an_existing_name_is_refused_to_its_work_alone(desk: Desk) -> None:
+def test_an_existing_name_fails_only_its_own_transaction(desk: Desk) -> None:
     desk.insert(change("1/a", target="https://example.org/first"))
     before, taken, after = together(desk, insert("1/b"), insert("1/c", "1/a"), insert("1/d"))
     assert (before, after) == (None, None)
@@ -90,7 +90,7 @@ def test_an_existing_name_is_refused_to_its_work_alone(desk: Desk) -> None:
     assert desk.contradictions() == []
 
 
-def test_an_existing_name_is_reported_to_its_work_though_another_reads_first(desk: Desk) -> None:
+def test_an_existing_name_is_reported_even_if_another_transaction_reads_first(desk: Desk) -> None:
     """A look-up flushes the buffered names, one of which exists."""
     desk.insert(change("1/a"))
     taken, looked = together(desk, insert("1/a"), look("1/z"))
@@ -100,7 +100,7 @@ def test_an_existing_name_is_reported_to_its_work_though_another_reads_first(des
 
 
 @pytest.mark.parametrize("stage", ["on its way", "written"])
-def test_a_work_that_fails_after_inserting_names_leaves_none_of_them(desk: Desk, stage: str) -> None:
+def test_a_transaction_that_fails_after_inserting_names_leaves_none_of_them(desk: Desk, stage: str) -> None:
     works = [insert("1/x")] if stage == "on its way" else [insert("1/x"), look("1/x")]
     answers = together(desk, insert("1/a"), refuse(*works), insert("1/x", "1/b"), refuse(insert("1/y")))
     assert [type(answer) for answer in answers] == [type(None), InvalidInput, type(None), InvalidInput]
@@ -108,7 +108,7 @@ def test_a_work_that_fails_after_inserting_names_leaves_none_of_them(desk: Desk,
     assert desk.contradictions() == []
 
 
-def test_a_failure_without_writes_makes_no_work_run_twice(own: Desk) -> None:
+def test_a_failure_without_writes_makes_no_transaction_run_twice(own: Desk) -> None:
     runs: list[str] = []
 
     def counted(name: str, work: Work) -> Work:
@@ -136,7 +136,7 @@ _prefixes = counting(1)
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(plans=st.lists(st.tuples(_STEPS, st.booleans()), min_size=1, max_size=6))
-def test_a_group_comes_to_the_same_as_one_work_after_the_other(plans: list[Plan], own: Desk) -> None:
+def test_a_group_has_the_same_result_as_single_transactions(plans: list[Plan], own: Desk) -> None:
     """Whatever they insert and read, and whichever of them fails at the end."""
 
     def planned(prefix: int, plan: Plan) -> Work:
@@ -172,27 +172,27 @@ def observe(tx: Transaction) -> str:
     return f"made as {name}"
 
 
-def test_whom_a_group_foresees_is_made_once(desk: Desk) -> None:
+def test_a_prefetched_person_is_created_once(desk: Desk) -> None:
     results = together(desk, observe, observe, look("POID-a"), observe, foreseen=PERSON)
     assert results == ["made as POID-a", "known as POID-a", True, "known as POID-a"]
     assert together(desk, observe, foreseen=PERSON) == ["known as POID-a"]
     assert desk.names() == ["POID-a"]
 
 
-def test_a_foreseen_name_that_another_work_of_the_group_took_is_taken(desk: Desk) -> None:
+def test_a_prefetched_name_that_another_transaction_created_is_taken(desk: Desk) -> None:
     results = together(desk, insert("POID-a"), observe, foreseen=PERSON)
     assert results == [None, "made as POID-successor"]
     assert desk.names() == ["POID-a", "POID-successor"]
 
 
-def test_what_was_foreseen_is_free_again_when_its_work_is_refused(desk: Desk) -> None:
+def test_a_prefetched_name_is_free_again_if_its_transaction_is_refused(desk: Desk) -> None:
     refused, made = together(desk, refuse(observe), observe, foreseen=PERSON)
     assert isinstance(refused, InvalidInput)
     assert made == "made as POID-a"
     assert desk.names() == ["POID-a"]
 
 
-def test_what_was_foreseen_wrongly_changes_nothing(desk: Desk) -> None:
+def test_a_wrong_prefetch_changes_nothing(desk: Desk) -> None:
     unknown = Prefetch("u-2", "POID-b")
     assert together(desk, observe, observe, look("POID-b"), foreseen=unknown) == [
         "made as POID-a",
@@ -202,7 +202,7 @@ def test_what_was_foreseen_wrongly_changes_nothing(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 63, 64, 65, 130])
-def test_groups_of_every_size_are_written_whole(own: Desk, count: int) -> None:
+def test_groups_of_every_size_are_written_completely(own: Desk, count: int) -> None:
     names = [f"1/{number:03}" for number in range(count)]
     assert together(own, *(insert(name) for name in names)) == [None] * count
     assert own.names() == names

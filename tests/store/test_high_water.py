@@ -18,13 +18,13 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "high-water.json"
 
 
-def test_the_mark_runs_ahead_of_the_last_date(file: Path) -> None:
+def test_the_mark_is_ahead_of_the_last_date(file: Path) -> None:
     mark = HighWater(file)
     mark.reach("1", Fraction(1001, 10), MINUTE)
     assert mark.marks() == HighWater(file).marks() == {"1": Fraction(1601, 10)}
 
 
-def test_the_file_is_written_once_in_a_while_and_not_at_every_mint(file: Path) -> None:
+def test_the_file_is_not_written_at_every_mint(file: Path) -> None:
     mark = HighWater(file)
     mark.reach("1", Fraction(100), MINUTE)
     written = file.stat().st_mtime_ns, file.stat().st_ino
@@ -42,7 +42,7 @@ def test_the_mark_never_goes_back(file: Path) -> None:
     assert HighWater(file).marks() == {"1": Fraction(160)}
 
 
-def test_two_who_mint_never_lower_each_others_marks(file: Path) -> None:
+def test_two_processes_never_lower_each_others_marks(file: Path) -> None:
     one, other = HighWater(file), HighWater(file)
     one.reach("1", Fraction(1000), MINUTE)
     other.reach("1", Fraction(100), MINUTE)
@@ -54,7 +54,7 @@ def test_two_who_mint_never_lower_each_others_marks(file: Path) -> None:
 @pytest.mark.parametrize(
     "content", [b"", b"{", b"[]", b"null", b'{"1": "x"}', b'{"1": null}', b'{"1": []}', b'{"1": "1/0"}', b"\xff"]
 )
-def test_a_mark_that_cannot_be_read_is_an_error_and_not_a_fresh_start(file: Path, content: bytes) -> None:
+def test_a_mark_that_cannot_be_read_is_an_error(file: Path, content: bytes) -> None:
     file.write_bytes(content)
     with pytest.raises(StoreUnavailable, match=r"high-water\.json"):
         HighWater(file)

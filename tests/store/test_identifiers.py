@@ -28,7 +28,7 @@ def test_keys_are_compared_by_their_bytes(desk: Desk) -> None:
     assert desk.lookup("1/B") is None
 
 
-def test_many_are_found_at_once(desk: Desk) -> None:
+def test_several_names_are_found_at_once(desk: Desk) -> None:
     desk.insert(*(change(f"1/{number}") for number in range(50)))
     found = desk.read(lambda reader: reader.find_many(["1/7", "1/missing", "1/'\"", "1/49", "1/7"]))
     assert {key: row.key for key, row in found.items()} == {"1/7": "1/7", "1/49": "1/49"}
@@ -52,7 +52,7 @@ def test_names_come_in_the_order_of_their_keys(desk: Desk) -> None:
     assert desk.names() == sorted(keys)
 
 
-def test_names_are_walked_through_in_pieces(desk: Desk) -> None:
+def test_names_are_iterated_in_batches(desk: Desk) -> None:
     desk.insert(*(change(f"{prefix}/{number:03d}") for prefix in ("1", "1.2", "2") for number in range(25)))
     walked: list[str] = []
     key = ""
@@ -93,7 +93,7 @@ def test_a_history_can_be_inserted_whole(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_a_revision_is_never_written_over(desk: Desk, version: int) -> None:
+def test_a_revision_is_never_overwritten(desk: Desk, version: int) -> None:
     desk.insert(change("1/a", record=b"first"))
     desk.update(revised("1/a", 2, b"second"))
     before = desk.read(lambda reader: reader.revisions("1/a"))
@@ -103,7 +103,7 @@ def test_a_revision_is_never_written_over(desk: Desk, version: int) -> None:
     assert desk.lookup("1/a").record == b"second"
 
 
-def test_what_is_not_there_cannot_be_updated(desk: Desk) -> None:
+def test_a_missing_name_cannot_be_updated(desk: Desk) -> None:
     with pytest.raises(PerdureError):
         desk.update(revised("1/missing", 2, b"x"))
     assert desk.names() == []
@@ -118,7 +118,7 @@ def test_an_alias_has_a_row_and_the_subjects_history(desk: Desk) -> None:
     assert desk.contradictions() == []
 
 
-def test_an_alias_out_of_step_is_a_contradiction(desk: Desk) -> None:
+def test_an_alias_that_differs_from_its_subject_is_a_contradiction(desk: Desk) -> None:
     desk.insert(change("1/a", record=b"{}"), Change(identifier("1/b", subject="1/a", record=b"other"), (), "words"))
     assert any("1/b" in found for found in desk.contradictions())
 
@@ -132,7 +132,7 @@ def test_an_alias_out_of_step_is_a_contradiction(desk: Desk) -> None:
     ],
     ids=["a revision is missing", "another record", "no history"],
 )
-def test_a_row_out_of_step_with_its_history_is_a_contradiction(desk: Desk, row: Change) -> None:
+def test_a_row_that_differs_from_its_history_is_a_contradiction(desk: Desk, row: Change) -> None:
     desk.insert(row)
     assert any("1/a" in found for found in desk.contradictions())
 
@@ -202,7 +202,7 @@ def test_reverse_look_up_follows_an_update(desk: Desk) -> None:
     assert found == [0, 1, 1]
 
 
-def test_counts(desk: Desk) -> None:
+def test_identifiers_are_counted_by_state_and_scheme(desk: Desk) -> None:
     desk.insert(
         change("1/a"),
         change("1/b", state="reserved"),

@@ -34,17 +34,17 @@ def written(text: str) -> str:
 
 
 @given(WORDS)
-def test_both_forms_say_the_same(text: str) -> None:
+def test_both_implementations_find_the_same_lexemes(text: str) -> None:
     assert read_back(encode_tsvector(text)) == written(text)
 
 
 @given(st.text(alphabet=[chr(code) for code in range(128)], max_size=200))
-def test_both_forms_cut_plain_text_alike(text: str) -> None:
+def test_both_implementations_split_plain_text_alike(text: str) -> None:
     assert read_back(encode_tsvector(text)) == written(text)
 
 
 @pytest.mark.parametrize("code", range(128))
-def test_both_forms_take_the_same_characters_for_letters(code: int) -> None:
+def test_both_implementations_accept_the_same_letters(code: int) -> None:
     assert read_back(encode_tsvector(f"a{chr(code)}b {chr(code)}")) == written(f"a{chr(code)}b {chr(code)}")
 
 
@@ -59,12 +59,12 @@ def test_both_forms_take_the_same_characters_for_letters(code: int) -> None:
     ],
     ids=["nothing", "one word often", "more words than positions", "beyond the last position", "a long word"],
 )
-def test_both_forms_say_the_same_at_the_bounds(text: str) -> None:
+def test_both_implementations_agree_at_the_bounds(text: str) -> None:
     assert read_back(encode_tsvector(text)) == written(text)
 
 
 @given(st.lists(st.text(max_size=20), max_size=5))
-def test_any_words_make_a_valid_query_or_none(words: list[str]) -> None:
+def test_any_words_give_a_valid_query_or_none(words: list[str]) -> None:
     query = format_tsquery([word.replace("\0", "") for word in words])
     if query is not None:
         database().connection.execute("SELECT %s::tsquery", (query,))

@@ -46,9 +46,7 @@ def desk(runner: asyncio.Runner, unreliable: Unreliable) -> Desk:
 
 
 @either_way
-def test_the_caller_does_not_notice_that_the_answer_to_its_commit_was_lost(
-    desk: Desk, unreliable: Unreliable, reply: bool
-) -> None:
+def test_a_lost_reply_to_a_commit_is_not_noticed_by_the_caller(desk: Desk, unreliable: Unreliable, reply: bool) -> None:
     work = Once("1/a", lambda: unreliable.proxy.cut_at_commit(reply=reply))
     assert desk.write(work) == "1/a"
     assert len(work.runs) == (1 if reply else 2), "what was committed is not done again, and what was not, is"
@@ -81,7 +79,7 @@ def test_the_first_commit_of_all_may_be_lost_as_well(
 
 
 @either_way
-def test_a_second_cut_while_the_first_is_being_looked_into_changes_nothing(
+def test_a_second_cut_during_the_check_of_the_first_changes_nothing(
     desk: Desk, unreliable: Unreliable, reply: bool
 ) -> None:
     proxy = unreliable.proxy
@@ -104,7 +102,7 @@ def test_a_second_cut_while_the_first_is_being_looked_into_changes_nothing(
     assert desk.names() == ["1/a"]
 
 
-def test_a_commit_that_is_still_under_way_is_waited_for(desk: Desk, unreliable: Unreliable) -> None:
+def test_the_client_waits_for_a_running_commit(desk: Desk, unreliable: Unreliable) -> None:
     """The server has received it, takes its time, and notices only afterwards that the client is gone."""
     unreliable.execute(
         "CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(1.5); RETURN NULL; END';"
@@ -160,7 +158,7 @@ def test_if_the_server_stays_away_the_whole_group_has_an_unknown_outcome(
     assert desk.contradictions() == []
 
 
-def test_a_cut_before_the_commit_only_makes_the_group_run_again(desk: Desk, unreliable: Unreliable) -> None:
+def test_after_a_cut_before_the_commit_the_group_runs_again(desk: Desk, unreliable: Unreliable) -> None:
     works = [Once(f"1/{number}", unreliable.proxy.cut_now if number == 2 else lambda: None) for number in range(5)]
     answers = desk.runner.run(in_one_group(desk.store, works))
     assert answers == [work.key for work in works] == desk.names()
@@ -168,7 +166,7 @@ def test_a_cut_before_the_commit_only_makes_the_group_run_again(desk: Desk, unre
     assert desk.contradictions() == []
 
 
-def test_a_connection_that_was_cut_while_idle_is_made_anew_without_a_word(desk: Desk, unreliable: Unreliable) -> None:
+def test_a_connection_that_was_cut_while_idle_is_replaced_silently(desk: Desk, unreliable: Unreliable) -> None:
     desk.insert(change("1/a"))
     for number in range(3):
         assert desk.lookup("1/a") is not None
@@ -191,7 +189,7 @@ def office(runner: asyncio.Runner, unreliable: Unreliable) -> Office:
 
 @either_way
 @pytest.mark.parametrize("prefix", ["100", "200"], ids=["by the clock", "by counting"])
-def test_a_mint_whose_commit_was_cut_gives_one_name_and_makes_one(
+def test_a_mint_whose_commit_was_cut_returns_one_name_and_creates_one(
     office: Office, unreliable: Unreliable, prefix: str, reply: bool
 ) -> None:
     (before,) = office.do(mint, prefix)
@@ -206,7 +204,7 @@ def test_a_mint_whose_commit_was_cut_gives_one_name_and_makes_one(
     assert sorted(stored) == sorted(one.name for one in minted), "a name was minted that no caller received"
 
 
-def test_timelines_never_repeat_however_often_the_connection_is_cut(office: Office, unreliable: Unreliable) -> None:
+def test_timelines_never_repeat_after_cut_connections(office: Office, unreliable: Unreliable) -> None:
     proxy = unreliable.proxy
     mishaps: list[Callable[[], Any]] = [
         lambda: proxy.cut_at_commit(reply=True),

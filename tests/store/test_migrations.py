@@ -246,17 +246,17 @@ def test_a_backup_of_the_first_schema_is_restored(home: Home) -> None:
     assert home.inside(verify) == []
 
 
-def test_both_engines_have_made_the_same_steps() -> None:
+def test_both_engines_have_the_same_migration_steps() -> None:
     assert len(postgres.MIGRATIONS) == len(sqlite.MIGRATIONS)
 
 
-def test_a_new_store_has_made_all_steps(home: Home, tomorrow: Tomorrow) -> None:
+def test_a_new_store_has_all_migration_steps(home: Home, tomorrow: Tomorrow) -> None:
     assert home.version() == TODAY
     assert home.migrate() == f"Nothing to do: the database already has schema {TODAY}.\n"
     assert home.copies() == []
 
 
-def test_a_new_store_of_tomorrow_has_made_tomorrow_s_steps(tmp_path: Path, home: Home, tomorrow: Tomorrow) -> None:
+def test_a_new_store_has_the_steps_of_a_newer_program(tmp_path: Path, home: Home, tomorrow: Tomorrow) -> None:
     tomorrow.comes()
     store = home.store if home.is_file else home.store + "_b"
     other = Home(tmp_path / "other", store)
@@ -265,7 +265,7 @@ def test_a_new_store_of_tomorrow_has_made_tomorrow_s_steps(tmp_path: Path, home:
     assert other.mint()
 
 
-def test_a_schema_from_the_future_is_left_alone(home: Home) -> None:
+def test_a_newer_schema_is_not_changed(home: Home) -> None:
     home.come_from_the_future()
     for attempt in (
         home.mint,
@@ -279,7 +279,7 @@ def test_a_schema_from_the_future_is_left_alone(home: Home) -> None:
     assert home.copies() == []
 
 
-def test_a_schema_from_the_past_is_not_changed_by_the_way(home: Home, tomorrow: Tomorrow) -> None:
+def test_an_older_schema_is_not_changed_by_other_commands(home: Home, tomorrow: Tomorrow) -> None:
     home.mint()
     tomorrow.comes()
     with pytest.raises(StoreUnavailable, match="run perdure migrate"):
@@ -345,7 +345,7 @@ def test_a_migration_without_backup_makes_no_copy(home: Home, tomorrow: Tomorrow
     assert home.mint()
 
 
-def test_without_a_copy_there_is_no_migration(home: Home, tomorrow: Tomorrow, tmp_path: Path) -> None:
+def test_a_migration_is_refused_if_the_copy_fails(home: Home, tomorrow: Tomorrow, tmp_path: Path) -> None:
     """A copy is impossible if its folder does not exist, or on a server without pg_dump."""
     tomorrow.comes()
     with pytest.raises((PerdureError, OSError)):
@@ -354,7 +354,7 @@ def test_without_a_copy_there_is_no_migration(home: Home, tomorrow: Tomorrow, tm
 
 
 @pytest.mark.parametrize("home", ["postgres"], indirect=True)
-def test_without_pg_dump_it_says_so(home: Home, tomorrow: Tomorrow, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_pg_dump_is_reported(home: Home, tomorrow: Tomorrow, monkeypatch: pytest.MonkeyPatch) -> None:
     tomorrow.comes()
     monkeypatch.setenv("PATH", "")
     with pytest.raises(StoreUnavailable, match=r"pg_dump was not found.*--no-backup"):
@@ -373,7 +373,7 @@ def test_a_step_that_fails_leaves_everything_as_it_was(home: Home, tomorrow: Tom
     assert home.mint() != name
 
 
-def test_a_registry_that_is_open_is_not_migrated(home: Home, tomorrow: Tomorrow) -> None:
+def test_an_open_registry_is_not_migrated(home: Home, tomorrow: Tomorrow) -> None:
     async def work(registry: Registry) -> None:
         tomorrow.comes()
         with pytest.raises(StoreUnavailable, match="open in another program"):
@@ -400,7 +400,9 @@ def test_a_registry_that_another_machine_has_open_is_not_migrated(
 
 
 @pytest.mark.parametrize("home", ["postgres"], indirect=True)
-def test_a_step_may_take_its_time(home: Home, tomorrow: Tomorrow, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_migration_step_does_not_time_out(
+    home: Home, tomorrow: Tomorrow, monkeypatch: pytest.MonkeyPatch
+) -> None:
     settings = home.folder / "perdure.toml"
     settings.write_text(settings.read_text().replace("# statement_seconds = 30.0", "statement_seconds = 0.2"))
     tomorrow.comes("DO $$ BEGIN PERFORM pg_sleep(0.5); END $$")

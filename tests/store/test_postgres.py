@@ -32,7 +32,7 @@ SECRET: Final = "correct-horse"
 # Addresses
 
 
-def test_the_schema_is_ours_and_the_rest_is_the_servers() -> None:
+def test_the_schema_is_removed_from_the_address_for_the_server() -> None:
     address = parse("postgresql://jan@db.example.org:5433/library?schema=registry&sslmode=verify-full")
     assert address.schema == "registry"
     assert psycopg.conninfo.conninfo_to_dict(address.conninfo) == {
@@ -40,7 +40,7 @@ def test_the_schema_is_ours_and_the_rest_is_the_servers() -> None:
     }  # fmt: skip
 
 
-def test_without_a_schema_it_is_the_usual_one() -> None:
+def test_an_address_without_a_schema_uses_the_default_one() -> None:
     assert parse("postgres://db.example.org/library").schema == "perdure"
 
 
@@ -80,15 +80,13 @@ def test_an_address_is_shown_without_its_password(text: str) -> None:
         f"postgresql://jan:{SECRET}@db.example.org/%zz?schema=x",
     ],
 )
-def test_an_address_that_cannot_be_right_is_refused_and_its_password_not_repeated(text: str) -> None:
+def test_an_invalid_address_is_refused_and_its_password_is_not_repeated(text: str) -> None:
     with pytest.raises(InvalidInput, match="invalid database address") as refused:
         parse(text)
     assert SECRET not in str(refused.value)
 
 
-def test_a_server_that_is_refused_in_the_greeting_does_not_make_the_password_known(
-    unreliable: Unreliable, tmp_path: Path
-) -> None:
+def test_a_refused_greeting_does_not_reveal_the_password(unreliable: Unreliable, tmp_path: Path) -> None:
     direct = unreliable.open(direct=True)
     direct.close()
     wrong = address_through(unreliable.direct, f"127.0.0.1:{unreliable.proxy.port}", dbname=None)
@@ -102,7 +100,7 @@ def test_a_server_that_is_refused_in_the_greeting_does_not_make_the_password_kno
 # Schemas and partitions
 
 
-def test_a_schema_that_several_make_at_once_is_made_once(unreliable: Unreliable, runner: asyncio.Runner) -> None:
+def test_concurrent_creations_of_a_schema_create_it_once(unreliable: Unreliable, runner: asyncio.Runner) -> None:
     problems: list[BaseException] = []
     stores: list[PostgresStore] = []
     start = threading.Barrier(4)
@@ -302,7 +300,7 @@ _ENDLESS: Final = " ".join(f"word{number}" for number in range(150_000))  # more
     ],
     ids=["a check", "a character that no text holds", "more words than can be searched"],
 )
-def test_what_the_database_refuses_of_one_is_no_harm_to_the_others_in_its_group(
+def test_a_transaction_that_the_database_refuses_does_not_affect_its_group(
     unreliable: Unreliable, runner: asyncio.Runner, bad: Change
 ) -> None:
     desk = Desk(runner, unreliable.open(direct=True))
@@ -317,9 +315,7 @@ def test_what_the_database_refuses_of_one_is_no_harm_to_the_others_in_its_group(
 # What others do meanwhile
 
 
-def test_who_is_observed_by_others_meanwhile_has_the_name_that_they_got(
-    unreliable: Unreliable, runner: asyncio.Runner
-) -> None:
+def test_a_person_observed_concurrently_has_the_same_name(unreliable: Unreliable, runner: asyncio.Runner) -> None:
     """Others insert the person between the look-up of the inputs and that of the name: the name exists, for the same person."""
     desk, other = Desk(runner, unreliable.open(direct=True)), unreliable.open(direct=True)
     tries = count(1)

@@ -17,20 +17,20 @@ def put(tx: Transaction, token: str, answer: bytes = b"answer", at: str = AT, ag
     tx.put_answer(agent, token, b"digest", answer, at)
 
 
-def test_an_answer_is_stored_completely(desk: Desk) -> None:
+def test_a_response_is_stored_completely(desk: Desk) -> None:
     everything = bytes(range(256))
     desk.write(lambda tx: tx.put_answer("jan", "token", b"\x00digest", everything, AT))
     assert desk.read(lambda reader: reader.find_answer("jan", "token")) == (b"\x00digest", everything, AT)
 
 
-def test_a_token_is_its_agents_own(desk: Desk) -> None:
+def test_a_token_belongs_to_its_agent(desk: Desk) -> None:
     desk.write(lambda tx: (put(tx, "token", b"jan's"), put(tx, "token", b"ada's", agent="ada")))
     answers = desk.read(lambda reader: [reader.find_answer(agent, "token") for agent in ("jan", "ada", "piet")])
     assert [answer and answer[1] for answer in answers] == [b"jan's", b"ada's", None]
     assert desk.read(lambda reader: reader.find_answer("jan", "other")) is None
 
 
-def test_a_second_answer_to_one_token_is_refused_and_undoes_its_work(desk: Desk) -> None:
+def test_a_second_response_to_one_token_is_refused_and_rolled_back(desk: Desk) -> None:
     desk.write(lambda tx: put(tx, "token", b"first"))
 
     def again(tx: Transaction) -> None:
@@ -45,7 +45,7 @@ def test_a_second_answer_to_one_token_is_refused_and_undoes_its_work(desk: Desk)
     assert answer[1] == b"first"
 
 
-def test_a_transaction_knows_its_own_answers(desk: Desk) -> None:
+def test_a_transaction_sees_its_own_responses(desk: Desk) -> None:
     def work(tx: Transaction) -> object:
         put(tx, "token")
         with pytest.raises(Conflict):
@@ -55,7 +55,7 @@ def test_a_transaction_knows_its_own_answers(desk: Desk) -> None:
     assert desk.write(work) == (b"digest", b"answer", AT)
 
 
-def test_an_answer_is_rolled_back_with_its_work(desk: Desk) -> None:
+def test_a_response_is_rolled_back_with_its_transaction(desk: Desk) -> None:
     def work(tx: Transaction) -> None:
         put(tx, "token")
         raise KeyError
@@ -66,7 +66,7 @@ def test_an_answer_is_rolled_back_with_its_work(desk: Desk) -> None:
     desk.write(lambda tx: put(tx, "token"))
 
 
-def test_an_answer_in_an_attempt_that_fails_is_forgotten(desk: Desk) -> None:
+def test_a_response_in_a_failed_attempt_is_forgotten(desk: Desk) -> None:
     def work(tx: Transaction) -> object:
         put(tx, "kept")
         with contextlib.suppress(KeyError), tx.attempt():
@@ -80,7 +80,7 @@ def test_an_answer_in_an_attempt_that_fails_is_forgotten(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("tokens", [1, 25], ids=["one token", "many tokens"])
-def test_of_concurrent_requests_with_one_token_one_is_run_and_all_get_its_answer(
+def test_only_one_of_concurrent_requests_with_one_token_runs_and_all_get_its_response(
     desk: Desk, store_factory: StoreFactory, tokens: int
 ) -> None:
     """On two stores, as in two processes: many times, to make them collide."""
@@ -115,7 +115,9 @@ def test_of_concurrent_requests_with_one_token_one_is_run_and_all_get_its_answer
         assert sorted(those[0].decode() for those in answers) == names
 
 
-def test_works_that_do_not_ask_first_are_refused_but_for_one(desk: Desk, store_factory: StoreFactory) -> None:
+def test_only_one_transaction_that_does_not_check_the_token_first_succeeds(
+    desk: Desk, store_factory: StoreFactory
+) -> None:
     stores = [desk.store, store_factory()]
 
     async def run_all() -> list[object]:
@@ -127,7 +129,7 @@ def test_works_that_do_not_ask_first_are_refused_but_for_one(desk: Desk, store_f
     assert sum(isinstance(answer, Conflict) for answer in answers) == 9
 
 
-def test_old_answers_are_forgotten_a_thousand_at_a_time(desk: Desk) -> None:
+def test_old_responses_are_deleted_a_thousand_at_a_time(desk: Desk) -> None:
     days = [f"2027-01-{1 + number % 10:02d}T00:00:00.000000Z" for number in range(1300)]
     desk.write(lambda tx: [put(tx, f"{number}", at=at) for number, at in enumerate(days)])
     desk.write(lambda tx: put(tx, "late", at=LATER))
@@ -137,7 +139,7 @@ def test_old_answers_are_forgotten_a_thousand_at_a_time(desk: Desk) -> None:
     desk.write(lambda tx: put(tx, "7"))
 
 
-def test_the_oldest_are_forgotten_first(desk: Desk) -> None:
+def test_the_oldest_responses_are_deleted_first(desk: Desk) -> None:
     days = [f"2027-01-{1 + number // 100:02d}T00:00:00.000000Z" for number in range(1200)]
     desk.write(lambda tx: [put(tx, f"{number}", at=at) for number, at in enumerate(days)])
     desk.write(lambda tx: tx.forget_answers(AT))
@@ -145,7 +147,7 @@ def test_the_oldest_are_forgotten_first(desk: Desk) -> None:
     assert left == [False] * 1000 + [True] * 200
 
 
-def test_what_was_forgotten_in_a_transaction_can_be_answered_anew_in_it(desk: Desk) -> None:
+def test_a_token_that_a_transaction_deleted_can_be_used_again_in_it(desk: Desk) -> None:
     desk.write(lambda tx: put(tx, "token", b"old"))
 
     def work(tx: Transaction) -> int:

@@ -58,7 +58,7 @@ def test_a_sealed_store_can_be_read(desks: list[Desk]) -> None:
         assert desk.contradictions() == []
 
 
-def test_every_store_takes_writes_again_once_it_is_unsealed(desks: list[Desk]) -> None:
+def test_every_store_accepts_writes_once_it_is_unsealed(desks: list[Desk]) -> None:
     run = desks[0].runner.run
     run(desks[0].store.seal(REASON))
     for number, desk in enumerate(desks):
@@ -71,7 +71,7 @@ def test_every_store_takes_writes_again_once_it_is_unsealed(desks: list[Desk]) -
     assert desks[0].names() == ["1/0", "1/1", "1/before"]
 
 
-def test_a_seal_may_be_put_on_twice_and_the_last_reason_holds(desks: list[Desk]) -> None:
+def test_a_store_may_be_sealed_twice_and_the_last_reason_counts(desks: list[Desk]) -> None:
     run = desks[0].runner.run
     run(desks[0].store.seal("first"))
     run(desks[1].store.seal(REASON))
@@ -95,7 +95,7 @@ def test_all_waiting_writers_are_refused(desks: list[Desk]) -> None:
     assert desks[0].names() == ["1/before"]
 
 
-def test_nothing_is_written_after_the_sealing_has_returned(desks: list[Desk], store_factory: StoreFactory) -> None:
+def test_nothing_is_written_after_sealing(desks: list[Desk], store_factory: StoreFactory) -> None:
     """Many writers, some of them new; acknowledged writes exist, and none is made while the store is read-only."""
     watcher = Desk(desks[0].runner, store_factory())
 

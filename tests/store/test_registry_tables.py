@@ -47,7 +47,7 @@ def test_a_subsystem_is_found_by_either_prefix(desk: Desk) -> None:
         assert desk.read(lambda reader, key=key: reader.prefix(key)) == SUBSYSTEM
 
 
-def test_a_prefix_changes_where_it_may(desk: Desk) -> None:
+def test_a_prefix_can_be_changed_in_some_fields(desk: Desk) -> None:
     desk.write(lambda tx: tx.put_prefix(PREFIX))
     changed = msgspec.structs.replace(PREFIX, minter="uuid", policy="New", pattern=None, pass_through=True)
     desk.write(lambda tx: tx.put_prefix(changed))
@@ -55,7 +55,7 @@ def test_a_prefix_changes_where_it_may(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("fixed", [{"case_sensitive": True}, {"scheme": "ibi"}, {"opaque": "xyz"}])
-def test_what_a_prefix_compares_by_never_changes(desk: Desk, fixed: dict[str, object]) -> None:
+def test_the_case_rules_of_a_prefix_never_change(desk: Desk, fixed: dict[str, object]) -> None:
     desk.write(lambda tx: tx.put_prefix(PREFIX))
     with contextlib.suppress(PerdureError):
         desk.write(lambda tx: tx.put_prefix(msgspec.structs.replace(PREFIX, **fixed)))
@@ -84,7 +84,7 @@ def test_a_timeline_may_be_set_back(desk: Desk) -> None:
     assert desk.read(lambda reader: reader.timelines()) == {"0": Fraction(7), "1": Fraction(2)}
 
 
-def test_a_person_is_found_from_either_side(desk: Desk) -> None:
+def test_a_person_is_found_by_inputs_and_by_name(desk: Desk) -> None:
     desk.insert(change("POID-a", scheme="ppid"), change("POID-b", scheme="ppid"))
     desk.write(lambda tx: tx.put_persons({"u-1": "POID-a", "u-2": "POID-b"}))
     assert desk.read(lambda reader: (reader.person("u-1"), reader.person("u-3"))) == ("POID-a", None)
@@ -93,7 +93,7 @@ def test_a_person_is_found_from_either_side(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("inputs", [{"u-1": "POID-b"}, {"u-2": "POID-a"}, {"u-3": "POID-missing"}])
-def test_inputs_and_names_belong_together_for_ever(desk: Desk, inputs: dict[str, str]) -> None:
+def test_the_name_for_inputs_never_changes(desk: Desk, inputs: dict[str, str]) -> None:
     desk.insert(change("POID-a", scheme="ppid"), change("POID-b", scheme="ppid"))
     desk.write(lambda tx: tx.put_persons({"u-1": "POID-a"}))
     with pytest.raises(PerdureError):
@@ -108,7 +108,7 @@ def test_derivations_are_stored_by_version(desk: Desk) -> None:
     assert desk.read(lambda reader: reader.derivations("PRID-a")) == [(1, "POID-b"), (2, "POID-a"), (2, "POID-b")]
 
 
-def test_an_observation_knows_what_was_derived_from_it_in_any_version(desk: Desk) -> None:
+def test_an_observation_has_its_derivations_of_all_versions(desk: Desk) -> None:
     desk.insert(*(change(key, scheme="ppid") for key in ("POID-a", "POID-b", "PRID-a", "PRID-b")))
     desk.write(lambda tx: tx.put_derivations("PRID-b", 1, ["POID-a"]))
     desk.write(lambda tx: tx.put_derivations("PRID-b", 2, ["POID-a", "POID-b"]))
@@ -123,27 +123,27 @@ def test_an_observation_knows_what_was_derived_from_it_in_any_version(desk: Desk
 
 
 @pytest.mark.parametrize("poid", ["POID-missing", "PRID-a"])
-def test_a_derivation_leads_to_something_else_that_exists(desk: Desk, poid: str) -> None:
+def test_a_derivation_needs_another_existing_name(desk: Desk, poid: str) -> None:
     desk.insert(change("PRID-a", scheme="ppid"))
     with pytest.raises(PerdureError):
         desk.write(lambda tx: tx.put_derivations("PRID-a", 1, [poid]))
     assert desk.read(lambda reader: reader.derivations("PRID-a")) == []
 
 
-def test_agents(desk: Desk) -> None:
+def test_agents_are_stored(desk: Desk) -> None:
     ada = msgspec.structs.replace(JAN, id="ada", identifier="hdl:1/ada", kind="program")
     desk.write(lambda tx: (tx.put_agent(JAN), tx.put_agent(ada)))
     assert desk.read(lambda reader: (reader.agent("jan"), reader.agent("piet"))) == (JAN, None)
     assert desk.read(lambda reader: reader.agents()) == [ada, JAN]
 
 
-def test_an_identifier_is_one_agents(desk: Desk) -> None:
+def test_an_identifier_belongs_to_one_agent(desk: Desk) -> None:
     desk.write(lambda tx: tx.put_agent(JAN))
     with pytest.raises(PerdureError):
         desk.write(lambda tx: tx.put_agent(msgspec.structs.replace(JAN, id="piet")))
 
 
-def test_keys(desk: Desk) -> None:
+def test_keys_are_stored(desk: Desk) -> None:
     desk.write(lambda tx: tx.put_agent(JAN))
     first = Key("k1", "jan", bytes(range(32)), "2027-01-01T00:00:00.000000Z", label="laptop")
     second = Key("k0", "jan", b"\x00" * 32, "2027-01-02T00:00:00.000000Z", "2028-01-01T00:00:00Z")
@@ -155,7 +155,7 @@ def test_keys(desk: Desk) -> None:
     assert desk.read(lambda reader: reader.key("k1")) == revoked
 
 
-def test_a_keys_digest_is_fixed(desk: Desk) -> None:
+def test_the_digest_of_a_key_never_changes(desk: Desk) -> None:
     desk.write(lambda tx: tx.put_agent(JAN))
     key = Key("k1", "jan", b"a" * 32, AT)
     desk.write(lambda tx: tx.put_key(key))
@@ -163,7 +163,7 @@ def test_a_keys_digest_is_fixed(desk: Desk) -> None:
     assert desk.read(lambda reader: reader.key("k1")) == key
 
 
-def test_grants(desk: Desk) -> None:
+def test_grants_are_stored(desk: Desk) -> None:
     desk.write(lambda tx: tx.put_agent(JAN))
     mint = Grant("jan", "1", "mint", given_by="admin", given_at=AT)
     edit = Grant("jan", "1", "edit", True, "2028-01-01T00:00:00Z", "admin", AT)
@@ -199,13 +199,13 @@ def test_events_come_newest_first(desk: Desk) -> None:
     assert len({one.digest for one in found}) == 3
 
 
-def test_facts(desk: Desk) -> None:
+def test_facts_are_stored(desk: Desk) -> None:
     assert desk.read(lambda reader: reader.fact("registry")) is None
     desk.write(lambda tx: tx.put_fact("registry", "abc"))
     assert desk.read(lambda reader: reader.fact("registry")) == "abc"
 
 
-def test_a_transaction_reads_what_it_wrote(desk: Desk) -> None:
+def test_a_transaction_reads_its_own_writes(desk: Desk) -> None:
     def work(tx):
         tx.insert([change("1/a")])
         tx.put_timeline("1", Fraction(5), Fraction(1))

@@ -173,13 +173,13 @@ def test_a_changed_schema_on_a_server_is_not_opened(
 
 
 @on_a_file
-def test_statistics_of_the_query_planner_are_no_change_of_the_schema(minting_registry: RegistryFolder) -> None:
+def test_statistics_of_the_query_planner_do_not_change_the_schema(minting_registry: RegistryFolder) -> None:
     change(minting_registry, "ANALYZE")
     assert minting_registry.mint("777")
     assert minting_registry.restore(minting_registry.backup()) is not None
 
 
-def test_verify_notices_what_was_changed_while_the_registry_is_open(minting_registry: RegistryFolder) -> None:
+def test_verify_notices_a_schema_change_while_the_registry_is_open(minting_registry: RegistryFolder) -> None:
     statements, named = (ON_A_FILE if minting_registry.store == DEFAULT_STORE else ON_A_SERVER)["a trigger less"]
 
     async def work(registry: Registry, by: Agent) -> list[str]:
@@ -294,7 +294,7 @@ def test_a_restore_refuses_another_digest(minting_registry: RegistryFolder) -> N
 
 @pytest.mark.parametrize("text", ["", "sha256:", "12", "md5:" + "0" * 64, "g" * 64, "0" * 63, "0" * 65])
 @on_a_file
-def test_what_is_no_digest_is_refused(any_registry: RegistryFolder, text: str) -> None:
+def test_an_invalid_digest_is_refused(any_registry: RegistryFolder, text: str) -> None:
     with pytest.raises(InvalidInput, match="SHA-256"):
         asyncio.run(restored(any_registry, any_registry.backup(), text))
 
@@ -304,7 +304,9 @@ async def restored(registry_folder: RegistryFolder, backup: Path, digest: str) -
 
 
 @on_a_file
-def test_what_was_checked_is_what_is_loaded(minting_registry: RegistryFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_checked_content_is_loaded_even_if_the_file_changes(
+    minting_registry: RegistryFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The file is replaced just after its digest was computed."""
     backup = minting_registry.backup()
     digest = digest_file(backup)
@@ -324,7 +326,7 @@ def test_what_was_checked_is_what_is_loaded(minting_registry: RegistryFolder, mo
 
 
 @on_a_server
-def test_an_opening_makes_nothing_where_the_schema_is_known(
+def test_opening_a_known_schema_creates_nothing(
     maker: RegistryMaker, minting_registry: RegistryFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(schema_check, "_expected", {})

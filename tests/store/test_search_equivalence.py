@@ -72,7 +72,9 @@ class Numbers:
 
 @settings(max_examples=150)
 @given(texts_and_questions())
-def test_both_engines_find_the_same(desks: list[Desk], example: tuple[list[str], list[list[str]]]) -> None:
+def test_both_engines_have_the_same_search_results(
+    desks: list[Desk], example: tuple[list[str], list[list[str]]]
+) -> None:
     documents, questions = example
     Numbers.used += 1
     keys = [f"{Numbers.used}/{number}" for number in range(len(documents))]

@@ -52,7 +52,7 @@ def test_a_transaction_sees_the_secret_that_it_wrote(keeping: Desk) -> None:
     assert keeping.write(work) == b"x"
 
 
-def test_a_work_that_fails_leaves_no_secret(keeping: Desk) -> None:
+def test_a_failed_transaction_leaves_no_secret(keeping: Desk) -> None:
     def work(tx):
         tx.update([revised("1/a", 2, b"x")])
         tx.put_secret("1/a", 300, b"x")
@@ -63,7 +63,7 @@ def test_a_work_that_fails_leaves_no_secret(keeping: Desk) -> None:
     assert keeping.read(lambda reader: reader.secrets()) == []
 
 
-def test_of_many_at_once_only_those_that_fail_lose_their_secret(keeping: Desk) -> None:
+def test_only_failed_transactions_of_a_group_lose_their_secret(keeping: Desk) -> None:
     def work(number: int):
         def write(tx):
             tx.insert([change(f"2/{number:02d}")])
@@ -82,7 +82,7 @@ def test_of_many_at_once_only_those_that_fail_lose_their_secret(keeping: Desk) -
     assert [key for key in keeping.names() if key.startswith("2/")] == there
 
 
-def test_a_secret_of_nothing_is_a_contradiction(keeping: Desk) -> None:
+def test_a_secret_without_an_identifier_is_a_contradiction(keeping: Desk) -> None:
     keeping.write(lambda tx: (tx.put_secret("1/a", 300, b"x"), tx.put_secret("1/gone", 300, b"x")))
     assert keeping.contradictions() == ["1/gone: it has a secret, but does not exist"]
 

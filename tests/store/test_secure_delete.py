@@ -28,7 +28,7 @@ def left(folder: Path) -> bool:
     return any(WORD in file.read_bytes() for file in folder.iterdir())
 
 
-def test_nothing_is_left_once_the_file_was_written_anew(connection: apsw.Connection, tmp_path: Path) -> None:
+def test_nothing_is_left_after_the_file_was_rewritten(connection: apsw.Connection, tmp_path: Path) -> None:
     scrubbing = Scrubber(connection, BusyTimeout(0.1))
     scrubbing()
     assert left(tmp_path)  # it was not requested
@@ -39,7 +39,7 @@ def test_nothing_is_left_once_the_file_was_written_anew(connection: apsw.Connect
     assert not is_unscrubbed(connection)
 
 
-def test_it_is_not_forgotten_with_the_process(connection: apsw.Connection, tmp_path: Path) -> None:
+def test_a_requested_rewrite_survives_the_end_of_the_process(connection: apsw.Connection, tmp_path: Path) -> None:
     Scrubber(connection, BusyTimeout(0.1)).request()
     Scrubber(connection, BusyTimeout(0.1))()
     assert not left(tmp_path)
@@ -56,7 +56,7 @@ def test_a_large_database_is_rewritten_on_request(connection: apsw.Connection, t
     assert not is_unscrubbed(connection)
 
 
-def test_a_reader_in_the_way_is_waited_for_the_next_time(connection: apsw.Connection, tmp_path: Path) -> None:
+def test_a_rewrite_blocked_by_a_reader_is_done_the_next_time(connection: apsw.Connection, tmp_path: Path) -> None:
     clock = [0.0]
     waiting = BusyTimeout(0.1)
     connection.set_busy_handler(waiting)

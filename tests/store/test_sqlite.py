@@ -46,7 +46,7 @@ def test_a_file_that_is_not_a_database_is_reported_as_damaged(file: Path, conten
         SqliteStore(file)
 
 
-def test_acknowledged_means_fsynced(own: Desk, file: Path) -> None:
+def test_acknowledged_writes_are_fsynced(own: Desk, file: Path) -> None:
     connection = connect(file)
     pragmas = {
         name: connection.execute(f"PRAGMA {name}").get for name in ("journal_mode", "synchronous", "foreign_keys")
@@ -77,7 +77,7 @@ def test_history_cannot_be_changed_behind_the_registrys_back(own: Desk, file: Pa
     connection.close()
 
 
-def test_a_schema_from_the_future_is_left_alone(own: Desk, file: Path) -> None:
+def test_a_newer_schema_is_not_changed(own: Desk, file: Path) -> None:
     own.store.close()
     connection = apsw.Connection(str(file))
     connection.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
@@ -86,7 +86,7 @@ def test_a_schema_from_the_future_is_left_alone(own: Desk, file: Path) -> None:
         SqliteStore(file)
 
 
-def test_many_who_create_at_once_make_one_database(file: Path) -> None:
+def test_concurrent_creations_create_one_database(file: Path) -> None:
     problems: list[BaseException] = []
 
     def create() -> None:
@@ -103,7 +103,7 @@ def test_many_who_create_at_once_make_one_database(file: Path) -> None:
     assert problems == []
 
 
-def test_a_lock_held_elsewhere_is_waited_for_and_then_named(file: Path, runner: asyncio.Runner) -> None:
+def test_a_lock_of_another_process_is_waited_for_and_then_reported(file: Path, runner: asyncio.Runner) -> None:
     store = SqliteStore(file, create=True, busy_timeout=0.05)
     desk = Desk(runner, store)
     other = apsw.Connection(str(file))
@@ -117,7 +117,7 @@ def test_a_lock_held_elsewhere_is_waited_for_and_then_named(file: Path, runner: 
     store.close()
 
 
-def test_a_full_database_fails_the_whole_group_and_loses_nothing_that_was_there(own: Desk) -> None:
+def test_a_full_database_fails_the_whole_group_and_loses_no_stored_data(own: Desk) -> None:
     """The group's transaction is rolled back: all its works fail, and the next write succeeds."""
     own.insert(change("1/before"))
 
@@ -144,7 +144,7 @@ def test_a_full_database_fails_the_whole_group_and_loses_nothing_that_was_there(
     assert own.contradictions() == []
 
 
-def test_a_word_missing_from_search_is_a_contradiction(own: Desk, file: Path) -> None:
+def test_a_word_missing_from_the_search_index_is_a_contradiction(own: Desk, file: Path) -> None:
     own.insert(change("1/a"), change("1/b"))
     connection = apsw.Connection(str(file))
     connection.execute("DELETE FROM words WHERE rowid = 1")
@@ -152,7 +152,7 @@ def test_a_word_missing_from_search_is_a_contradiction(own: Desk, file: Path) ->
     assert own.contradictions() == ["1/a: it is missing in the full-text index"]
 
 
-def test_reverse_look_up_to_what_is_not_active_is_a_contradiction(own: Desk) -> None:
+def test_a_reverse_lookup_entry_of_an_inactive_name_is_a_contradiction(own: Desk) -> None:
     still = (("URL", "https://example.org/"),)
     own.insert(change("1/a", reverse=still))
     own.update(revised("1/a", 2, b"x", state="withdrawn", reverse=still, reverse_before=still))
@@ -191,15 +191,13 @@ def test_a_damaged_page_is_an_error_of_the_registry(own: Desk, file: Path) -> No
         (apsw.SQLError, StoreUnavailable, False),
     ],
 )
-def test_every_trouble_says_whether_to_try_again(
-    problem: type[apsw.Error], kind: type[StoreUnavailable], safe: bool
-) -> None:
+def test_every_error_says_whether_to_retry(problem: type[apsw.Error], kind: type[StoreUnavailable], safe: bool) -> None:
     error = to_store_error(problem("x"))
     assert type(error) is kind
     assert error.safe_to_retry is safe
 
 
-def test_connections_do_not_pile_up_from_one_event_loop_to_the_next(own: Desk, file: Path) -> None:
+def test_connections_do_not_accumulate_over_event_loops(own: Desk, file: Path) -> None:
     own.insert(change("1/a"))
     folder = Path("/proc/self/fd")
     if not folder.exists():
@@ -221,7 +219,7 @@ def test_a_backup_never_replaces_the_database_itself(own: Desk, file: Path) -> N
         own.runner.run(own.store.backup(file, lambda done, of: None))
 
 
-def test_a_search_index_that_was_changed_since_the_last_look_is_not_called_damaged(own: Desk) -> None:
+def test_a_search_index_changed_since_the_last_check_is_not_reported_as_damaged(own: Desk) -> None:
     """The engine's own check does not see what other connections have changed."""
     own.insert(*(change(f"1/{name}", words=f"{name} one") for name in "abcdefg"))
     for version in range(2, 60):

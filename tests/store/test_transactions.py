@@ -15,7 +15,7 @@ class Refused(Exception):
     pass
 
 
-def test_a_work_that_fails_leaves_nothing_behind(desk: Desk) -> None:
+def test_a_failed_transaction_leaves_nothing_behind(desk: Desk) -> None:
     desk.insert(change("1/old", words="old", reverse=(("URL", "https://old.org/"),)))
 
     def work(tx):
@@ -39,7 +39,7 @@ def test_a_work_that_fails_leaves_nothing_behind(desk: Desk) -> None:
     assert desk.contradictions() == []
 
 
-def test_of_many_at_once_only_those_that_fail_are_undone(desk: Desk) -> None:
+def test_only_failed_transactions_of_a_group_are_rolled_back(desk: Desk) -> None:
     """They may share a commit; a failure rolls back its own work alone."""
 
     def work(number: int):
@@ -65,7 +65,7 @@ def test_of_many_at_once_only_those_that_fail_are_undone(desk: Desk) -> None:
     assert desk.contradictions() == []
 
 
-def test_of_many_who_want_one_name_one_gets_it(desk: Desk) -> None:
+def test_only_one_of_many_concurrent_inserts_of_a_name_succeeds(desk: Desk) -> None:
     async def run_all() -> list[object]:
         return await asyncio.gather(
             *(desk.store.write(lambda tx: tx.insert([change("1/a")])) for _ in range(50)), return_exceptions=True
@@ -76,7 +76,7 @@ def test_of_many_who_want_one_name_one_gets_it(desk: Desk) -> None:
     assert sum(isinstance(answer, NameTaken) for answer in answers) == 49
 
 
-def test_works_of_one_caller_are_done_in_their_order(desk: Desk) -> None:
+def test_transactions_of_one_caller_run_in_order(desk: Desk) -> None:
     async def in_order() -> None:
         works = [desk.store.write(lambda tx, number=number: tx.put_fact("last", str(number))) for number in range(100)]
         await asyncio.gather(*works)
@@ -146,14 +146,14 @@ def test_two_stores_at_one_location_write_at_once_and_lose_nothing(desk: Desk, s
     assert desk.contradictions() == []
 
 
-def test_what_was_acknowledged_is_there_after_closing(desk: Desk, store_factory: StoreFactory) -> None:
+def test_acknowledged_writes_exist_after_closing(desk: Desk, store_factory: StoreFactory) -> None:
     desk.insert(change("1/a"))
     desk.store.close()
     again = Desk(desk.runner, store_factory())
     assert again.names() == ["1/a"]
 
 
-def test_what_was_submitted_before_closing_is_done(desk: Desk, store_factory: StoreFactory) -> None:
+def test_writes_submitted_before_closing_are_done(desk: Desk, store_factory: StoreFactory) -> None:
     async def submit_and_close() -> None:
         works = [
             asyncio.ensure_future(desk.store.write(lambda tx, number=number: tx.insert([change(f"1/{number}")])))
@@ -172,7 +172,7 @@ def test_a_store_may_be_closed_twice(desk: Desk) -> None:
     desk.store.close()
 
 
-def test_a_closed_store_says_so(desk: Desk) -> None:
+def test_a_closed_store_reports_that_it_is_closed(desk: Desk) -> None:
     desk.insert(change("1/a"))
     desk.store.close()
     with pytest.raises(StoreUnavailable):
@@ -183,7 +183,7 @@ def test_a_closed_store_says_so(desk: Desk) -> None:
         desk.read(lambda reader: reader.find("1/a"))
 
 
-def test_a_cancelled_caller_does_not_disturb_others(desk: Desk) -> None:
+def test_a_cancelled_caller_does_not_affect_others(desk: Desk) -> None:
     async def impatient() -> None:
         gone = asyncio.ensure_future(desk.store.write(lambda tx: tx.put_fact("gone", "1")))
         await asyncio.sleep(0)

@@ -75,7 +75,7 @@ def write_much(desk: Desk, store: SqliteStore, enough: int, cuts: int) -> list[i
     return sizes
 
 
-def test_the_log_is_cut_back_among_constant_readers(file: Path, runner: asyncio.Runner) -> None:
+def test_the_log_is_truncated_despite_constant_readers(file: Path, runner: asyncio.Runner) -> None:
     """Repeatedly: a single wait for the readers may be in vain on a busy machine, but not all of them."""
     store = SqliteStore(file, create=True, largest_log=BOUND)
     desk = Desk(runner, store)
@@ -87,7 +87,7 @@ def test_the_log_is_cut_back_among_constant_readers(file: Path, runner: asyncio.
     store.close()
 
 
-def test_the_log_is_left_to_grow_to_its_bound(file: Path, runner: asyncio.Runner) -> None:
+def test_the_log_grows_up_to_its_limit(file: Path, runner: asyncio.Runner) -> None:
     """It is truncated because of the limit alone: the usual interval is far away here."""
     store = SqliteStore(file, create=True)
     with read_without_end(file):
@@ -134,7 +134,7 @@ class Time:
         return self.now
 
 
-def test_a_wait_in_vain_is_repeated_less_and_less_often(file: Path) -> None:
+def test_failed_checkpoints_are_repeated_less_and_less_often(file: Path) -> None:
     SqliteStore(file, create=True).close()
     patience, time = CountedPatience(0.01), Time()
     with closing(connect(file, busy_timeout=patience)) as writer, closing(connect(file)) as reader:

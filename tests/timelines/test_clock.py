@@ -28,12 +28,12 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> WrongClock:
     return WrongClock(monkeypatch)
 
 
-def test_it_is_the_machines_time() -> None:
+def test_the_clock_has_the_time_of_the_machine() -> None:
     before = time.time_ns()
     assert before <= SystemClock().now_ns() <= time.time_ns()
 
 
-def test_a_leap_forward_is_not_believed(machine: WrongClock) -> None:
+def test_a_jump_forward_is_refused(machine: WrongClock) -> None:
     clock = SystemClock()
     machine.wrong = 2 * HOUR
     with pytest.raises(ClockJumped) as refusal:
@@ -42,7 +42,7 @@ def test_a_leap_forward_is_not_believed(machine: WrongClock) -> None:
     assert isinstance(refusal.value, ClockBehind)
 
 
-def test_a_leap_that_is_taken_back_is_forgotten(machine: WrongClock) -> None:
+def test_a_jump_that_is_corrected_is_forgotten(machine: WrongClock) -> None:
     clock = SystemClock()
     machine.wrong = 2 * HOUR
     with pytest.raises(ClockJumped):
@@ -58,7 +58,7 @@ def test_a_small_correction_is_followed(machine: WrongClock) -> None:
         assert abs(clock.now_ns() - time.time_ns()) < NANOSECONDS
 
 
-def test_a_step_back_is_followed_and_so_is_the_way_home(machine: WrongClock) -> None:
+def test_a_step_back_and_its_correction_are_followed(machine: WrongClock) -> None:
     """A clock that was wrong for a while and was corrected is right: no restart is necessary."""
     clock = SystemClock()
     machine.wrong = -10 * HOUR
@@ -67,14 +67,14 @@ def test_a_step_back_is_followed_and_so_is_the_way_home(machine: WrongClock) -> 
     clock.now_ns()
 
 
-def test_how_far_it_may_leap_is_a_setting(machine: WrongClock) -> None:
+def test_the_largest_jump_is_a_setting(machine: WrongClock) -> None:
     clock = SystemClock(largest_jump=10.0)
     machine.wrong = 11 * NANOSECONDS
     with pytest.raises(ClockJumped):
         clock.now_ns()
 
 
-def test_a_machine_that_woke_up_in_1970_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_that_starts_in_1970_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "time_ns", lambda: 86_400 * NANOSECONDS)
     with pytest.raises(ClockJumped):
         SystemClock().now_ns()
@@ -100,7 +100,7 @@ def test_a_clock_set_back_during_a_wait_does_not_make_the_caller_wait_for_hours(
     asyncio.run(waiting())
 
 
-def test_what_has_come_is_not_waited_for() -> None:
+def test_there_is_no_wait_for_a_time_in_the_past() -> None:
     clock = SystemClock()
     asyncio.run(asyncio.wait_for(clock.wait_until(now_seconds(clock) - 3600), 60))
 

@@ -16,7 +16,7 @@ steps = st.lists(st.integers(-5 * 10**9, 5 * 10**9), min_size=1, max_size=20)
 
 
 @given(nanoseconds, steps)
-def test_milliseconds_increase_strictly_whatever_the_clock_does(now: int, changes: list[int]) -> None:
+def test_milliseconds_increase_strictly_for_any_clock(now: int, changes: list[int]) -> None:
     last: Fraction | None = None
     for step in changes:
         now += step
@@ -60,11 +60,11 @@ def test_a_wait_is_bounded() -> None:
     ("date", "suffix"),
     [("1180064992.865", "Y35XYS0QH"), ("1180504234.750", "0N8J991QH"), ("1180066787.645", "2RDV0T0QH")],
 )
-def test_the_policys_suffixes(date: str, suffix: str) -> None:
+def test_the_suffixes_of_the_policy_are_reproduced(date: str, suffix: str) -> None:
     assert pilin_suffix(Fraction(date)) == suffix
     assert pilin.to_posix(suffix) == Fraction(date)
 
 
-def test_beyond_nine_digits_there_is_nothing() -> None:
+def test_there_are_no_suffixes_with_more_than_nine_digits() -> None:
     with pytest.raises(OutOfRange):
         pilin_suffix(Fraction(20_000_000_000))

@@ -73,7 +73,7 @@ def test_a_dry_run_writes_nothing(client: httpx.Client) -> None:
     assert mistyped.status_code == 422
 
 
-def test_what_goes_out_comes_in_elsewhere_with_its_history(
+def test_an_export_can_be_imported_elsewhere_with_its_history(
     client: httpx.Client, server: LiveServer, tmp_path: Path
 ) -> None:
     many = (line(f"12345/many/{number}") for number in range(5_000))
@@ -99,7 +99,7 @@ def test_an_export_of_everything_begins_with_the_settings(client: httpx.Client) 
     assert json.loads(first)["entry"] == "registry"
 
 
-def test_http_1_0_gets_the_same_without_chunks_and_a_closed_connection(
+def test_an_http_1_0_client_gets_the_content_without_chunks_and_the_connection_is_closed(
     client: httpx.Client, server: LiveServer
 ) -> None:
     body = line("12345/old") + b"{bad\n"
@@ -123,7 +123,7 @@ def test_a_body_of_another_kind_is_refused_before_it_is_read(client: httpx.Clien
     assert (answer.status_code, answer.json()["code"]) == (415, "unsupported-body")
 
 
-def test_others_are_answered_while_an_import_goes_on(client: httpx.Client, server: LiveServer) -> None:
+def test_other_clients_are_answered_during_an_import(client: httpx.Client, server: LiveServer) -> None:
     begun, finish = threading.Event(), threading.Event()
 
     def body() -> Iterator[bytes]:
@@ -175,7 +175,7 @@ def test_a_body_that_is_too_long_is_refused(bounded: LiveServer) -> None:
         assert [one.json()["code"] for one in (whole, in_parts)] == ["body-too-large"] * 2
 
 
-def test_a_sender_who_stops_is_not_waited_for(bounded: LiveServer) -> None:
+def test_a_client_that_stops_sending_times_out(bounded: LiveServer) -> None:
     head = (
         f"POST {API}/imports HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-ndjson\r\nContent-Length: 1000\r\n"
         f"Authorization: Bearer {bounded.key}\r\n\r\n"
@@ -190,7 +190,7 @@ def test_a_sender_who_stops_is_not_waited_for(bounded: LiveServer) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 7, 50, 100_000])
-def test_lines_are_the_same_however_the_body_is_cut(size: int) -> None:
+def test_lines_do_not_depend_on_how_the_body_is_split(size: int) -> None:
     body = line("12345/a") + b"\n" + b"x" * 200 + b"\r\n" + b"{bad\n" + line("12345/b").rstrip()
     parts = [body[start : start + size] for start in range(0, len(body), size)]
     entries = list(parse_entries(parts, 100, 10_000))
@@ -202,7 +202,7 @@ def test_lines_are_the_same_however_the_body_is_cut(size: int) -> None:
     ]
 
 
-def test_too_many_bytes_end_the_reading() -> None:
+def test_a_body_with_too_many_bytes_is_not_read_further() -> None:
     with pytest.raises(BodyTooLarge):
         list(parse_entries([b"\n" * 60, b"\n" * 60], 100, 100))
 
@@ -250,7 +250,7 @@ class SlowSender:
         self.socket.close()
 
 
-def test_slow_senders_keep_no_other_import_out(bounded: LiveServer, maria: str) -> None:
+def test_slow_clients_do_not_block_other_imports(bounded: LiveServer, maria: str) -> None:
     with ExitStack() as stack:
         for key in (bounded.key, maria, bounded.key, maria):
             stack.callback(SlowSender(bounded, key).close)
@@ -262,7 +262,7 @@ def test_slow_senders_keep_no_other_import_out(bounded: LiveServer, maria: str) 
             assert tally["created"] == 100
 
 
-def test_a_body_that_is_slower_than_the_least_rate_is_ended(bounded: LiveServer) -> None:
+def test_a_body_slower_than_the_minimum_rate_is_refused(bounded: LiveServer) -> None:
     """Send 10 bytes a second, each in time."""
     with ExitStack() as stack:
         slow = SlowSender(bounded, bounded.key)
@@ -273,7 +273,7 @@ def test_a_body_that_is_slower_than_the_least_rate_is_ended(bounded: LiveServer)
         assert b"\r\nconnection: close\r\n" in answer
 
 
-def test_a_body_that_keeps_the_least_rate_may_take_longer(bounded: LiveServer) -> None:
+def test_a_body_at_the_minimum_rate_may_take_longer(bounded: LiveServer) -> None:
     """Send 1600 bytes a second, for longer than the limit of other requests."""
     steady = SlowSender(bounded, bounded.key, chunk=b" " * 159 + b"\n")
     try:
@@ -283,7 +283,7 @@ def test_a_body_that_keeps_the_least_rate_may_take_longer(bounded: LiveServer) -
         steady.close()
 
 
-def test_an_agent_has_a_bounded_number_of_bodies_under_way(bounded: LiveServer, maria: str) -> None:
+def test_the_number_of_concurrent_bodies_of_an_agent_is_limited(bounded: LiveServer, maria: str) -> None:
     with ExitStack() as stack:
         steady = [SlowSender(bounded, bounded.key, chunk=b" " * 159 + b"\n") for _ in range(MOST_BODIES + 1)]
         for one in steady:
@@ -297,7 +297,7 @@ def test_an_agent_has_a_bounded_number_of_bodies_under_way(bounded: LiveServer, 
         assert parse_report(client.post(f"{API}/imports", content=line("12345/hers"), headers=LINES))[1]["created"] == 1
 
 
-def test_a_line_with_a_key_twice_is_refused_by_its_number(client: httpx.Client) -> None:
+def test_a_line_with_a_repeated_key_is_refused_by_its_number(client: httpx.Client) -> None:
     twice = b'{"name": "12345/k2", "target": "https://example.org/", "target": "https://example.org/2"}\n'
     problems, tally = parse_report(
         client.post(f"{API}/imports", content=line("12345/k1") + twice + line("12345/k3"), headers=LINES)

@@ -67,7 +67,7 @@ def test_each_line_is_answered_with_its_poid_or_its_problem(client: httpx.Client
     assert (shown["uuid_raw"], shown["observation"]["claims"][0]["value"]) == (last["uuid_raw"], "Jan de Vries")
 
 
-def test_a_line_leads_to_what_it_would_have_been_alone(client: httpx.Client) -> None:
+def test_a_line_gives_the_same_result_as_a_single_request(client: httpx.Client) -> None:
     seen = source()
     alone = create_observation(client, seen)
     body = json.dumps(seen).encode()
@@ -77,7 +77,7 @@ def test_a_line_leads_to_what_it_would_have_been_alone(client: httpx.Client) -> 
     assert (other["error"]["code"], other["error"]["status"]) == ("immutable", 409)
 
 
-def test_more_lines_than_are_written_together_are_answered_in_their_order(client: httpx.Client) -> None:
+def test_more_lines_than_one_batch_are_answered_in_their_order(client: httpx.Client) -> None:
     many = [line() for _ in range(1_200)]
     lines, tally = parse_report(send(client, iter(many)))
     assert [one["line"] for one in lines] == list(range(1, 1_201))
@@ -200,7 +200,7 @@ def test_permission_is_checked_before_the_body_is_read(server: LiveServer) -> No
         assert problem(send(anonymous, line())) == (401, "credentials-needed")
 
 
-def test_a_sender_who_stops_is_not_waited_for(server: LiveServer, client: httpx.Client) -> None:
+def test_a_client_that_stops_sending_times_out(server: LiveServer, client: httpx.Client) -> None:
     head = (
         f"POST {API}/observations HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-ndjson\r\nContent-Length: 1000\r\n"
         f"Authorization: Bearer {server.key}\r\n\r\n"
@@ -212,7 +212,7 @@ def test_a_sender_who_stops_is_not_waited_for(server: LiveServer, client: httpx.
 
 
 @pytest.mark.parametrize("size", [1, 7, 100_000])
-def test_lines_are_the_same_however_the_body_is_cut(size: int) -> None:
+def test_lines_do_not_depend_on_how_the_body_is_split(size: int) -> None:
     body = line() + b"\n" + b"x" * 2_000 + b"\r\n" + b"{bad\n" + line().rstrip()
     parts = [body[start : start + size] for start in range(0, len(body), size)]
     entries = list(parse_observations(split_lines(parts, 1_000, 10_000), 1_000))

@@ -36,7 +36,7 @@ def test_a_harvester_misses_nothing(server: LiveServer) -> None:
         assert (again["orderedItems"], again["next"]) == ([], page["next"])
 
 
-def test_only_what_is_gone_is_deleted(server: LiveServer) -> None:
+def test_only_fully_redacted_records_are_listed_as_deleted(server: LiveServer) -> None:
     with server.client() as desk, server.client("") as harvester:
         one, two = create_observation(desk), create_observation(desk)
         prid = create_reconstruction(desk, one, two)
@@ -57,7 +57,7 @@ def test_only_what_is_gone_is_deleted(server: LiveServer) -> None:
         assert [(change["type"], change["object"]["name"]) for change in items] == [("Delete", three), ("Update", prid)]
 
 
-def test_a_page_that_is_its_own_next_is_the_end(server: LiveServer) -> None:
+def test_the_last_page_names_itself_as_the_next(server: LiveServer) -> None:
     with server.client() as desk, server.client("") as harvester:
         last = to_the_end(harvester, f"{API}/changes?limit=2&scheme=ppid")
         assert (last["orderedItems"], last["id"]) == ([], last["next"])

@@ -115,11 +115,11 @@ def test_unknown_and_invalid_names_have_different_errors(
 @pytest.mark.parametrize(
     "path", ["/nothing", "/identifiers/", "//identifiers", "/search/x", "/agents/you", "/docs/x.js"]
 )
-def test_where_nothing_is_there_is_a_problem_document_too(client: httpx.Client, path: str) -> None:
+def test_an_unknown_path_is_answered_with_a_problem_document(client: httpx.Client, path: str) -> None:
     assert problem(client.get(f"{API}{path}"))[:2] == (404, "nothing-here")
 
 
-def test_a_method_that_is_not_possible_says_which_are(client: httpx.Client) -> None:
+def test_an_unsupported_method_is_answered_with_the_supported_ones(client: httpx.Client) -> None:
     answer = client.put(f"{API}/identifiers/12345%2Fa")
     assert problem(answer)[:2] == (405, "method-not-allowed")
     assert set(answer.headers["allow"].split(", ")) == {"GET", "HEAD", "OPTIONS", "PATCH", "DELETE"}
@@ -143,14 +143,14 @@ def test_private_data_requires_credentials(anonymous: httpx.Client, path: str) -
     assert [one.split()[0] for one in answer.headers.get_list("www-authenticate")] == ["Bearer", "Basic", "Handle"]
 
 
-def test_wrong_credentials_are_refused_even_where_none_are_needed(server: LiveServer) -> None:
+def test_wrong_credentials_are_refused_even_if_none_are_needed(server: LiveServer) -> None:
     with server.client(server.key[:-4] + "0000") as client:
         answer = client.get(f"{API}/prefixes")
         assert problem(answer)[:2] == (401, "bad-key")
         assert answer.headers.get_list("www-authenticate")[0] == 'Bearer realm="perdure", error="invalid_token"'
 
 
-def test_what_is_refused_is_not_explained_by_commands(client: httpx.Client) -> None:
+def test_errors_of_the_api_do_not_mention_commands(client: httpx.Client) -> None:
     """An HTTP client may have neither the command nor a shell at the server."""
     assert client.post(f"{API}/prefixes", json={"prefix": "45678", "minter": "chosen"}).status_code == 201
     local = {"host": "ibi.example.org", "ip": "127.0.0.1"}
@@ -190,7 +190,7 @@ def test_names_that_the_server_could_not_resolve_have_no_prefix(client: httpx.Cl
     assert client.post(f"{API}/prefixes", json={"prefix": "api.1", "minter": "uuid"}).status_code == 201
 
 
-def test_what_was_not_granted_is_refused(client: httpx.Client, server: LiveServer) -> None:
+def test_an_agent_without_a_grant_is_refused(client: httpx.Client, server: LiveServer) -> None:
     server.perdure("agent", "add", "reader", "--name", "Reader", "--identifier", "https://example.org/reader")
     key = re.search(r"perdure_\w+", server.perdure("agent", "key", "reader"))
     assert key is not None
@@ -212,12 +212,12 @@ def test_what_was_not_granted_is_refused(client: httpx.Client, server: LiveServe
 
 
 @pytest.mark.parametrize("tag", ["3", '"1", "2"', "", "'1'"])
-def test_an_if_match_that_is_no_tag_is_refused(client: httpx.Client, tag: str) -> None:
+def test_an_if_match_without_a_valid_tag_is_refused(client: httpx.Client, tag: str) -> None:
     answer = client.patch(f"{API}/identifiers/12345%2Fa", json={"target": "https://e.org/"}, headers={"If-Match": tag})
     assert problem(answer)[:2] == (400, "malformed-request")
 
 
-def test_what_a_problem_says_of_its_fields_is_so() -> None:
+def test_documented_fields_of_a_problem_exist() -> None:
     """Titles are the first lines of docstrings of errors, which may mention what only Python code sees."""
     kinds = {PerdureError}
     while below := {one for kind in kinds for one in kind.__subclasses__()} - kinds:
@@ -238,7 +238,7 @@ def test_every_error_code_has_a_meaning(client: httpx.Client) -> None:
     assert problem(client.get(f"{API}/errors/none"))[:2] == (404, "nothing-here")
 
 
-def test_the_document_says_what_every_operation_may_answer() -> None:
+def test_the_openapi_document_lists_every_response_of_every_operation() -> None:
     document = build_openapi(build_app([route.handler for route in API_ROUTES]))
     assert document["openapi"].startswith("3.1")
     for item in document["paths"].values():
@@ -272,7 +272,7 @@ def test_the_examples_of_the_document_can_be_read() -> None:
     assert len(EXAMPLES) == len(REQUEST_SCHEMAS)
 
 
-def test_the_page_to_try_it_loads_nothing_from_elsewhere(anonymous: httpx.Client) -> None:
+def test_the_page_to_try_the_api_loads_nothing_from_other_hosts(anonymous: httpx.Client) -> None:
     page = anonymous.get(f"{API}/docs")
     policy = page.headers["content-security-policy"]
     assert "default-src 'none'" in policy

@@ -56,14 +56,14 @@ def test_an_ibi_comes_with_both_its_labels(client: httpx.Client) -> None:
             assert client.get(api_path(label)).json()["names"] == [one["name"], one["alias"]]
 
 
-def test_names_of_ones_own_choice_are_made_together_or_not_at_all(client: httpx.Client) -> None:
+def test_chosen_names_are_all_minted_or_none(client: httpx.Client) -> None:
     assert mint_name(client, "free", suffix="first") == "free/first"
     refused = client.post(f"{API}/identifiers", json={"prefix": "free", "suffixes": ["second", "first"]})
     assert (refused.status_code, refused.json()["code"]) == (409, "name-taken")
     assert client.get(api_path("free/second")).status_code == 404
 
 
-def test_what_is_reserved_can_be_bound_once(client: httpx.Client) -> None:
+def test_a_reserved_name_can_be_bound_once(client: httpx.Client) -> None:
     name = mint_name(client)
     assert client.get(api_path(name)).json()["state"] == "reserved"
     bound = client.post(api_path(name, "bindings"), json={"target": URL}, headers={"If-Match": '"1"'})
@@ -103,7 +103,7 @@ def test_two_editors_cannot_overwrite_each_other(client: httpx.Client) -> None:
     ("DELETE", "values", {"params": {"index": 1}}),
     ("POST", "reinstatements", {}),
 ])  # fmt: skip
-def test_no_change_is_made_without_saying_of_which_version(
+def test_a_change_requires_the_expected_version(
     client: httpx.Client, method: str, root: str, more: dict[str, object]
 ) -> None:
     name = mint_name(client, target=URL)
@@ -115,7 +115,7 @@ def test_no_change_is_made_without_saying_of_which_version(
 
 
 @pytest.mark.parametrize(("tag", "status"), [('"1"', 304), ('W/"1"', 304), ('"0", "1"', 304), ("*", 304), ('"2"', 200)])
-def test_what_one_has_already_is_not_sent_again(client: httpx.Client, tag: str, status: int) -> None:
+def test_an_unchanged_record_is_not_sent_again(client: httpx.Client, tag: str, status: int) -> None:
     name = mint_name(client, target=URL)
     assert client.get(api_path(name), headers={"If-None-Match": tag}).status_code == status
 
@@ -133,7 +133,7 @@ def test_values_are_added_changed_and_removed(client: httpx.Client) -> None:
     assert missing.status_code in (404, 422)
 
 
-def test_a_tombstone_says_why_and_can_be_taken_away(client: httpx.Client) -> None:
+def test_a_tombstone_has_a_reason_and_can_be_removed(client: httpx.Client) -> None:
     name, other = mint_name(client, target=URL), mint_name(client, target=URL)
     gone = client.delete(api_path(name), params={"reason": "retracted", "replaced_by": other}, headers=ANY)
     assert gone.json()["tombstone"] == {"reason": "retracted", "replaced_by": f"hdl:{other}"}
@@ -157,7 +157,9 @@ def test_every_version_stays_readable(client: httpx.Client) -> None:
     assert [page.get("next") for page in pages] == [1, None]
 
 
-def test_private_values_are_for_those_who_may_edit(client: httpx.Client, server: LiveServer) -> None:
+def test_private_values_are_shown_only_to_agents_with_permission_to_edit(
+    client: httpx.Client, server: LiveServer
+) -> None:
     secret = {"index": 5, "type": "NOTE", "data": {"format": "string", "value": "hush"}, "permissions": "1100"}
     name = mint_name(client, target=URL, values=[secret])
     with server.client("") as anonymous:
@@ -167,7 +169,7 @@ def test_private_values_are_for_those_who_may_edit(client: httpx.Client, server:
         assert anonymous.get(f"{API}/search", params={"q": "hush"}).json() == {"found": []}
 
 
-def test_identifiers_change_hands(client: httpx.Client, server: LiveServer) -> None:
+def test_identifiers_can_be_transferred(client: httpx.Client, server: LiveServer) -> None:
     server.perdure("agent", "add", "maria", "--name", "Maria", "--identifier", "https://example.org/maria")
     name = mint_name(client, target=URL)
     body = {"to": "maria", "names": [name]}
@@ -177,14 +179,14 @@ def test_identifiers_change_hands(client: httpx.Client, server: LiveServer) -> N
     assert missing.status_code == 404
 
 
-def test_words_and_targets_lead_back_to_names(client: httpx.Client) -> None:
+def test_names_are_found_by_words_and_by_targets(client: httpx.Client) -> None:
     name = mint_name(client, target="https://example.org/a;b?c=d&e", about={"who": "Zacharias Xylander"})
     assert client.get(f"{API}/search", params={"q": "xylander zach*"}).json()["found"][0]["name"] == name
     found = client.get(f"{API}/reverse", params={"data": "https://example.org/a;b?c=d&e"}).json()["found"]
     assert [one["name"] for one in found] == [name]
 
 
-def test_lists_go_on_from_page_to_page(client: httpx.Client) -> None:
+def test_lists_have_several_pages(client: httpx.Client) -> None:
     names = [mint_name(client, "free", suffix=f"page {number}") for number in range(5)]
     seen: list[str] = []
     link: str | None = f"{API}/identifiers?prefix=free&limit=3"
@@ -216,7 +218,7 @@ def test_a_repeated_request_mints_nothing_new(client: httpx.Client) -> None:
     assert (other.status_code, other.json()["part"]) == (422, "Idempotency-Key")
 
 
-def test_prefixes_are_kept_changed_and_derived(client: httpx.Client) -> None:
+def test_prefixes_are_added_changed_and_derived(client: httpx.Client) -> None:
     changed = client.patch(f"{API}/prefixes/12345", json={"policy": "For ever.", "pass_through": True}, headers=ANY)
     assert (changed.json()["policy"], changed.json()["pass_through"]) == ("For ever.", True)
     made = client.post(f"{API}/derived-prefixes", json={"prefix": "12345.7", "minter": "uuid"})
@@ -228,7 +230,7 @@ def test_prefixes_are_kept_changed_and_derived(client: httpx.Client) -> None:
     assert client.post(f"{API}/prefixes", json={"prefix": "12345"}).json()["code"] == "name-taken"
 
 
-def test_two_who_change_a_prefix_cannot_overwrite_each_other(client: httpx.Client) -> None:
+def test_two_clients_that_change_a_prefix_cannot_overwrite_each_other(client: httpx.Client) -> None:
     made = client.post(f"{API}/prefixes", json={"prefix": "54321", "minter": "uuid"})
     at, seen = made.headers["location"], made.headers["etag"]
     assert client.get(at).headers["etag"] == seen
@@ -249,7 +251,7 @@ def test_two_who_change_a_prefix_cannot_overwrite_each_other(client: httpx.Clien
     assert coarser.headers["etag"] != finer.headers["etag"]
 
 
-def test_a_condition_on_what_has_no_etag_is_not_passed_over(client: httpx.Client) -> None:
+def test_a_condition_on_a_resource_without_an_etag_is_not_ignored(client: httpx.Client) -> None:
     for path, body in (
         ("/identifiers", {"prefix": "uuid"}),
         ("/prefixes", {"prefix": "65432"}),
@@ -261,7 +263,7 @@ def test_a_condition_on_what_has_no_etag_is_not_passed_over(client: httpx.Client
     assert client.post(f"{API}/identifiers", json={"prefix": "uuid"}, headers=ANY).status_code == 201
 
 
-def test_one_learns_who_one_is(client: httpx.Client) -> None:
+def test_a_client_can_read_its_own_agent_and_grants(client: httpx.Client) -> None:
     me = client.get(f"{API}/agents/me").json()
     assert me["id"] == "admin"
     assert {"scope": "*", "action": "mint"} in me["grants"]
@@ -289,7 +291,9 @@ def test_responses_to_authenticated_callers_are_not_cached(client: httpx.Client,
             assert answer.headers["vary"] == "authorization"
 
 
-def test_an_old_value_is_shown_to_who_may_read_its_index_today(server: LiveServer, client: httpx.Client) -> None:
+def test_an_old_value_is_shown_only_to_agents_with_permission_for_its_index_today(
+    server: LiveServer, client: httpx.Client
+) -> None:
     note = {"index": 5, "type": "NOTE", "data": {"format": "string", "value": "a secret"}}
     name = mint_name(client, target=URL, values=[note])
     client.patch(api_path(name), json={"values": [note | {"permissions": "1100"}]}, headers={"If-Match": "*"})

@@ -74,7 +74,7 @@ def test_a_revision_is_the_next_version_and_the_old_one_stays(client: httpx.Clie
     ("POST", "/lift-restriction", {"reason": "x"}),
     ("POST", "/redact", {"reason": "x"}),
 ])  # fmt: skip
-def test_no_act_goes_through_without_saying_of_which_version(
+def test_an_act_requires_the_expected_version(
     client: httpx.Client, method: str, act: str, body: dict[str, Any]
 ) -> None:
     assert client.post(f"{API}/poid", json=source(source_url="https://example.org/staff/jan")).status_code in (200, 201)
@@ -153,7 +153,7 @@ def test_a_split_names_its_parts_and_can_be_undone(client: httpx.Client, anonymo
     assert {get_person(anonymous, part)["state"] for part in parts} == {"merged"}
 
 
-def test_what_is_restricted_shows_why_and_nothing_else(client: httpx.Client, anonymous: httpx.Client) -> None:
+def test_a_restricted_person_shows_only_the_reason(client: httpx.Client, anonymous: httpx.Client) -> None:
     seen = create_observation(client, named_source("Geheimzinnig"))
     name = create_reconstruction(client, seen, claims=[{"observation_id": seen, "claim": 1}])
     revised = conclusion(seen, claims=[{"observation_id": seen, "claim": 1}], reason="Geheimzinnig it is", notes="!")
@@ -189,7 +189,9 @@ def test_what_is_restricted_shows_why_and_nothing_else(client: httpx.Client, ano
     assert problem(again) == (409, "wrong-state")
 
 
-def test_an_old_version_is_sent_again_once_it_may_be_shown(client: httpx.Client, anonymous: httpx.Client) -> None:
+def test_an_old_version_is_sent_again_once_the_restriction_is_lifted(
+    client: httpx.Client, anonymous: httpx.Client
+) -> None:
     name = create_reconstruction(client, notes="kept back")
     client.post(f"{API}/{name}/restrict", json={"reason": "alive"}, headers=ANY)
     hidden = anonymous.get(f"{API}/{name}?version=1")
@@ -200,13 +202,13 @@ def test_an_old_version_is_sent_again_once_it_may_be_shown(client: httpx.Client,
     assert anonymous.get(again.url, headers={"If-None-Match": again.headers["etag"]}).status_code == 304
 
 
-def test_writing_takes_an_identifier_in_any_spelling(client: httpx.Client) -> None:
+def test_writing_accepts_an_identifier_in_any_spelling(client: httpx.Client) -> None:
     name = create_reconstruction(client)
     answer = client.post(f"{API}/{name.lower()}/restrict", json={"reason": "alive"}, headers={"If-Match": '"1"'})
     assert (answer.status_code, answer.json()["ppid"]) == (200, name)
 
 
-def test_what_is_redacted_is_gone_from_every_version(client: httpx.Client) -> None:
+def test_redacted_content_is_gone_from_every_version(client: httpx.Client) -> None:
     seen = create_observation(client, named_source("Uitgewist"))
     name = create_reconstruction(client, seen, claims=[{"observation_id": seen, "claim": 1}])
     redacted = client.post(f"{API}/{seen}/redact", json={"reason": "a court order"}, headers={"If-Match": '"1"'})

@@ -98,7 +98,7 @@ def test_another_spelling_leads_to_the_right_one(anonymous: httpx.Client, path: 
     assert right.json()["ppid"] in (POID, PRID)
 
 
-def test_the_same_inputs_lead_to_what_is_there(client: httpx.Client) -> None:
+def test_the_same_inputs_lead_to_the_existing_person(client: httpx.Client) -> None:
     seen = named_source("Aaltje")
     first = client.post(f"{API}/poid", json=seen)
     inputs = {key: seen[key] for key in ("source_url", "content_hash")}
@@ -110,7 +110,7 @@ def test_the_same_inputs_lead_to_what_is_there(client: httpx.Client) -> None:
     assert [client.post(f"{API}/prid", json=body).status_code for _ in range(2)] == [201, 200]
 
 
-def test_an_observation_never_says_something_else(client: httpx.Client) -> None:
+def test_an_observation_with_the_same_inputs_and_other_content_is_refused(client: httpx.Client) -> None:
     seen = named_source("Aaltje")
     name = create_observation(client, seen)
     other = {**seen, "claims": [{"type": "name", "value": "Baltje"}]}
@@ -121,7 +121,7 @@ def test_an_observation_never_says_something_else(client: httpx.Client) -> None:
     assert problem(client.post(f"{API}/prid", json={**body, "notes": "two"})) == (409, "immutable")
 
 
-def test_fifty_clients_with_one_observation_make_one_identifier(server: LiveServer, client: httpx.Client) -> None:
+def test_fifty_clients_with_one_observation_create_one_identifier(server: LiveServer, client: httpx.Client) -> None:
     seen = named_source("Vijftig")
 
     async def all_clients() -> list[httpx.Response]:
@@ -155,7 +155,7 @@ def test_fifty_clients_with_one_observation_make_one_identifier(server: LiveServ
     ({"claims": [{"type": "name"}]}, "claims[1].value", None),
     ({"no name at all": 1}, "body", None),
 ])  # fmt: skip
-def test_a_bad_observation_is_told_by_field_and_rule(
+def test_the_error_of_a_bad_observation_names_the_field_and_the_rule(
     client: httpx.Client, change: dict[str, Any], part: str, rule: str | None
 ) -> None:
     answer = client.post(f"{API}/poid", json=source(**change))
@@ -177,7 +177,9 @@ def test_an_input_that_is_missing_breaks_its_rule(client: httpx.Client, field: s
 @pytest.mark.parametrize(("field", "rule"), [
     ("observation_ids", "PRID must have observations"), ("timestamp", "Valid timestamps"), ("curator_id", None),
 ])  # fmt: skip
-def test_what_a_conclusion_needs_is_missed_by_its_name(client: httpx.Client, field: str, rule: str | None) -> None:
+def test_the_error_of_an_incomplete_reconstruction_names_the_missing_field(
+    client: httpx.Client, field: str, rule: str | None
+) -> None:
     body = conclusion(POID)
     del body[field]
     answer = client.post(f"{API}/prid", json=body)
@@ -199,7 +201,7 @@ def test_what_a_conclusion_needs_is_missed_by_its_name(client: httpx.Client, fie
     ({"different_from": ["PRID-1b91-673b-631c-5ff5"]}, "different_from", None),
 ])  # fmt: skip
 @pytest.mark.usefixtures("jan")
-def test_a_bad_reconstruction_is_told_by_field_and_rule(
+def test_the_error_of_a_bad_reconstruction_names_the_field_and_the_rule(
     client: httpx.Client, change: dict[str, Any], part: str, rule: str | None
 ) -> None:
     answer = client.post(f"{API}/prid", json={**conclusion(POID, timestamp="2025-03-01T12:00:00Z"), **change})
@@ -250,11 +252,11 @@ def test_unknown_and_invalid_persons_have_different_errors(
     assert problem(anonymous.get(f"{API}/{path}")) == expected
 
 
-def test_what_was_mistyped_is_suggested(anonymous: httpx.Client, jan: object) -> None:
+def test_the_correct_spelling_of_a_mistyped_identifier_is_suggested(anonymous: httpx.Client, jan: object) -> None:
     assert anonymous.get(f"{API}/POID-9eb0-4476-560e-5ac1").json()["suggestions"] == [POID]
 
 
-def test_the_roots_of_other_things_are_not_taken_for_persons(anonymous: httpx.Client) -> None:
+def test_the_roots_of_other_resources_are_not_parsed_as_persons(anonymous: httpx.Client) -> None:
     assert problem(anonymous.get(f"{API}/identifiers/validate")) == (400, "invalid-name")
     assert anonymous.get(f"{API}/prefixes").status_code == 200
     assert problem(anonymous.get(f"{API}/poid")) == (405, "method-not-allowed")
@@ -293,7 +295,7 @@ def test_persons_are_found_page_by_page(client: httpx.Client, anonymous: httpx.C
     ("viaf", "64205559", "https://viaf.org/viaf/64205559/"),
     ("wikidata", "Q42", "http://www.wikidata.org/entity/Q42"),
 ])  # fmt: skip
-def test_persons_are_found_by_who_they_are_elsewhere(
+def test_persons_are_found_by_their_identifiers_in_other_systems(
     client: httpx.Client, anonymous: httpx.Client, scheme: str, value: str, other_form: str
 ) -> None:
     name = create_reconstruction(client, links=[{"relation": "exact", "scheme": scheme, "value": other_form}])
@@ -314,7 +316,7 @@ def test_an_invalid_search_names_the_parameter(anonymous: httpx.Client, query: s
     assert (problem(answer), answer.json()["part"]) == ((422, "invalid-input"), part)
 
 
-def test_content_is_hashed_in_place_of_its_hash(server: LiveServer) -> None:
+def test_a_client_can_send_content_instead_of_its_hash(server: LiveServer) -> None:
     fields = {"source_url": "https://example.org/content", "retrieval_timestamp": "2025-01-09T10:30:00Z"}
     with server.client() as client:
         body = client.post(f"{API}/poid", json={**fields, "content": b64encode(b"Jan de Vries").decode()})

@@ -85,9 +85,7 @@ def is_new(client: httpx.Client, fields: dict[str, Any], content: bytes = PAGE) 
 
 
 @pytest.mark.parametrize("is_observation_first", [True, False])
-def test_an_upload_is_the_observation_that_its_hash_would_make(
-    client: httpx.Client, is_observation_first: bool
-) -> None:
+def test_an_upload_makes_the_same_observation_as_its_hash(client: httpx.Client, is_observation_first: bool) -> None:
     fields = observation_fields(claims=[{"type": "name", "value": "Jan"}])
     parts = [("observation", (None, json.dumps(fields), JSON)), ("content", ("page.html", PAGE, "text/html"))]
     files = parts if is_observation_first else parts[::-1]
@@ -101,18 +99,18 @@ def test_an_upload_is_the_observation_that_its_hash_would_make(
     assert stored == fields | {"content_hash": sha256(PAGE).hexdigest()}
 
 
-def test_a_form_as_curl_writes_it_without_a_type_is_read(client: httpx.Client) -> None:
+def test_a_form_of_curl_without_a_content_type_is_read(client: httpx.Client) -> None:
     bare = part("observation", json.dumps(observation_fields()).encode())
     assert post_form(client, form(bare, part("content", PAGE))).status_code == 201
 
 
-def test_an_empty_file_is_a_file(client: httpx.Client) -> None:
+def test_an_empty_file_is_accepted(client: httpx.Client) -> None:
     fields = observation_fields()
     assert post_form(client, form(observation(fields), part("content", b""))).status_code == 201
     assert not is_new(client, fields, b"")
 
 
-def test_a_hash_that_is_given_too_must_be_that_of_the_file(client: httpx.Client) -> None:
+def test_a_hash_that_is_also_sent_must_be_that_of_the_file(client: httpx.Client) -> None:
     fields = observation_fields()
     wrong = post_form(client, form(observation(fields | {"content_hash": "0" * 64}), part("content", PAGE)))
     assert problem(wrong) == (422, "invalid-input")
@@ -134,7 +132,9 @@ def test_an_upload_may_take_longer_than_other_requests(client: httpx.Client) -> 
 
 
 @given(st.binary(max_size=2_000), st.lists(st.integers(0, 2_500), max_size=30), st.booleans())
-def test_however_a_form_is_cut_it_says_the_same(content: bytes, cuts: list[int], is_content_first: bool) -> None:
+def test_a_form_is_read_correctly_for_every_split_into_pieces(
+    content: bytes, cuts: list[int], is_content_first: bool
+) -> None:
     parts = [observation({"a": 1}), part("content", content)]
     body = form(*(parts[::-1] if is_content_first else parts))
     positions = sorted({0, len(body), *(cut for cut in cuts if cut < len(body))})
@@ -149,7 +149,7 @@ def test_however_a_form_is_cut_it_says_the_same(content: bytes, cuts: list[int],
     b"--" + BOUNDARY.encode(), b"--", b"\r\n", b"\n", b"\r", b'Content-Disposition: form-data; name="content"', b": ",
     b'Content-Disposition: form-data; name="observation"', b"Content-Length: 3", b"\xff", b"x", b" ", b"\0",
 ]), max_size=20))  # fmt: skip
-def test_no_form_is_too_strange_to_be_refused(pieces: list[bytes]) -> None:
+def test_every_malformed_form_is_refused(pieces: list[bytes]) -> None:
     reader = ObservationForm(FORM.partition(": ")[2], 10_000, 10_000)
     with suppress(PerdureError):
         for piece in pieces:
@@ -157,7 +157,7 @@ def test_no_form_is_too_strange_to_be_refused(pieces: list[bytes]) -> None:
         reader.finish()
 
 
-def test_a_large_file_takes_no_memory(tmp_path: Path) -> None:
+def test_a_large_file_is_not_held_in_memory(tmp_path: Path) -> None:
     with run_server(tmp_path / "registry") as server, server.client() as client:
 
         def resident_kilobytes() -> int:
@@ -239,7 +239,7 @@ def test_a_large_file_takes_no_memory(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_wrong_form_is_refused_by_the_name_of_its_part(
+def test_the_error_of_a_wrong_form_names_the_part(
     client: httpx.Client, parts: list[bytes], refused: tuple[int, str], part_named: str | None
 ) -> None:
     answer = post_form(client, form(*parts))
@@ -268,7 +268,7 @@ def test_a_form_without_its_end_is_refused(client: httpx.Client) -> None:
     assert is_new(client, fields)
 
 
-def test_other_kinds_of_bodies_are_refused_and_forms_elsewhere(client: httpx.Client) -> None:
+def test_other_media_types_are_refused_and_so_are_forms_at_other_endpoints(client: httpx.Client) -> None:
     answer = client.post(POID, content=b"a=b", headers={"Content-Type": "application/x-www-form-urlencoded"})
     assert problem(answer) == (415, "unsupported-body")
     assert "application/json or multipart/form-data" in answer.json()["detail"]
@@ -280,7 +280,7 @@ def test_other_kinds_of_bodies_are_refused_and_forms_elsewhere(client: httpx.Cli
 # Bounds
 
 
-def test_a_file_that_is_too_large_is_refused_whether_it_says_so_or_not(client: httpx.Client) -> None:
+def test_a_file_that_is_too_large_is_refused_with_and_without_a_content_length(client: httpx.Client) -> None:
     fields = observation_fields()
     body = form(observation(fields), part("content", b"x" * 300_001))
     for sending in (body, iter([body])):
@@ -292,7 +292,7 @@ def test_a_file_that_is_too_large_is_refused_whether_it_says_so_or_not(client: h
     assert post_form(client, form(observation(fields), part("content", b"x" * 300_000))).status_code == 201
 
 
-def test_what_announces_too_much_is_refused_before_it_is_sent(server: LiveServer) -> None:
+def test_a_content_length_that_is_too_large_is_refused_before_the_body_is_sent(server: LiveServer) -> None:
     with connection(server) as one:
         one.send(request(POID, FORM, "content-length: 1000000000", credentials(server), method="POST"))
         answer = one.read()
@@ -307,12 +307,12 @@ def test_an_observation_that_is_too_large_is_refused(client: httpx.Client) -> No
 
 
 @pytest.mark.parametrize("is_before", [True, False])
-def test_what_stands_around_the_parts_is_bounded(client: httpx.Client, is_before: bool) -> None:
+def test_the_size_of_text_around_the_parts_is_limited(client: httpx.Client, is_before: bool) -> None:
     body, around = form(observation(observation_fields()), part("content", PAGE)), (b"x" * 99_998 + b"\r\n") * 4
     assert problem(post_form(client, iter([around + body] if is_before else [body, around]))) == (413, "body-too-large")
 
 
-def test_an_upload_that_stops_is_given_up(server: LiveServer, client: httpx.Client) -> None:
+def test_an_upload_that_stops_times_out(server: LiveServer, client: httpx.Client) -> None:
     fields = observation_fields()
     answer = cut_short(server, form(observation(fields), part("content", PAGE)))
     assert answer is not None
@@ -320,7 +320,7 @@ def test_an_upload_that_stops_is_given_up(server: LiveServer, client: httpx.Clie
     assert is_new(client, fields)
 
 
-def test_an_upload_that_drips_is_given_up(server: LiveServer, client: httpx.Client) -> None:
+def test_an_upload_that_is_too_slow_times_out(server: LiveServer, client: httpx.Client) -> None:
     fields, started = observation_fields(), time.monotonic()
     body = form(observation(fields), part("content", PAGE))
     with connection(server) as one:
@@ -334,7 +334,7 @@ def test_an_upload_that_drips_is_given_up(server: LiveServer, client: httpx.Clie
     assert is_new(client, fields)
 
 
-def test_an_upload_whose_client_leaves_writes_nothing(server: LiveServer, client: httpx.Client) -> None:
+def test_an_upload_whose_client_disconnects_writes_nothing(server: LiveServer, client: httpx.Client) -> None:
     fields = observation_fields()
     cut_short(server, form(observation(fields), part("content", PAGE)), is_awaited=False)
     time.sleep(0.3)
@@ -392,6 +392,6 @@ def test_a_page_of_another_site_cannot_write_with_the_credentials_of_a_browser(
         assert problem(answer) == (403, "from-another-site")
 
 
-def test_a_page_of_our_own_may_write(server: LiveServer, client: httpx.Client) -> None:
+def test_a_page_of_the_same_origin_may_write(server: LiveServer, client: httpx.Client) -> None:
     body = form(observation(observation_fields()), part("content", PAGE))
     assert post_form(client, body, Origin=server.url).status_code == 201

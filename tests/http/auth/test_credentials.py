@@ -43,7 +43,7 @@ def create(office: HandleOffice, authorization: str | None) -> httpx.Response:
     return send(office, "PUT", handle_path(office.name()), authorization, json={"values": [text(1, "DESC", "a thing")]})
 
 
-def test_the_challenge_of_one_process_is_answered_to_another(office: HandleOffice) -> None:
+def test_a_challenge_of_one_process_can_be_answered_at_another(office: HandleOffice) -> None:
     for _ in range(20):
         refused = create(office, None)
         assert refused.status_code == 401

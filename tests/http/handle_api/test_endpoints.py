@@ -50,7 +50,7 @@ def test_the_handles_of_a_prefix_are_listed_in_pages(office: HandleOffice, liste
     assert [page["totalCount"] for page in pages] == ["3", "3", "3"]
 
 
-def test_a_page_of_no_size_only_counts(office: HandleOffice, listed: list[str]) -> None:
+def test_a_page_of_size_0_has_only_the_count(office: HandleOffice, listed: list[str]) -> None:
     body = office.key.get("/api/handles/", params={"prefix": "21.T5", "page": 0, "pageSize": 0}).json()
     assert (body["totalCount"], body["handles"]) == (str(len(listed)), [])
     assert office.key.post("/api/handles", data={"prefix": "21.T5", "pageSize": "0"}).json() == body
@@ -76,7 +76,7 @@ def test_a_prefix_is_homed_once_and_then_used(office: HandleOffice) -> None:
     assert code(office.anonymous.get("/api/handles/0.NA/21.T6")) == (200, 1)
 
 
-def test_who_may_derive_may_home_what_is_derived(office: HandleOffice) -> None:
+def test_an_administrator_with_permission_to_derive_can_home_derived_prefixes(office: HandleOffice) -> None:
     assert code(office.admin.post("/api/prefixes/0.NA/21.T1.7")) == (201, 1)
     assert code(office.put("21.T1.7/x", [administrator()])) == (201, 1)
     assert code(office.admin.post("/api/prefixes/0.NA/21.T99")) == (403, 400)
@@ -88,7 +88,7 @@ def test_a_page_of_another_site_homes_nothing_with_a_remembered_password(office:
         assert office.admin.post("/api/prefixes/0.NA/21.T1.9", headers=header).status_code == 401
 
 
-def test_a_registered_prefix_stays(office: HandleOffice) -> None:
+def test_a_registered_prefix_cannot_be_removed(office: HandleOffice) -> None:
     assert code(office.key.delete("/api/prefixes/0.NA/21.T1")) == (403, 401)
     assert code(office.key.delete("/api/handles/0.NA/21.T1")) == (403, 401)
     assert code(office.anonymous.delete("/api/prefixes/0.NA/21.T1")) == (401, 402)
@@ -96,7 +96,7 @@ def test_a_registered_prefix_stays(office: HandleOffice) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "0.NA/POID", "0.NA/0.NA"])
-def test_what_cannot_be_homed(office: HandleOffice, name: str) -> None:
+def test_an_invalid_or_registered_prefix_cannot_be_homed(office: HandleOffice, name: str) -> None:
     answer = office.key.post(f"/api/prefixes/{name}")
     assert answer.status_code in (400, 409)
     assert answer.json()["responseCode"] in (101, 102)
@@ -116,7 +116,7 @@ def test_the_site_is_this_server(office: HandleOffice) -> None:
     assert (server.address, server.interfaces[0].port, server.interfaces[0].protocol) == (host, port, "HTTP")
 
 
-def test_the_site_of_a_server_behind_a_proxy_is_where_readers_reach_it(tmp_path: Path) -> None:
+def test_the_site_of_a_server_behind_a_proxy_is_the_public_address(tmp_path: Path) -> None:
     with handle_office(tmp_path / "registry", settings='public_url = "https://203.0.113.9/"') as office:
         (server,) = office.anonymous.get("/api/site").json()["site"]["servers"]
     assert server["address"] == "203.0.113.9"
@@ -142,7 +142,7 @@ def in_session(session_id: str) -> dict[str, str]:
     return {"Authorization": f'Handle sessionId="{session_id}"'}
 
 
-def test_a_session_is_begun_answered_used_and_ended(office: HandleOffice) -> None:
+def test_a_session_is_created_authenticated_used_and_ended(office: HandleOffice) -> None:
     begun = office.anonymous.post("/api/sessions")
     assert begun.status_code == 201
     assert begun.headers["location"] == "/api/sessions/this"
@@ -165,7 +165,7 @@ def test_a_session_is_begun_answered_used_and_ended(office: HandleOffice) -> Non
     assert office.anonymous.get("/api/sessions/this", headers=mine).status_code == 401
 
 
-def test_a_session_may_be_answered_by_a_form_and_its_header(office: HandleOffice) -> None:
+def test_a_session_can_be_authenticated_by_a_form_and_the_session_header(office: HandleOffice) -> None:
     session = office.anonymous.post("/api/sessions").json()
     answered = office.anonymous.put(
         "/api/sessions/this", data=proof(session["nonce"], alg="SHA256"), headers=in_session(session["sessionId"])
@@ -173,7 +173,7 @@ def test_a_session_may_be_answered_by_a_form_and_its_header(office: HandleOffice
     assert answered.json()["id"] == IDENTITY
 
 
-def test_a_session_that_begins_with_credentials_is_answered_already(office: HandleOffice) -> None:
+def test_a_session_that_begins_with_credentials_is_authenticated_at_once(office: HandleOffice) -> None:
     assert office.admin.post("/api/sessions").json()["id"] == IDENTITY
 
 
@@ -204,7 +204,7 @@ def test_a_challenge_can_be_answered_with_the_request_itself(office: HandleOffic
 # Verifications.
 
 
-def test_a_proof_is_verified_for_others(office: HandleOffice) -> None:
+def test_a_proof_is_verified_for_other_servers(office: HandleOffice) -> None:
     nonce = b64encode(b"n" * 16).decode()
     parameters = {"nonce": nonce, **proof(nonce)}
     url = f"/api/verifications/{IDENTITY}"
@@ -245,7 +245,7 @@ def findable(office: HandleOffice) -> list[str]:
     ]
 
 
-def test_handles_are_found_by_what_they_say(office: HandleOffice, findable: list[str]) -> None:
+def test_handles_are_found_by_their_values(office: HandleOffice, findable: list[str]) -> None:
     assert find(office.admin, URL="https://www.dkrz.de/2").json() == [findable[2]]
     assert sorted(find(office.admin, URL="*dkrz*").json()) == findable
     assert sorted(find(office.admin, URL="*dkrz*", CHECKSUM="abc1").json()) == [findable[1], findable[3]]
@@ -253,12 +253,12 @@ def test_handles_are_found_by_what_they_say(office: HandleOffice, findable: list
     assert office.admin.get("/hrls/handles?URL=https://www.dkrz.de/2").json() == [findable[2]]
 
 
-def test_what_is_private_is_not_found(office: HandleOffice, findable: list[str]) -> None:
+def test_private_values_are_not_found(office: HandleOffice, findable: list[str]) -> None:
     assert find(office.admin, URL="https://secret.example.org/").json() == []
     assert find(office.admin, URL="*secret*").json() == []
 
 
-def test_how_to_answer_is_no_condition(office: HandleOffice, findable: list[str]) -> None:
+def test_parameters_of_the_response_are_not_search_conditions(office: HandleOffice, findable: list[str]) -> None:
     pages = [
         find(office.admin, URL="*dkrz*", limit=3, page=page, enforcesearchlimit="true").json() for page in (0, 1, 2)
     ]
@@ -268,7 +268,7 @@ def test_how_to_answer_is_no_condition(office: HandleOffice, findable: list[str]
     assert len(find(office.admin, URL="*dkrz*", prefix="21.t1").json()) == 4
 
 
-def test_a_page_of_a_prefix_holds_as_many_of_its_names_as_any_other(office: HandleOffice) -> None:
+def test_a_search_by_prefix_fills_its_pages(office: HandleOffice) -> None:
     assert code(office.key.post("/api/prefixes/0.NA/21.T66")) == (201, 1)
     for number in range(4):  # by turns, so that the names of one prefix are never the newest
         for prefix in ("21.T66", "21.T1"):

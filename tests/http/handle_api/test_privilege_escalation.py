@@ -29,7 +29,7 @@ def hired(office: HandleOffice, id: str, scope: str, *actions: str) -> tuple[htt
     return office.server.client(key[0]), row.split("\t")[2].removeprefix("hdl:")
 
 
-def test_who_may_only_mint_does_not_become_an_administrator_who_is_missing(office: HandleOffice) -> None:
+def test_permission_to_mint_does_not_allow_creating_the_handle_of_an_administrator(office: HandleOffice) -> None:
     chief = f"{PREFIX}/CHIEF"
     assert (
         code(office.put(f"0.NA/{PREFIX}", administrator(102, chief, 300, EVERYTHING), office.key, index=102))[0] == 201
@@ -50,7 +50,7 @@ def test_who_may_only_mint_does_not_become_an_administrator_who_is_missing(offic
         assert refused.status_code == 401
 
 
-def test_who_may_only_transfer_does_not_change_a_password(office: HandleOffice) -> None:
+def test_permission_to_transfer_does_not_allow_changing_a_password(office: HandleOffice) -> None:
     mover, name = hired(office, "mover", PREFIX, "transfer")
     with mover:
         assert code(office.put(ADMIN, [administrator(150, name, 200, EVERYTHING)], mover, index=150)) == (201, 1)
@@ -58,7 +58,7 @@ def test_who_may_only_transfer_does_not_change_a_password(office: HandleOffice) 
     assert code(office.put(ADMIN, [administrator()], index=100)) == (200, 1)  # the password is what it was
 
 
-def test_who_holds_a_password_changes_it(office: HandleOffice) -> None:
+def test_the_owner_of_a_password_can_change_it(office: HandleOffice) -> None:
     name = f"{PREFIX}/USER"
     assert code(office.put(name, [text(300, "HS_SECKEY", "old", permissions="1100")], office.key)) == (201, 1)
     with httpx.Client(base_url=office.server.url, headers=basic(300, name, "old")) as user:
@@ -68,7 +68,7 @@ def test_who_holds_a_password_changes_it(office: HandleOffice) -> None:
         assert code(office.put(name, [MINE], user, index=300)) == (200, 1)
 
 
-def test_the_own_interface_does_not_withdraw_the_record_of_a_prefix(office: HandleOffice) -> None:
+def test_the_rest_api_does_not_withdraw_the_record_of_a_prefix(office: HandleOffice) -> None:
     for client in (office.admin, office.key):
         answer = client.delete(f"/api/v1/identifiers/0.NA/{PREFIX}", params={"reason": "x"}, headers=ANY)
         assert (answer.status_code, answer.json()["code"]) == (409, "immutable")
@@ -76,7 +76,7 @@ def test_the_own_interface_does_not_withdraw_the_record_of_a_prefix(office: Hand
 
 
 @pytest.mark.parametrize("kind", ["CREATOR", "CREATION_DATE"])
-def test_the_own_interface_takes_no_other_origin(office: HandleOffice, kind: str) -> None:
+def test_the_rest_api_accepts_no_other_origin(office: HandleOffice, kind: str) -> None:
     name = office.make(text(1, "URL", "https://example.org/"))
     forged = text(195, f"102.100.TYPE/{kind}", "1999-01-01T00:00:00Z")
     answer = office.key.post(f"/api/v1/values/{name}", headers=ANY, json={"values": [forged]})
@@ -86,7 +86,7 @@ def test_the_own_interface_takes_no_other_origin(office: HandleOffice, kind: str
     assert len(values) == 1
 
 
-def test_who_may_derive_everywhere_homes_no_prefix_that_is_derived_from_nothing(office: HandleOffice) -> None:
+def test_permission_to_derive_everywhere_does_not_allow_a_prefix_without_a_parent(office: HandleOffice) -> None:
     deriver, _ = hired(office, "deriver", "*", "derive")
     with deriver:
         assert code(deriver.post("/api/prefixes/0.NA/99999"))[0] == 403

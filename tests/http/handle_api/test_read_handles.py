@@ -83,7 +83,9 @@ def test_indexes_and_types_can_be_combined(office: HandleOffice, record: str, qu
 
 
 @pytest.mark.parametrize("query", ["index=77", "type=NOPE", "type=MIRROR.", "type=EMAIL"])
-def test_nothing_that_matches_is_a_success_of_its_own(office: HandleOffice, record: str, query: str) -> None:
+def test_a_query_without_matching_values_has_its_own_success_code(
+    office: HandleOffice, record: str, query: str
+) -> None:
     answer = office.anonymous.get(f"{handle_path(record)}?{query}")
     assert (answer.status_code, answer.json()) == (200, {"responseCode": 200, "values": [], "handle": record})
 
@@ -95,7 +97,7 @@ def test_a_parameter_that_makes_no_sense_is_a_protocol_error(office: HandleOffic
     assert answer.json()["message"]
 
 
-def test_what_is_not_there(office: HandleOffice) -> None:
+def test_a_missing_handle_and_an_unknown_prefix_have_different_codes(office: HandleOffice) -> None:
     missing = office.get(f"{PREFIX}/missing")
     assert (missing.status_code, missing.json()) == (404, {"responseCode": 100, "handle": f"{PREFIX}/missing"})
     for elsewhere in ("20.1000/100", "noslash"):
@@ -110,11 +112,11 @@ def test_what_is_not_there(office: HandleOffice) -> None:
 
 
 @pytest.mark.parametrize("path", ["21.T1/%zz", "21.T1/%FF%FE", "21.T1/", "21.T1/%00"])
-def test_what_is_no_name_is_an_invalid_handle(office: HandleOffice, path: str) -> None:
+def test_text_that_is_not_a_handle_is_an_invalid_handle(office: HandleOffice, path: str) -> None:
     assert code(office.anonymous.get(f"/api/handles/{path}")) == (400, 102)
 
 
-def test_a_reserved_name_is_not_there_yet(office: HandleOffice) -> None:
+def test_a_reserved_name_is_not_found(office: HandleOffice) -> None:
     office.server.perdure("prefix", "add", "21.T2", "--minter", "chosen")
     office.server.perdure("mint", "21.T2", "--suffix", "later")
     assert code(office.get("21.T2/later")) == (404, 100)
@@ -128,7 +130,7 @@ def test_a_plus_in_a_name_is_a_plus(office: HandleOffice) -> None:
 
 
 @pytest.mark.parametrize("name", ["q?u", "h#h", "sl/ash//double/", "%41", "é", "a b", "dot/../dot", "+", "&=;"])
-def test_any_name_can_be_made_and_read(office: HandleOffice, name: str) -> None:
+def test_any_name_can_be_created_and_read(office: HandleOffice, name: str) -> None:
     from urllib.parse import quote
 
     path = f"/api/handles/{PREFIX}/{quote(name, safe='')}"
@@ -178,7 +180,7 @@ def test_responses_for_one_caller_are_not_cached(office: HandleOffice, record: s
 # Forms of asking and of answering.
 
 
-def test_post_asks_as_get_does(office: HandleOffice, record: str) -> None:
+def test_post_reads_a_handle_like_get(office: HandleOffice, record: str) -> None:
     expected = office.get(record, index=[1, 4]).json()
     assert office.anonymous.post(handle_path(record), data={"index": ["1", "4"]}).json() == expected
     assert office.anonymous.post(handle_path(record), json={"index": [1, "4"]}).json() == expected
@@ -198,12 +200,14 @@ def test_post_asks_as_get_does(office: HandleOffice, record: str) -> None:
         ("application/x-www-form-urlencoded", b"type=%FF"),
     ],
 )
-def test_a_question_that_cannot_be_read(office: HandleOffice, record: str, kind: str, body: bytes) -> None:
+def test_a_query_that_cannot_be_parsed_is_a_protocol_error(
+    office: HandleOffice, record: str, kind: str, body: bytes
+) -> None:
     answer = office.anonymous.post(handle_path(record), content=body, headers={"Content-Type": kind})
     assert code(answer) == (400, 4)
 
 
-def test_pretty_is_the_same_for_people(office: HandleOffice, record: str) -> None:
+def test_the_pretty_format_has_the_same_content(office: HandleOffice, record: str) -> None:
     plain, pretty = office.get(record), office.get(record, pretty="true")
     assert pretty.json() == plain.json()
     assert b"\n" not in plain.content
@@ -244,7 +248,7 @@ def test_head_is_get_without_the_body(office: HandleOffice, record: str) -> None
     assert office.anonymous.head(f"/api/handles/{PREFIX}/missing").status_code == 404
 
 
-def test_options_tell_what_is_allowed(office: HandleOffice, record: str) -> None:
+def test_options_lists_the_allowed_methods(office: HandleOffice, record: str) -> None:
     answer = office.anonymous.options(handle_path(record))
     assert answer.status_code == 200
     assert answer.headers["allow"] == "GET, HEAD, POST, PUT, DELETE, OPTIONS"
@@ -255,7 +259,7 @@ def test_other_methods_are_not_supported(office: HandleOffice, record: str, meth
     assert code(office.anonymous.request(method, handle_path(record))) == (501, 5)
 
 
-def test_a_method_that_an_endpoint_does_not_have(office: HandleOffice) -> None:
+def test_a_method_that_an_endpoint_does_not_have_is_refused(office: HandleOffice) -> None:
     answer = office.admin.put("/api/site", json={})
     assert code(answer) == (405, 4)
     assert answer.headers["allow"] == "GET, HEAD, POST, OPTIONS"

@@ -74,7 +74,7 @@ def test_every_code_has_a_status() -> None:
     assert all(code_of(problem) in HTTP for problem, _, _ in EXPECTED)
 
 
-def test_credentials_are_not_taken_over_plain_http_from_elsewhere(tmp_path: Path) -> None:
+def test_credentials_over_plain_http_from_other_machines_are_refused(tmp_path: Path) -> None:
     with handle_office(tmp_path / "registry", settings='trusted_proxies = ["127.0.0.1"]') as office:
         elsewhere = {"X-Forwarded-For": "203.0.113.5"}
         name = f"{PREFIX}/x"

@@ -65,11 +65,11 @@ def of(format: str, value: Any) -> dict[str, Any]:
         ("HS_SITE", of("base64", "AAEC"), of("base64", "AAEC")),
     ],
 )
-def test_data_comes_back_in_the_format_of_its_type(office: HandleOffice, type: str, given: Any, expected: Any) -> None:
+def test_data_is_shown_in_the_format_of_its_type(office: HandleOffice, type: str, given: Any, expected: Any) -> None:
     assert shown(office, type, given) == expected
 
 
-def test_what_is_typed_may_come_in_bytes(office: HandleOffice) -> None:
+def test_data_of_a_known_type_may_be_sent_as_bytes(office: HandleOffice) -> None:
     wire = b"\x07\xf3" + b"\x00\x00\x00\x08" + b"21.T1/me" + b"\x00\x00\x01\x2c"
     expected = of("admin", {"handle": "21.T1/me", "index": 300, "permissions": "011111110011"})
     assert shown(office, "HS_ADMIN", of("base64", b64encode(wire).decode())) == expected
@@ -79,7 +79,7 @@ def test_what_is_typed_may_come_in_bytes(office: HandleOffice) -> None:
     assert shown(office, "HS_SITE", of("hex", raw.hex())) == of("site", SITE)
 
 
-def test_numbers_may_be_texts(office: HandleOffice) -> None:
+def test_numbers_may_be_sent_as_text(office: HandleOffice) -> None:
     name = office.name()
     sent = [administrator(at="300"), text("7", "DESC", "x", ttl="60")]
     assert code(office.put(name, sent)) == (201, 1)
@@ -101,13 +101,13 @@ def test_permissions_ttls_and_references_are_stored(office: HandleOffice) -> Non
     assert values[3]["references"] == [{"handle": "1/a", "index": 5}, {"handle": "1/b", "index": 6}]
 
 
-def test_timestamps_are_the_servers_own(office: HandleOffice) -> None:
+def test_the_server_sets_the_timestamps(office: HandleOffice) -> None:
     for timestamp in ("1999-01-01T00:00:00Z", 12, None, "nonsense"):
         name = office.make(text(1, "A", "x", timestamp=timestamp))
         assert office.values(name)[1]["timestamp"] > "2020"
 
 
-def test_what_was_read_can_be_written_back(office: HandleOffice) -> None:
+def test_a_record_can_be_written_back_as_it_was_read(office: HandleOffice) -> None:
     name = office.make(
         text(1, "URL", "https://example.org/"),
         {"index": 2, "type": "HS_SITE", "data": of("site", SITE)},

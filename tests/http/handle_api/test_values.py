@@ -43,7 +43,7 @@ any_value = st.one_of(
 
 
 @given(any_value)
-def test_a_value_that_is_shown_and_sent_back_is_the_same(value: Value) -> None:
+def test_a_value_that_is_sent_back_is_unchanged(value: Value) -> None:
     shown = to_handle_json(value)
     (read,) = read_body(json.dumps([shown]).encode(), 1).values
     assert read == Value(value.index, value.type, value.data, "", value.ttl, value.permissions, value.references)
@@ -51,7 +51,7 @@ def test_a_value_that_is_shown_and_sent_back_is_the_same(value: Value) -> None:
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
-def test_every_text_comes_back_as_it_went_or_in_bytes(text: str) -> None:
+def test_every_text_is_read_back_as_text_or_as_bytes(text: str) -> None:
     (read,) = read_body(json.dumps([{"index": 1, "type": "DESC", "data": text}]).encode(), 1).values
     check_values([read], LIMITS)
     data = to_handle_json(read)["data"]

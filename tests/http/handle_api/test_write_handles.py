@@ -35,7 +35,7 @@ def test_a_handle_is_created_and_then_overwritten(office: HandleOffice) -> None:
     assert {1, 2} & set(office.values(name)) == {2}
 
 
-def test_the_three_forms_of_a_body(office: HandleOffice) -> None:
+def test_three_forms_of_a_body_are_accepted(office: HandleOffice) -> None:
     bodies: list[Any] = [[URL], {"values": [URL]}, URL]
     for body in bodies:
         name = office.name()
@@ -75,7 +75,7 @@ def test_values_are_added_and_changed_by_index(office: HandleOffice) -> None:
     assert (values[2]["data"]["value"], values[3]["data"]["value"]) == ("newer", "alone")
 
 
-def test_the_indexes_of_the_address_are_those_of_the_body(office: HandleOffice) -> None:
+def test_the_indexes_of_the_url_must_be_those_of_the_body(office: HandleOffice) -> None:
     name = office.make(URL)
     for indexes in ([2], [1, 2], [1, 2, 3]):
         answer = office.put(name, [URL, text(3, "DESC", "x")], index=indexes)
@@ -84,7 +84,7 @@ def test_the_indexes_of_the_address_are_those_of_the_body(office: HandleOffice) 
     assert code(office.put(name, [URL, text(3, "DESC", "x")], index=[3, 1])) == (201, 1)
 
 
-def test_values_of_a_handle_that_is_not_there_cannot_be_put(office: HandleOffice) -> None:
+def test_values_cannot_be_put_into_a_missing_handle(office: HandleOffice) -> None:
     assert code(office.put(office.name(), [URL], index=1)) == (404, 100)
 
 
@@ -132,7 +132,7 @@ def test_values_of_a_handle_that_is_not_there_cannot_be_put(office: HandleOffice
         (7, (400, 4)),
     ],
 )
-def test_what_cannot_be_taken_is_refused_and_nothing_is_written(
+def test_an_invalid_body_is_refused_and_nothing_is_written(
     office: HandleOffice, body: Any, expected: tuple[int, int]
 ) -> None:
     name = office.name()
@@ -144,7 +144,7 @@ def test_what_cannot_be_taken_is_refused_and_nothing_is_written(
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"\xff", b'["\xff"]', b"[" * 100_000, b'[{"index":1,"type":"\\ud800"}]'])
-def test_a_body_that_is_no_json_is_a_protocol_error(office: HandleOffice, body: bytes) -> None:
+def test_a_body_that_is_not_json_is_a_protocol_error(office: HandleOffice, body: bytes) -> None:
     answer = office.admin.put(handle_path(office.name()), content=body, headers={"Content-Type": "application/json"})
     assert code(answer) == (400, 4)
 
@@ -157,12 +157,12 @@ def test_a_body_of_another_kind_is_a_protocol_error(office: HandleOffice, kind: 
     assert code(office.admin.put(handle_path(office.name()), content=b"[]", headers=fine)) == (201, 1)
 
 
-def test_the_body_has_a_bound(office: HandleOffice) -> None:
+def test_the_size_of_a_body_is_limited(office: HandleOffice) -> None:
     answer = office.put(office.name(), [text(1, "X", "x" * (5 << 20))])
     assert code(answer) == (413, 4)
 
 
-def test_other_schemes_are_taken_where_the_settings_have_them(tmp_path: Path) -> None:
+def test_other_url_schemes_are_accepted_if_the_settings_name_them(tmp_path: Path) -> None:
     folder = tmp_path / "registry"
     asyncio.run(make_registry(folder, name="Tests"))
     file = folder / "perdure.toml"
@@ -175,7 +175,7 @@ def test_other_schemes_are_taken_where_the_settings_have_them(tmp_path: Path) ->
         assert code(other.put(other.name(), [text(1, "URL", "javascript:alert(1)")])) == (400, 202), "never"
 
 
-def test_errors_say_where(office: HandleOffice) -> None:
+def test_errors_name_the_part_of_the_body(office: HandleOffice) -> None:
     assert "values[7].data" in office.put(office.name(), [text(7, "URL", "nowhere")]).json()["message"]
     assert "$.values[1]" in office.put(office.name(), {"values": [URL, {"index": 3}]}).json()["message"]
 
@@ -230,7 +230,7 @@ def test_a_deleted_handle_is_gone_for_handle_clients_and_its_history_stays(offic
     assert 1 in office.values(name)
 
 
-def test_a_name_that_is_only_reserved_is_nothing_yet_to_who_deletes(office: HandleOffice) -> None:
+def test_a_reserved_name_is_not_found_by_get_and_delete(office: HandleOffice) -> None:
     name = f"{PREFIX}/kept-free"
     office.server.perdure("mint", PREFIX, "--suffix", "kept-free")
     for answer in (office.get(name, office.key), office.key.delete(handle_path(name))):
@@ -239,7 +239,7 @@ def test_a_name_that_is_only_reserved_is_nothing_yet_to_who_deletes(office: Hand
     assert code(office.put(name, [administrator(), URL], office.key)) == (201, 1)
 
 
-def test_what_is_not_there_cannot_be_deleted(office: HandleOffice) -> None:
+def test_a_missing_handle_cannot_be_deleted(office: HandleOffice) -> None:
     assert code(office.admin.delete(handle_path(office.name()))) == (404, 100)
     assert code(office.admin.delete("/api/handles/20.1000/100")) == (400, 301)
     assert code(office.admin.delete("/api/handles/")) == (400, 102)
@@ -248,7 +248,7 @@ def test_what_is_not_there_cannot_be_deleted(office: HandleOffice) -> None:
 # Conditions.
 
 
-def test_a_write_whose_condition_does_not_hold_is_not_done(office: HandleOffice) -> None:
+def test_a_write_with_a_false_condition_is_refused(office: HandleOffice) -> None:
     name = office.make(URL)
     tag = office.get(name).headers["etag"]
     new = [administrator(), text(1, "URL", "https://example.com/")]
@@ -266,7 +266,7 @@ def test_a_write_whose_condition_does_not_hold_is_not_done(office: HandleOffice)
     assert office.get(name).headers["etag"] == tag
 
 
-def test_a_write_whose_condition_holds_is_done(office: HandleOffice) -> None:
+def test_a_write_with_a_true_condition_is_done(office: HandleOffice) -> None:
     name = office.name()
     body = [administrator(), URL]
 
@@ -288,7 +288,7 @@ def test_a_write_whose_condition_holds_is_done(office: HandleOffice) -> None:
     assert put(f"/api/handles/{PREFIX}/?mintNewSuffix=true", If_Match="*") == (412, 4)
 
 
-def test_a_condition_comes_after_the_question_who_may(office: HandleOffice) -> None:
+def test_permission_is_checked_before_a_condition(office: HandleOffice) -> None:
     name = office.make(URL)
     answer = office.anonymous.put(handle_path(name), json=[URL], headers={"If-Match": '"99-record"'})
     assert code(answer) == (401, 402)
@@ -296,7 +296,7 @@ def test_a_condition_comes_after_the_question_who_may(office: HandleOffice) -> N
     assert code(missing) == (404, 100)
 
 
-def test_the_record_of_a_prefix_is_always_there(office: HandleOffice) -> None:
+def test_the_record_of_a_prefix_always_exists(office: HandleOffice) -> None:
     body = [administrator(101, permissions=EVERYTHING)]
     for condition, expected in (
         ({"If-Match": "*"}, 200),
@@ -311,7 +311,7 @@ def test_the_record_of_a_prefix_is_always_there(office: HandleOffice) -> None:
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE"])
-def test_no_write_without_credentials(office: HandleOffice, method: str) -> None:
+def test_a_write_without_credentials_is_refused(office: HandleOffice, method: str) -> None:
     name = office.make(URL)
     answer = office.anonymous.request(method, handle_path(name), json=[URL])
     assert code(answer) == (401, 402)
@@ -329,7 +329,7 @@ def test_a_wrong_password_is_answered_without_a_body(office: HandleOffice) -> No
                 assert 'error="Identity not verified"' in handle_challenge
 
 
-def test_an_identity_that_is_no_administrator_is_refused(office: HandleOffice) -> None:
+def test_an_identity_that_is_not_an_administrator_is_refused(office: HandleOffice) -> None:
     other = f"{PREFIX}/OTHER"
     secret = text(INDEX, "HS_SECKEY", "another", permissions="1100")
     assert code(office.put(other, [administrator(name=other), secret], office.key)) == (201, 1)
@@ -344,7 +344,7 @@ def test_an_identity_that_is_no_administrator_is_refused(office: HandleOffice) -
         assert code(office.get(name, client)) == (200, 1)
 
 
-def test_an_administrators_key_may_do_all_that_an_administrator_may(office: HandleOffice) -> None:
+def test_the_key_of_an_administrator_has_all_permissions_of_the_administrator(office: HandleOffice) -> None:
     name = office.name()
     assert code(office.put(name, [administrator(permissions=EVERYTHING), URL], office.key)) == (201, 1)
     assert code(office.put(name, text(2, "DESC", "x"), office.key, index=2)) == (201, 1)
@@ -352,7 +352,7 @@ def test_an_administrators_key_may_do_all_that_an_administrator_may(office: Hand
     assert code(office.key.delete(handle_path(name))) == (200, 1)
 
 
-def test_a_secret_that_is_changed_works_at_once_and_the_old_one_does_not(office: HandleOffice) -> None:
+def test_a_changed_secret_is_accepted_at_once_and_the_old_one_is_refused(office: HandleOffice) -> None:
     name = f"{PREFIX}/CHANGING"
     secrets = ("xyzzy-the-first", "xyzzy-the-next")
     for secret in secrets:

@@ -184,7 +184,7 @@ def test_every_request_is_answered_in_a_known_format(people: People, sent: Perso
 @example("active", f"Thu, 09 Jan {10**40} 10:30:00 GMT")
 @given(st.sampled_from([*SHOWN, *HIDDEN]), DATES)
 @settings(max_examples=500)
-def test_any_time_leads_to_a_version_or_is_none(people: People, state: str, date: str) -> None:
+def test_any_accept_datetime_leads_to_a_version_or_is_refused(people: People, state: str, date: str) -> None:
     answer = people.ask(PersonRequest(state, "prid", headers=(f"accept-datetime: {date}",)))
     assert answer.status in (302, 400)
     if answer.status == 302:
@@ -205,7 +205,7 @@ def every_plain_request() -> Iterator[PersonRequest]:
                     yield PersonRequest(state, kind, part, ending)
 
 
-def test_every_form_of_every_part_is_there_in_every_state(people: People) -> None:
+def test_every_part_is_available_in_every_format_and_state(people: People) -> None:
     with connection(people.server) as one:
         for sent in every_plain_request():
             answer = one.request(sent.path(people.names[sent.state, sent.kind]))

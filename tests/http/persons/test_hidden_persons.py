@@ -180,7 +180,7 @@ def names_in(answer: RawResponse, hidden: dict[str, HiddenPerson]) -> set[str]:
 
 
 @pytest.mark.parametrize("path", TELLING)
-def test_every_url_shows_what_is_not_hidden(people: People, path: str) -> None:
+def test_every_url_shows_persons_who_are_not_hidden(people: People, path: str) -> None:
     assert people.shown[path], "then the other tests show nothing"
 
 

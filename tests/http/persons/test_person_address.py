@@ -155,7 +155,7 @@ def graph_of(people: People, answer: httpx.Response) -> Graph:
 
 
 @pytest.mark.parametrize("accept", FORMS)
-def test_every_form_by_accept_by_ending_and_by_parameter(people: People, accept: str) -> None:
+def test_every_format_is_chosen_by_accept_by_extension_or_by_parameter(people: People, accept: str) -> None:
     by_header = get(people, f"/{people.prid}", accept)
     assert by_header.status_code == 200
     assert by_header.headers["content-type"].partition(";")[0] == accept
@@ -168,7 +168,7 @@ def test_every_form_by_accept_by_ending_and_by_parameter(people: People, accept:
     assert (held.status_code, held.content) == (304, b"")
 
 
-def test_who_says_nothing_gets_json_ld(people: People) -> None:
+def test_a_client_without_an_accept_header_gets_json_ld(people: People) -> None:
     answer = get(people, f"/{people.poid}")
     assert answer.headers["content-type"] == "application/ld+json"
     assert json.loads(answer.content)["@context"].startswith(people.server.url)
@@ -195,7 +195,7 @@ def test_a_format_that_is_not_available_is_answered_with_those_that_are(people: 
         "/{withheld}/observations",
     ],
 )
-def test_the_same_graph_in_every_form(people: People, path: str) -> None:
+def test_every_format_has_the_same_graph(people: People, path: str) -> None:
     url = path.format(**people._asdict())
     graphs = [graph_of(people, get(people, url, accept)) for accept in RDF]
     assert len(graphs[0]) > 3
@@ -203,7 +203,7 @@ def test_the_same_graph_in_every_form(people: People, path: str) -> None:
         assert isomorphic(graphs[0], graph)
 
 
-def test_a_page_escapes_what_sources_say(people: People) -> None:
+def test_a_page_escapes_the_text_of_sources(people: People) -> None:
     page = get(people, f"/{people.poid}", "text/html").text
     assert "Jan Pieters van der Werk" in page
     assert "&lt;b&gt;geboren&lt;/b&gt;" in page
@@ -256,7 +256,7 @@ def test_unknown_parameters_of_a_query_are_ignored(people: People, path: str, ac
     assert without_date(tracked) == without_date(plain)
 
 
-def test_parameters_of_the_resolver_are_left_to_it(people: People) -> None:
+def test_the_resolver_handles_its_own_parameters(people: People) -> None:
     for query in ("info", "noredirect", "type=URL", "index=1", "action=showvalues", "auth=true"):
         page = get(people, f"/{people.prid}?{query}", "text/html")
         assert page.status_code == 200
@@ -264,12 +264,12 @@ def test_parameters_of_the_resolver_are_left_to_it(people: People) -> None:
     assert "Values" not in get(people, f"/{people.prid}/v1?info", "text/html").text, "it knows names, and no versions"
 
 
-def test_a_handle_may_hold_what_looks_like_a_person(people: People) -> None:
+def test_a_handle_may_contain_the_identifier_of_a_person(people: People) -> None:
     for path in (f"/20.500.999/{people.prid}", f"/20.500.999/https://ppid.org/{people.prid}"):
         assert get(people, path, "text/html").status_code == 404
 
 
-def test_versions_and_what_links_them(people: People) -> None:
+def test_versions_are_linked_to_each_other(people: People) -> None:
     first = get(people, f"/{people.prid}/v1", "text/turtle")
     graph = Graph().parse(data=first.text, format="turtle")
     text = first.text
@@ -282,7 +282,7 @@ def test_versions_and_what_links_them(people: People) -> None:
     assert "Show the current version" in get(people, f"/{people.prid}/v1", "text/html").text
 
 
-def test_versions_of_another_time(people: People) -> None:
+def test_accept_datetime_leads_to_the_version_of_that_time(people: People) -> None:
     versions = get(people, f"/{people.prid}/history", "application/json").json()["versions"]
     assert [one["version"] for one in versions] == [1, 2, 3]
     made = datetime.fromisoformat(versions[0]["at"])
@@ -308,7 +308,7 @@ def test_versions_of_another_time(people: People) -> None:
         "Fri, 31 Dec 9999 23:59:59 -2300",
     ],
 )
-def test_a_time_that_no_calendar_has_is_refused(people: People, instant: str) -> None:
+def test_an_accept_datetime_that_is_not_a_date_is_refused(people: People, instant: str) -> None:
     answer = get(people, f"/{people.prid}", "application/json", **{"accept-datetime": instant})
     assert (answer.status_code, answer.json()["code"]) == (400, "malformed-request")
 
@@ -327,7 +327,7 @@ def test_the_time_map_names_every_version(people: People) -> None:
     assert found[2][0] == f"{people.server.url}/{people.prid}/v1"
 
 
-def test_the_history_says_who_did_what_and_why(people: People) -> None:
+def test_the_history_has_agents_actions_and_notes(people: People) -> None:
     versions = get(people, f"/{people.prid}/history", "application/json").json()["versions"]
     assert [(one["action"], one["agent"], one["curator_id"], one["curator_name"]) for one in versions] == [
         (action, "admin", CURATOR, "Josiah Carberry") for action in ("mint", "revise", "merge")
@@ -341,7 +341,7 @@ def test_the_history_says_who_did_what_and_why(people: People) -> None:
 
 
 @pytest.mark.parametrize("hidden", ["withheld", "redacted", "buried"])
-def test_the_history_of_who_is_not_shown_says_only_what_was_done(people: People, hidden: str) -> None:
+def test_the_history_of_a_hidden_person_shows_only_the_actions(people: People, hidden: str) -> None:
     async def work() -> str:
         async with open_for_writing(people.server.folder) as (registry, admin):
             name = (await reconstruct(registry, admin, [people.other], CURATOR, "2025-04-01T09:00:00Z")).name
@@ -360,7 +360,7 @@ def test_the_history_of_who_is_not_shown_says_only_what_was_done(people: People,
 
 
 @pytest.mark.parametrize("way", ["accept", "?format=ttl", ".ttl", ".jsonld"])
-def test_a_history_that_is_no_graph_says_what_it_is(people: People, way: str) -> None:
+def test_a_history_in_an_rdf_format_is_answered_with_the_available_formats(people: People, way: str) -> None:
     url = f"/{people.prid}/history"
     answer = get(people, url, "text/turtle") if way == "accept" else get(people, f"{url}{way}", "text/html")
     assert answer.status_code == 406
@@ -372,21 +372,21 @@ def test_a_history_that_is_no_graph_says_what_it_is(people: People, way: str) ->
         assert get(people, address, "image/png").headers["content-type"].partition(";")[0] == media
 
 
-def test_signposts_for_programs(people: People) -> None:
+def test_a_page_has_signposts_for_programs(people: People) -> None:
     links = get(people, f"/{people.poid}", "text/html").headers["link"]
     assert f'<{people.server.url}/{people.poid}>; rel="cite-as"' in links
     assert 'rel="describedby"; type="text/turtle"' in links
     assert 'rel="author"' in links
 
 
-def test_who_was_taken_up_leads_to_who_took_them_up(people: People) -> None:
+def test_a_merged_person_redirects_to_the_survivor(people: People) -> None:
     for accept in ("text/html", "text/turtle", "application/ld+json"):
         answer = get(people, f"/{people.merged}", accept)
         assert (answer.status_code, answer.headers["location"]) == (301, f"/{people.prid}")
     assert get(people, f"/{people.merged}/v1", "text/turtle").status_code == 200
 
 
-def test_every_answer_that_a_time_could_change_says_so(people: People) -> None:
+def test_every_response_that_depends_on_accept_datetime_names_it_in_vary(people: People) -> None:
     async def work() -> str:
         async with open_for_writing(people.server.folder) as (registry, admin):
             name = (await reconstruct(registry, admin, [people.poid], CURATOR, "2025-03-01T09:00:00Z")).name
@@ -402,7 +402,7 @@ def test_every_answer_that_a_time_could_change_says_so(people: People) -> None:
         assert (gate.status_code, gate.headers["location"]) == (302, f"/{path}/v1")
 
 
-def test_a_page_of_another_origin_may_travel_in_time(people: People) -> None:
+def test_a_page_of_another_origin_may_use_accept_datetime(people: People) -> None:
     asking = {"origin": "https://example.org", "access-control-request-method": "GET"}
     for path in (f"/{people.prid}", f"/api/v1/{people.prid}"):
         before = people.client.options(f"{people.server.url}{path}", headers=asking)
@@ -412,7 +412,7 @@ def test_a_page_of_another_origin_may_travel_in_time(people: People) -> None:
     assert {"memento-datetime", "link", "location"} <= set(memento.headers["access-control-expose-headers"].split(", "))
 
 
-def test_who_was_split_says_into_whom(people: People) -> None:
+def test_a_person_who_was_split_names_the_parts(people: People) -> None:
     page = get(people, f"/{people.split}", "text/html")
     assert page.status_code == 410
     assert page.text.count("PRID-") > 2
@@ -425,7 +425,7 @@ def test_who_was_split_says_into_whom(people: People) -> None:
 
 @pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated")  # rdflib, of itself
 @pytest.mark.parametrize("path", ["/{split}", "/{withdrawn}", "/{withdrawn}/claims"])
-def test_a_tombstone_says_who_when_why_and_what_instead(people: People, path: str) -> None:
+def test_a_tombstone_has_agent_time_reason_and_replacement(people: People, path: str) -> None:
     url = path.format(**people._asdict())
     name = url.split("/")[1]
     acts = get(people, f"/api/v1/{name}/history").json()["revisions"]
@@ -461,7 +461,7 @@ def test_a_program_that_accepts_problems_gets_the_reason_for_a_missing_person(pe
 
 @pytest.mark.parametrize("query", ["", "?info"])
 @pytest.mark.parametrize("accept", FORMS)
-def test_a_tombstone_of_who_is_not_shown_says_no_reason(people: People, accept: str, query: str) -> None:
+def test_the_tombstone_of_a_hidden_person_has_no_reason(people: People, accept: str, query: str) -> None:
     async def work() -> list[str]:
         async with open_for_writing(people.server.folder) as (registry, admin):
             names = []
@@ -480,7 +480,7 @@ def test_a_tombstone_of_who_is_not_shown_says_no_reason(people: People, accept: 
         assert "Tests" in answer.text, "who did it is no secret"
 
 
-def test_who_took_themselves_back_is_not_named(people: People) -> None:
+def test_a_hidden_person_who_withdrew_their_own_record_is_not_named(people: People) -> None:
     async def work() -> str:
         async with open_for_writing(people.server.folder) as (registry, admin):
             name = (await observe(registry, admin, "https://example.org/self", WHEN, "0" * 64)).name
@@ -499,7 +499,7 @@ def test_who_took_themselves_back_is_not_named(people: People) -> None:
 
 
 @pytest.mark.parametrize("accept", FORMS)
-def test_what_is_restricted_is_not_shown(people: People, accept: str) -> None:
+def test_restricted_content_is_not_shown(people: People, accept: str) -> None:
     for path in (f"/{people.hidden}", f"/{people.hidden}/claims", f"/{people.hidden}/v1"):
         answer = get(people, path, accept)
         assert answer.status_code == 200
@@ -510,7 +510,7 @@ def test_what_is_restricted_is_not_shown(people: People, accept: str) -> None:
 
 @pytest.mark.parametrize("accept", FORMS)
 @pytest.mark.parametrize("hidden", ["withheld", "redacted"])
-def test_who_is_not_shown_stands_upon_nothing_that_is(people: People, hidden: str, accept: str) -> None:
+def test_a_hidden_person_lists_no_observations(people: People, hidden: str, accept: str) -> None:
     answer = get(people, f"/{getattr(people, hidden)}/observations", accept)
     assert answer.status_code == 200
     assert ("a living person" if hidden == "withheld" else "a court order") in answer.text
@@ -534,7 +534,7 @@ def test_the_claims_have_a_document_of_their_own(people: People, accept: str) ->
     assert "Authority metadata" not in claims.text
 
 
-def test_every_claim_leads_back_to_the_observation_and_its_source(people: People) -> None:
+def test_every_claim_names_its_observation_and_source(people: People) -> None:
     graph = Graph().parse(data=get(people, f"/{people.poid}/claims", "text/turtle").text, format="turtle")
     observation = URIRef(f"https://ppid.org/{people.poid}")
     whole = URIRef(f"{observation}/claims")
@@ -546,7 +546,7 @@ def test_every_claim_leads_back_to_the_observation_and_its_source(people: People
     assert not list(graph.objects(observation, URIRef("https://schema.org/birthDate")))
 
 
-def test_what_was_redacted_makes_no_claims_any_more(people: People) -> None:
+def test_a_redacted_observation_has_no_claims(people: People) -> None:
     async def seen() -> str:
         async with open_for_writing(people.server.folder) as (registry, admin):
             claims = (Claim(type="name", value="Piet Geheim"),)
@@ -565,7 +565,7 @@ def test_what_was_redacted_makes_no_claims_any_more(people: People) -> None:
         assert "Geheim" not in answer.text
 
 
-def test_a_wrong_person_is_not_there(people: People) -> None:
+def test_an_unknown_person_is_not_found_and_other_methods_are_refused(people: People) -> None:
     assert get(people, "/POID-0000-0000-0000-0001", "application/json").status_code == 404
     assert get(people, "/POID-0000-0000-0000-0002", "application/json").status_code in (400, 404)  # the check digit
     assert get(people, f"/{people.poid}/observations", "application/json").status_code == 404
@@ -592,7 +592,7 @@ def test_the_vocabulary_is_at_its_own_address(people: People) -> None:
 
 @pytest.mark.parametrize("accept", FORMS)
 @pytest.mark.parametrize("path", ["/vocab", "/type"])
-def test_the_vocabulary_has_every_form_that_persons_have(people: People, path: str, accept: str) -> None:
+def test_the_vocabulary_is_available_in_every_format_of_persons(people: People, path: str, accept: str) -> None:
     by_header = get(people, path, accept)
     assert (by_header.status_code, by_header.headers["content-type"].partition(";")[0]) == (200, accept)
     assert by_header.headers["vary"] == "accept"
@@ -603,7 +603,7 @@ def test_the_vocabulary_has_every_form_that_persons_have(people: People, path: s
 
 
 @pytest.mark.parametrize("path", ["/vocab", "/vocab.html", "/type.jsonld", "/context.jsonld", "/shapes.ttl"])
-def test_the_words_are_not_sent_twice(people: People, path: str) -> None:
+def test_an_unchanged_vocabulary_is_not_sent_again(people: People, path: str) -> None:
     first = get(people, path)
     assert first.status_code == 200
     held = get(people, path, **{"if-none-match": first.headers["etag"]})
@@ -611,7 +611,7 @@ def test_the_words_are_not_sent_twice(people: People, path: str) -> None:
     assert get(people, path, **{"if-none-match": '"another"'}).status_code == 200
 
 
-def test_what_was_given_before_is_given_only_while_it_is_right(people: People) -> None:
+def test_a_cached_document_is_served_only_while_it_is_current(people: People) -> None:
     """The fast path caches documents; a new version of any record that one depends on renders it again."""
 
     async def once() -> tuple[str, str]:
@@ -655,7 +655,7 @@ def count_cached_answers(people: People) -> float:
     return float(found[1]) if found else 0.0
 
 
-def test_a_suffix_is_kept_in_redirects(people: People) -> None:
+def test_redirects_preserve_the_suffix(people: People) -> None:
     moved = get(people, f"/{people.merged}.ttl?format=ttl")
     assert (moved.status_code, moved.headers["location"]) == (301, f"/{people.prid}.ttl?format=ttl")
     assert moved.headers["cache-control"] == "no-cache"  # it can be undone
@@ -665,7 +665,7 @@ def test_a_suffix_is_kept_in_redirects(people: People) -> None:
     assert gate.headers["location"] == f"/{people.prid}/v1.ttl"
 
 
-def test_a_page_that_is_named_by_its_ending_is_shown_though_the_person_leads_elsewhere(people: People) -> None:
+def test_a_page_requested_by_its_extension_is_shown_even_if_the_person_has_a_target(people: People) -> None:
     async def work() -> str:
         async with open_for_writing(people.server.folder) as (registry, admin):
             name = (await reconstruct(registry, admin, [people.poid], CURATOR, "2025-05-05T12:00:00Z")).name
@@ -680,7 +680,7 @@ def test_a_page_that_is_named_by_its_ending_is_shown_though_the_person_leads_els
     assert name in page.text
 
 
-def test_who_accepts_nothing_in_particular_or_writes_strangely_is_served(people: People) -> None:
+def test_empty_and_unusual_requests_are_answered(people: People) -> None:
     assert get(people, f"/{people.poid}", "").headers["content-type"] == "application/ld+json"
     strange = get(people, f"/%50{people.poid[1:]}", "text/turtle")
     assert (strange.status_code, strange.headers["location"]) == (308, f"/{people.poid}")
@@ -688,7 +688,7 @@ def test_who_accepts_nothing_in_particular_or_writes_strangely_is_served(people:
     assert get(people, f"/{people.poid}", java).headers["content-type"].startswith("text/turtle")
 
 
-def test_many_observations_come_in_several_answers(people: People) -> None:
+def test_many_observations_are_listed_in_several_pages(people: People) -> None:
     async def work() -> tuple[list[str], str]:
         async with open_for_writing(people.server.folder) as (registry, admin):
             seen = [Observation(f"https://example.org/many/{number}", WHEN, "0" * 64) for number in range(201)]
@@ -707,7 +707,7 @@ def test_many_observations_come_in_several_answers(people: People) -> None:
     assert listed == names
 
 
-def test_a_restricted_person_leads_nowhere_by_any_way(people: People) -> None:
+def test_a_restricted_person_redirects_nowhere_in_any_api(people: People) -> None:
     async def work() -> str:
         async with open_for_writing(people.server.folder) as (registry, admin):
             name = (await reconstruct(registry, admin, [people.other], CURATOR, LATER)).name
@@ -732,7 +732,7 @@ def test_a_restricted_person_leads_nowhere_by_any_way(people: People) -> None:
             assert "hidden" not in answer.text + str(answer.headers), way
 
 
-def test_a_tag_tells_which_observation_is_hidden(people: People) -> None:
+def test_the_etag_depends_on_the_hidden_observations(people: People) -> None:
     async def seen() -> tuple[str, list[str]]:
         async with open_for_writing(people.server.folder) as (registry, admin):
             names = [

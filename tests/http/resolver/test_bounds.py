@@ -67,7 +67,7 @@ def test_the_number_of_attributes_in_a_request_is_limited(office: HandleOffice, 
     assert office.anonymous.get(f"/{record}?{others}").status_code == 400
 
 
-def test_a_type_with_a_dot_stands_for_all_below_it(office: HandleOffice, record: str) -> None:
+def test_a_type_with_a_trailing_dot_matches_all_its_subtypes(office: HandleOffice, record: str) -> None:
     below = office.anonymous.get(f"{handle_path(record)}?type=t.&type=T.3.&type=URL.").json()["values"]
     assert len(below) == 1900
     only = office.anonymous.get(f"/{record}?noredirect&type=t.3&index=1000", headers=PAGE).text

@@ -36,7 +36,7 @@ def ask(server: LiveServer, path: str, accept: str) -> httpx.Response:
 
 
 @pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated")  # rdflib, of itself
-def test_the_same_graph_in_every_form(linked: LiveServer) -> None:
+def test_every_format_has_the_same_graph(linked: LiveServer) -> None:
     path = f"/{PREFIX}/plain"
     graphs = [Graph().parse(data=ask(linked, path, accept).content, format=name) for accept, name in FORMS.items()]
     answer = ask(linked, path, "application/ld+json")
@@ -54,7 +54,7 @@ def test_the_same_graph_in_every_form(linked: LiveServer) -> None:
     assert held.status_code == 304
 
 
-def test_who_likes_a_page_better_is_sent_on(linked: LiveServer) -> None:
+def test_a_client_that_prefers_html_is_redirected(linked: LiveServer) -> None:
     for accept in ("text/html, text/turtle;q=0.9", "*/*", "text/*", "text/turtle;q=0, */*"):
         assert ask(linked, f"/{PREFIX}/plain", accept).status_code == 302
     assert ask(linked, f"/{PREFIX}/plain?format=ttl", "text/html").headers["content-type"] == "text/turtle"
@@ -93,7 +93,7 @@ def every_form(client: httpx.Client, path: str, status: int) -> Graph:
 
 
 @pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated")  # rdflib, of itself
-def test_a_tombstone_says_who_when_why_and_the_replacement(client: httpx.Client) -> None:
+def test_a_tombstone_has_agent_time_reason_and_replacement(client: httpx.Client) -> None:
     graph = every_form(client, "/12345/gone", 410)
     subject = URIRef(str(client.base_url.join("/12345/gone")))
     page = client.get("/12345/gone", headers={"accept": "application/json"}).json()
@@ -109,14 +109,14 @@ def test_a_tombstone_says_who_when_why_and_the_replacement(client: httpx.Client)
     assert not list(graph.objects(subject, URIRef("https://schema.org/url"))), "it leads nowhere any more"
 
 
-def test_a_tombstone_is_sent_again_whatever_etag_a_client_has(client: httpx.Client) -> None:
+def test_a_tombstone_is_sent_again_for_every_etag(client: httpx.Client) -> None:
     held = client.get("/12345/gone-alone?format=ttl", headers={"if-none-match": "*"})
     assert held.status_code == 410
     assert "isReplacedBy" not in held.text
 
 
 @pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated")  # rdflib, of itself
-def test_a_reserved_name_is_described_no_further_than_on_its_page(client: httpx.Client) -> None:
+def test_the_document_of_a_reserved_name_has_no_more_than_its_page(client: httpx.Client) -> None:
     graph = every_form(client, "/12345/kept", 404)
     properties = {(str(predicate).rpartition("/")[2], str(value)) for _, predicate, value in graph}
     assert properties == {("identifier", "12345/kept"), ("vocab#state", "reserved")}
@@ -124,7 +124,7 @@ def test_a_reserved_name_is_described_no_further_than_on_its_page(client: httpx.
 
 
 @pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated")  # rdflib, of itself
-def test_the_record_of_a_prefix_is_there(client: httpx.Client) -> None:
+def test_the_record_of_a_prefix_is_available_as_linked_data(client: httpx.Client) -> None:
     assert (None, DCTERMS.identifier, Literal("0.NA/12345")) in every_form(client, "/0.NA/12345", 200)
 
 
@@ -139,13 +139,13 @@ def test_a_merged_identifier_redirects_and_describes_itself_on_request(client: h
 
 
 @pytest.mark.parametrize("name", ["locations", "roles", "doctype", "broken", "hidden"])
-def test_a_form_in_the_address_is_given_whatever_locations_there_are(client: httpx.Client, name: str) -> None:
+def test_a_format_in_the_url_is_served_regardless_of_locations(client: httpx.Client, name: str) -> None:
     answer = client.get(f"/12345/{name}?format=ttl")
     assert (answer.status_code, answer.headers["content-type"]) == (200, "text/turtle")
     assert f"12345/{name}" in answer.text
 
 
-def test_a_form_in_the_header_goes_where_locations_serve_forms_and_is_given_where_none_do(client: httpx.Client) -> None:
+def test_a_format_in_the_header_redirects_to_a_location_with_that_role_or_is_served(client: httpx.Client) -> None:
     turtle = {"accept": "text/turtle"}
     assert client.get("/12345/roles", headers=turtle).headers["location"] == "https://example.org/forms"
     for name in ("locations", "doctype", "broken", "hidden"):
@@ -156,7 +156,7 @@ def test_a_form_in_the_header_goes_where_locations_serve_forms_and_is_given_wher
     assert client.get("/12345/locations?action=showurls", headers=turtle).headers["content-type"].startswith("text/xml")
 
 
-def test_who_likes_plain_json_better_gets_that(client: httpx.Client) -> None:
+def test_a_client_that_prefers_json_gets_the_record(client: httpx.Client) -> None:
     for accept, kind in (
         ("application/json, text/turtle;q=0.5", "application/json"),
         ("application/json;q=0.5, text/turtle", "text/turtle"),
@@ -165,7 +165,7 @@ def test_who_likes_plain_json_better_gets_that(client: httpx.Client) -> None:
         assert client.get("/12345/told", headers={"accept": accept}).headers["content-type"] == kind
 
 
-def test_a_form_has_several_names(client: httpx.Client) -> None:
+def test_a_format_has_several_names(client: httpx.Client) -> None:
     for named in ("jsonld", "json-ld", "application/ld+json", "application/ld%2Bjson"):
         answer = client.get(f"/12345/plain?format={named}")
         assert (answer.status_code, answer.headers["content-type"]) == (200, "application/ld+json")

@@ -122,7 +122,7 @@ def test_a_location_is_chosen_by_its_language(client: httpx.Client, taken: str |
     assert named.headers["location"] == "https://example.org/en", "what the link names goes first"
 
 
-def test_where_attributes_do_not_choose_languages_have_no_say() -> None:
+def test_languages_are_ignored_if_attributes_do_not_choose() -> None:
     xml = '<locations chooseby="weighted"><location href="https://a.example/" weight="0" language="en"/><location href="https://b.example/"/></locations>'
     found = read_locations(Value(1, "10320/loc", Text(xml)), Limits())
     assert found is not None
@@ -140,24 +140,24 @@ def test_all_locations_are_listed(client: httpx.Client) -> None:
     assert ElementTree.fromstring(client.get("/12345/bare?action=showurls").content).tag == "locations"  # noqa: S314
 
 
-def test_locations_that_cannot_be_read_are_passed_over(client: httpx.Client) -> None:
+def test_locations_that_cannot_be_read_are_skipped(client: httpx.Client) -> None:
     assert client.get("/12345/doctype").headers["location"] == "https://example.org/safe"
     assert client.get("/12345/broken").headers["location"] == "https://example.org/whole"
 
 
-def test_weights_are_chances() -> None:
+def test_weights_are_probabilities() -> None:
     xml = '<locations><location href="https://a.example/" weight="3"/><location href="https://b.example/"/></locations>'
     counted = Counter(choice.href for _ in range(2000) if (choice := chosen(xml)))
     assert 1300 < counted["https://a.example/"] < 1700
     assert sum(counted.values()) == 2000
 
 
-def test_without_any_weight_one_is_chosen_all_the_same() -> None:
+def test_without_weights_a_location_is_chosen() -> None:
     xml = '<locations><location href="https://a.example/" weight="0"/><location href="https://b.example/" weight="-1"/></locations>'
     assert {choice.href for _ in range(100) if (choice := chosen(xml))} == {"https://a.example/", "https://b.example/"}
 
 
-def test_the_methods_are_applied_in_the_order_that_the_record_says() -> None:
+def test_the_methods_are_applied_in_the_order_of_the_record() -> None:
     xml = """<locations chooseby="country, weighted">
         <location id="1" href="https://a.example/"/><location id="2" href="https://b.example/" weight="0" country="NZ"/>
     </locations>"""
@@ -189,12 +189,12 @@ def test_only_a_redirect_can_be_the_status(code: str) -> None:
         " " * 70_000 + "<locations><location href='https://a.example/'/></locations>",
     ],
 )
-def test_what_holds_no_location_gives_none(xml: str) -> None:
+def test_a_value_without_locations_gives_no_location(xml: str) -> None:
     assert not read(xml)
 
 
 @given(st.text())
-def test_no_text_breaks_the_reader(text: str) -> None:
+def test_no_text_makes_the_reader_crash(text: str) -> None:
     read(text)
     read(f'<locations><location href="https://a.example/" weight="{text}"/></locations>')
 

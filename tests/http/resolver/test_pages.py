@@ -92,7 +92,7 @@ PAGES = [
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_a_page_is_whole_and_loads_nothing(client: httpx.Client, path: str) -> None:
+def test_a_page_is_complete_and_loads_no_other_resource(client: httpx.Client, path: str) -> None:
     response = client.get(path, headers=BROWSER)
     outline = Outline(response)
     assert outline.all("html") == [{"lang": "en"}]
@@ -107,7 +107,7 @@ def test_a_page_is_whole_and_loads_nothing(client: httpx.Client, path: str) -> N
     assert "keeper@example.org" in response.text
 
 
-def test_the_policy_names_the_very_stylesheet_of_the_page(client: httpx.Client) -> None:
+def test_the_security_policy_has_the_hash_of_the_stylesheet(client: httpx.Client) -> None:
     import base64
     import hashlib
 
@@ -117,7 +117,7 @@ def test_the_policy_names_the_very_stylesheet_of_the_page(client: httpx.Client) 
     assert f"'sha256-{digest}'" in page.headers["content-security-policy"]
 
 
-def test_nothing_that_a_record_says_is_obeyed_by_a_browser(client: httpx.Client) -> None:
+def test_a_page_escapes_the_content_of_records(client: httpx.Client) -> None:
     page = client.get("/12345/hostile")
     outline = Outline(page)
     assert not outline.all("script")
@@ -139,13 +139,13 @@ def test_the_values_are_shown_on_demand(client: httpx.Client, query: str) -> Non
     assert "archive@example.org" not in client.get(f"/12345/several?{query}&type=URL").text
 
 
-def test_a_page_has_the_words_of_the_field(client: httpx.Client) -> None:
+def test_a_page_uses_standard_terms(client: httpx.Client) -> None:
     page = client.get("/12345/several?info").text
     headings = re.findall(r"<(?:h2|th scope=\"col\")[^>]*>([^<]*)<", page)
     assert headings == ["Authority metadata", "Values", "Index", "Type", "Data", "TTL", "Last modified"]
 
 
-def test_what_is_not_public_is_neither_followed_nor_shown(client: httpx.Client) -> None:
+def test_private_values_are_neither_followed_nor_shown(client: httpx.Client) -> None:
     for query in ("", "?info", "?noredirect", "?index=1", "?type=URL", "?action=showurls"):
         for accept in (BROWSER, JSON):
             response = client.get(f"/12345/hidden{query}", headers=accept)
@@ -154,7 +154,7 @@ def test_what_is_not_public_is_neither_followed_nor_shown(client: httpx.Client) 
             assert "often" not in response.text
 
 
-def test_without_an_address_there_is_a_page(client: httpx.Client) -> None:
+def test_a_name_without_a_target_has_a_page(client: httpx.Client) -> None:
     for path in ("/12345/bare", "/12345/several?type=EMAIL"):
         page = client.get(path)
         assert (page.status_code, "archive@example.org" in page.text) == (200, True)
@@ -198,7 +198,7 @@ def test_a_program_gets_the_record(client: httpx.Client, accept: str) -> None:
         BROWSER["accept"],
     ],
 )
-def test_whoever_takes_anything_or_something_else_is_sent_on(client: httpx.Client, accept: str) -> None:
+def test_a_client_that_accepts_anything_or_an_unknown_type_is_redirected(client: httpx.Client, accept: str) -> None:
     assert client.get("/12345/told", headers={"accept": accept}).status_code == 302
 
 
@@ -226,7 +226,7 @@ def test_a_record_that_the_client_has_is_not_sent_again(client: httpx.Client) ->
     assert client.get("/12345/told", headers={**JSON, "if-none-match": '"0-json"'}).status_code == 200
 
 
-def test_a_tombstone_says_who_when_why_and_what_instead(client: httpx.Client) -> None:
+def test_a_tombstone_has_agent_time_reason_and_replacement(client: httpx.Client) -> None:
     page = client.get("/12345/gone", headers=BROWSER)
     assert page.status_code == 410
     assert "The Library of Tests" in page.text
@@ -246,7 +246,7 @@ def test_a_tombstone_says_who_when_why_and_what_instead(client: httpx.Client) ->
     assert "replaced_by" not in client.get("/12345/gone-alone", headers=JSON).json()
 
 
-def test_a_reserved_name_is_told_from_an_unknown_one(client: httpx.Client) -> None:
+def test_a_reserved_name_and_an_unknown_one_have_different_errors(client: httpx.Client) -> None:
     reserved, unknown = client.get("/12345/kept", headers=JSON), client.get("/12345/unkept", headers=JSON)
     assert (reserved.status_code, reserved.json()["code"]) == (404, "reserved")
     assert (unknown.status_code, unknown.json()["code"]) == (404, "no-such-name")
@@ -262,7 +262,7 @@ def test_a_name_that_is_nearly_right_is_suggested(client: httpx.Client, names: N
     assert (answer.status_code, names.observation in answer.text) == (400, True), "the check digit was wrong"
 
 
-def test_a_prefix_has_a_page_of_its_own(client: httpx.Client) -> None:
+def test_a_prefix_has_its_own_page(client: httpx.Client) -> None:
     page = client.get("/0.NA/12345")
     assert (page.status_code, "HS_ADMIN" in page.text, len(Outline(page).all("table"))) == (200, True, 1)
     record = client.get("/hdl:0.na/12345", headers=JSON).json()
@@ -279,13 +279,13 @@ def test_a_foreign_prefix_is_not_found(client: httpx.Client) -> None:
 @pytest.mark.parametrize(
     "path", ["/nothing", "/12345/a%zz", "/12345/%ff", "//12345/plain", "/12345/", "/12345/%00", "/12345/" + "a" * 3000]
 )
-def test_what_is_no_name_is_refused(client: httpx.Client, path: str) -> None:
+def test_text_that_is_not_a_name_is_refused(client: httpx.Client, path: str) -> None:
     response = client.get(path, headers=PROBLEM)
     assert response.status_code in (400, 422)
     assert response.headers["content-type"] == "application/problem+json"
 
 
-def test_signposts_stand_on_landing_pages(client: httpx.Client, stocked: tuple[LiveServer, Names]) -> None:
+def test_landing_pages_have_signposts(client: httpx.Client, stocked: tuple[LiveServer, Names]) -> None:
     url, names = stocked[0].url, stocked[1]
     for name, target in (
         ("12345/told", PLAIN),
@@ -304,13 +304,13 @@ def test_signposts_stand_on_landing_pages(client: httpx.Client, stocked: tuple[L
     assert "link" not in client.get("/12345/told").headers, "a redirect is no landing page"
 
 
-def test_both_labels_of_a_pair_are_cited_by_one(client: httpx.Client, stocked: tuple[LiveServer, Names]) -> None:
+def test_both_labels_of_a_pair_have_one_citation_url(client: httpx.Client, stocked: tuple[LiveServer, Names]) -> None:
     url, names = stocked[0].url, stocked[1]
     for label in (names.label, names.opaque):
         assert signposts(client.get(f"/{label}?info"))["cite-as"] == [(f"{url}/{names.label}", {})]
 
 
-def test_where_a_record_leads_is_told_as_the_resolver_has_it(
+def test_a_page_shows_the_targets_that_the_resolver_uses(
     client: httpx.Client, stocked: tuple[LiveServer, Names]
 ) -> None:
     """With a list of locations, or an alias, nobody is sent to the URL beside it."""
@@ -334,9 +334,7 @@ def test_where_a_record_leads_is_told_as_the_resolver_has_it(
     assert record.json() == client.get("/api/v1/identifiers/12345/locations").json()
 
 
-def test_a_list_of_places_does_not_make_headers_of_any_length(
-    client: httpx.Client, stocked: tuple[LiveServer, Names]
-) -> None:
+def test_the_length_of_the_link_header_is_limited(client: httpx.Client, stocked: tuple[LiveServer, Names]) -> None:
     many = "".join(f'<location href="https://example.org/{number:0400}"/>' for number in range(50))
 
     async def write() -> None:
@@ -350,7 +348,7 @@ def test_a_list_of_places_does_not_make_headers_of_any_length(
     assert response.text.count('class="go"') == 50
 
 
-def test_an_author_elsewhere_is_pointed_to_where_they_are(
+def test_the_author_link_leads_to_the_creator_in_another_system(
     stocked: tuple[LiveServer, Names], client: httpx.Client
 ) -> None:
     async def write() -> None:
@@ -364,7 +362,7 @@ def test_an_author_elsewhere_is_pointed_to_where_they_are(
     assert signposts(client.get("/12345/hdl?info"))["author"] == [("https://hdl.handle.net/20.1000/ad%20a", {})]
 
 
-def test_the_address_of_a_signpost_is_the_public_one(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_signposts_have_public_urls(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("public") / "registry"
     settings = 'public_url = "https://id.example.org/"\nupstream = "https://hdl.handle.net/"'
     with (
@@ -401,7 +399,7 @@ def test_a_pasted_name_is_recognised(client: httpx.Client, names: Names) -> None
     assert client.get("/", params={"name": "  "}).status_code == 200
 
 
-def test_a_form_must_be_a_form(client: httpx.Client) -> None:
+def test_a_malformed_form_is_refused(client: httpx.Client) -> None:
     assert client.post("/", json={"hdl": "12345/plain"}).status_code == 415
     form = {"content-type": "application/x-www-form-urlencoded"}
     assert client.post("/", content=b"hdl=%ff", headers=form).status_code == 400
@@ -409,13 +407,13 @@ def test_a_form_must_be_a_form(client: httpx.Client) -> None:
     assert client.post("/", content=b"hdl=" + b"a" * 100_000, headers=form).status_code == 413
 
 
-def test_what_visitors_ask_for_unasked(client: httpx.Client) -> None:
+def test_robots_txt_and_favicon_are_answered(client: httpx.Client) -> None:
     robots = client.get("/robots.txt")
     assert (robots.status_code, "Disallow: /api/" in robots.text) == (200, True)
     assert client.get("/favicon.ico").status_code == 204
 
 
-def test_a_page_shows_what_was_changed_a_moment_ago(stocked: tuple[LiveServer, Names], client: httpx.Client) -> None:
+def test_a_page_shows_the_latest_change(stocked: tuple[LiveServer, Names], client: httpx.Client) -> None:
     async def change() -> int:
         async with open_for_writing(stocked[0].folder) as (registry, admin):
             await mint(registry, admin, "12345", statement=Statement(PLAIN), suffixes=["moving"])

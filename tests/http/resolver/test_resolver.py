@@ -73,11 +73,13 @@ def test_both_labels_of_a_pair_lead_there(client: httpx.Client, stocked: tuple[L
         assert led(client.get(f"/{written}")) == (302, "https://example.org/ibi"), written
 
 
-def test_a_name_without_case_is_found_in_any(client: httpx.Client) -> None:
+def test_a_case_insensitive_name_is_found_in_any_case(client: httpx.Client) -> None:
     assert led(client.get("/12347/mIxED")) == (302, "https://example.org/mixed")
 
 
-def test_a_slip_in_a_pilin_name_is_put_right(client: httpx.Client, stocked: tuple[LiveServer, Names]) -> None:
+def test_a_misspelt_pilin_name_redirects_to_the_correct_one(
+    client: httpx.Client, stocked: tuple[LiveServer, Names]
+) -> None:
     name = stocked[1].pilin
     prefix, suffix = name.split("/")
     slipped = suffix.lower().replace("0", "o").replace("1", "i")
@@ -131,7 +133,7 @@ def test_subtypes_redirect_only_to_valid_targets(client: httpx.Client) -> None:
     assert client.get("/12345/subtypes?index=1").status_code == 200
 
 
-def test_what_is_appended_goes_behind_the_target(client: httpx.Client) -> None:
+def test_appended_text_is_added_to_the_target(client: httpx.Client) -> None:
     for written, target in (
         ("/more", f"{PLAIN}/more"),
         ("%3Fa%3Db%26c", f"{PLAIN}?a=b&c"),
@@ -148,7 +150,7 @@ def test_what_is_appended_goes_behind_the_target(client: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize("written", [".evil.example/", "@evil.example/", ":8080/", "%2Eevil.example"])
-def test_what_is_appended_cannot_lead_to_another_host(client: httpx.Client, written: str) -> None:
+def test_appended_text_cannot_lead_to_another_host(client: httpx.Client, written: str) -> None:
     response = client.get(f"/12345/roots?urlappend={written}", headers={"accept": "application/json"})
     assert response.status_code == 200, "who asks for the record gets that"
     response = client.get(f"/12345/roots?urlappend={written}", headers={"accept": "application/problem+json"})
@@ -156,7 +158,7 @@ def test_what_is_appended_cannot_lead_to_another_host(client: httpx.Client, writ
     assert client.get("/12345/letter?urlappend=.evil.example").status_code == 400
 
 
-def test_an_alias_leads_to_the_name_that_it_stands_for(client: httpx.Client) -> None:
+def test_an_alias_redirects_to_its_name(client: httpx.Client) -> None:
     assert led(client.get("/12345/alias")) == (301, "/12345/several")
     assert led(client.get("/12345/alias?type=URL&index=3")) == (301, "/12345/several?type=URL&index=3")
     assert led(client.get("/12345/alias?ignore_aliases")) == (302, "https://example.org/own")
@@ -183,7 +185,7 @@ def test_aliases_that_do_not_end_are_not_followed(client: httpx.Client, stocked:
     assert client.get("/12345/one?ignore_aliases").status_code == 200
 
 
-def test_a_longer_name_passes_through_where_its_prefix_says_so(client: httpx.Client) -> None:
+def test_a_longer_name_passes_through_if_its_prefix_allows_it(client: httpx.Client) -> None:
     assert led(client.get("/12348/base")) == (302, "https://example.org/base")
     assert led(client.get("/12348/base/page/2")) == (302, "https://example.org/base/page/2")
     assert led(client.get("/12348/base%3Fpage=2")) == (302, "https://example.org/base?page=2")
@@ -200,7 +202,7 @@ def test_a_longer_name_passes_through_where_its_prefix_says_so(client: httpx.Cli
     assert "is not registered itself" in client.get("/12348/base/page?info").text
 
 
-def test_a_merged_identifier_leads_to_the_one_that_stays(client: httpx.Client) -> None:
+def test_a_merged_identifier_redirects_to_the_survivor(client: httpx.Client) -> None:
     assert led(client.get("/12345/united")) == (301, "/12345/plain")
     assert led(client.get("/12345/united?noredirect")) == (301, "/12345/plain?noredirect")
     page = client.get("/12345/united?info")
@@ -231,7 +233,7 @@ def test_a_prefix_that_another_process_added_is_known_at_once(
     assert uses_fast_path("/54321/new") == uses_fast_path("/12345/plain"), "as quickly as any other"
 
 
-def test_every_way_gives_the_same_answer(stocked: tuple[LiveServer, Names]) -> None:
+def test_the_fast_path_and_the_application_give_the_same_response(stocked: tuple[LiveServer, Names]) -> None:
     """Use the fast path where there is one, the shortcut of the application, and the full resolver."""
 
     def without_dates(answer: RawResponse) -> RawResponse:

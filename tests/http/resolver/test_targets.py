@@ -114,7 +114,7 @@ def test_both_interfaces_refuse_a_target_without_a_host(writer: httpx.Client, ta
 
 
 @pytest.mark.parametrize(("number", "target"), list(enumerate(IDNA)))
-def test_a_host_of_another_script_goes_out_as_idna(reader: httpx.Client, number: int, target: str) -> None:
+def test_a_host_in_another_script_is_sent_as_idna(reader: httpx.Client, number: int, target: str) -> None:
     sent, path = IDNA[target], f"/12345/idna{number}"
     answer = reader.get(path)
     assert (answer.status_code, answer.headers["location"]) == (302, sent)
@@ -129,7 +129,7 @@ def test_a_host_of_another_script_goes_out_as_idna(reader: httpx.Client, number:
         assert ox.NamedNode(sent) in _objects(reader.get(path, headers={"accept": media}), form)
 
 
-def test_what_is_passed_through_stays_at_the_host(reader: httpx.Client) -> None:
+def test_passed_through_text_cannot_change_the_host(reader: httpx.Client) -> None:
     assert reader.get("/12345/bare/ü").headers["location"] == "https://xn--bcher-kva.example/%C3%BC"
     assert reader.get("/12345/bare?urlappend=/ü%2Fx").headers["location"] == "https://xn--bcher-kva.example/%C3%BC/x"
     for rest in (".evil.org", "@evil.org", ":80", "%5C@evil.org"):
@@ -138,7 +138,7 @@ def test_what_is_passed_through_stays_at_the_host(reader: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize(("number", "target"), list(enumerate(BAD)))
-def test_what_was_stored_before_is_shown_as_text_and_leads_nowhere(
+def test_an_invalid_target_from_before_is_shown_as_text_and_redirects_nowhere(
     reader: httpx.Client, number: int, target: str
 ) -> None:
     path = f"/12345/old{number}"
@@ -162,13 +162,13 @@ def test_what_was_stored_before_is_shown_as_text_and_leads_nowhere(
 
 
 @pytest.mark.parametrize("number", range(len(BAD)))
-def test_another_address_beside_it_is_followed(reader: httpx.Client, number: int) -> None:
+def test_another_valid_target_of_the_record_is_used(reader: httpx.Client, number: int) -> None:
     assert reader.get(f"/12345/both{number}").headers["location"] == "https://example.org/2"
     assert reader.get(f"/12345/loc{number}").headers["location"] == "https://example.org/3"
 
 
 @pytest.mark.parametrize("number", range(len(BAD)))
-def test_an_alias_that_is_no_name_leads_to_no_other_host(reader: httpx.Client, number: int) -> None:
+def test_an_alias_that_is_not_a_name_redirects_to_no_other_host(reader: httpx.Client, number: int) -> None:
     answer = reader.get(f"/12345/alias{number}")
     assert answer.headers.get("location", "/").startswith("/")
     assert not answer.headers.get("location", "/").startswith("//")

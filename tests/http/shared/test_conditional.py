@@ -43,7 +43,7 @@ def request(*headers: tuple[bytes, bytes]) -> Request:
     return Request(scope, receive, HttpOptions())
 
 
-def test_every_format_of_a_tag() -> None:
+def test_every_format_of_a_tag_is_parsed() -> None:
     assert version_etag(3) == '"3"'
     assert record_etag(3) == '"3-record"'
     assert format_etag(3, "ttl") == '"3-ttl"'
@@ -65,12 +65,12 @@ def test_every_format_of_a_tag() -> None:
         (" * ", ANY_ETAG),
     ],
 )
-def test_lists_of_tags(text: str, tags: set[str] | None) -> None:
+def test_lists_of_tags_are_parsed(text: str, tags: set[str] | None) -> None:
     assert parse_etags(text) == tags
 
 
 @pytest.mark.parametrize("text", ["", "3", '"3', 'w/"3"', '"3", *', "**", '"3" x'])
-def test_text_that_is_not_a_list_of_tags(text: str) -> None:
+def test_text_that_is_not_a_list_of_tags_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="not a list"):
         parse_etags(text)
     assert not if_none_match_has(text, '"3"')
@@ -94,12 +94,12 @@ def test_tags_of_other_formats_name_no_version_of_a_record() -> None:
 
 
 @pytest.mark.parametrize(("text", "version"), [('"3"', 3), ('W/"3"', 3), ("*", None), ('"x"', 0), ('"1234567890"', 0)])
-def test_the_version_that_a_client_expects(text: str, version: int | None) -> None:
+def test_the_expected_version_is_read_from_if_match(text: str, version: int | None) -> None:
     with expect_version(text) as expected:
         assert expected == version
 
 
-def test_a_condition_that_does_not_hold() -> None:
+def test_a_condition_that_does_not_hold_is_refused() -> None:
     with pytest.raises(PreconditionFailed), expect_version('"3"'):
         raise Conflict("12345/a", "version 3", "version 4")
     with pytest.raises(Conflict) as raised, expect_version("*"):
@@ -111,7 +111,7 @@ def test_a_condition_that_does_not_hold() -> None:
         pass
 
 
-def test_a_condition_on_a_resource_without_tag() -> None:
+def test_a_condition_on_a_resource_without_tag_is_refused() -> None:
     reject_if_match(request())
     reject_if_match(request((b"if-match", b"*")))
     with pytest.raises(PreconditionFailed):

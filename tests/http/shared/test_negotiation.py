@@ -43,12 +43,12 @@ OFFERED = (
         (", ,text/turtle,", "text/turtle"),
     ],
 )
-def test_the_form_that_is_liked_best(accept: str, chosen: str) -> None:
+def test_the_preferred_media_type_is_chosen(accept: str, chosen: str) -> None:
     assert best_media_type(accept, OFFERED) == chosen
 
 
 @pytest.mark.parametrize("accept", ["image/png", "text/turtle;q=0", "*/*;q=0", "nonsense", "", "text/html/x", '"'])
-def test_nothing_that_is_liked(accept: str) -> None:
+def test_no_media_type_is_chosen_if_none_is_acceptable(accept: str) -> None:
     assert best_media_type(accept, OFFERED) is None
 
 

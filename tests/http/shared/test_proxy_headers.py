@@ -37,7 +37,7 @@ def forwarded(header: str, options: HttpOptions = TRUSTING) -> Request:
         ("203.0.113.9:1, [2001:db8:ffff::1]:5000, 10.0.0.1", "203.0.113.9"),
     ],
 )
-def test_a_port_and_brackets_are_no_part_of_an_address(header: str, client: str) -> None:
+def test_a_port_and_brackets_are_not_part_of_an_address(header: str, client: str) -> None:
     assert forwarded(header).client == client
 
 
@@ -55,25 +55,25 @@ def test_a_port_and_brackets_are_no_part_of_an_address(header: str, client: str)
         "][",
     ],
 )
-def test_what_is_no_address_is_not_believed(header: str) -> None:
+def test_a_header_that_is_not_an_address_is_ignored(header: str) -> None:
     """If a client could write anything there, it would count as another client each time."""
     assert forwarded(header).client == PROXY
 
 
 @pytest.mark.parametrize("proxies", [("10.0.0.0/8",), ("::ffff:10.0.0.0/104",), ("::ffff:10.0.0.1",)])
-def test_a_proxy_is_trusted_in_either_dress_of_its_address(proxies: tuple[str, ...]) -> None:
+def test_a_proxy_is_trusted_by_its_ipv4_and_its_mapped_ipv6_address(proxies: tuple[str, ...]) -> None:
     for peer in ("10.0.0.1", "::ffff:10.0.0.1"):
         made = request(HttpOptions(trusted_proxies=proxies), {"X-Forwarded-For": "203.0.113.9"}, peer)
         assert made.client == "203.0.113.9"
 
 
-def test_an_address_that_cannot_be_read_does_not_make_a_client_this_machine() -> None:
+def test_an_invalid_address_is_not_treated_as_this_machine() -> None:
     assert forwarded("127.0.0.9").is_loopback
     for header in ("unknown", "192.0.2.1, unknown", "203.0.113.9:port", "127.0.0.1", "127.0.0.1, 10.0.0.1"):
         assert not forwarded(header).is_loopback
 
 
-def test_who_comes_from_another_port_each_time_is_one_client(tmp_path: Path) -> None:
+def test_requests_from_different_ports_are_one_client(tmp_path: Path) -> None:
     with authenticator_on("sqlite", tmp_path) as fixture:
         fixture.with_options(trusted_proxies=(PROXY,))
 
@@ -88,7 +88,7 @@ def test_who_comes_from_another_port_each_time_is_one_client(tmp_path: Path) -> 
             guess(2048)
 
 
-def test_over_plain_http_an_unknown_client_sends_no_credentials(tmp_path: Path) -> None:
+def test_credentials_of_an_unknown_client_over_plain_http_are_refused(tmp_path: Path) -> None:
     with authenticator_on("sqlite", tmp_path) as fixture:
         fixture.with_options(trusted_proxies=(PROXY,))
         shown = {"Authorization": f"Bearer {fixture.office.key}", "X-Forwarded-For": "unknown"}
@@ -161,7 +161,7 @@ def test_a_proxy_on_another_machine_does_not_name_this_machine() -> None:
     assert not forwarded("127.0.0.9, 10.0.0.1").is_loopback
 
 
-def test_headers_that_name_different_clients_name_none() -> None:
+def test_headers_that_name_different_clients_are_ignored() -> None:
     same = {"X-Forwarded-For": "203.0.113.9", "Forwarded": 'for="203.0.113.9:80"'}
     assert request(TRUSTING, same, PROXY).client == "203.0.113.9"
     for other in ("for=127.0.0.9", "for=unknown", "for=10.0.0.1", "nonsense"):

@@ -32,7 +32,7 @@ def outgoing(method: str = "GET") -> tuple[ResponseWriter, list[bytes], Any]:
     return ResponseWriter(scope), written, cycle
 
 
-def test_a_whole_answer_is_one_write_with_its_length() -> None:
+def test_a_complete_response_is_one_write_with_its_length() -> None:
     out, written, cycle = outgoing()
     asyncio.run(out.respond(Response(200, b"hello", [(b"x-one", b"1")])))
     head, _, body = written[0].partition(b"\r\n\r\n")
@@ -42,7 +42,7 @@ def test_a_whole_answer_is_one_write_with_its_length() -> None:
     assert cycle.response_complete
 
 
-def test_what_is_sent_in_two_messages_is_one_write_as_well() -> None:
+def test_a_response_in_two_messages_is_one_write() -> None:
     out, written, _ = outgoing("POST")
 
     async def send() -> None:
@@ -55,14 +55,14 @@ def test_what_is_sent_in_two_messages_is_one_write_as_well() -> None:
     assert written[0].endswith(b"\r\n\r\n{}")
 
 
-def test_who_asks_for_the_head_gets_the_length_and_no_body() -> None:
+def test_a_head_request_gets_the_length_and_no_body() -> None:
     out, written, _ = outgoing("HEAD")
     asyncio.run(out.respond(Response(200, b"hello")))
     assert b"content-length: 5\r\n\r\n" in written[0]
     assert written[0].endswith(b"\r\n\r\n")
 
 
-def test_a_connection_that_ends_says_so() -> None:
+def test_a_connection_that_will_be_closed_has_the_header_for_it() -> None:
     out, written, cycle = outgoing()
     cycle.keep_alive = False
     asyncio.run(out.respond(Response(204)))
@@ -133,7 +133,7 @@ async def send(out: ResponseWriter, *pieces: bytes, ends: bool = True, headers: 
         await out({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-def test_what_comes_in_pieces_is_chunked_and_the_connection_goes_on() -> None:
+def test_a_streamed_response_is_chunked_and_the_connection_stays_open() -> None:
     out, pipe = streaming("1.1")
     asyncio.run(send(out, b"one\n", b"two\n"))
     assert b"transfer-encoding: chunked\r\n" in pipe.written
@@ -141,7 +141,7 @@ def test_what_comes_in_pieces_is_chunked_and_the_connection_goes_on() -> None:
     assert (pipe.is_closed, pipe.linger, out.status, out.size) == (False, (0, 0), 200, 8)
 
 
-def test_http_1_0_is_sent_pieces_as_they_are_until_the_connection_ends() -> None:
+def test_a_streamed_response_to_http_1_0_has_no_chunks_and_ends_with_the_connection() -> None:
     out, pipe = streaming("1.0")
     asyncio.run(send(out, b"one\n", b"", b"two\n"))
     head, _, body = pipe.written.partition(b"\r\n\r\n")
@@ -151,13 +151,13 @@ def test_http_1_0_is_sent_pieces_as_they_are_until_the_connection_ends() -> None
     assert (body, pipe.is_closed, pipe.linger, out.size) == (b"one\ntwo\n", True, (0, 0), 8)
 
 
-def test_an_answer_to_http_1_0_that_stops_before_its_end_breaks_the_connection_off() -> None:
+def test_an_incomplete_response_to_http_1_0_aborts_the_connection() -> None:
     out, pipe = streaming("1.0")
     asyncio.run(send(out, b"one\n", ends=False))
     assert (pipe.is_closed, pipe.linger) == (False, (1, 0))  # closing it now resets it
 
 
-def test_no_option_is_set_on_a_socket_that_may_be_reused_by_now() -> None:
+def test_no_option_is_set_on_a_closed_socket() -> None:
     out, pipe = streaming("1.0")
     asyncio.run(send(out, b"one\n", ends=False))
     pipe.close()
@@ -170,7 +170,7 @@ def test_no_option_is_set_on_a_socket_that_may_be_reused_by_now() -> None:
 @pytest.mark.parametrize(
     "header", [(b"x-note", b"a\r\nset-cookie: x=1"), (b"x-note", b"a\r\n\r\nHTTP/1.1 200 OK"), (b"a\nb", b"c")]
 )
-def test_a_head_that_was_announced_and_would_split_is_replaced_by_a_failure(
+def test_a_header_that_would_break_its_line_is_replaced_by_an_error_response(
     header: tuple[bytes, bytes], pieces: tuple[bytes, ...]
 ) -> None:
     """Whole or in pieces: nothing of it was sent when it is refused, so that one answer can still be given."""
@@ -184,7 +184,7 @@ def test_a_head_that_was_announced_and_would_split_is_replaced_by_a_failure(
     assert b"set-cookie" not in pipe.written
 
 
-def test_no_second_answer_is_written_into_one_that_has_begun() -> None:
+def test_no_second_response_is_written_after_one_has_started() -> None:
     out, pipe = streaming("1.1")
     asyncio.run(send(out, b"one\n", ends=False))
     before = pipe.written

@@ -19,7 +19,7 @@ async def beating() -> AsyncIterator[DeadlineTimer]:
         heart.cancel()
 
 
-def test_what_takes_too_long_is_stopped() -> None:
+def test_a_task_that_takes_too_long_is_stopped() -> None:
     async def main() -> None:
         async with beating() as timer:
             with pytest.raises(TimeoutError), Timeout(timer, 0.05):
@@ -33,7 +33,7 @@ def test_what_takes_too_long_is_stopped() -> None:
     asyncio.run(main())
 
 
-def test_who_is_in_time_is_left_alone() -> None:
+def test_a_task_that_is_in_time_is_not_stopped() -> None:
     async def main() -> str:
         async with beating() as timer:
             with Timeout(timer, 0.2):
@@ -45,7 +45,7 @@ def test_who_is_in_time_is_left_alone() -> None:
     assert asyncio.run(main()) == "done"
 
 
-def test_an_error_of_its_own_passes() -> None:
+def test_an_error_of_the_task_itself_is_raised() -> None:
     async def main() -> None:
         async with beating() as timer:
             with Timeout(timer, 30):
@@ -72,7 +72,7 @@ def test_a_task_that_is_cancelled_from_elsewhere_has_not_timed_out() -> None:
     asyncio.run(main())
 
 
-def test_the_inner_of_two_limits_stops_only_what_is_within_it() -> None:
+def test_the_inner_of_two_limits_stops_only_its_own_block() -> None:
     async def main() -> str:
         async with beating() as timer:
             with Timeout(timer, 30):

@@ -55,7 +55,7 @@ def test_a_body_with_the_identity_coding_is_read(client: httpx.Client, encoding:
     assert client.put(name, content=VALUES, headers=headers).status_code in (200, 201)
 
 
-def test_nothing_was_written(client: httpx.Client) -> None:
+def test_a_refused_body_writes_nothing(client: httpx.Client) -> None:
     headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
     name = handle_path(f"{PREFIX}/never")
     assert client.put(name, content=VALUES, headers=headers).status_code == 415

@@ -14,16 +14,16 @@ def comparison(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PathCompari
 
 
 @given(path=PATHS, headers=HEADERS)
-def test_the_same_request_has_the_same_answer(comparison: PathComparison, path: str, headers: list[str]) -> None:
+def test_the_same_request_has_the_same_response(comparison: PathComparison, path: str, headers: list[str]) -> None:
     comparison.assert_alike(path, *headers)
 
 
-def test_every_kind_of_record_has_the_same_answer(comparison: PathComparison) -> None:
+def test_every_kind_of_record_has_the_same_response(comparison: PathComparison) -> None:
     for path in EVERY_KIND:
         comparison.assert_alike(path)
 
 
-def test_pipelined_requests_have_the_same_answers_in_their_order(comparison: PathComparison) -> None:
+def test_pipelined_requests_have_the_same_responses_in_order(comparison: PathComparison) -> None:
     comparison.assert_alike_in_one_go(MIXED)
 
 

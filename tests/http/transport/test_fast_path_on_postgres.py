@@ -78,11 +78,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @settings(max_examples=60)
 @given(path=PATHS, headers=HEADERS)
-def test_the_same_request_has_the_same_answer(server: Server, path: str, headers: list[str]) -> None:
+def test_the_same_request_has_the_same_response(server: Server, path: str, headers: list[str]) -> None:
     server.comparison.assert_alike(path, *headers)
 
 
-def test_every_kind_of_record_has_the_same_answer(server: Server) -> None:
+def test_every_kind_of_record_has_the_same_response(server: Server) -> None:
     for path in EVERY_KIND:
         server.comparison.assert_alike(path)
 
@@ -91,7 +91,7 @@ def test_the_fast_path_answers_the_usual_requests(server: Server) -> None:
     assert server.comparison.fast_path_answers == server.comparison.usual
 
 
-def test_pipelined_requests_have_the_same_answers_in_their_order(server: Server) -> None:
+def test_pipelined_requests_have_the_same_responses_in_order(server: Server) -> None:
     server.comparison.assert_alike_in_one_go(MIXED)
 
 

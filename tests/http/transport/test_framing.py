@@ -174,7 +174,7 @@ CASES: dict[str, tuple[bytes, list[str]]] = {
 
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("way", ["together", "after another", "in pieces"])
-def test_answers_are_exactly_those_expected(numbered_server: LiveServer, name: str, way: str) -> None:
+def test_exactly_the_expected_responses_are_sent(numbered_server: LiveServer, name: str, way: str) -> None:
     sent, expected = CASES[name]
     if way == "together":
         responses = send_and_read(numbered_server, sent)
@@ -227,7 +227,7 @@ MESSAGES = st.one_of(
 
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(messages=st.lists(MESSAGES, min_size=1, max_size=6), cuts=st.lists(st.floats(0, 1), max_size=4))
-def test_any_good_messages_in_any_pieces_get_their_answers(
+def test_valid_messages_in_any_pieces_get_their_responses(
     numbered_server: LiveServer, messages: list[tuple[str, bytes]], cuts: list[float]
 ) -> None:
     data = b"".join(sent for _, sent in messages)
@@ -275,7 +275,7 @@ def test_an_invalid_target_does_not_affect_responses_to_other_clients(numbered_s
 @pytest.mark.parametrize(
     "endless", [b"0\r\na: ", b"0\r\n", b"1;"], ids=["a trailer", "the name of a trailer", "an extension"]
 )
-def test_endless_data_behind_a_body_uses_no_memory(numbered_server: LiveServer, endless: bytes) -> None:
+def test_endless_data_after_a_body_uses_no_memory(numbered_server: LiveServer, endless: bytes) -> None:
     before = resident_kilobytes(numbered_server)
     with connection(numbered_server) as client:
         client.send(get(CHUNKED) + endless)
@@ -307,7 +307,7 @@ def test_a_refusal_of_a_client_that_waits_to_continue_closes_the_connection(numb
         assert client.is_closed_within(2)
 
 
-def test_http_1_0_gets_no_100_continue(numbered_server: LiveServer) -> None:
+def test_an_http_1_0_client_gets_no_100_continue(numbered_server: LiveServer) -> None:
     headers = f"content-type: application/json\r\ncontent-length: 2\r\nauthorization: Bearer {numbered_server.key}"
     with connection(numbered_server) as client:
         client.send(f"PUT /api/handles/{PREFIX}/x HTTP/1.0\r\n{headers}\r\nexpect: 100-continue\r\n\r\n".encode())

@@ -177,7 +177,7 @@ def test_a_client_that_reads_slowly_does_not_time_out_while_it_reads(strict: Liv
 # Time
 
 
-def test_headers_that_do_not_come_in_time(strict: LiveServer) -> None:
+def test_headers_that_do_not_come_in_time_are_refused(strict: LiveServer) -> None:
     with connection(strict) as client:
         client.send(b"GET /abc HTTP/1.1\r\nhost: id.exam")
         answer = client.read()
@@ -186,7 +186,7 @@ def test_headers_that_do_not_come_in_time(strict: LiveServer) -> None:
         assert client.is_closed_within(1)
 
 
-def test_headers_that_come_byte_by_byte(strict: LiveServer) -> None:
+def test_headers_that_come_byte_by_byte_time_out(strict: LiveServer) -> None:
     """Every byte is in time, and the whole is not."""
     with connection(strict) as client:
         for byte in request(HOME)[:20]:
@@ -197,7 +197,7 @@ def test_headers_that_come_byte_by_byte(strict: LiveServer) -> None:
         assert answer.status == 408
 
 
-def test_a_second_request_that_does_not_come_in_time(strict: LiveServer) -> None:
+def test_a_second_request_that_does_not_come_in_time_is_refused(strict: LiveServer) -> None:
     with connection(strict) as client:
         assert client.request(HOME).status == 302
         client.send(b"GET /")
@@ -207,7 +207,7 @@ def test_a_second_request_that_does_not_come_in_time(strict: LiveServer) -> None
 
 
 @pytest.mark.parametrize("path", [f"/api/handles/{PREFIX}/new", "/api/v1/identifiers"])
-def test_a_body_that_does_not_come_in_time(strict: LiveServer, path: str) -> None:
+def test_a_body_that_does_not_come_in_time_is_refused(strict: LiveServer, path: str) -> None:
     head = (
         f"POST {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {strict.key}\r\ncontent-type: application/json\r\n"
     )
@@ -324,7 +324,7 @@ TOO_LARGE = {
 
 
 @pytest.mark.parametrize(("sent", "status"), TOO_LARGE.values(), ids=TOO_LARGE.keys())
-def test_a_head_that_is_too_large(strict: LiveServer, sent: bytes, status: int) -> None:
+def test_a_head_that_is_too_large_is_refused(strict: LiveServer, sent: bytes, status: int) -> None:
     with connection(strict) as client:
         client.send(sent)
         answer = client.read()
@@ -336,7 +336,7 @@ def test_a_head_that_is_too_large(strict: LiveServer, sent: bytes, status: int) 
 
 @pytest.mark.parametrize("path", [f"/api/handles/{PREFIX}/new", "/api/v1/identifiers"])
 @pytest.mark.parametrize("way", ["announced", "in chunks"])
-def test_a_body_that_is_too_large(strict: LiveServer, path: str, way: str) -> None:
+def test_a_body_that_is_too_large_is_refused(strict: LiveServer, path: str, way: str) -> None:
     method = "PUT" if "handles" in path else "POST"
     head = f"{method} {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {strict.key}\r\ncontent-type: application/json\r\n"
     if way == "announced":
@@ -494,7 +494,7 @@ def test_the_absolute_form_of_an_address_is_understood(patient: LiveServer) -> N
     assert answer.header("location") == TARGETS["abc"]
 
 
-def test_http_1_0_is_answered_and_closed(patient: LiveServer) -> None:
+def test_an_http_1_0_request_is_answered_and_the_connection_is_closed(patient: LiveServer) -> None:
     with connection(patient) as client:
         client.send(f"GET {HOME} HTTP/1.0\r\n\r\n".encode())
         answer = client.read()

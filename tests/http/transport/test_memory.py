@@ -138,7 +138,7 @@ class Load:
 
 
 @pytest.mark.slow
-def test_a_worker_stops_growing(full: LiveServer) -> None:
+def test_the_memory_of_a_worker_stops_growing(full: LiveServer) -> None:
     load = Load(full)
     pid = full.process.pid
     measured = [anonymous_memory(pid)]

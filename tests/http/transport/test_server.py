@@ -124,7 +124,7 @@ def test_a_later_start_does_not_show_the_key_again(tmp_path: Path) -> None:
     assert "admin key" not in greeting
 
 
-def test_a_folder_with_other_things_in_it_is_left_alone(tmp_path: Path) -> None:
+def test_a_folder_with_other_files_is_not_changed(tmp_path: Path) -> None:
     (tmp_path / "letter.txt").write_text("dear all")
     process = start(tmp_path, cwd=tmp_path)
     output, errors = process.communicate(timeout=PATIENCE)
@@ -149,7 +149,7 @@ def test_the_json_announcement_has_the_key_only_when_it_is_new(tmp_path: Path) -
     assert set(announced[1]) == {"url"}
 
 
-def test_an_announced_server_answers(tmp_path: Path) -> None:
+def test_a_server_answers_once_it_is_announced(tmp_path: Path) -> None:
     with serve_registry(tmp_path / "registry") as server:
         assert httpx.get(f"{server.url}/readyz").json()["status"] == "ready"
         assert httpx.get(f"{server.url}{HOME}").headers["location"] == TARGET
@@ -219,7 +219,7 @@ def test_invalid_settings_are_reported(tmp_path: Path) -> None:
 # TLS
 
 
-def test_https_with_a_certificate_of_its_own(tmp_path: Path) -> None:
+def test_a_server_with_its_own_certificate_answers_https(tmp_path: Path) -> None:
     certificate, key = self_signed(tmp_path)
     options = ("--tls-cert", str(certificate), "--tls-key", str(key))
     with serve_registry(tmp_path / "registry", *options) as server:
@@ -269,7 +269,7 @@ def test_serving_other_machines_without_a_public_url_logs_a_warning(
     assert ("public_url" in log) is is_warned, log
 
 
-def test_pipelined_requests_over_tls(tmp_path: Path) -> None:
+def test_pipelined_requests_over_tls_are_answered(tmp_path: Path) -> None:
     certificate, key = self_signed(tmp_path)
     context = ssl.create_default_context(cafile=str(certificate))
     options = ("--tls-cert", str(certificate), "--tls-key", str(key))
@@ -409,7 +409,7 @@ def test_a_client_that_never_finishes_does_not_prevent_the_stop(tmp_path: Path) 
 # Health and metrics
 
 
-def test_health_readiness_and_counts(tmp_path: Path) -> None:
+def test_health_readiness_and_metrics_are_answered(tmp_path: Path) -> None:
     with serve_registry(tmp_path / "registry") as server, server.client("") as client:
         assert client.get("/healthz").json() == {"status": "alive"}
         assert client.get("/readyz").json() == {"status": "ready", "writes": True}

@@ -91,7 +91,7 @@ class TestUpgradeIsIgnored:
                 send_separately(client, *pieces)
                 assert_answers(client, "n1")
 
-    def test_pipelined_requests_behind_it_are_answered(
+    def test_pipelined_requests_after_an_upgrade_are_answered(
         self, numbered_server: LiveServer, headers: tuple[str, ...]
     ) -> None:
         messages = (
@@ -128,7 +128,7 @@ def test_an_upgrade_is_read_correctly_for_every_split_into_packets(numbered_serv
             assert_answers(client, "n1", "n2", "n3")
 
 
-def test_http_1_0_is_answered_and_closed(numbered_server: LiveServer) -> None:
+def test_an_http_1_0_request_is_answered_and_the_connection_is_closed(numbered_server: LiveServer) -> None:
     with connection(numbered_server) as client:
         head = f"GET /{PREFIX}/n1 HTTP/1.0\r\nconnection: upgrade\r\nupgrade: h2c\r\ncontent-length: {len(SMUGGLED)}"
         client.send(f"{head}\r\n\r\n".encode() + SMUGGLED + SENTINEL)
@@ -202,7 +202,7 @@ def test_ambiguous_framing_with_an_upgrade_is_refused(numbered_server: LiveServe
         assert client.read() is None
 
 
-def test_a_tunnel_is_refused_and_nothing_behind_it_is_read(numbered_server: LiveServer) -> None:
+def test_a_connect_request_is_refused_and_nothing_after_it_is_read(numbered_server: LiveServer) -> None:
     head = b"CONNECT example.org:443 HTTP/1.1\r\nhost: example.org:443\r\n\r\n"
     for pieces in ((head + SMUGGLED,), (head, SMUGGLED)):
         with connection(numbered_server) as client:
@@ -210,7 +210,7 @@ def test_a_tunnel_is_refused_and_nothing_behind_it_is_read(numbered_server: Live
             assert read_locations(client, 2) == ["501", None]
 
 
-def test_a_tunnel_behind_a_request_does_not_affect_its_response(numbered_server: LiveServer) -> None:
+def test_a_connect_request_after_another_request_does_not_affect_its_response(numbered_server: LiveServer) -> None:
     with connection(numbered_server) as client:
         client.send(request(f"/{PREFIX}/n1") + b"CONNECT a:1 HTTP/1.1\r\nhost: a:1\r\n\r\n" + SMUGGLED)
         assert read_locations(client, 3) == [TARGETS["n1"], "501", None]

@@ -155,7 +155,7 @@ def crowded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         database().drop(schema)
 
 
-def test_fifty_clients_of_two_workers_with_one_observation_make_one_identifier(crowded: LiveServer) -> None:
+def test_fifty_clients_of_two_workers_with_one_observation_create_one_identifier(crowded: LiveServer) -> None:
     async def read_stored() -> tuple[set[str], int]:
         async with open_registry(crowded.folder) as registry:
             rows, persons = await registry.store.read(
@@ -220,7 +220,7 @@ def test_a_worker_that_is_killed_is_replaced_and_nothing_acknowledged_is_lost(tm
         assert server.stop() == 0
 
 
-def test_the_others_answer_while_a_worker_is_being_replaced(tmp_path: Path) -> None:
+def test_other_workers_answer_while_one_is_being_replaced(tmp_path: Path) -> None:
     folder = tmp_path / "registry"
     fill_registry(folder, {"abc": "https://example.org/abc"})
     with run_server(folder, "--workers", "2", "--no-access-log") as server, ExitStack() as stack:
@@ -296,7 +296,7 @@ def test_workers_end_with_a_server_that_is_killed_and_the_next_server_cleans_up(
 # The write-ahead log
 
 
-def test_the_log_stays_small_while_others_read_and_write(two: LiveServer) -> None:
+def test_the_log_stays_small_during_reads_and_writes(two: LiveServer) -> None:
     assert largest_log(two, seconds=4.0) < LARGEST_LOG + BEYOND
 
 

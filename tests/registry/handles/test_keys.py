@@ -51,7 +51,7 @@ def list_secrets(office: Office) -> list[tuple[str, int]]:
     return [(key, index) for key, index, _ in office.read(lambda reader: reader.secrets())]
 
 
-def test_a_secret_comes_back_for_checking_only(office_with_keys: Office) -> None:
+def test_a_secret_is_returned_only_for_checking(office_with_keys: Office) -> None:
     found = office_with_keys.ask(find_key_material, 300, "12345/user")
     assert found.secret == WORD.encode()
     assert (found.identity.id, found.identity.index, found.public_keys) == ("300:12345/user", 300, ())
@@ -59,7 +59,7 @@ def test_a_secret_comes_back_for_checking_only(office_with_keys: Office) -> None
     assert WORD not in repr(found.candidates)
 
 
-def test_a_secret_is_nowhere_else(office_with_keys: Office) -> None:
+def test_a_secret_is_stored_nowhere_else(office_with_keys: Office) -> None:
     office_with_keys.do(put_values, USER, [seckey(300, WORD + "-2")])
     for by in (None, office_with_keys.admin, handle_identity(300, USER)):
         view = office_with_keys.ask(read_handle, USER, by=by, wants_all=True)
@@ -96,7 +96,7 @@ def stored_values(office: Office) -> tuple:
     return records.decode(office.read(lambda reader: reader.find(KEY)).record).values
 
 
-def test_what_a_client_was_shown_of_a_secret_does_not_change_it(office_with_keys: Office) -> None:
+def test_sending_back_a_shown_record_does_not_change_the_secret(office_with_keys: Office) -> None:
     shown = office_with_keys.ask(read_handle, USER, by=handle_identity(300, USER), wants_all=True).values
     assert office_with_keys.by(handle_identity(300, USER), put_handle, USER, shown).version == 1
     office_with_keys.by(handle_identity(300, USER), put_handle, USER, [*shown, text(2, "DESC", "more")])
@@ -152,14 +152,14 @@ def _batch(office: Office, entry: ImportEdit) -> None:
 
 
 @pytest.mark.parametrize("way", TAKING_BACK)
-def test_a_secret_goes_with_its_value(office_with_keys: Office, way: str) -> None:
+def test_a_secret_is_removed_with_its_value(office_with_keys: Office, way: str) -> None:
     TAKING_BACK[way](office_with_keys)
     assert secret(office_with_keys) is None
     assert list_secrets(office_with_keys) == []
     assert office_with_keys.ask(verify) == []
 
 
-def test_a_secret_does_not_come_back_with_its_handle(office_with_keys: Office) -> None:
+def test_a_secret_is_not_restored_with_its_handle(office_with_keys: Office) -> None:
     office_with_keys.do(withdraw, USER, "compromised")
     office_with_keys.do(reinstate, USER)
     assert [value.type for value in stored_values(office_with_keys)] == ["DESC", "HS_ADMIN", "HS_SECKEY"]
@@ -168,7 +168,7 @@ def test_a_secret_does_not_come_back_with_its_handle(office_with_keys: Office) -
     assert secret(office_with_keys) == b"new"
 
 
-def test_other_changes_leave_a_secret_alone(office_with_keys: Office) -> None:
+def test_other_changes_do_not_change_a_secret(office_with_keys: Office) -> None:
     office_with_keys.hire("jan")
     office_with_keys.do(update, USER, Statement(values=(text(2, "DESC", "x"),)))
     office_with_keys.do(transfer_identifiers, [USER], "jan")
@@ -177,7 +177,7 @@ def test_other_changes_leave_a_secret_alone(office_with_keys: Office) -> None:
 
 
 @pytest.mark.parametrize("use_case", [add_values, put_values])
-def test_other_apis_take_no_secret(office_with_keys: Office, use_case: object) -> None:
+def test_other_apis_refuse_secrets(office_with_keys: Office, use_case: object) -> None:
     value = seckey(301, WORD)
     if use_case is add_values:
         with pytest.raises(InvalidInput, match="secret"):
@@ -207,14 +207,14 @@ def test_a_secret_is_changed_by_administrators_only(office_with_keys: Office) ->
 # Whose keys
 
 
-def test_public_keys_come_as_they_were_written(office_with_keys: Office) -> None:
+def test_public_keys_are_returned_as_they_were_written(office_with_keys: Office) -> None:
     office_with_keys.do(put_values, USER, [pubkey(301, b"key of 301"), pubkey(302, b"key of 302")])
     assert office_with_keys.ask(find_key_material, 301, USER).public_keys == (b"key of 301",)
     assert office_with_keys.ask(find_key_material, 301, USER).secret is None
     assert office_with_keys.ask(find_key_material, 303, USER).candidates == ()
 
 
-def test_without_an_index_every_key_proves_its_own_identity(office_with_keys: Office) -> None:
+def test_without_an_index_each_key_proves_the_identity_of_its_own_index(office_with_keys: Office) -> None:
     """The holder of one key of a handle must not pass for the holder of another."""
     assert office_with_keys.ask(find_key_material, 0, USER).identity.index == 300  # it has only one
     office_with_keys.do(put_values, USER, [pubkey(301, b"key of 301"), seckey(302, "second")])
@@ -228,7 +228,7 @@ def test_without_an_index_every_key_proves_its_own_identity(office_with_keys: Of
 
 
 @pytest.mark.parametrize("name", ["12345/nobody", "777/x", "0.NA/12345", "0.NA/nothing"])
-def test_who_is_not_there_has_no_keys(office_with_keys: Office, name: str) -> None:
+def test_an_unknown_identity_has_no_keys(office_with_keys: Office, name: str) -> None:
     found = office_with_keys.ask(find_key_material, 300, name)
     assert (found.secret, found.public_keys, found.candidates) == (None, (), ())
 
@@ -242,7 +242,7 @@ def test_the_record_of_a_prefix_can_have_keys(office_with_keys: Office) -> None:
     office_with_keys.by(handle_identity(300, "0.NA/12345"), put_handle, "12345/new", [text(1, "DESC", "x")])
 
 
-def test_an_identity_is_well_formed() -> None:
+def test_an_identity_needs_a_valid_index_and_handle() -> None:
     made = build_identity(300, "12345/User")
     assert (made.id, made.name, made.identifier) == ("300:12345/User", "12345/User", "hdl:12345/User")
     with pytest.raises(InvalidName):

@@ -100,7 +100,7 @@ def test_an_administrator_is_one_value_of_one_handle(
     assert may_edit(two_prefixes, handle_identity(*actor)) is is_meant
 
 
-def test_an_agent_stands_for_every_value_of_its_own_handle(two_prefixes: Office) -> None:
+def test_an_agent_is_every_identity_of_its_own_handle(two_prefixes: Office) -> None:
     agent = two_prefixes.do(add_agent, "jan", "Jan", identifier="hdl:77.T/jan")
     other = two_prefixes.hire("piet")
     put(two_prefixes, "12345/a", text(1, "URL", URL), admin(100, "77.t/JAN", 4711))
@@ -138,7 +138,7 @@ def test_two_administrators_on_one_list_add_up(two_prefixes: Office) -> None:
 
 
 @pytest.mark.parametrize(("depth", "is_meant"), [(10, True), (11, False)])
-def test_lists_in_lists_end_somewhere(two_prefixes: Office, depth: int, is_meant: bool) -> None:
+def test_the_depth_of_nested_lists_is_limited(two_prefixes: Office, depth: int, is_meant: bool) -> None:
     for number in range(1, depth):
         put(two_prefixes, f"12345/list{number}", value_list(1, (f"12345/list{number + 1}", 1)))
     put(two_prefixes, f"12345/list{depth}", value_list(1, ("12345/c", 300)))
@@ -164,7 +164,7 @@ def test_a_tombstone_gives_no_right(two_prefixes: Office) -> None:
 
 
 @pytest.mark.parametrize("missing", range(12))
-def test_each_act_takes_its_own_permissions(two_prefixes: Office, missing: int) -> None:
+def test_each_act_needs_its_own_permissions(two_prefixes: Office, missing: int) -> None:
     """Give all twelve permissions but one, for every act: it is refused if that one is required."""
     permissions = "1" * missing + "0" + "1" * (11 - missing)
     adm = handle_identity(300, "12345/adm")
@@ -190,7 +190,7 @@ def test_each_act_takes_its_own_permissions(two_prefixes: Office, missing: int) 
 
 
 @pytest.mark.parametrize("act", ["import", "admin"])
-def test_an_administrators_value_does_not_allow_import_or_admin(two_prefixes: Office, act: str) -> None:
+def test_an_administrator_value_does_not_allow_import_or_admin(two_prefixes: Office, act: str) -> None:
     adm = handle_identity(300, "12345/adm")
     put_prefix_values(two_prefixes, "12345", admin(300, "12345/adm", 300, "1" * 12))
     if act == "import":
@@ -201,7 +201,7 @@ def test_an_administrators_value_does_not_allow_import_or_admin(two_prefixes: Of
         require_refusal(two_prefixes, adm, grant, "admin", "12345", ["mint"])
 
 
-def test_an_administrators_value_gives_nothing_beyond_its_record(two_prefixes: Office) -> None:
+def test_an_administrator_value_gives_no_permission_beyond_its_record(two_prefixes: Office) -> None:
     put(two_prefixes, "12345/a", text(1, "URL", URL), admin(100, "12345/adm", 300, "1" * 12))
     put(two_prefixes, "12345/b", text(1, "URL", URL))
     adm = handle_identity(300, "12345/adm")
@@ -210,7 +210,7 @@ def test_an_administrators_value_gives_nothing_beyond_its_record(two_prefixes: O
     require_refusal(two_prefixes, adm, derive_prefix, "12345.1")
 
 
-def test_to_hand_over_by_an_administrators_value_gives_no_grant(two_prefixes: Office) -> None:
+def test_a_transfer_by_an_administrator_value_gives_no_grant(two_prefixes: Office) -> None:
     jan = two_prefixes.hire("jan")
     put(two_prefixes, "12345/mine", text(1, "URL", URL))
     two_prefixes.do(transfer_identifiers, ["12345/mine"], "jan")
@@ -233,7 +233,7 @@ def test_person_identifiers_and_subsystems_have_no_record_that_lets_others_mint(
     require_refusal(two_prefixes, adm, mint, "sid.inpe.br/mtc-m18")
 
 
-def test_private_values_are_for_who_may_read_them(two_prefixes: Office) -> None:
+def test_private_values_are_shown_only_with_permission_to_read_them(two_prefixes: Office) -> None:
     private = [text(5, "NOTE", "for administrators", "1100"), text(6, "NOTE", "for no one", "0100")]
     put(two_prefixes, "12345/a", text(1, "URL", URL), *private, admin(100, "12345/reads", 300, "010000000000"))
     put(two_prefixes, "12345/b", text(1, "URL", URL), *private, admin(100, "12345/edits", 300, "000001110000"))
@@ -313,7 +313,9 @@ def _without_marks(everything: object) -> object:
 
 @pytest.mark.parametrize("api", NEW)
 @pytest.mark.parametrize("value", [pubkey(300), value_list(300, ("12345/x", 300))], ids=["key", "list"])
-def test_who_may_mint_may_not_make_the_key_of_an_administrator(two_prefixes: Office, api: str, value: object) -> None:
+def test_permission_to_mint_does_not_allow_the_key_of_an_administrator(
+    two_prefixes: Office, api: str, value: object
+) -> None:
     jan = two_prefixes.hire("jan", "12345", "mint", "import", "edit", "transfer")
     with pytest.raises(NotAuthorised):
         NEW[api](two_prefixes, jan, value)
@@ -322,12 +324,12 @@ def test_who_may_mint_may_not_make_the_key_of_an_administrator(two_prefixes: Off
 
 
 @pytest.mark.parametrize("api", NEW)
-def test_who_mints_names_the_administrator_of_what_is_new(two_prefixes: Office, api: str) -> None:
+def test_an_agent_that_mints_can_set_the_administrator_of_the_new_name(two_prefixes: Office, api: str) -> None:
     NEW[api](two_prefixes, two_prefixes.hire("jan", "12345", "mint", "import"), admin(100, "12345/x", 300))
     assert may_edit(two_prefixes, handle_identity(300, "12345/x"), "12345/n")
 
 
-def test_who_may_create_by_an_administrators_value_makes_keys_only_with_all_that_administrators_have(
+def test_creating_keys_by_an_administrator_value_needs_all_its_permissions(
     two_prefixes: Office,
 ) -> None:
     put_prefix_values(two_prefixes, "12345", admin(300, "12345/adm", 300, FULL), admin(301, "12345/low", 300, KEYLESS))
@@ -342,7 +344,7 @@ def test_who_may_create_by_an_administrators_value_makes_keys_only_with_all_that
     two_prefixes.by(handle_identity(300, "12345/adm"), put_handle, "12345/new", [seckey(300, "word")])
 
 
-def test_keys_are_changed_by_whom_the_prefix_trusts_and_the_record_names(two_prefixes: Office) -> None:
+def test_changing_keys_needs_an_administrator_of_both_prefix_and_record(two_prefixes: Office) -> None:
     """The record itself is not enough, because its creator wrote it."""
     put(
         two_prefixes,
@@ -367,7 +369,7 @@ def test_keys_are_changed_by_whom_the_prefix_trusts_and_the_record_names(two_pre
     two_prefixes.by(handle_identity(300, "12345/f"), put_values, "12345/a", [changed])
 
 
-def test_a_grant_to_administer_what_is_ones_own_gives_no_keys(two_prefixes: Office) -> None:
+def test_a_grant_to_administer_own_names_does_not_allow_keys(two_prefixes: Office) -> None:
     two_prefixes.hire("jan", "12345", "mint", "edit")
     two_prefixes.do(grant, "jan", "12345", ["admin"], own=True)
     jan = two_prefixes.read(lambda reader: reader.agent("jan"))
@@ -375,7 +377,7 @@ def test_a_grant_to_administer_what_is_ones_own_gives_no_keys(two_prefixes: Offi
     require_refusal(two_prefixes, jan, put_values, "12345/n", [pubkey(300)])
 
 
-def test_the_keys_in_the_record_of_a_prefix_are_its_administrators_to_change(two_prefixes: Office) -> None:
+def test_the_administrator_of_a_prefix_can_change_the_keys_in_its_record(two_prefixes: Office) -> None:
     put_prefix_values(
         two_prefixes, "12345", pubkey(1), admin(300, "12345/f", 300, FULL), admin(301, "12345/v", 300, "001110000000")
     )
@@ -383,7 +385,7 @@ def test_the_keys_in_the_record_of_a_prefix_are_its_administrators_to_change(two
     two_prefixes.by(handle_identity(300, "12345/f"), put_values, "0.NA/12345", [pubkey(1, b"another")])
 
 
-def test_a_value_that_turns_into_an_administrator_is_one(filled_office: Office) -> None:
+def test_a_value_that_becomes_an_administrator_is_checked_like_one(filled_office: Office) -> None:
     jan = filled_office.hire("jan", "12345", "edit")
     require_refusal(filled_office, jan, put_values, "12345/a", [admin(1, "12345/jan", 300)])
     filled_office.do(put_values, "12345/a", [admin(1, "12345/jan", 300)])
@@ -400,7 +402,7 @@ def test_types_are_compared_without_case(filled_office: Office, spelling: str) -
     assert may_edit(filled_office, handle_identity(300, "12345/jan"))
 
 
-def test_a_value_that_administrators_may_not_write_is_left_alone(two_prefixes: Office) -> None:
+def test_a_value_without_write_permission_is_not_changed(two_prefixes: Office) -> None:
     put(
         two_prefixes,
         "12345/a",
@@ -425,7 +427,7 @@ def test_a_value_that_administrators_may_not_write_is_left_alone(two_prefixes: O
 # The records of prefixes
 
 
-def test_the_record_of_a_prefix_takes_its_administrator(two_prefixes: Office) -> None:
+def test_changing_the_record_of_a_prefix_needs_its_administrator(two_prefixes: Office) -> None:
     """Every API refuses everything but `admin` on this prefix; otherwise an agent could gain any right."""
     put_prefix_values(two_prefixes, "12345", text(1, "DESC", "ours"))
     most = ("mint", "edit", "withdraw", "transfer", "derive", "import")
@@ -455,7 +457,7 @@ def test_the_record_of_a_prefix_takes_its_administrator(two_prefixes: Office) ->
     two_prefixes.by(handle_identity(300, "12345/jan"), mint, "12345", suffixes=["n"])
 
 
-def test_an_administrators_value_does_not_allow_records_of_prefixes(two_prefixes: Office) -> None:
+def test_an_administrator_value_does_not_allow_records_of_prefixes(two_prefixes: Office) -> None:
     put_prefix_values(two_prefixes, "12345", text(1, "DESC", "ours"))
     two_prefixes.do(put_handle, "0.NA/0.NA", [admin(300, "12345/root", 300, "1" * 12)])
     root = handle_identity(300, "12345/root")
@@ -471,6 +473,6 @@ def test_the_administrator_of_a_prefix_changes_its_record(two_prefixes: Office) 
     require_refusal(two_prefixes, adm, put_values, "0.NA/12345", [admin(300, "12345/adm", 300, "1" * 12)])
 
 
-def test_a_reference_is_checked_as_any_other_value(two_prefixes: Office) -> None:
+def test_a_reference_is_checked_like_any_other_value(two_prefixes: Office) -> None:
     with pytest.raises(InvalidInput):
         put(two_prefixes, "12345/a", value_list(1, Reference("", 3)))

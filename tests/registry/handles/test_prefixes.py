@@ -58,7 +58,7 @@ def root(office: Office) -> tuple[int, str, int, str]:
 # The records
 
 
-def test_a_prefix_has_a_record_before_one_is_written(two_prefixes: Office) -> None:
+def test_a_prefix_without_a_stored_record_has_a_derived_one(two_prefixes: Office) -> None:
     before = two_prefixes.snapshot()
     view = two_prefixes.ask(read_handle, "0.na/12345")
     assert (view.name, view.version, view.state) == ("0.NA/12345", 0, "active")
@@ -92,7 +92,7 @@ def test_grants_are_shown_as_administrators(two_prefixes: Office, actions: list[
     assert list_administrators(two_prefixes) == [root(two_prefixes)]
 
 
-def test_what_is_shown_is_not_stated(two_prefixes: Office) -> None:
+def test_derived_values_that_are_sent_back_are_not_stored(two_prefixes: Office) -> None:
     """Derived values that a client sends back are dropped, so that a revoked grant leaves nothing behind."""
     two_prefixes.do(add_agent, "jan", "Jan", identifier="hdl:77.T/jan")
     two_prefixes.do(grant, "jan", "12345", ["mint"])
@@ -106,7 +106,7 @@ def test_what_is_shown_is_not_stated(two_prefixes: Office) -> None:
     assert two_prefixes.ask(verify) == []
 
 
-def test_what_is_stated_stands_beside_it(two_prefixes: Office) -> None:
+def test_stored_values_are_shown_beside_derived_ones(two_prefixes: Office) -> None:
     put_prefix_values(two_prefixes, "12345", admin(300, "12345/adm", 300, ALL), text(1, "DESC", "ours"))
     assert list_administrators(two_prefixes) == [(300, "12345/adm", 300, ALL), (301, *root(two_prefixes)[1:])]
     view = two_prefixes.ask(read_handle, "0.NA/12345")
@@ -116,7 +116,7 @@ def test_what_is_stated_stands_beside_it(two_prefixes: Office) -> None:
     assert two_prefixes.ask(verify) == []
 
 
-def test_the_prefix_of_records_is_made_once_and_on_demand(two_prefixes: Office) -> None:
+def test_the_prefix_of_prefix_records_is_created_once_on_demand(two_prefixes: Office) -> None:
     assert two_prefixes.read(lambda reader: reader.prefix("0.na")) is None
     put_prefix_values(two_prefixes, "12345", text(1, "DESC", "ours"))
     put_prefix_values(two_prefixes, "12345", text(2, "DESC", "ours"))
@@ -162,7 +162,7 @@ def test_only_existing_handle_prefixes_have_records(two_prefixes: Office, name: 
         two_prefixes.ask(read_handle, name)
 
 
-def test_keys_in_the_record_of_a_prefix(two_prefixes: Office) -> None:
+def test_the_record_of_a_prefix_may_have_keys(two_prefixes: Office) -> None:
     jan = two_prefixes.hire("jan", "12345", *[one for one in ACTIONS if one != "admin"])
     with pytest.raises(NotAuthorised):
         two_prefixes.by(jan, put_values, "0.NA/12345", [pubkey(300)])
@@ -182,7 +182,7 @@ def test_an_administrator_of_everything_homes_a_prefix(office: Office) -> None:
     assert office.ask(read_handle, "67890/A").name == "67890/a"
 
 
-def test_who_homes_a_prefix_may_create_under_it(two_prefixes: Office) -> None:
+def test_an_agent_that_homes_a_prefix_may_create_names_under_it(two_prefixes: Office) -> None:
     root_only = two_prefixes.hire("boss", WHOLE_REGISTRY, "admin")
     two_prefixes.by(root_only, home_prefix, "777")
     two_prefixes.by(root_only, put_handle, "777/a", [text(1, "URL", URL)])
@@ -201,7 +201,7 @@ def test_who_homes_a_prefix_may_create_under_it(two_prefixes: Office) -> None:
 
 
 @pytest.mark.parametrize("name", ["777", "12345.1.1", "99999.1", "0.NA.1"])
-def test_who_may_derive_from_one_prefix_homes_no_other(two_prefixes: Office, name: str) -> None:
+def test_permission_to_derive_from_a_prefix_does_not_allow_homing_another(two_prefixes: Office, name: str) -> None:
     put_prefix_values(two_prefixes, "12345", admin(300, "12345/adm", 300, ALL))
     jan = two_prefixes.hire("jan", "12345", *ACTIONS)
     before = two_prefixes.snapshot()
@@ -212,7 +212,7 @@ def test_who_may_derive_from_one_prefix_homes_no_other(two_prefixes: Office, nam
 
 
 @pytest.mark.parametrize("name", ["777", "12345.1.1", "99999.1"])
-def test_to_derive_everywhere_is_to_derive_from_existing_prefixes(two_prefixes: Office, name: str) -> None:
+def test_permission_to_derive_everywhere_covers_only_existing_prefixes(two_prefixes: Office, name: str) -> None:
     jan = two_prefixes.hire("jan", WHOLE_REGISTRY, *[one for one in ACTIONS if one != "admin"])
     before = two_prefixes.snapshot()
     with pytest.raises(NotAuthorised) as refusal:
@@ -223,12 +223,12 @@ def test_to_derive_everywhere_is_to_derive_from_existing_prefixes(two_prefixes: 
 
 
 @pytest.mark.parametrize("name", ["0.NA", "0.na/0.na", "", "a/b", "*", "12345..1", "POID"])
-def test_what_is_no_prefix_is_not_homed(two_prefixes: Office, name: str) -> None:
+def test_an_invalid_prefix_is_not_homed(two_prefixes: Office, name: str) -> None:
     with pytest.raises((InvalidInput, InvalidName, NameTaken)):
         two_prefixes.do(home_prefix, name)
 
 
-def test_a_prefix_is_never_given_up(two_prefixes: Office) -> None:
+def test_a_prefix_is_never_removed(two_prefixes: Office) -> None:
     for name in ("12345", "0.NA/12345"):
         with pytest.raises(Immutable):
             two_prefixes.do(unhome_prefix, name)
@@ -254,7 +254,7 @@ def test_handles_are_listed_page_by_page(two_prefixes: Office) -> None:
     assert two_prefixes.do(list_handles, "12345", 1, 1100)[1][0] == "12345/N1101"
 
 
-def test_a_page_that_follows_another_begins_behind_its_last_name(two_prefixes: Office) -> None:
+def test_the_next_page_begins_after_the_last_name_of_the_page(two_prefixes: Office) -> None:
     """Pages follow each other by key, so no name is listed twice or left out if names were added before it meanwhile."""
     two_prefixes.do(mint, "12345", suffixes=[f"n{number}" for number in range(9)], statement=Statement(URL))
     walks = PageCursors()
@@ -268,7 +268,7 @@ def test_a_page_that_follows_another_begins_behind_its_last_name(two_prefixes: O
     assert two_prefixes.do(list_handles, "12345", 1, 3) == (14, ["12345/a3", "12345/a4", "12345/n0"])
 
 
-def test_of_lists_that_are_walked_the_oldest_are_forgotten(two_prefixes: Office) -> None:
+def test_the_oldest_list_positions_are_discarded(two_prefixes: Office) -> None:
     walks = PageCursors()
     for number in range(1001):
         walks.remember(number, total=1, key="a")
@@ -276,7 +276,7 @@ def test_of_lists_that_are_walked_the_oldest_are_forgotten(two_prefixes: Office)
     assert walks.find(1) == walks.find(1000) == (1, "a")
 
 
-def test_lists_are_for_who_may_see_them(two_prefixes: Office) -> None:
+def test_lists_are_shown_only_with_permission(two_prefixes: Office) -> None:
     put_prefix_values(
         two_prefixes,
         "12345",
@@ -295,7 +295,7 @@ def test_lists_are_for_who_may_see_them(two_prefixes: Office) -> None:
 
 
 @pytest.mark.parametrize(("page", "size"), [(-1, 5), (0, -1), (0, 100_001)])
-def test_a_page_has_its_bounds(two_prefixes: Office, page: int, size: int) -> None:
+def test_the_size_of_a_page_is_limited(two_prefixes: Office, page: int, size: int) -> None:
     for act in (
         lambda: two_prefixes.do(list_handles, "12345", page, size),
         lambda: two_prefixes.do(list_prefixes, page, size),
@@ -304,7 +304,7 @@ def test_a_page_has_its_bounds(two_prefixes: Office, page: int, size: int) -> No
             act()
 
 
-def test_prefixes_are_listed_to_who_is_known(two_prefixes: Office) -> None:
+def test_prefixes_are_listed_to_known_agents_only(two_prefixes: Office) -> None:
     put_prefix_values(two_prefixes, "12345", admin(300, "12345/adm", 300, "000000000001"))
     home = two_prefixes.registry.home
     expected = ["0.NA/102.100.TYPE", "0.NA/12345", f"0.NA/{home}"]
@@ -363,7 +363,7 @@ def searchable_office(two_prefixes: Office) -> Office:
         ([("URL", "*dkrz*de*data*2")], "b"),
     ],
 )
-def test_handles_are_found_by_what_they_say(
+def test_handles_are_found_by_their_values(
     searchable_office: Office, conditions: list[tuple[str, str]], found: str
 ) -> None:
     names = searchable_office.do(find_handles, conditions)
@@ -375,9 +375,7 @@ def test_handles_are_found_by_what_they_say(
     "conditions",
     [[], [("URL", "*")], [("URL", "*ab*")], [("URL", "x" * 9000)], [("URL", "a\x00b")], [("URL", "abc")] * 21],
 )
-def test_a_question_that_would_cost_too_much_is_refused(
-    searchable_office: Office, conditions: list[tuple[str, str]]
-) -> None:
+def test_an_expensive_query_is_refused(searchable_office: Office, conditions: list[tuple[str, str]]) -> None:
     with pytest.raises(InvalidInput):
         searchable_office.do(find_handles, conditions)
 

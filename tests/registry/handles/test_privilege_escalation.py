@@ -89,7 +89,7 @@ def test_permission_to_create_a_record_does_not_allow_the_key_of_a_trusted_admin
     assert house.ask(find_key_material, 300, CHIEF).candidates == ()
 
 
-def test_nor_does_an_identity_that_may_only_create(house: Office) -> None:
+def test_an_identity_that_may_only_create_cannot_set_the_key_of_an_administrator(house: Office) -> None:
     put_prefix_values(house, "12345", admin(302, "12345/WORKER", 300, "000000000001"))
     worker = handle_identity(300, "12345/WORKER")
     house.by(worker, put_handle, CHIEF, [admin(100, "12345/WORKER", 300, ALL)])
@@ -101,7 +101,7 @@ def test_nor_does_an_identity_that_may_only_create(house: Office) -> None:
         require_refusal(house, worker, put_values, CHIEF, [key])
 
 
-def test_who_may_hand_over_a_record_does_not_get_at_its_keys(house: Office) -> None:
+def test_permission_to_transfer_a_record_does_not_allow_changing_its_keys(house: Office) -> None:
     jan = hire_jan(house, "transfer")
     house.by(jan, put_values, ADMIN, [admin(150, "77.T/jan", 200, ALL)])
     for key in KEYS.values():
@@ -126,7 +126,7 @@ def test_the_holder_of_a_key_replaces_it(house: Office) -> None:
     assert house.ask(find_key_material, 301, "12345/u").public_keys == (b"new",)
 
 
-def test_and_nothing_else(house: Office) -> None:
+def test_the_holder_of_a_key_can_replace_no_other_value(house: Office) -> None:
     house.do(
         put_handle,
         "12345/u",
@@ -159,6 +159,6 @@ def test_and_nothing_else(house: Office) -> None:
     )
 
 
-def test_a_key_that_administrators_may_not_write_is_left_to_others(house: Office) -> None:
+def test_an_identity_cannot_replace_a_key_without_write_permission(house: Office) -> None:
     house.do(put_handle, "12345/u", [seckey(300, "old", "1000"), admin(100, "12345/u", 300, FULL)])
     require_refusal(house, handle_identity(300, "12345/u"), put_values, "12345/u", [seckey(300, "new", "1000")])

@@ -113,7 +113,7 @@ def test_an_empty_record_can_be_created(office: Office, adm: HandleIdentity) -> 
     assert office.ask(verify) == []
 
 
-def test_a_new_suffix_is_made_on_request(office: Office, adm: HandleIdentity) -> None:
+def test_a_new_suffix_is_minted_on_request(office: Office, adm: HandleIdentity) -> None:
     first = office.by(adm, mint_handle, "12345/", [text(1, "URL", URL)])
     second = office.by(adm, mint_handle, "12345/thesis-", [text(1, "URL", URL)])
     assert first.created
@@ -134,7 +134,9 @@ def test_an_anonymous_caller_writes_nothing(office: Office, adm: HandleIdentity,
     assert office.snapshot() == before
 
 
-def test_who_may_not_create_changes_nothing_by_saying_the_same(office: Office, adm: HandleIdentity) -> None:
+def test_an_identity_without_permission_is_refused_even_if_nothing_would_change(
+    office: Office, adm: HandleIdentity
+) -> None:
     create(office, adm)
     stranger = handle_identity(300, "12345/stranger")
     for act in (put_handle, put_values):
@@ -161,7 +163,7 @@ def test_names_under_a_pilin_prefix_are_not_chosen(office: Office) -> None:
     assert office.ask(verify) == []
 
 
-def test_names_that_are_there_under_a_pilin_prefix_are_changed_as_any(office: Office) -> None:
+def test_existing_names_under_a_pilin_prefix_can_be_changed(office: Office) -> None:
     office.prefix("555", "chosen")
     office.do(put_handle, "555/earlier", [text(1, "URL", URL)])
     office.do(change_prefix, "555", minter="pilin")
@@ -174,7 +176,7 @@ def test_names_that_are_there_under_a_pilin_prefix_are_changed_as_any(office: Of
     assert office.do(put_handle, reserved, [text(1, "URL", URL)]).created, "it is bound"
 
 
-def test_a_new_suffix_under_a_pilin_prefix_is_made_by_its_minter(office: Office) -> None:
+def test_a_new_suffix_under_a_pilin_prefix_is_minted_by_its_minter(office: Office) -> None:
     office.prefix("555")
     put_prefix_values(office, "555", admin(300, "12345/adm", 300, "1" * 12))
     adm = handle_identity(300, "12345/adm")
@@ -199,7 +201,7 @@ def test_a_new_suffix_under_a_pilin_prefix_is_made_by_its_minter(office: Office)
     assert office.ask(verify) == []
 
 
-def test_names_under_other_prefixes_are_chosen_whatever_their_minter(office: Office) -> None:
+def test_names_under_other_prefixes_can_be_chosen_for_every_minter(office: Office) -> None:
     office.prefix("666", "sequential", pattern="t-##")
     office.do(put_handle, "666/t-01", [text(1, "URL", URL)])
     assert office.do(mint, "666")[0].name == "666/t-02"
@@ -227,7 +229,7 @@ def test_values_are_put_one_by_one(office: Office, adm: HandleIdentity) -> None:
     assert (values[2].text, values[2].timestamp) == ("y", "2027-01-15T08:01:00Z")
 
 
-def test_a_timestamp_is_the_registrys_and_not_the_clients(office: Office, adm: HandleIdentity) -> None:
+def test_the_registry_sets_the_timestamp_and_not_the_client(office: Office, adm: HandleIdentity) -> None:
     office.by(adm, put_handle, NAME, [Value(1, "URL", text(1, "URL", URL).data, "2099-01-01T00:00:00Z")])
     assert office.ask(read_handle, NAME).values[0].timestamp == NOW
 
@@ -241,7 +243,7 @@ def test_without_overwrite_an_existing_value_is_not_replaced(office: Office, adm
     office.by(adm, put_values, NAME, [text(5, "DESC", "x")], overwrite=False)
 
 
-def test_one_index_twice_is_a_conflict(office: Office, adm: HandleIdentity) -> None:
+def test_a_repeated_index_is_a_conflict(office: Office, adm: HandleIdentity) -> None:
     for act in (put_handle, put_values):
         with pytest.raises(ValueExists):
             office.by(adm, act, NAME, [text(1, "URL", URL), text(1, "DESC", "x")])
@@ -262,7 +264,7 @@ def test_values_are_deleted_all_or_none(office: Office, adm: HandleIdentity) -> 
      Value(100, "HS_ADMIN", text(1, "x", "root").data), Value(100, "HS_VLIST", Binary(b"\x00")),
      admin(100, "12345/x", 300, "11"), text(2**31, "DESC", "x"), text(1, "DESC", "x\x00y")],
 )  # fmt: skip
-def test_a_value_that_is_not_right_is_refused_before_anything_is_written(
+def test_an_invalid_value_is_refused_before_anything_is_written(
     office: Office, adm: HandleIdentity, value: Value
 ) -> None:
     create(office, adm)
@@ -273,7 +275,7 @@ def test_a_value_that_is_not_right_is_refused_before_anything_is_written(
     assert office.snapshot() == before
 
 
-def test_a_record_has_its_bounds(office: Office, adm: HandleIdentity) -> None:
+def test_the_size_of_a_record_is_limited(office: Office, adm: HandleIdentity) -> None:
     small = office.with_settings(limits=Settings().limits.__class__(values=3, record_bytes=700))
     few = [text(index, "DESC", "x") for index in range(1, 5)]
     with pytest.raises(OutOfRange):
@@ -285,7 +287,7 @@ def test_a_record_has_its_bounds(office: Office, adm: HandleIdentity) -> None:
         office.run(put_handle(small, adm, "12345/long", [text(1, "DESC", "x" * 800)]))
 
 
-def test_administrators_and_lists_may_come_in_bytes(office: Office, adm: HandleIdentity) -> None:
+def test_administrators_and_lists_may_be_sent_as_bytes(office: Office, adm: HandleIdentity) -> None:
     """The native protocol sends bytes: the decoded values give the rights."""
     bytes_of = [Value(one.index, one.type, Binary(to_bytes(one.data))) for one in (admin(100, adm.name, 300), value_list(200, ("12345/x", 3)))]  # fmt: skip
     office.by(adm, put_handle, NAME, bytes_of)
@@ -297,7 +299,7 @@ def test_administrators_and_lists_may_come_in_bytes(office: Office, adm: HandleI
 # What is only shown
 
 
-def test_what_a_client_was_shown_can_be_sent_back(office: Office) -> None:
+def test_a_shown_record_can_be_sent_back(office: Office) -> None:
     office.prefix("12345", "chosen")
     office.do(put_handle, "12345/a", [text(1, "URL", URL)])
     shown = office.ask(read_handle, "12345/a").values
@@ -330,7 +332,7 @@ def test_the_administrator_of_a_new_record_is_stored_though_it_looks_derived(
     office.by(own, put_values, NAME, [text(1, "URL", URL + "b")])
 
 
-def test_derived_values_are_not_there_to_be_deleted(office: Office) -> None:
+def test_derived_values_cannot_be_deleted(office: Office) -> None:
     office.prefix("12345", "chosen")
     office.do(put_handle, "12345/a", [text(1, "URL", URL)])
     with pytest.raises(NoSuchValue):
@@ -360,7 +362,7 @@ def test_a_deleted_handle_is_withdrawn_and_can_be_created_again(office: Office, 
     assert office.ask(verify) == []
 
 
-def test_what_is_not_there_is_not_deleted(office: Office, adm: HandleIdentity) -> None:
+def test_a_missing_handle_is_neither_changed_nor_deleted(office: Office, adm: HandleIdentity) -> None:
     for act in (lambda: office.by(adm, delete_handle, NAME), lambda: office.by(adm, delete_values, NAME, [1])):
         with pytest.raises(NoSuchName):
             act()
@@ -368,7 +370,7 @@ def test_what_is_not_there_is_not_deleted(office: Office, adm: HandleIdentity) -
         office.by(adm, put_values, NAME, [text(1, "URL", URL)])
 
 
-def test_to_create_again_by_a_grant_takes_what_reinstating_takes(office: Office, adm: HandleIdentity) -> None:
+def test_recreating_a_deleted_handle_needs_permission_to_reinstate(office: Office, adm: HandleIdentity) -> None:
     create(office, adm)
     office.by(adm, delete_handle, NAME)
     jan = office.hire("jan", "12345", "mint")
@@ -383,7 +385,7 @@ def test_to_create_again_by_a_grant_takes_what_reinstating_takes(office: Office,
     assert office.by(jan, put_handle, NAME, [text(1, "URL", URL + "x"), values[1]]).created
 
 
-def test_a_reserved_name_is_bound_by_who_may_edit_it(office: Office, adm: HandleIdentity) -> None:
+def test_a_reserved_name_is_bound_with_permission_to_edit(office: Office, adm: HandleIdentity) -> None:
     office.do(mint, "12345", suffixes=["r"])
     for act in (lambda: office.ask(read_handle, "12345/r"), lambda: office.do(put_values, "12345/r", [text(1, "URL", URL)])):  # fmt: skip
         with pytest.raises(WrongState):
@@ -441,13 +443,13 @@ def test_a_private_administrator_does_not_make_another_appear(office: Office, ad
     assert [kind for _, kind in indexes(office, NAME)] == ["URL", "102.100.TYPE/CREATION_DATE", "102.100.TYPE/CREATOR"]
 
 
-def test_a_slip_of_the_pen_is_forgiven_in_reading(office: Office) -> None:
+def test_a_misspelt_pilin_name_is_corrected_when_reading(office: Office) -> None:
     office.prefix("555")
     minted = office.do(mint, "555", statement=Statement(URL))[0].name
     assert office.ask(read_handle, minted.lower()).name == minted
 
 
-def test_handle_clients_preserve_what_the_registrys_own_api_wrote(office: Office, adm: HandleIdentity) -> None:
+def test_handle_clients_preserve_fields_written_by_the_rest_api(office: Office, adm: HandleIdentity) -> None:
     create(office, adm)
     office.do(update, NAME, Statement(about=About(what="A thesis")))
     office.by(adm, put_handle, NAME, [text(1, "URL", URL + "b"), admin(100, adm.name, 300, FULL)])

@@ -24,7 +24,7 @@ from perdure.registry.entities import ACTIONS, WHOLE_REGISTRY
 from perdure.registry.permissions.agents import MACHINE_AGENT
 
 
-def test_the_first_key_opens(office: Office) -> None:
+def test_the_first_key_authenticates_the_administrator(office: Office) -> None:
     assert office.ask(authenticate, office.key) == office.admin
     assert office.ask(authenticate, f" {office.key}\n") == office.admin
 
@@ -37,7 +37,7 @@ def test_an_agent_without_an_identifier_gets_one_that_resolves(office: Office) -
     assert view.name.startswith(f"{office.registry.home}/")
 
 
-def test_a_refused_agent_spends_no_name(office: Office) -> None:
+def test_a_refused_agent_uses_no_name(office: Office) -> None:
     office.do(add_agent, "jan", "Jan")
     before = office.snapshot()
     with pytest.raises(NameTaken):
@@ -62,7 +62,7 @@ def test_short_names_are_short_and_plain(office: Office, id: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "  ", "a\x07b", "a\nb", "x" * 501])
-def test_an_agents_name_is_one_line(office: Office, name: str) -> None:
+def test_the_name_of_an_agent_is_one_line(office: Office, name: str) -> None:
     before = office.snapshot()
     with pytest.raises(InvalidInput) as refusal:
         office.do(add_agent, "jan", name)
@@ -70,7 +70,7 @@ def test_an_agents_name_is_one_line(office: Office, name: str) -> None:
     assert office.snapshot() == before
 
 
-def test_a_key_that_has_lapsed_opens_nothing(office: Office) -> None:
+def test_an_expired_key_is_refused(office: Office) -> None:
     _, token = office.do(new_key, "admin", expires="2027-01-15T09:00:00Z")
     office.clock.step(3599)
     office.ask(authenticate, token)
@@ -79,7 +79,7 @@ def test_a_key_that_has_lapsed_opens_nothing(office: Office) -> None:
         office.ask(authenticate, token)
 
 
-def test_a_key_cannot_have_lapsed_before_it_is_made(office: Office) -> None:
+def test_a_key_cannot_expire_before_it_is_created(office: Office) -> None:
     for expires in ("2027-01-15T08:00:00Z", "2026-01-01T00:00:00Z"):
         with pytest.raises(InvalidInput) as refusal:
             office.do(new_key, "admin", expires=expires)
@@ -99,13 +99,13 @@ def test_expiry_is_iso_8601(office: Office, expires: str) -> None:
 
 
 @pytest.mark.parametrize("label", ["a\x1b[2Jb", "a\nb", "\ud800", "x" * 100_000])
-def test_a_keys_label_is_one_line(office: Office, label: str) -> None:
+def test_the_label_of_a_key_is_one_line(office: Office, label: str) -> None:
     with pytest.raises(InvalidInput) as refusal:
         office.do(new_key, "admin", label=label)
     assert refusal.value.part == "label"
 
 
-def test_a_key_is_replaced_without_a_moment_in_between(office: Office) -> None:
+def test_an_old_key_is_valid_until_the_new_one_exists(office: Office) -> None:
     jan = office.hire("jan")
     old, old_token = office.do(new_key, "jan")
     _, token = office.by(jan, new_key, "jan")
@@ -147,7 +147,7 @@ def forge(token: str) -> str:
     [forge, str.upper, lambda token: token[:-1], lambda token: token + "A", lambda token: "", lambda token: "secret"],
     ids=["one character", "upper case", "cut", "longer", "empty", "nonsense"],
 )
-def test_what_is_not_the_key_opens_nothing(office: Office, change) -> None:
+def test_a_changed_key_is_refused(office: Office, change) -> None:
     with pytest.raises(BadKey):
         office.ask(authenticate, change(office.key))
 
@@ -190,7 +190,7 @@ def test_an_agent_makes_keys_for_itself_only(office: Office) -> None:
         office.by(jan, new_key, "admin")
 
 
-def test_recovery_opens_the_registry_again_and_is_recorded(office: Office) -> None:
+def test_recovery_gives_a_new_key_and_is_recorded(office: Office) -> None:
     for key in office.read(lambda reader: reader.keys("admin")):
         office.do(revoke_key, key.id)
     with pytest.raises(BadKey):
@@ -220,7 +220,7 @@ def test_a_recovery_that_is_refused_changes_nothing(office: Office, id: str, rea
     assert office.snapshot() == before
 
 
-def test_the_last_administrator_cannot_be_taken_away(office: Office) -> None:
+def test_the_last_administrator_cannot_be_removed(office: Office) -> None:
     before = office.snapshot()
     with pytest.raises(Conflict):
         office.do(revoke, "admin", WHOLE_REGISTRY)
@@ -230,14 +230,14 @@ def test_the_last_administrator_cannot_be_taken_away(office: Office) -> None:
 
 
 @pytest.mark.parametrize("lesser", [{"own": True}, {"until": "2001-01-01T00:00:00Z"}])
-def test_the_last_administrator_cannot_be_granted_away_either(office: Office, lesser: dict[str, object]) -> None:
+def test_the_last_administrator_cannot_get_a_narrower_grant(office: Office, lesser: dict[str, object]) -> None:
     with contextlib.suppress(Conflict, InvalidInput):
         office.do(grant, "admin", WHOLE_REGISTRY, ["admin"], **lesser)
     office.clock.step(60)
     office.do(add_prefix, "12345")
 
 
-def test_acts_upon_agents_are_events(office: Office) -> None:
+def test_changes_of_agents_are_events(office: Office) -> None:
     office.prefix("12345")
     office.hire("jan", "12345", "mint", "edit", own=True, until="2028-01-01T00:00:00Z")
     office.do(new_key, "jan")
@@ -247,7 +247,7 @@ def test_acts_upon_agents_are_events(office: Office) -> None:
     assert office.events()[2].detail == "mint, edit (own only) until 2028-01-01T00:00:00Z on 12345"
 
 
-def test_revoking_what_was_never_granted_is_nothing(office: Office) -> None:
+def test_revoking_a_missing_grant_changes_nothing(office: Office) -> None:
     office.prefix("12345")
     office.hire("jan")
     assert office.do(revoke, "jan", "12345") == 0

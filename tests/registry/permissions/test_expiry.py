@@ -40,7 +40,7 @@ def ends(office: Office, agent: str, scope: str) -> set[str | None]:
     return {one.until for one in office.read(lambda reader: reader.grants(agent)) if one.scope == scope}
 
 
-def test_a_grant_ends_no_later_than_the_one_by_which_it_is_given(office: Office, jan: Agent) -> None:
+def test_a_grant_ends_no_later_than_the_grant_of_its_giver(office: Office, jan: Agent) -> None:
     with pytest.raises(OutOfRange, match=SOON):
         office.by(jan, grant, "piet", "777", ["mint"], until=LATER)
     assert ends(office, "piet", "777") == set()
@@ -53,7 +53,7 @@ def test_a_grant_ends_no_later_than_the_one_by_which_it_is_given(office: Office,
     assert office.ask(verify) == []
 
 
-def test_a_grant_ends_no_later_than_the_key_by_which_it_is_given(office: Office, jan: Agent) -> None:
+def test_a_grant_ends_no_later_than_the_key_of_its_giver(office: Office, jan: Agent) -> None:
     _, token = office.do(new_key, "admin", expires=SOON)
     acting = office.ask(authenticate, token)
     with pytest.raises(OutOfRange, match=SOON):
@@ -62,7 +62,7 @@ def test_a_grant_ends_no_later_than_the_key_by_which_it_is_given(office: Office,
     assert given.until == SOON
 
 
-def test_a_prefix_that_is_derived_or_transferred_is_held_as_long(office: Office, jan: Agent) -> None:
+def test_grants_on_a_derived_or_transferred_prefix_end_no_later(office: Office, jan: Agent) -> None:
     office.by(jan, derive_prefix, "777.1")
     office.by(jan, home_prefix, "777.2")
     assert ends(office, "jan", "777.1") == ends(office, "jan", "777.2") == {SOON}
@@ -70,14 +70,14 @@ def test_a_prefix_that_is_derived_or_transferred_is_held_as_long(office: Office,
     assert ends(office, "piet", "777") == {SOON}
 
 
-def test_an_identifier_that_is_transferred_is_held_as_long(office: Office, jan: Agent) -> None:
+def test_grants_on_a_transferred_identifier_end_no_later(office: Office, jan: Agent) -> None:
     statement = Statement(target="https://example.org/")
     office.by(jan, mint, "777", suffixes=["a"], statement=statement)
     office.by(jan, transfer_identifiers, ["777/a"], "piet")
     assert ends(office, "piet", "777") == {SOON}
 
 
-def test_a_key_ends_no_later_than_the_key_by_which_it_is_made(office: Office, jan: Agent) -> None:
+def test_a_key_ends_no_later_than_the_key_of_its_creator(office: Office, jan: Agent) -> None:
     _, token = office.do(new_key, "jan", expires=SOON)
     guest = office.ask(authenticate, token)
     assert guest.id == "jan"
@@ -89,27 +89,27 @@ def test_a_key_ends_no_later_than_the_key_by_which_it_is_made(office: Office, ja
         office.by(office.ask(authenticate, second), new_key, "jan", expires=LATER)
 
 
-def test_a_key_for_another_ends_with_the_grant_by_which_it_is_made(office: Office, jan: Agent) -> None:
+def test_a_key_for_another_agent_ends_with_the_grant_of_its_creator(office: Office, jan: Agent) -> None:
     office.do(grant, "jan", WHOLE_REGISTRY, ["admin"], until=SOON)
     assert office.by(jan, new_key, "piet")[0].expires == SOON
     assert office.by(jan, new_key, "jan")[0].expires is None  # a key gives no more than the agent's grants
 
 
-def test_keys_in_records_are_left_to_who_administers_without_an_end(office: Office, jan: Agent) -> None:
+def test_keys_in_records_need_an_administrator_without_an_end_date(office: Office, jan: Agent) -> None:
     with pytest.raises(NotAuthorised):
         office.by(jan, put_handle, "777/key", [pubkey(300)])
     office.do(grant, "jan", "777", ["admin", "mint"])
     office.by(jan, put_handle, "777/key", [pubkey(300)])
 
 
-def test_verify_lists_what_was_given_for_too_long(office: Office, jan: Agent) -> None:
+def test_verify_lists_grants_that_end_too_late(office: Office, jan: Agent) -> None:
     too_long = Grant("piet", "777", "mint", given_by="jan", given_at="2026-01-01T00:00:00.000000Z")
     office.run(office.registry.store.write(lambda tx: tx.put_grant(too_long)))
     [found] = office.ask(verify)
     assert found.startswith("piet may mint on 777 without an end, but jan, who granted it, only until 2030")
 
 
-def test_to_derive_is_no_authority_over_the_prefix_itself(office: Office, jan: Agent) -> None:
+def test_permission_to_derive_gives_no_authority_over_the_prefix_itself(office: Office, jan: Agent) -> None:
     """The administrator of 777 has a name under 777.1, which does not exist yet."""
     office.do(grant, "piet", "777", ["derive"])
     piet = office.read(lambda reader: reader.agent("piet"))

@@ -162,7 +162,7 @@ def test_the_right_grant_everywhere_is_enough(
 
 
 @pytest.mark.parametrize(("act", "scope", "needed"), [row[:3] for row in ACTS.values() if row[3]])
-def test_a_grant_for_ones_own_is_enough_for_what_is_ones_own(
+def test_a_grant_for_own_names_is_enough_for_own_names(
     staffed_office: Office, act: Act, scope: str, needed: tuple[str, ...]
 ) -> None:
     agent = staffed_office.hire("jan", scope, *needed, own=True)
@@ -173,7 +173,7 @@ def test_a_grant_for_ones_own_is_enough_for_what_is_ones_own(
     act(staffed_office, agent)
 
 
-def test_a_grant_lapses_at_its_instant_and_not_a_second_later(staffed_office: Office) -> None:
+def test_a_grant_expires_exactly_at_its_instant(staffed_office: Office) -> None:
     agent = staffed_office.hire("jan", "12345", "edit", until="2027-01-15T09:00:00Z")
     staffed_office.clock.step(3599)
     staffed_office.by(agent, set_target, "12345/a", URL)
@@ -182,7 +182,7 @@ def test_a_grant_lapses_at_its_instant_and_not_a_second_later(staffed_office: Of
         staffed_office.by(agent, set_target, "12345/a", "https://example.org/late")
 
 
-def test_a_grant_on_a_prefix_says_nothing_about_one_derived_from_it(staffed_office: Office) -> None:
+def test_a_grant_on_a_prefix_does_not_cover_derived_prefixes(staffed_office: Office) -> None:
     staffed_office.do(derive_prefix, "12345.1", minter="chosen")
     agent = staffed_office.hire("jan", "12345", *ACTIONS)
     with pytest.raises(NotAuthorised):
@@ -198,7 +198,7 @@ def test_the_agent_that_derives_a_prefix_administers_it(staffed_office: Office) 
         staffed_office.by(agent, mint, "12345", suffixes=["n"])
 
 
-def test_one_who_administers_a_prefix_grants_on_it_and_nowhere_else(staffed_office: Office) -> None:
+def test_an_administrator_of_a_prefix_can_grant_on_that_prefix_only(staffed_office: Office) -> None:
     agent = staffed_office.hire("jan", "12345", "admin")
     staffed_office.by(agent, grant, "other", "12345", ["mint"])
     for scope in ("99999", WHOLE_REGISTRY):
@@ -206,7 +206,7 @@ def test_one_who_administers_a_prefix_grants_on_it_and_nowhere_else(staffed_offi
             staffed_office.by(agent, grant, "jan", scope, ["mint"])
 
 
-def test_grants_speak_of_both_prefixes_of_a_subsystem(office: Office) -> None:
+def test_a_grant_covers_both_prefixes_of_a_subsystem(office: Office) -> None:
     office.do(add_subsystem, "mtc-m18.sid.inpe.br", "150.163.34.243")
     agent = office.hire("jan", "8JMKD3MGP8W", "mint", "edit")
     minted = office.by(agent, mint, "sid.inpe.br/mtc-m18", statement=Statement(URL))[0]

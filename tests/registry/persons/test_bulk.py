@@ -26,7 +26,7 @@ def require_persons(outcomes: list[Person | PerdureError]) -> list[Person]:
     return [one for one in outcomes if isinstance(one, Person)]
 
 
-def test_each_is_what_it_would_have_been_alone(office: Office) -> None:
+def test_each_observation_is_the_same_as_in_a_single_call(office: Office) -> None:
     [jan, other] = require_persons(office.do(observe_many, [JAN_SEEN, page(1)], note="imported from staff.csv"))
     assert (jan.name, jan.created) == ("POID-93b0-4476-560e-5ac1", True)
     alone = office.do(observe, *JAN, source_name="Staff page", holding_archive="NL-NH-AMS-M-RM", claims=NAMED)
@@ -48,7 +48,7 @@ def test_the_same_again_creates_nothing(office: Office) -> None:
     assert office.snapshot() == before
 
 
-def test_one_that_is_refused_keeps_no_other_from_being_made(office: Office) -> None:
+def test_a_refused_observation_does_not_prevent_others(office: Office) -> None:
     wrong = page(2, Claim(type="birth_date", value="yesterday"))
     outcomes = office.do(observe_many, [page(1), wrong, page(3)])
     assert [isinstance(one, Person) for one in outcomes] == [True, False, True]
@@ -76,7 +76,7 @@ def test_content_is_never_changed(office: Office) -> None:
 
 
 @pytest.mark.parametrize("together", [True, False])
-def test_a_collision_takes_the_successors_name(office: Office, together: bool) -> None:
+def test_a_collision_gets_the_name_of_the_successor(office: Office, together: bool) -> None:
     seen = [Observation(*FIRST), Observation(*SECOND)]
     chunks = [seen] if together else [seen[:1], seen[1:]]
     names = [one.name for chunk in chunks for one in require_persons(office.do(observe_many, chunk))]
@@ -85,7 +85,7 @@ def test_a_collision_takes_the_successors_name(office: Office, together: bool) -
     assert office.contradictions() == []
 
 
-def test_who_may_not_observe_is_refused_as_a_whole(office: Office) -> None:
+def test_an_agent_without_permission_to_observe_is_refused_for_all(office: Office) -> None:
     curator = office.hire("curator", "PRID", "mint")
     before = office.snapshot()
     with pytest.raises(NotAuthorised, match="mint"):
@@ -95,7 +95,7 @@ def test_who_may_not_observe_is_refused_as_a_whole(office: Office) -> None:
     assert office.snapshot() == before
 
 
-def test_a_dry_run_says_the_same_and_makes_nothing(office: Office) -> None:
+def test_a_dry_run_returns_the_same_and_creates_nothing(office: Office) -> None:
     office.do(observe_many, [page(1)])
     many = [page(1), page(2), page(3, Claim(type="shoe size", value="44"))]
     before = office.snapshot()
@@ -106,12 +106,12 @@ def test_a_dry_run_says_the_same_and_makes_nothing(office: Office) -> None:
     assert str(tried[2]) == str(done[2])
 
 
-def test_so_many_at_once_and_no_more(office: Office) -> None:
+def test_the_number_of_observations_in_a_call_is_limited(office: Office) -> None:
     with pytest.raises(OutOfRange, match=str(MOST_OBSERVATIONS)):
         office.do(observe_many, [page(1)] * (MOST_OBSERVATIONS + 1))
 
 
-def test_two_that_bring_the_same_at_once_make_each_observation_once(
+def test_concurrent_calls_with_the_same_observations_create_each_once(
     office: Office, store_factory: StoreFactory
 ) -> None:
     many = [page(number, *NAMED) for number in range(30)]
@@ -131,7 +131,7 @@ def test_two_that_bring_the_same_at_once_make_each_observation_once(
     assert office.contradictions() == []
 
 
-def test_they_are_there_after_a_restart(office: Office, store_factory: StoreFactory) -> None:
+def test_observations_exist_after_a_restart(office: Office, store_factory: StoreFactory) -> None:
     first = require_persons(office.do(observe_many, [page(1), page(2)]))
     again = require_persons(office.reopen(store_factory()).do(observe_many, [page(2), page(1)]))
     assert again == [one._replace(created=False) for one in reversed(first)]

@@ -18,7 +18,7 @@ BORN = Claim(type="birth_date", value="1895-03~", confidence=0.9, where=InSource
 GUESSED = Claim(type="birth_date", value="189X", status="inferred", reasoning="he married in 1920")
 
 
-def test_what_is_said_of_a_person_is_stored_and_found_on_every_engine(office: Office) -> None:
+def test_claims_and_conclusions_are_stored_and_found_on_every_engine(office: Office) -> None:
     """The only test of this module that also runs on PostgreSQL."""
     more: dict[str, Any] = {"source_name": "Register", "holding_archive": "NL-ZH-DEL-A-SD", "claims": (JAN, BORN)}
     poid = office.do(observe, "https://example.org/jan", WHEN, "0" * 64, **more).name
@@ -66,7 +66,7 @@ def test_the_same_claims_again_create_nothing(archive: Archive) -> None:
 @pytest.mark.parametrize(
     "other", [{"claims": (JAN,)}, {"claims": (BORN, JAN)}, {"claims": (JAN, BORN), "source_name": "Register"}]
 )
-def test_the_same_inputs_with_other_words_are_refused(archive: Archive, other: dict[str, Any]) -> None:
+def test_the_same_inputs_with_other_claims_are_refused(archive: Archive, other: dict[str, Any]) -> None:
     office = archive.office
     inputs = ("https://example.org/other-words", WHEN, "0" * 64)
     name = office.do(observe, *inputs, claims=(JAN, BORN)).name
@@ -77,7 +77,7 @@ def test_the_same_inputs_with_other_words_are_refused(archive: Archive, other: d
     assert office.snapshot() == before
 
 
-def test_nothing_is_written_of_an_observation_with_one_wrong_claim(archive: Archive) -> None:
+def test_an_observation_with_an_invalid_claim_is_not_written(archive: Archive) -> None:
     before = archive.office.snapshot()
     with pytest.raises(InvalidInput) as refusal:
         archive.source(JAN, Claim(type="birth_date", value="1900-02-29"))
@@ -85,7 +85,7 @@ def test_nothing_is_written_of_an_observation_with_one_wrong_claim(archive: Arch
     assert archive.office.snapshot() == before
 
 
-def test_the_same_reconstruction_again_is_found_also_when_its_observation_is_gone(archive: Archive) -> None:
+def test_a_repeated_reconstruction_is_found_even_if_its_observation_is_withdrawn(archive: Archive) -> None:
     office, poid = archive.office, archive.source(JAN)
     reconstruction = Reconstruction((), "", "", claims=(ChosenClaim(poid, 1),), notes="sure")
     first = office.do(reconstruct, [poid], CURATOR, WHEN, reconstruction)
@@ -104,7 +104,7 @@ def test_the_same_inputs_with_another_conclusion_are_refused(archive: Archive, m
     assert archive.office.snapshot() == before
 
 
-def test_the_first_version_is_what_the_inputs_stand_for_after_a_revision_too(archive: Archive) -> None:
+def test_inputs_are_compared_with_the_first_version_even_after_a_revision(archive: Archive) -> None:
     poid = archive.source(JAN)
     prid = archive.person(poid, notes="sure")
     reconstruction = Reconstruction((), "", "", notes="unsure")
@@ -114,14 +114,14 @@ def test_the_first_version_is_what_the_inputs_stand_for_after_a_revision_too(arc
         archive.person(poid, notes="unsure")
 
 
-def test_what_the_chosen_claims_say_is_the_observations_word(archive: Archive) -> None:
+def test_the_content_of_chosen_claims_comes_from_the_observation(archive: Archive) -> None:
     poid = archive.source(JAN, BORN)
     lie = ChosenClaim(poid, 2, Claim(type="birth_date", value="1901"))
     prid = archive.office.do(reconstruct, [poid], CURATOR, WHEN, Reconstruction((), "", "", claims=(lie,))).name
     assert archive.reconstruction_of(prid).claims == (ChosenClaim(poid, 2, BORN),)
 
 
-def test_a_claim_that_is_not_there_cannot_be_chosen(archive: Archive) -> None:
+def test_a_missing_claim_cannot_be_chosen(archive: Archive) -> None:
     poid = archive.source(JAN)
     before = archive.office.snapshot()
     with pytest.raises(InvalidInput) as refusal:
@@ -130,7 +130,7 @@ def test_a_claim_that_is_not_there_cannot_be_chosen(archive: Archive) -> None:
     assert archive.office.snapshot() == before
 
 
-def test_what_was_inferred_never_replaces_what_was_verified(archive: Archive) -> None:
+def test_an_inferred_claim_never_replaces_a_verified_one(archive: Archive) -> None:
     guess, fact = archive.source(GUESSED), archive.source(JAN, BORN)
     with pytest.raises(InvalidInput) as refusal:
         archive.person(guess, fact, chosen=((fact, 1), (guess, 1)))

@@ -213,7 +213,7 @@ def test_a_valid_history_is_imported_completely(archive: Archive, elsewhere: Off
     assert elsewhere.ask(show, hidden).reconstruction == archive.reconstruction_of(hidden)
 
 
-def test_what_is_restricted_here_is_not_shown_by_a_history_from_elsewhere(archive: Archive, elsewhere: Office) -> None:
+def test_an_imported_history_does_not_show_claims_that_are_restricted_here(archive: Archive, elsewhere: Office) -> None:
     office, poid = archive.office, archive.source(BORN)
     prid = archive.person(poid, chosen=((poid, 1),))
     office.do(revise_reconstruction, prid, [archive.source()], CURATOR, LATER)
@@ -227,9 +227,7 @@ def test_what_is_restricted_here_is_not_shown_by_a_history_from_elsewhere(archiv
     assert poid in problems(office, prid)
 
 
-def test_an_inferred_claim_does_not_replace_a_verified_one_by_coming_from_elsewhere(
-    archive: Archive, elsewhere: Office
-) -> None:
+def test_an_imported_inferred_claim_does_not_replace_a_verified_one(archive: Archive, elsewhere: Office) -> None:
     guess = Claim(type="birth_date", value="189X", status="inferred", reasoning="he married in 1920")
     poid = archive.source(BORN, guess)
     prid = archive.person(poid, chosen=((poid, 1),))
@@ -241,7 +239,7 @@ def test_an_inferred_claim_does_not_replace_a_verified_one_by_coming_from_elsewh
     assert "inferred" in problems(archive.office, prid)
 
 
-def test_only_persons_have_what_persons_have(archive: Archive, elsewhere: Office) -> None:
+def test_only_persons_may_have_fields_of_persons(archive: Archive, elsewhere: Office) -> None:
     office = archive.office
     office.prefix("12345", "chosen")
     elsewhere.prefix("12345", "chosen")
@@ -267,7 +265,7 @@ def test_only_persons_have_what_persons_have(archive: Archive, elsewhere: Office
         (stone("merged", replaced_by=UNREGISTERED_PRID), f"it leads to {UNREGISTERED_PRID}"),
     ],
 )
-def test_whom_a_person_names_must_be_there(archive: Archive, damage: Damage, reason: str) -> None:
+def test_persons_that_a_record_names_must_exist(archive: Archive, damage: Damage, reason: str) -> None:
     prid = archive.add_named_person("Jan")[1]
     write(archive.office, prid, damage)
     assert reason in problems(archive.office, prid)
@@ -308,7 +306,9 @@ def test_a_redaction_elsewhere_is_reported_with_the_command_that_redacts_here(
     assert elsewhere.ask(verify) == []
 
 
-def test_a_person_who_was_redacted_in_part_on_both_sides_goes_on(archive: Archive, elsewhere: Office) -> None:
+def test_a_person_redacted_in_part_in_both_registries_can_be_updated_by_import(
+    archive: Archive, elsewhere: Office
+) -> None:
     office = archive.office
     poid, prid = same_here(archive, elsewhere)
     office.do(redact, poid, "court order")
@@ -319,7 +319,7 @@ def test_a_person_who_was_redacted_in_part_on_both_sides_goes_on(archive: Archiv
     assert elsewhere.ask(verify) == []
 
 
-def test_what_was_redacted_here_does_not_come_back(archive: Archive, elsewhere: Office) -> None:
+def test_an_import_does_not_restore_redacted_content(archive: Archive, elsewhere: Office) -> None:
     poid, prid = same_here(archive, elsewhere)
     elsewhere.do(redact, poid, "court order")
     before = elsewhere.snapshot()
@@ -329,7 +329,7 @@ def test_what_was_redacted_here_does_not_come_back(archive: Archive, elsewhere: 
     assert elsewhere.snapshot() == before
 
 
-def test_a_person_who_went_another_way_since_a_redaction_is_refused(archive: Archive, elsewhere: Office) -> None:
+def test_a_person_with_a_different_history_since_a_redaction_is_refused(archive: Archive, elsewhere: Office) -> None:
     poid, prid = same_here(archive, elsewhere)
     for office, note in ((archive.office, "one"), (elsewhere, "another")):
         office.do(redact, poid, "court order")
@@ -341,7 +341,7 @@ def test_a_person_who_went_another_way_since_a_redaction_is_refused(archive: Arc
     assert elsewhere.snapshot() == before
 
 
-def test_a_healthy_archive_contradicts_nothing(runner: asyncio.Runner, tmp_path_factory: Any) -> None:
+def test_a_valid_registry_has_no_contradictions(runner: asyncio.Runner, tmp_path_factory: Any) -> None:
     locations = SqliteLocations(tmp_path_factory.mktemp("healthy"))
     healthy = Archive(open_office(runner, locations.open()))
     (_, one), (_, other) = healthy.add_named_person("Jan"), healthy.add_named_person("Johannes")

@@ -44,7 +44,7 @@ def conclusion(reconstruction: Reconstruction) -> Reconstruction:
     return msgspec.structs.replace(reconstruction, curator_id="", timestamp="", curator_name=None)
 
 
-def test_one_takes_up_the_other_and_gives_it_back_on_every_engine(office: Office) -> None:
+def test_two_persons_are_merged_and_the_merge_is_undone_on_every_engine(office: Office) -> None:
     """The only test of this module that also runs on PostgreSQL."""
     poids = [office.do(observe, f"https://example.org/{number}", WHEN, "0" * 64).name for number in range(2)]
     gone, survivor = (office.do(reconstruct, [poid], CURATOR, WHEN).name for poid in poids)
@@ -64,7 +64,7 @@ def test_one_takes_up_the_other_and_gives_it_back_on_every_engine(office: Office
     assert office.ask(verify) == []
 
 
-def test_the_survivor_has_the_content_of_both_each_item_once(archive: Archive) -> None:
+def test_the_survivor_has_the_content_of_both_without_duplicates(archive: Archive) -> None:
     shared = archive.source(Claim(type="name", value="Jan"))
     own, theirs = archive.source(BORN), archive.source(Claim(type="death_date", value="1960"))
     namesake = archive.add_named_person("Jan")[1]
@@ -91,7 +91,7 @@ def test_the_survivor_has_the_content_of_both_each_item_once(archive: Archive) -
     assert (made.curator_id, made.timestamp, made.curator_name) == CURATION[:3]
 
 
-def test_a_tombstone_leads_to_the_survivor_and_keeps_the_content(archive: Archive) -> None:
+def test_the_tombstone_of_a_merged_person_names_the_survivor_and_has_the_content(archive: Archive) -> None:
     office, (gone, survivor) = (
         archive.office,
         (archive.add_named_person("Jan")[1], archive.add_named_person("Johannes")[1]),
@@ -107,7 +107,7 @@ def test_a_tombstone_leads_to_the_survivor_and_keeps_the_content(archive: Archiv
     assert "tombstone.replaced_by" in {one.part for one in office.ask(diff, gone, 1, 2)}
 
 
-def test_what_cannot_be_merged_is_refused_and_nothing_is_written(archive: Archive) -> None:
+def test_an_impossible_merge_is_refused_and_nothing_is_written(archive: Archive) -> None:
     office = archive.office
     (poid, jan), piet, klaas = (
         archive.add_named_person("Jan"),
@@ -177,7 +177,7 @@ def test_undoing_a_merge_restores_the_content_of_both(archive: Archive) -> None:
     assert archive.reconstruction_of(survivor).replaces == (gone,)
 
 
-def test_undoing_a_merge_keeps_what_the_survivor_learnt_since(archive: Archive) -> None:
+def test_undoing_a_merge_preserves_later_changes_of_the_survivor(archive: Archive) -> None:
     office = archive.office
     (_, survivor), (brought, gone) = archive.add_named_person("Jan"), archive.add_named_person("Johannes")
     learnt = archive.source(BORN)
@@ -194,7 +194,7 @@ def test_undoing_a_merge_keeps_what_the_survivor_learnt_since(archive: Archive) 
     assert brought not in after.observation_ids
 
 
-def test_an_observation_that_was_withdrawn_since_keeps_no_merge_from_being_undone(archive: Archive) -> None:
+def test_a_withdrawn_observation_does_not_prevent_undoing_a_merge(archive: Archive) -> None:
     office = archive.office
     (poid, survivor), (_, gone) = archive.add_named_person("Jan"), archive.add_named_person("Johannes")
     office.do(merge, gone, survivor, CURATION, "the same man")
@@ -203,7 +203,7 @@ def test_an_observation_that_was_withdrawn_since_keeps_no_merge_from_being_undon
     assert archive.reconstruction_of(survivor).observation_ids == (poid,)
 
 
-def test_a_merge_is_undone_from_the_last_one_on(archive: Archive) -> None:
+def test_merges_are_undone_in_reverse_order(archive: Archive) -> None:
     office = archive.office
     one, two, three = (archive.add_named_person(name)[1] for name in ("Jan", "Johannes", "Hans"))
     reconstruction = [archive.reconstruction_of(name) for name in (one, two, three)]
@@ -219,7 +219,7 @@ def test_a_merge_is_undone_from_the_last_one_on(archive: Archive) -> None:
     ]
 
 
-def test_nothing_would_be_left_of_a_survivor_that_stands_upon_what_it_was_given(archive: Archive) -> None:
+def test_a_merge_cannot_be_undone_if_the_survivor_would_have_no_observation(archive: Archive) -> None:
     office = archive.office
     (_, survivor), (brought, gone) = archive.add_named_person("Jan"), archive.add_named_person("Johannes")
     office.do(merge, gone, survivor, CURATION, "the same man")
@@ -231,7 +231,7 @@ def test_nothing_would_be_left_of_a_survivor_that_stands_upon_what_it_was_given(
     assert office.snapshot() == before
 
 
-def test_what_was_merged_is_neither_reinstated_nor_withdrawn_nor_revised(archive: Archive) -> None:
+def test_a_merged_person_can_be_neither_reinstated_nor_withdrawn_nor_revised(archive: Archive) -> None:
     office = archive.office
     gone, survivor = archive.add_named_person("Jan")[1], archive.add_named_person("Johannes")[1]
     office.do(merge, gone, survivor, CURATION, "the same man")
@@ -259,7 +259,7 @@ def test_a_restricted_person_is_not_merged_into_a_public_one(archive: Archive) -
     assert office.ask(show, survivor).reconstruction is None
 
 
-def test_a_merge_takes_the_right_to_withdraw_one_and_to_edit_the_other(archive: Archive) -> None:
+def test_a_merge_needs_permission_to_withdraw_one_and_to_edit_the_other(archive: Archive) -> None:
     office = archive.office
     gone, survivor = archive.add_named_person("Jan")[1], archive.add_named_person("Johannes")[1]
     editor = office.hire("editor-of-persons", "PRID", "edit")
@@ -273,7 +273,7 @@ def test_a_merge_takes_the_right_to_withdraw_one_and_to_edit_the_other(archive: 
             office.by(one, undo_merge, gone, CURATION, "two after all")
 
 
-def test_a_close_match_gives_way_to_an_exact_one_until_the_merge_is_undone(archive: Archive) -> None:
+def test_an_exact_link_replaces_a_close_one_until_the_merge_is_undone(archive: Archive) -> None:
     exact, close = Link("exact", "wikidata", "Q7"), Link("close", "wikidata", "Q7")
     survivor, gone = archive.person(archive.source(), links=(close,)), archive.person(archive.source(), links=(exact,))
     archive.office.do(merge, gone, survivor, CURATION, "the same man")

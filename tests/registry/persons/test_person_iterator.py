@@ -40,7 +40,9 @@ def add_persons(office: Office, sources: int) -> list[str]:
 
 
 @pytest.mark.parametrize("sources", [4, 5])
-def test_every_person_comes_once_and_in_order(office: Office, monkeypatch: pytest.MonkeyPatch, sources: int) -> None:
+def test_every_person_is_listed_once_and_in_order(
+    office: Office, monkeypatch: pytest.MonkeyPatch, sources: int
+) -> None:
     monkeypatch.setattr(person_iterator, "_CHUNK", 2)
     names = add_persons(office, sources)
     found = list_persons(office)
@@ -51,7 +53,7 @@ def test_every_person_comes_once_and_in_order(office: Office, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("most", [1, 2, 3])
-def test_who_stands_upon_much_comes_with_fewer_others(
+def test_a_person_with_many_observations_is_in_a_smaller_batch(
     office: Office, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
     """The memory is bounded, however many sources the persons have."""
@@ -71,7 +73,9 @@ def count_queries(question: Callable[..., Any], queries: list[str]) -> Callable[
     return ask
 
 
-def test_a_chunk_takes_a_few_questions_however_many_are_in_it(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_queries_does_not_depend_on_the_size_of_a_chunk(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
     add_persons(office, 40)
     queries: list[str] = []
     kind = type(office.read(lambda reader: reader))
@@ -85,7 +89,7 @@ def test_an_empty_registry_has_no_persons(office: Office) -> None:
     assert list_persons(office) == []
 
 
-def test_what_is_restricted_is_shown_to_whom_it_may_be(office: Office) -> None:
+def test_a_restricted_person_is_shown_only_with_permission(office: Office) -> None:
     [poid] = [one.name for one in office.do(observe_many, [Observation("https://example.org/1", WHEN, "0" * 64)])]
     office.do(restrict, poid, "a living person")
     [hidden], [shown] = list_persons(office), list_persons(office, by=office.admin)
@@ -94,7 +98,7 @@ def test_what_is_restricted_is_shown_to_whom_it_may_be(office: Office) -> None:
     assert shown.view.observation is not None
 
 
-def test_who_writes_during_a_walk_is_not_held_up(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_writers_do_not_wait_for_an_iteration(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(person_iterator, "_CHUNK", 1)
     names = add_persons(office, 3)
 

@@ -79,7 +79,7 @@ def test_many_callers_with_the_same_inputs_create_one_identifier(office: Office,
 
 
 @pytest.mark.parametrize(("early", "late"), [(FIRST, SECOND), (SECOND, FIRST)])
-def test_a_real_collision_takes_the_successors_name(
+def test_a_real_collision_gets_the_name_of_the_successor(
     office: Office, early: tuple[str, str, str], late: tuple[str, str, str]
 ) -> None:
     one, other = office.do(observe, *early), office.do(observe, *late)
@@ -107,7 +107,7 @@ def test_the_uuid_of_the_inputs_is_looked_up_and_not_computed(office: Office) ->
     assert office.ask(uuid_of, "PRID-5ccc-3780-8c9c-5a90") is None
 
 
-def test_a_successors_name_that_is_taken_too_leads_to_the_next(office: Office) -> None:
+def test_the_next_successor_is_used_if_the_first_is_taken(office: Office) -> None:
     office.do(observe, *FIRST)
     second = office.do(observe, *SECOND)
     third = office.read(
@@ -116,7 +116,7 @@ def test_a_successors_name_that_is_taken_too_leads_to_the_next(office: Office) -
     assert third == ppid.successor(SHARED, 2) != second.name
 
 
-def test_another_namespace_makes_other_names(runner: asyncio.Runner, store_factory: StoreFactory) -> None:
+def test_another_namespace_gives_other_names(runner: asyncio.Runner, store_factory: StoreFactory) -> None:
     namespace = UUID("12345678-1234-5678-1234-567812345678")
     office = open_office(runner, store_factory("elsewhere"), ppid_namespace=namespace)
     name = office.do(observe, *JAN).name
@@ -124,7 +124,7 @@ def test_another_namespace_makes_other_names(runner: asyncio.Runner, store_facto
     assert office.reopen(store_factory("elsewhere")).do(observe, *JAN).name == name
 
 
-def test_an_observation_says_what_it_was_made_from(office: Office) -> None:
+def test_an_observation_shows_its_inputs(office: Office) -> None:
     view = office.ask(show, office.do(observe, *JAN).name)
     assert view.observation is not None
     assert (
@@ -176,7 +176,7 @@ def test_a_reconstruction_is_made_from_at_least_one_poid(office: Office, observa
     assert refusal.value.part == "observation_ids"
 
 
-def test_a_withdrawn_observation_carries_no_new_reconstruction(office: Office) -> None:
+def test_a_withdrawn_observation_cannot_be_used_in_a_new_reconstruction(office: Office) -> None:
     jan = office.do(observe, *JAN).name
     office.do(withdraw, jan, "a forgery")
     with pytest.raises(WrongState):
@@ -191,7 +191,7 @@ def test_the_order_of_observations_makes_no_difference(office: Office) -> None:
     assert office.read(lambda reader: reader.derivations(one.name)) == [(1, name) for name in sorted(names)]
 
 
-def test_the_same_reconstruction_is_found_although_its_observation_was_withdrawn_since(office: Office) -> None:
+def test_a_reconstruction_is_found_even_if_its_observation_was_withdrawn(office: Office) -> None:
     jan = office.do(observe, *JAN).name
     made = office.do(reconstruct, [jan], CURATOR, WHEN)
     office.do(withdraw, jan, "a forgery")
@@ -214,14 +214,14 @@ def test_a_reconstruction_has_numbered_versions(office: Office) -> None:
     assert office.contradictions() == []
 
 
-def test_a_revision_leaves_the_inputs_leading_to_the_same_name(office: Office) -> None:
+def test_after_a_revision_the_inputs_still_lead_to_the_same_name(office: Office) -> None:
     jan = office.do(observe, *JAN).name
     prid = office.do(reconstruct, [jan], CURATOR, WHEN)
     office.do(revise_reconstruction, prid.name, [jan], CURATOR, "2025-03-01T00:00:00Z")
     assert office.do(reconstruct, [jan], CURATOR, WHEN) == prid._replace(created=False)
 
 
-def test_revising_a_reconstruction_to_what_it_says_is_no_new_version(office: Office) -> None:
+def test_a_revision_without_changes_makes_no_new_version(office: Office) -> None:
     jan = office.do(observe, *JAN).name
     prid = office.do(reconstruct, [jan], CURATOR, WHEN).name
     assert office.do(revise_reconstruction, prid, [jan], CURATOR, WHEN) == 1
@@ -267,7 +267,7 @@ def test_a_curator_is_an_identifier_on_one_line(office: Office, curator: str) ->
     assert refusal.value.part == "curator_id"
 
 
-def test_a_slip_that_the_check_digit_misses_is_answered_with_the_neighbours_that_exist(office: Office) -> None:
+def test_an_undetected_typing_error_is_answered_with_existing_neighbours(office: Office) -> None:
     name = office.do(observe, *JAN).name
     for slip in ppid.neighbours(name):
         with pytest.raises(NoSuchName) as refusal:

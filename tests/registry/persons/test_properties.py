@@ -44,7 +44,7 @@ claims = st.one_of(
 
 @given(st.data())
 @settings(max_examples=25, deadline=None)
-def test_neither_order_nor_repeats_nor_case_make_another_reconstruction(archive: Archive, data: st.DataObject) -> None:
+def test_order_repeats_and_case_do_not_change_the_reconstruction(archive: Archive, data: st.DataObject) -> None:
     sources = [archive.source() for _ in range(data.draw(st.integers(1, 4)))]
     first = archive.office.do(reconstruct, sources, CURATOR, WHEN)
     again = data.draw(st.permutations([*sources, *data.draw(st.lists(st.sampled_from(sources), max_size=3))]))
@@ -96,7 +96,7 @@ def test_a_merge_that_is_undone_changes_no_content(archive: Archive, data: st.Da
     assert (conclusion(gone), conclusion(survivor)) == before
 
 
-def test_thousands_of_observations_in_a_hash_of_eight_bits_get_a_name_each(
+def test_with_a_hash_of_eight_bits_thousands_of_observations_get_different_names(
     tmp_path: Path, runner: asyncio.Runner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     narrow(monkeypatch)

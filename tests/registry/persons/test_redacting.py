@@ -53,7 +53,7 @@ def stored_bytes(office: Office, name: str) -> bytes:
     return msgspec.msgpack.encode((one.identifier, one.revisions))
 
 
-def test_nothing_is_left_of_an_observation_and_of_what_was_copied_from_it(office: Office) -> None:
+def test_a_redacted_observation_and_its_copies_leave_no_content(office: Office) -> None:
     jan, other = observe_source(office), observe_source(office, 2)
     prid = office.do(reconstruct, [jan], CURATOR, WHEN, details_with_claim(jan)).name
     both = Reconstruction((), "", "", claims=(ChosenClaim(jan, 1), ChosenClaim(other, 2)))
@@ -115,7 +115,7 @@ def test_a_later_redaction_preserves_the_earlier_one(office: Office) -> None:
     assert office.ask(verify) == []
 
 
-def test_a_person_can_be_revised_who_stands_upon_what_was_redacted(office: Office) -> None:
+def test_a_person_with_a_redacted_observation_can_be_revised(office: Office) -> None:
     jan, other = observe_source(office), observe_source(office, 2)
     prid = office.do(reconstruct, [jan, other], CURATOR, WHEN, details_with_claim(jan)).name
     office.do(redact, jan, "by law")
@@ -128,7 +128,7 @@ def test_a_person_can_be_revised_who_stands_upon_what_was_redacted(office: Offic
     assert office.ask(verify) == []
 
 
-def test_no_note_is_shown_of_a_person_of_whom_nothing_is_shown(office: Office) -> None:
+def test_notes_of_a_hidden_person_are_not_shown(office: Office) -> None:
     jan = observe_source(office)
     prid = office.do(reconstruct, [jan], CURATOR, WHEN).name
     office.do(revise_reconstruction, prid, [jan], CURATOR, LATER, note=f"{SECRET} it is")
@@ -145,7 +145,7 @@ def test_no_note_is_shown_of_a_person_of_whom_nothing_is_shown(office: Office) -
     assert notes(None) == notes(office.admin) == [{None}] * 3
 
 
-def test_what_is_redacted_is_redacted_once_by_who_administers(office: Office) -> None:
+def test_a_redaction_needs_an_administrator_and_is_done_once(office: Office) -> None:
     jan = observe_source(office)
     clerk = office.hire("clerk", "*", "mint", "edit", "withdraw")
     with pytest.raises(NotAuthorised):
@@ -159,7 +159,7 @@ def test_what_is_redacted_is_redacted_once_by_who_administers(office: Office) ->
         office.do(redact, minted.name, "by law")
 
 
-def test_nothing_else_can_be_changed_of_a_revision(office: Office) -> None:
+def test_a_redaction_can_change_nothing_else_in_a_revision(office: Office) -> None:
     jan = observe_source(office)
     with pytest.raises(StoreUnavailable):
         office.run(office.registry.store.write(lambda tx: tx.redact(jan, {1: b'{"state":"active"}'})))
@@ -183,7 +183,7 @@ def test_a_merged_person_is_redacted_and_restricted_after_the_surviving_one(offi
     assert office.ask(verify) == []
 
 
-def test_who_may_not_see_an_observation_cannot_guess_what_it_says(office: Office) -> None:
+def test_an_agent_without_permission_cannot_guess_a_hidden_observation(office: Office) -> None:
     jan = observe_source(office)
     office.do(restrict, jan, "alive")
     clerk = office.hire("clerk", "POID", "mint")
@@ -194,7 +194,7 @@ def test_who_may_not_see_an_observation_cannot_guess_what_it_says(office: Office
     assert office.do(observe, "https://example.org/1", WHEN, "0" * 64, claims=CLAIMS).name == jan
 
 
-def test_who_may_not_see_a_reconstruction_cannot_guess_what_it_says(office: Office) -> None:
+def test_an_agent_without_permission_cannot_guess_a_hidden_reconstruction(office: Office) -> None:
     jan = observe_source(office)
     prid = office.do(reconstruct, [jan], CURATOR, WHEN, details_with_claim(jan)).name
     office.do(restrict, prid, "alive")
@@ -207,7 +207,7 @@ def test_who_may_not_see_a_reconstruction_cannot_guess_what_it_says(office: Offi
     assert office.do(reconstruct, [jan], CURATOR, WHEN, details_with_claim(jan)).name == prid
 
 
-def test_a_hidden_claim_is_chosen_by_who_may_see_it(office: Office) -> None:
+def test_choosing_a_hidden_claim_needs_permission_to_see_it(office: Office) -> None:
     jan = observe_source(office)
     office.do(restrict, jan, "alive")
     clerk = office.hire("clerk", "PRID", "mint", "edit", "withdraw")
@@ -219,7 +219,7 @@ def test_a_hidden_claim_is_chosen_by_who_may_see_it(office: Office) -> None:
     office.do(revise_reconstruction, prid, [jan], CURATOR, LATER, chosen)
 
 
-def test_the_embedded_database_keeps_nothing_of_it_in_its_corners(runner: asyncio.Runner, tmp_path: Path) -> None:
+def test_the_files_of_the_database_contain_no_redacted_content(runner: asyncio.Runner, tmp_path: Path) -> None:
     """Check the free pages, the old locations of moved rows, and the full-text index."""
     store = SqliteStore(tmp_path / "perdure.db", create=True)
     office = open_office(runner, store)

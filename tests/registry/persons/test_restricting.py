@@ -91,7 +91,7 @@ def test_without_a_grant_no_content_is_visible(archive: Archive, reader: Agent) 
         assert SECRET in repr(list(everything_shown(office, name, office.admin)))
 
 
-def test_it_still_resolves_and_says_since_when_and_why(office: Office) -> None:
+def test_a_restricted_person_resolves_and_shows_time_and_reason(office: Office) -> None:
     """The only test of this module that also runs on PostgreSQL."""
     claim = Claim(type="name", value=SECRET)
     poid = office.do(observe, "https://example.org/jan", WHEN, "0" * 64, claims=(claim,)).name
@@ -145,7 +145,7 @@ def test_old_versions_and_tombstones_show_claims_as_well(archive: Archive) -> No
     assert gone in str(refusal.value)
 
 
-def test_what_is_restricted_cannot_be_shown_by_choosing_it(archive: Archive) -> None:
+def test_a_restricted_claim_cannot_be_chosen_for_a_public_person(archive: Archive) -> None:
     office = archive.office
     poid = archive.source(Claim(type="name", value=SECRET))
     office.do(restrict, poid, "alive")
@@ -165,7 +165,7 @@ def test_what_is_restricted_cannot_be_shown_by_choosing_it(archive: Archive) -> 
     assert office.ask(show, prid).reconstruction.claims[0].said.value == SECRET
 
 
-def test_what_took_up_a_restricted_person_stays_restricted_as_long(archive: Archive) -> None:
+def test_the_survivor_of_a_restricted_person_stays_restricted(archive: Archive) -> None:
     office = archive.office
     gone, survivor = archive.add_named_person(SECRET)[1], archive.add_named_person("Jan")[1]
     office.do(restrict, gone, "alive")
@@ -178,7 +178,7 @@ def test_what_took_up_a_restricted_person_stays_restricted_as_long(archive: Arch
     office.do(lift_restriction, survivor, "died")
 
 
-def test_a_restriction_takes_the_right_to_withdraw(archive: Archive, reader: Agent) -> None:
+def test_a_restriction_needs_permission_to_withdraw(archive: Archive, reader: Agent) -> None:
     office, (poid, _) = archive.office, archive.add_named_person("Jan")
     editor = office.hire("restricting-editor", "POID", "edit")
     for by in (reader, editor):
@@ -202,7 +202,7 @@ def test_only_persons_are_restricted(archive: Archive, reader: Agent) -> None:
         office.do(restrict, archive.source(), "")
 
 
-def test_the_acts_of_every_identifier_lose_nothing_of_a_person(archive: Archive) -> None:
+def test_transfer_withdrawal_and_reinstatement_preserve_the_content_of_a_person(archive: Archive) -> None:
     office = archive.office
     heir = office.hire("heir-of-persons")
     for name in living_person(archive):

@@ -46,7 +46,7 @@ def pages(office: Office, *words: str, limit: int = 100) -> list[list[str]]:
         after = page.next
 
 
-def test_the_oldest_are_found_behind_more_than_a_thousand_who_only_live_there(office: Office) -> None:
+def test_the_oldest_names_are_found_after_a_thousand_matches_in_other_fields(office: Office) -> None:
     named = observe_name(office, 0, NAMED, NAMED)
     observe_name(office, 2, *[LIVING_THERE] * 1100)
     assert pages(office, "zwolle") == [[], named[::-1]]
@@ -85,7 +85,7 @@ def test_a_page_with_all_persons_has_no_next_page(office: Office, crowd: list[st
     assert pages(office, "nobody") == [[]]
 
 
-def test_a_page_goes_through_so_many_bytes_of_records(
+def test_the_bytes_of_records_that_a_page_reads_are_limited(
     office: Office, crowd: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(person_search, "_MOST_BYTES", 1)
@@ -107,7 +107,7 @@ def test_changes_between_two_pages_neither_repeat_nor_hide_a_person(office: Offi
     assert office.ask(find_by_name, ["trijn"], after=first.next) == rest
 
 
-def test_a_name_is_found_however_much_was_noted(office: Office) -> None:
+def test_a_name_is_found_in_a_record_with_long_notes(office: Office) -> None:
     [poid] = observe_name(office, 0, NAMED)
     name = reconstruct_name(office, poid, "x " * 32_768)
     assert pages(office, "zwolle") == [[name, poid]]
@@ -117,13 +117,13 @@ def test_a_name_is_found_however_much_was_noted(office: Office) -> None:
     "after",
     ["", "PRID", "PRID:", "PRID:PRID-0000-0000-0000-0000", "X:PRID", "POID:" + "x" * 5000, "PRID:\0", "PRID:\ud800"],
 )
-def test_what_no_page_has_given_is_refused(office: Office, after: str) -> None:
+def test_an_invalid_position_of_a_page_is_refused(office: Office, after: str) -> None:
     with pytest.raises(InvalidInput) as problem:
         office.ask(find_by_name, ["trijn"], after=after)
     assert problem.value.part == "after"
 
 
 @pytest.mark.parametrize("limit", [0, 1001])
-def test_a_page_has_its_bounds(office: Office, limit: int) -> None:
+def test_the_size_of_a_page_is_limited(office: Office, limit: int) -> None:
     with pytest.raises(InvalidInput, match="limit"):
         office.ask(find_by_name, ["trijn"], limit=limit)

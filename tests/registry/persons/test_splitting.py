@@ -34,7 +34,7 @@ def family(archive: Archive) -> tuple[str, list[str]]:
     return archive.person(*sources, chosen=tuple((one, 1) for one in sources), notes="one man"), sources
 
 
-def test_one_becomes_several_and_one_again_on_every_engine(office: Office) -> None:
+def test_a_person_is_split_and_the_split_is_undone_on_every_engine(office: Office) -> None:
     """The only test of this module that also runs on PostgreSQL."""
     poids = [office.do(observe, f"https://example.org/{number}", WHEN, "0" * 64).name for number in range(3)]
     whole = office.do(reconstruct, poids, CURATOR, WHEN).name
@@ -88,7 +88,7 @@ def test_each_observation_goes_to_one_part(archive: Archive, parts) -> None:
     assert archive.office.snapshot() == before
 
 
-def test_what_does_not_stand_is_not_split(archive: Archive) -> None:
+def test_only_an_active_reconstruction_can_be_split(archive: Archive) -> None:
     office, (whole, (one, two)) = archive.office, family(archive)
     office.do(withdraw, whole, "a mistake")
     with pytest.raises(WrongState):
@@ -140,7 +140,7 @@ def test_a_split_is_undone_as_a_whole_or_not_at_all(archive: Archive) -> None:
     office.do(undo_split, whole, "one man after all")
 
 
-def test_parts_that_learnt_something_keep_it_in_their_history(archive: Archive) -> None:
+def test_revised_parts_preserve_their_changes_in_their_history(archive: Archive) -> None:
     office, (whole, sources) = archive.office, family(archive)
     part = office.do(split, whole, [[one] for one in sources], CURATION, "father and son")[0].name
     reconstruction = Reconstruction((), "", "", notes="the father")
@@ -149,7 +149,7 @@ def test_parts_that_learnt_something_keep_it_in_their_history(archive: Archive) 
     assert archive.reconstruction_of(part).notes == "the father"
 
 
-def test_what_the_parts_have_learnt_goes_to_the_one_that_stands_again(archive: Archive) -> None:
+def test_undoing_a_split_merges_later_changes_of_the_parts(archive: Archive) -> None:
     office, (whole, sources) = archive.office, family(archive)
     before = archive.reconstruction_of(whole)
     father, son = (one.name for one in office.do(split, whole, [[one] for one in sources], CURATION, "father and son"))
@@ -192,7 +192,7 @@ def test_a_withdrawn_observation_does_not_prevent_a_split(archive: Archive) -> N
     assert archive.reconstruction_of(parts[0].name).observation_ids == (sources[0],)
 
 
-def test_the_parts_of_what_is_restricted_are_restricted(archive: Archive) -> None:
+def test_the_parts_of_a_restricted_person_are_restricted(archive: Archive) -> None:
     office, (whole, sources) = archive.office, family(archive)
     office.do(restrict, whole, "alive")
     parts = office.do(split, whole, [[one] for one in sources], CURATION, "father and son")
@@ -200,7 +200,7 @@ def test_the_parts_of_what_is_restricted_are_restricted(archive: Archive) -> Non
     assert [office.ask(show, part.name).restriction.reason for part in parts] == ["alive", "alive"]
 
 
-def test_a_part_that_is_restricted_is_not_shown_by_undoing_the_split(archive: Archive) -> None:
+def test_undoing_a_split_does_not_show_a_restricted_part(archive: Archive) -> None:
     office, (whole, sources) = archive.office, family(archive)
     parts = office.do(split, whole, [[one] for one in sources], CURATION, "father and son")
     office.do(restrict, parts[1].name, "alive")
@@ -210,7 +210,7 @@ def test_a_part_that_is_restricted_is_not_shown_by_undoing_the_split(archive: Ar
     office.do(undo_split, whole, "one man after all")
 
 
-def test_a_split_takes_the_rights_to_withdraw_and_to_mint(archive: Archive) -> None:
+def test_a_split_needs_permission_to_withdraw_and_to_mint(archive: Archive) -> None:
     office, (whole, sources) = archive.office, family(archive)
     for number, action in enumerate(("withdraw", "mint")):
         agent = office.hire(f"splitter-{number}", "PRID", action)

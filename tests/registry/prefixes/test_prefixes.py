@@ -35,7 +35,7 @@ def test_a_prefix_is_stored_as_it_was_given(office: Office) -> None:
     assert stored.policy == "For theses.\n"
 
 
-def test_a_prefix_is_unique_whatever_its_case(office: Office) -> None:
+def test_a_prefix_is_unique_in_any_case(office: Office) -> None:
     office.do(add_prefix, "10.ABC")
     for name in ("10.ABC", "10.abc"):
         with pytest.raises(NameTaken):
@@ -61,7 +61,7 @@ def test_a_prefix_is_unique_whatever_its_case(office: Office) -> None:
         "a\U0001f600",
     ],
 )
-def test_what_is_no_prefix_is_refused(office: Office, name: str) -> None:
+def test_an_invalid_prefix_is_refused(office: Office, name: str) -> None:
     before = office.snapshot()
     with pytest.raises(InvalidName) as refusal:
         office.do(add_prefix, name)
@@ -69,7 +69,7 @@ def test_what_is_no_prefix_is_refused(office: Office, name: str) -> None:
     assert office.snapshot() == before
 
 
-def test_no_prefix_is_called_like_the_whole_registry(office: Office) -> None:
+def test_a_prefix_cannot_have_the_name_of_the_whole_registry(office: Office) -> None:
     """Otherwise a grant on that prefix would be a grant on the whole registry."""
     with pytest.raises((InvalidInput, InvalidName)):
         office.do(add_prefix, WHOLE_REGISTRY)
@@ -128,7 +128,7 @@ def test_a_prefix_is_derived_from_an_existing_one(office: Office) -> None:
     assert refusal.value.part == "prefix"
 
 
-def test_nothing_is_derived_from_what_is_no_handle_prefix(office: Office) -> None:
+def test_only_a_handle_prefix_can_be_derived_from(office: Office) -> None:
     office.do(add_subsystem, "mtc-m18.sid.inpe.br", "150.163.34.243")
     for name in ("POID.1", "8JMKD3MGP8W.1"):
         with pytest.raises(InvalidInput) as refusal:
@@ -144,7 +144,7 @@ def test_deriving_gives_every_grant_on_the_new_prefix(office: Office) -> None:
     assert {one.action for one in grants if one.scope == "12345.1"} == set(ACTIONS)
 
 
-def test_of_two_who_have_read_the_same_settings_one_changes_them(office: Office) -> None:
+def test_only_one_of_two_concurrent_changes_of_a_prefix_succeeds(office: Office) -> None:
     seen = settings_digest(office.do(add_prefix, "12345", minter="uuid"))
 
     async def both() -> list[object]:
@@ -172,7 +172,7 @@ def test_policy_and_minter_may_change(office: Office) -> None:
     assert [event.action for event in office.events()[:3]] == ["prefix change"] * 3
 
 
-def test_longer_names_pass_through_where_a_prefix_says_so(office: Office) -> None:
+def test_longer_names_pass_through_if_the_prefix_allows_it(office: Office) -> None:
     assert not office.do(add_prefix, "12345").pass_through
     assert office.do(add_prefix, "777", pass_through=True).pass_through
     assert office.do(derive_prefix, "777.1", pass_through=True).pass_through

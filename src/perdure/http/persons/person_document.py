@@ -173,8 +173,8 @@ def _template_context(app: AppContext, person: PersonView, requested: DocumentRe
         "contact": app.options.contact,
         "person": person,
         "view": person.view,
-        "asked": requested,
-        "place": path_of(person.view.name),
+        "requested": requested,
+        "path": path_of(person.view.name),
         "link": lambda identifier: link_to(app, identifier),
         "iri": lambda scheme, value: ExternalId(scheme, value).iri,
     }

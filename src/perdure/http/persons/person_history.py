@@ -73,7 +73,7 @@ async def history_response(app: AppContext, request: Request, name: str, request
         headers,
         contact=app.options.contact,
         name=name,
-        place=path_of(name),
+        path=path_of(name),
         versions=versions,
         agents=past.agents,
         link=lambda identifier: link_to(app, identifier),

@@ -55,7 +55,7 @@ def _build_vocabulary(app: AppContext, request: Request, path: str, suffix: str)
     namespaces = app.registry.settings.namespaces
     headers: Headers = [VARY_ACCEPT, MAX_AGE_DAY]
     if media == PAGE:
-        template_context = {"contact": app.options.contact, "terms": vocabulary_terms(namespaces), "place": path}
+        template_context = {"contact": app.options.contact, "terms": vocabulary_terms(namespaces), "path": path}
         return pages.render_page("vocabulary.html", 200, headers, **template_context)
     kind = b"text/turtle; charset=utf-8" if media == TURTLE else media.encode()
     return Response(200, write_vocabulary(_FORMATS[media], namespaces), [(b"content-type", kind), *headers])

@@ -61,8 +61,8 @@ def _build_record(
     )
     if parameters.restricts and not any(value.kind == LOCATIONS for value in view.values):
         view = msgspec.structs.replace(view, locations=())  # they do not matter for the requested values
-    leads_to = find_target_links(app, request, resolved, view, follows_aliases=not parameters.ignores_aliases)
-    posts = signpost_headers(app, request, view, leads_to)
+    target_links = find_target_links(app, request, resolved, view, follows_aliases=not parameters.ignores_aliases)
+    posts = signpost_headers(app, request, view, target_links)
     if wants_record(request):
         return _record_json(request, view, posts)
     return pages.render_page(
@@ -72,10 +72,10 @@ def _build_record(
         **_common_context(app),
         view=view,
         rows=build_rows(app, view.handle_record),
-        asked=parameters,
-        leads_to=leads_to,
+        parameters=parameters,
+        target_links=target_links,
         rest=resolved.rest,
-        asked_name=resolved.requested_name,
+        requested_name=resolved.requested_name,
         withdrawal=build_withdrawal(resolved),
         identifier_api_path=identifier_api_path(view.name),
         link=lambda identifier: link_to(app, identifier),
@@ -107,7 +107,7 @@ def _build_prefix(app: AppContext, request: Request, resolved: ResolvedPrefix, p
         name=resolved.name,
         prefix=resolved.prefix,
         rows=build_rows(app, values),
-        asked=parameters,
+        parameters=parameters,
     )
 
 

@@ -73,8 +73,8 @@ async def describe_identifier(
 ) -> Response:
     """Return the public description of an identifier; for a withdrawn one also when, by whom, and why."""
     view = await show(app.registry, resolved.name)
-    leads_to = find_target_links(app, request, resolved, view)
-    headers: Headers = [VARY_ACCEPT, NO_CACHE, *signpost_headers(app, request, view, leads_to)]
+    target_links = find_target_links(app, request, resolved, view)
+    headers: Headers = [VARY_ACCEPT, NO_CACHE, *signpost_headers(app, request, view, target_links)]
     withdrawal = None if view.tombstone is None else build_withdrawal(resolved)
     if withdrawal is None:  # the name of the agent who withdrew it may change without a new version
         tag = format_etag(view.version, FORMATS[rdf_format.name].suffix)

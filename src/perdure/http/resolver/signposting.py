@@ -21,7 +21,7 @@ class TargetLink(NamedTuple):
     text: str
 
 
-def signpost_headers(app: AppContext, request: Request, view: View, leads_to: Sequence[TargetLink]) -> Headers:
+def signpost_headers(app: AppContext, request: Request, view: View, target_links: Sequence[TargetLink]) -> Headers:
     """Return the links to the citation, the record, the targets and the creator."""
     origin = request.origin
     cited = view.names[0] if view.names else view.name  # the first of the two labels of an IBI, whichever was requested
@@ -30,7 +30,7 @@ def signpost_headers(app: AppContext, request: Request, view: View, leads_to: Se
         _link(f"{origin}{identifier_api_path(view.name)}", "describedby", "application/json"),
         _link(_LANDING_PAGE, "type"),
     ]
-    links.extend(_item_links(leads_to))
+    links.extend(_item_links(target_links))
     creator = link_to(app, view.authority.creator)
     if creator is not None:
         links.append(_link(absolute_url(origin, creator), "author"))
