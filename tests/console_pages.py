@@ -1,4 +1,4 @@
-"""The console blocks of documentation pages: read them, run a page in one shell, and write its output anew."""
+"""The console blocks of documentation pages: read them, run a page in one shell, and update its output."""
 
 import difflib
 import os
@@ -65,7 +65,7 @@ def strip_line_ends(text: str) -> str:
 
 
 def matches(shown: str, printed: str) -> bool:
-    """Return whether a page shows what was printed.
+    """Return whether a page shows the printed output.
 
     An ellipsis (…) in the page stands for any text. Alone in a line, it stands for any number of lines, or none.
     """
@@ -81,7 +81,7 @@ def matches(shown: str, printed: str) -> bool:
 def run_page(page: Path, folder: Path) -> list[str]:
     """Run all commands of a page one after the other in one shell, which starts in an empty folder.
 
-    Return what each of them printed, on the standard output and the standard error together, as a terminal shows it.
+    Return the output of each command: standard output and standard error together, as a terminal shows them.
     """
     steps = read_steps(page)
     folder = folder.resolve()

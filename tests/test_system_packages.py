@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-A_TEST = "tests/store/test_registry_tables.py::test_facts"
+A_TEST = "tests/store/test_registry_tables.py::test_facts_are_stored"
 PYTEST = ("pytest", "-p", "no:cacheprovider", "-p", "no:schemathesis")  # slow to load
 
 

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 
 @contextmanager
 def make_serve(folder: Path, *variables: str) -> Iterator[str]:
-    """Run `make serve` in a folder with the Makefile and a ready environment, and give what it prints."""
+    """Run `make serve` in a folder with the Makefile and a ready environment, and yield its output."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PERDURE_", "MAKE"))}
     process = subprocess.Popen(
         ["make", "-o", ".venv/run.stamp", "serve", *variables],

@@ -38,7 +38,7 @@ def test_a_block_creates_a_handle_with_its_values() -> None:
     ("batch", "json"),
     [("110000010000", "000010000011"), ("001111101110", "011101111100"), ("1" + "0" * 11, "0" * 11 + "1")],
 )
-def test_the_twelve_characters_of_an_administrator_run_the_other_way(batch: str, json: str) -> None:
+def test_the_twelve_permissions_of_an_administrator_are_in_reverse_order(batch: str, json: str) -> None:
     [entry] = read(f"CREATE 12345/a\n100 HS_ADMIN 86400 1110 ADMIN 300:{batch}:0.NA/12345")
     assert isinstance(entry, ImportPut)
     assert entry.values[0].data == Admin(AdminRights("0.NA/12345", 300, json))
@@ -173,7 +173,7 @@ def test_values_under_a_deletion_are_reported() -> None:
     assert refused.line == 2
 
 
-def test_values_that_the_language_cannot_write_are_reported_and_the_rest_written() -> None:
+def test_values_that_the_language_cannot_represent_are_reported_and_the_rest_is_written() -> None:
     odd = [
         Value(1, "DESC", Text("two\nlines")),
         Value(2, "DESC", Binary(b"\x00")),
@@ -228,12 +228,12 @@ def test_a_written_handle_is_read_back(name: str, given_values: list[Value]) -> 
     )
 )
 @settings(max_examples=FEWER)
-def test_nothing_plain_is_left_out(given_values: list[Value]) -> None:
+def test_plain_values_are_never_left_out(given_values: list[Value]) -> None:
     assert batch_file.write("12345/a", given_values)[1] == []
 
 
 @given(st.lists(st.text(st.characters(exclude_characters="\n"), max_size=40), max_size=8))
-def test_no_text_stops_the_reader(lines: list[str]) -> None:
+def test_no_text_makes_the_reader_crash(lines: list[str]) -> None:
     for entry in read("\n".join(lines)):
         assert 1 <= entry.line <= len(lines)
 

@@ -77,18 +77,21 @@ def test_blank_lines_are_skipped_and_counted() -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("nonsense", "not JSON"),
+        ("nonsense", "invalid JSON"),
         ("[1]", "JSON object"),
-        ("[" * 100_000, "not JSON"),
+        ("[" * 100_000, "invalid JSON"),
         ({"source_url": "https://example.org/"}, "retrieval_timestamp"),
-        (JAN | {"claim": []}, "no field claim: there are source_url"),
+        (JAN | {"claim": []}, "unknown field claim: the fields are source_url"),
         (JAN | {"claims": {"type": "name"}}, "claims must be a list"),
         (JAN | {"claims": ["Jan"]}, "claims[1] is not a JSON object"),
         (JAN | {"claims": [{"type": "name", "value": "x"}, {"type": "name"}]}, "the claims[2].value is missing"),
         (JAN | {"claims": [{"type": "name", "value": "x", "confidence": "high"}]}, "claims[1].confidence: expected"),
-        (JAN | {"claims": [{"type": "name", "value": "x", "sure": 1}]}, "no field claims[1].sure"),
-        (JAN | {"claims": [{"type": "name", "value": {"surname": "x"}}]}, "no field claims[1].value.surname"),
-        (JAN | {"claims": [{"type": "age", "value": "9", "where": {"leaf": "x"}}]}, "no field claims[1].where.leaf"),
+        (JAN | {"claims": [{"type": "name", "value": "x", "sure": 1}]}, "unknown field claims[1].sure"),
+        (JAN | {"claims": [{"type": "name", "value": {"surname": "x"}}]}, "unknown field claims[1].value.surname"),
+        (
+            JAN | {"claims": [{"type": "age", "value": "9", "where": {"leaf": "x"}}]},
+            "unknown field claims[1].where.leaf",
+        ),
         (JAN | {"claims": [{"type": "age", "value": "9", "status": "sure"}]}, "claims[1].status"),
     ],
 )
@@ -115,7 +118,7 @@ def test_claims_are_read_from_a_list_or_from_the_field_of_their_type() -> None:
     assert read_claims(json.dumps({"claims": claims}).encode()) == expected
     with pytest.raises(InvalidInput, match=r"claims\[1\]"):
         read_claims(b'[{"type": "age"}]')
-    with pytest.raises(InvalidInput, match="no field type"):
+    with pytest.raises(InvalidInput, match="unknown field type"):
         read_claims(b'{"type": "age"}')
 
 
@@ -230,7 +233,7 @@ def test_a_table_that_cannot_be_read_says_what_to_do(
     [
         (f",{WHEN},9", "source_url is missing"),
         ("https://example.org/1,,9", "retrieval_timestamp is missing"),
-        (f"https://example.org/1,{WHEN},9,more", "4 cells, and 3 columns"),
+        (f"https://example.org/1,{WHEN},9,more", "4 cells, but the first line has 3 columns"),
         (f"https://example.org/1,{WHEN},\udce9", "UTF-8"),
         (f'https://example.org/1,{WHEN},"a"b', "CSV"),
         (f'https://example.org/1,{WHEN},"never closed', "quotation mark"),

@@ -342,4 +342,4 @@ def test_a_refusal_names_the_agent_and_the_missing_grant(sample_office: Office) 
     jan = sample_office.hire("jan")
     with pytest.raises(NotAuthorised) as refusal:
         sample_office.by(jan, add_prefix, "777")
-    assert str(refusal.value) == "'jan' has no grant to admin on the whole registry"
+    assert str(refusal.value) == "permission denied: 'jan' has no grant to admin on the whole registry"

@@ -248,7 +248,7 @@ def test_moving_out_and_in_again_changes_nothing(library: Office, format: str) -
     assert library.snapshot() == before
 
 
-def test_the_batch_format_writes_the_index_of_an_administrator_before_the_handle(library: Office) -> None:
+def test_the_batch_format_writes_the_permissions_of_an_administrator_in_reverse(library: Office) -> None:
     creator = library.admin.identifier.removeprefix("hdl:")
     text = write_export(library, "batch", under=PREFIX).decode()
     assert text.startswith(f"CREATE {PREFIX}/a\n1 URL 86400 1110 UTF8 https://example.org/new\n")

@@ -83,7 +83,7 @@ def test_a_value_that_was_never_public_stays_hidden(sample_office: Office) -> No
 
 
 def test_the_search_for_an_old_state_is_limited(sample_office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(query, "_MOST_VERSIONS", 2)
+    monkeypatch.setattr(identifier_view, "_MOST_VERSIONS", 2)
     sample_office.do(remove_values, "12345/a", [5])
     for number in range(2):
         sample_office.do(set_values, "12345/a", [Value(9, "NOTE", Text(str(number)))])

@@ -319,7 +319,7 @@ def _check_that_the_old_program_reads(copy: Path, home: Home, name: str) -> None
     assert "tomorrow" not in listed
     database().drop(home.schema)
     subprocess.run([program, "--dbname", database().address(), str(copy)], check=True, capture_output=True)
-    with pytest.raises(StoreBehind, match="the last change that was acknowledged"):  # it has lost the later changes
+    with pytest.raises(StoreBehind, match="the last acknowledged change"):  # it has lost the later changes
         home.mint()
     asyncio.run(recover_registry(home.folder, "the copy was brought back"))
     assert home.inside(lambda registry: registry.store.lookup(name)) is not None

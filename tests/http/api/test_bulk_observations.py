@@ -61,7 +61,7 @@ def test_each_line_is_answered_with_its_poid_or_its_problem(client: httpx.Client
     assert first["created"] is True
     assert [one["error"]["code"] for one in (bad, wrong, unknown)] == ["invalid-input"] * 3
     assert (wrong["error"]["part"], wrong["error"]["status"]) == ("claims[1].value", 422)
-    assert "there is no field claim:" in unknown["error"]["detail"]
+    assert "unknown field claim:" in unknown["error"]["detail"]
     assert tally == {"created": 2, "unchanged": 0, "refused": 3, "lines": 5, "dry_run": False, "untold": 0}
     shown = client.get(f"{API}/{last['ppid']}").json()
     assert (shown["uuid_raw"], shown["observation"]["claims"][0]["value"]) == (last["uuid_raw"], "Jan de Vries")

@@ -118,7 +118,7 @@ def update_existing(
         require_permission(tx, by, "transfer", prefix.key, at, record, identifier.key)
     require_change_permission(tx, by, record, desired.values, prefix.key, at, identifier.key)
     if not options.update:
-        actual = "one with other content, which only an import with --update changes"
+        actual = "one with other content, which only an import with update changes"
         raise Conflict(identifier.name, "a new name, or one with equal content", actual)
     if record.state == "reserved" and desired.values:
         desired = msgspec.structs.replace(desired, state="active", created=prepared.record.created or to_seconds(at))

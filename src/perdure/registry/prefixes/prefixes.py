@@ -110,7 +110,7 @@ async def add_subsystem(
     ibi.next_date(0, None, granularity)  # refuses an invalid granularity
     name, opaque = ibi.repository_prefix(host, port), ibi.opaque_prefix(ip, ip_port)
     if not private and not ipaddress.ip_address(ip).is_global:
-        reason = f"{ip} is a private IP address, which is not unique; to allow it, set private (--private)"
+        reason = f"{ip} is a private IP address, which is not unique; to allow it, set private"
         raise InvalidInput("ibi", "ip", reason)
     subsystem = Subsystem(handle.fold(host).removesuffix("."), port, ip, ip_port, Fraction(granularity), private)
     prefix = Prefix(
