@@ -7,7 +7,7 @@ from tests.registry_fixture import Office, set_values
 
 from perdure.records import record as records
 from perdure.records.value import Text, Value
-from perdure.registry import Statement, diff, history, mint, query, remove_values, show, withdraw
+from perdure.registry import Statement, diff, history, identifier_view, mint, remove_values, show, withdraw
 from perdure.registry.entities import Agent
 
 SECRET = "the donor's address"

@@ -4,7 +4,6 @@ Permissions are checked here, whatever API the request came through.
 """
 
 from perdure.registry.bootstrap import NewRegistry, create_registry, reopen
-from perdure.registry.diff import diff
 from perdure.registry.editing import (
     add_values,
     bind,
@@ -67,6 +66,7 @@ from perdure.registry.redaction import redact_values
 from perdure.registry.registry import Registry
 from perdure.registry.settings import Settings
 from perdure.registry.transfers import names_under, transfer_identifiers, transfer_prefix
+from perdure.registry.version_diff import diff
 
 __all__ = [
     "Agent",

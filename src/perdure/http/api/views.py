@@ -24,10 +24,10 @@ from perdure.http.api.schemas.responses import (
 from perdure.names import instant
 from perdure.records.value import Value
 from perdure.registry import MintedIdentifier, Tally
-from perdure.registry.diff import Difference
 from perdure.registry.entities import Act, Agent, Grant, Identifier, Prefix
 from perdure.registry.entities import SearchHit as Hit
 from perdure.registry.identifier_view import View
+from perdure.registry.version_diff import Difference
 
 S = TypeVar("S", bound=msgspec.Struct)
 
