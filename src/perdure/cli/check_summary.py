@@ -9,7 +9,7 @@ from typing import Any
 from perdure import Recognition, recognise
 from perdure.cli.line_input import Batch
 from perdure.names.ppid import validate_ppid
-from perdure.names.recognition import UNKNOWN, invalid_recognition
+from perdure.names.recognition_result import UNKNOWN, invalid_recognition
 
 _UNREADABLE = "row"  # the invalid part, for a malformed row of a table
 

@@ -31,7 +31,7 @@ from perdure.http.app_context import AppContext
 from perdure.http.error_boundary import ErrorFormat, problem_document
 from perdure.http.handle_api import (
     endpoint,
-    handles,
+    handles_endpoint,
     prefix_endpoint,
     reverse_endpoint,
     session_endpoint,
@@ -169,7 +169,7 @@ ROUTES: Final = (
     _monitoring_route("/readyz", health.readiness),
     _monitoring_route("/metrics", health.metrics_page, is_readable_anywhere=False),
     # The API of Handle servers
-    _handle_api_route(HANDLES_ROOT, "handles", handles.handles),
+    _handle_api_route(HANDLES_ROOT, "handles", handles_endpoint.handles),
     _handle_api_route("/api/prefixes", "prefixes", prefix_endpoint.prefixes),
     _handle_api_route("/api/site", "site", site_endpoint.site),
     _handle_api_route("/api/sessions", "sessions", session_endpoint.sessions),

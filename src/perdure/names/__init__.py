@@ -2,6 +2,6 @@
 
 from perdure.names import external, handle, ibi, pilin, ppid
 from perdure.names.recognise import recognise
-from perdure.names.recognition import Recognition
+from perdure.names.recognition_result import Recognition
 
 __all__ = ["Recognition", "external", "handle", "ibi", "pilin", "ppid", "recognise"]

@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 from perdure.errors import InvalidInput, InvalidName
 from perdure.names import external, handle
-from perdure.names.recognition import UNKNOWN, Recognition, invalid_recognition, recognition_of_error
+from perdure.names.recognition_result import UNKNOWN, Recognition, invalid_recognition, recognition_of_error
 from perdure.names.scheme_readers import (
     BARE_READERS,
     Candidate,

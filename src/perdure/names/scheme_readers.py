@@ -12,7 +12,13 @@ from typing import Final, NamedTuple
 from perdure.errors import InvalidName
 from perdure.names import external, handle, ibi, instant, pilin, ppid
 from perdure.names.handle import Handle
-from perdure.names.recognition import Detail, Recognition, invalid_recognition, recognition_of_error, valid_recognition
+from perdure.names.recognition_result import (
+    Detail,
+    Recognition,
+    invalid_recognition,
+    recognition_of_error,
+    valid_recognition,
+)
 
 
 class Rank(IntEnum):

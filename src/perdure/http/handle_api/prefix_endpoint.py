@@ -2,7 +2,7 @@
 
 from perdure.errors import InvalidName, NameTaken
 from perdure.http.handle_api.endpoint import allow_methods, unknown_endpoint_response
-from perdure.http.handle_api.handles import read_paging
+from perdure.http.handle_api.handles_endpoint import read_paging
 from perdure.http.handle_api.request_context import HandleContext
 from perdure.http.shared.request import Response
 from perdure.names.handle import fold, unescape

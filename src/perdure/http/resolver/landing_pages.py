@@ -10,11 +10,11 @@ from perdure.http.api.views import build_identifier, build_value
 from perdure.http.app_context import AppContext
 from perdure.http.resolver.name_lookup import ResolvedName, ResolvedPrefix
 from perdure.http.resolver.page_rows import build_rows
-from perdure.http.resolver.proxy_parameters import ProxyParameters
+from perdure.http.resolver.resolver_parameters import ResolverParameters
 from perdure.http.resolver.signposting import find_target_links, signpost_headers
-from perdure.http.shared.accept import wants_problem, wants_record
 from perdure.http.shared.conditional import format_etag, is_not_modified
 from perdure.http.shared.http_errors import NotAcceptable
+from perdure.http.shared.preferred_representation import wants_problem, wants_record
 from perdure.http.shared.problem_json import (
     PROBLEM_JSON,
     problem_document,
@@ -43,7 +43,7 @@ _TITLES: Final = {
 
 
 async def record_page(
-    app: AppContext, request: Request, resolved: ResolvedName, parameters: ProxyParameters
+    app: AppContext, request: Request, resolved: ResolvedName, parameters: ResolverParameters
 ) -> Response:
     """Return the public record of an identifier, as a page or as JSON."""
     view = await show(app.registry, resolved.name)
@@ -52,7 +52,7 @@ async def record_page(
 
 
 def _build_record(
-    app: AppContext, request: Request, resolved: ResolvedName, parameters: ProxyParameters, view: View
+    app: AppContext, request: Request, resolved: ResolvedName, parameters: ResolverParameters, view: View
 ) -> Response:
     view = msgspec.structs.replace(
         view,
@@ -83,13 +83,15 @@ def _build_record(
 
 
 async def prefix_page(
-    app: AppContext, request: Request, resolved: ResolvedPrefix, parameters: ProxyParameters
+    app: AppContext, request: Request, resolved: ResolvedPrefix, parameters: ResolverParameters
 ) -> Response:
     """Return the public record of a prefix, as a page or as JSON."""
     return await run_large_in_thread(resolved.values, 0, lambda: _build_prefix(app, request, resolved, parameters))
 
 
-def _build_prefix(app: AppContext, request: Request, resolved: ResolvedPrefix, parameters: ProxyParameters) -> Response:
+def _build_prefix(
+    app: AppContext, request: Request, resolved: ResolvedPrefix, parameters: ResolverParameters
+) -> Response:
     values = parameters.values.select(resolved.values)
     if wants_record(request):
         document = {

@@ -7,7 +7,7 @@ from perdure.http.persons.person_address import JSON, PAGE, media_type_of_format
 from perdure.http.persons.vocabulary import CONTEXT_PATH
 from perdure.http.resolver.landing_pages import build_withdrawal
 from perdure.http.resolver.name_lookup import ResolvedName, ResolvedPrefix
-from perdure.http.resolver.proxy_parameters import ProxyParameters
+from perdure.http.resolver.resolver_parameters import ResolverParameters
 from perdure.http.resolver.signposting import find_target_links, signpost_headers
 from perdure.http.resolver.target_selection import has_locations_for
 from perdure.http.shared.conditional import format_etag, is_not_modified
@@ -52,7 +52,7 @@ def requested_rdf_format(request: Request) -> RdfFormat | None:
 
 
 async def record_overrides_negotiation(
-    app: AppContext, request: Request, resolved: ResolvedName, parameters: ProxyParameters, rdf_format: RdfFormat
+    app: AppContext, request: Request, resolved: ResolvedName, parameters: ResolverParameters, rdf_format: RdfFormat
 ) -> bool:
     """Return whether the record has its own locations for clients that name a format only in Accept."""
     if rdf_format.is_in_url:

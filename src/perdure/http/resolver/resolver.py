@@ -25,10 +25,10 @@ from perdure.http.resolver.name_lookup import (
     find_name,
     find_prefix,
 )
-from perdure.http.resolver.proxy_parameters import PROXY_PARAMETERS, ProxyParameters, parse_proxy_parameters
+from perdure.http.resolver.resolver_parameters import PROXY_PARAMETERS, ResolverParameters, parse_resolver_parameters
 from perdure.http.resolver.target_selection import choose_target, list_locations_xml
-from perdure.http.shared.accept import wants_record
 from perdure.http.shared.http_errors import MalformedRequest, NameReserved
+from perdure.http.shared.preferred_representation import wants_record
 from perdure.http.shared.problem_json import problem_response, status_of
 from perdure.http.shared.redirects import encode_target, redirect_response, target_redirect, ttl_seconds
 from perdure.http.shared.request import Request, Response
@@ -79,7 +79,7 @@ async def _resolve_name(app: AppContext, request: Request, text: str) -> Respons
         plain = await _plain_redirect(app, text)
         if plain is not None:
             return plain
-    parameters = parse_proxy_parameters(request)
+    parameters = parse_resolver_parameters(request)
     follows = not (parameters.ignores_aliases or parameters.info or is_record or rdf_format)
 
     def work(reader: Reader) -> ResolvedName | ResolvedPrefix:
@@ -137,7 +137,7 @@ async def _plain_redirect(app: AppContext, text: str) -> Response | None:
 
 
 async def _respond_active(
-    app: AppContext, request: Request, resolved: ResolvedName, parameters: ProxyParameters, is_record: bool
+    app: AppContext, request: Request, resolved: ResolvedName, parameters: ResolverParameters, is_record: bool
 ) -> Response:
     limits = app.registry.settings.limits
     record, size = resolved.record, len(resolved.identifier.record)
@@ -169,7 +169,7 @@ async def _respond_inactive(
     app: AppContext,
     request: Request,
     resolved: ResolvedName,
-    parameters: ProxyParameters,
+    parameters: ResolverParameters,
     rdf_format: RdfFormat | None,
 ) -> Response:
     stone = resolved.record.tombstone

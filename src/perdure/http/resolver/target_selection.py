@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from perdure.http.resolver.location_choice import LocationChooser, format_locations_xml
-from perdure.http.resolver.proxy_parameters import ProxyParameters
-from perdure.http.shared.accept import client_roles
+from perdure.http.resolver.resolver_parameters import ResolverParameters
 from perdure.http.shared.negotiation import best_media_type, parse_accept, parse_accept_language
+from perdure.http.shared.preferred_representation import client_roles
 from perdure.http.shared.request import Request
 from perdure.http.shared.responses import VARY
 from perdure.http.urls import target_link
@@ -30,7 +30,7 @@ class Target(NamedTuple):
     vary: bytes = VARY
 
 
-def choose_target(request: Request, record: Record, parameters: ProxyParameters, limits: Limits) -> Target | None:
+def choose_target(request: Request, record: Record, parameters: ResolverParameters, limits: Limits) -> Target | None:
     """Return the target for a request: locations before URLs, plain URLs before their subtypes, then the first."""
     values = parameters.values.select(value for value in record.values if value.is_public)
     chooser = LocationChooser(
@@ -49,7 +49,7 @@ def choose_target(request: Request, record: Record, parameters: ProxyParameters,
     return None if first is None else Target(first.text or "", first.ttl)
 
 
-def has_locations_for(record: Record, parameters: ProxyParameters, limits: Limits, accept: str, media: str) -> bool:
+def has_locations_for(record: Record, parameters: ResolverParameters, limits: Limits, accept: str, media: str) -> bool:
     """Return whether the record has locations for this media type, or for one that the client prefers.
 
     Locations for clients that negotiate any media type count too, and so do attributes in the query.
@@ -62,7 +62,7 @@ def has_locations_for(record: Record, parameters: ProxyParameters, limits: Limit
     return False
 
 
-def list_locations_xml(record: Record, parameters: ProxyParameters, limits: Limits) -> bytes:
+def list_locations_xml(record: Record, parameters: ResolverParameters, limits: Limits) -> bytes:
     """Return all locations and URLs of a record as XML."""
     values = parameters.values.select(value for value in record.values if value.is_public)
     found: list[Location] = []

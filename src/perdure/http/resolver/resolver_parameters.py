@@ -20,7 +20,7 @@ _LONGEST_INDEX: Final = 10  # digits; an index has 32 bits
 _MOST_ATTRIBUTES: Final = 64  # each is compared with every location
 
 
-class ProxyParameters(msgspec.Struct, frozen=True, kw_only=True):
+class ResolverParameters(msgspec.Struct, frozen=True, kw_only=True):
     """The parsed parameters. `attributes` are those that a location must have; `append` is appended to the target."""
 
     info: bool = False  # the page about the identifier, whatever its state
@@ -37,10 +37,10 @@ class ProxyParameters(msgspec.Struct, frozen=True, kw_only=True):
         return self.values.restricts
 
 
-_NO_PARAMETERS: Final = ProxyParameters()
+_NO_PARAMETERS: Final = ResolverParameters()
 
 
-def parse_proxy_parameters(request: Request) -> ProxyParameters:
+def parse_resolver_parameters(request: Request) -> ResolverParameters:
     """Return the parameters of a request.
 
     `auth` and `cert` are accepted and ignored, because every response comes from the registry itself.
@@ -58,7 +58,7 @@ def parse_proxy_parameters(request: Request) -> ProxyParameters:
     action = single_parameter(parameters, "action") or ""
     attributes = tuple(dict.fromkeys(map(_parse_attribute, every("locatt"))))
     check_count(len(attributes), _MOST_ATTRIBUTES, "attributes of locations")
-    return ProxyParameters(
+    return ResolverParameters(
         info=has("info"),
         shows_values=has("noredirect") or action == "showvalues",
         lists_locations=action == "showurls",
