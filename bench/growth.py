@@ -175,7 +175,7 @@ async def measure(big: Query, small: Query, size: int, times: int) -> Measuremen
             begun = time.perf_counter()
             answer = await query(number)
             seconds = time.perf_counter() - begun
-            assert answer, "what was asked for was not found"
+            assert answer, "an existing identifier was not found"
             if turn >= 0:
                 its.append(seconds)
     medians = [statistics.median(its) for its in taken]

@@ -1,6 +1,6 @@
 """Speed of the server over HTTP: `make bench-http`.
 
-nginx and Perdure response the same requests in the same run, alternately: one worker each, wrk on loopback with one thread
+nginx and Perdure answer the same requests in the same run, alternately: one worker each, wrk on loopback with one thread
 and persistent connections, names drawn uniformly at random. Every ratio is the median over neighbouring rounds, because
 the speed of the machine varies, and other programs slow down both. `required` is our goal; missing it is not an error.
 A row with a single failed request is invalid, and shows no figures.
@@ -173,7 +173,7 @@ def serve_on_postgres(folder: Path, lines: Path, options: argparse.Namespace) ->
         registry = location.folder / f"registry-{options.names}"
         console.print("loading PostgreSQL …")
         settings = registry / "perdure.toml"
-        if settings.exists():  # a kept server gets a new port every time
+        if settings.exists():  # a persistent server gets a new port every time
             settings.write_text(re.sub(r"(?m)^store = .*", f'store = "{location.address(OURS)}"', settings.read_text()))
         else:
             location.drop(OURS)  # left by an interrupted run, or by one of another size

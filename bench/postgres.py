@@ -72,7 +72,7 @@ def main() -> None:
         console.print(f"The load average is {os.getloadavg()[0]:.1f} before anything has begun: wait, or doubt.")
     with open_location(options.keep) as location:
         others = OthersShare(lambda: _sum(location.server_cpu(), time.process_time()))
-        lines = asyncio.run(measured(location, options.identifiers))
+        lines = asyncio.run(measure_all(location, options.identifiers))
         share = others.read()
     show(lines, options.identifiers)
     if share is not None and share > BUSY:
@@ -81,7 +81,7 @@ def main() -> None:
         )
 
 
-async def measured(location: BenchLocation, size: int) -> list[Line]:
+async def measure_all(location: BenchLocation, size: int) -> list[Line]:
     notes = location.notes
     if notes is None or notes["identifiers"] != size:
         location.drop()  # data of an interrupted run, or of another size
@@ -266,8 +266,8 @@ async def mints(location: BenchLocation, registry: Registry, admin: Agent) -> li
         embedded, embedded_admin, embedded_store = await open_new(folder / "registry.db")
         lines = []
         for what, minters in (("mints of UUIDs", uuid_mint), ("observations (PPIDs)", observation)):
-            ours = await minted(location, minters(registry, admin))
-            its = await minted(None, minters(embedded, embedded_admin))
+            ours = await measure_mints(location, minters(registry, admin))
+            its = await measure_mints(None, minters(embedded, embedded_admin))
             lines += [
                 Line(f"{what}, {IN_FLIGHT} at once", ours[1], "one at a time", ours[0], 4.0),
                 Line(f"{what}, {IN_FLIGHT} at once, SQLite", its[1], "one at a time", its[0]),
@@ -292,7 +292,7 @@ def observation(registry: Registry, by: Agent) -> Mint:
     return make
 
 
-async def minted(location: BenchLocation | None, make: Mint) -> tuple[Rounds, Rounds]:
+async def measure_mints(location: BenchLocation | None, make: Mint) -> tuple[Rounds, Rounds]:
     alone, together = (Rounds() if location is None else Rounds(location.server_cpu) for _ in range(2))
 
     async def write(times: int, noted: list[float]) -> None:

@@ -51,7 +51,7 @@ class BenchLocation:
         return psycopg.connect(self._address, autocommit=True)
 
     def drop(self, *names: str) -> None:
-        """Drop these schemas; without names both, and the notes on what was loaded."""
+        """Drop these schemas; without names, drop both and the notes on the loaded data."""
         if not names:
             self._notes.unlink(missing_ok=True)
         with self.connect() as connection:

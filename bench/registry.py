@@ -1,7 +1,7 @@
 """Speed of the registry on the embedded store: `make bench-registry`.
 
 Every figure is a ratio to a peer measured in the same run, alternately, the best of several rounds: other load on the
-machine affects both. `asked` is the required ratio. The folder must be on a real disk: where an fsync costs nothing,
+machine affects both. `required` is the goal for the ratio. The folder must be on a real disk: where an fsync costs nothing,
 sharing one gains nothing.
 """
 
@@ -84,7 +84,7 @@ class Stopwatch:
 @contextmanager
 def scratch(folder: Path | None = None) -> Iterator[Path]:
     """Create a folder that is removed at the end; on disk, which /tmp often is not."""
-    lasting = Path("/var/tmp")  # noqa: S108  (only a place for mkdtemp)
+    lasting = Path("/var/tmp")  # noqa: S108  (only the parent for mkdtemp)
     parent = folder or (lasting if lasting.is_dir() else None)
     with tempfile.TemporaryDirectory(dir=parent, prefix="perdure-bench-") as made:
         yield Path(made)
@@ -132,7 +132,7 @@ async def create_registry_on(store: Store) -> tuple[Registry, Agent]:
 
 def main() -> None:
     table = Table(
-        "what", "peer", "per s", "peer's", "ratio", "asked", "CPU µs", "peer's", title="The registry, on SQLite"
+        "what", "peer", "per s", "peer's", "ratio", "required", "CPU µs", "peer's", title="The registry, on SQLite"
     )
 
     def row(what: str, peer: str, mine: Speed, other: Speed, required: float | None) -> None:

@@ -22,7 +22,7 @@ from tests.postgres.shared_server import database
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", *ROOT.joinpath("docs").rglob("*.md")])
 SECONDS_PER_PAGE = 300
-DOCUMENTED_PORT = "8080"  # pages use this port, as in `perdure serve --port 8080`; a run uses a free one in its place
+DOCUMENTED_PORT = "8080"  # pages use this port, as in `perdure serve --port 8080`; a run uses a free one instead
 DOCUMENTED_HOME = "/home/maria"  # and this home folder; a run uses a temporary one
 
 _BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -128,9 +128,9 @@ def failures(page: Path, folder: Path) -> str:
 
 
 def update_page(page: Path) -> list[str]:
-    """Write the output that a page shows anew, where it is not what is printed today. Return the commands concerned.
+    """Update the output that a page shows where it differs from the current output. Return the commands concerned.
 
-    The page runs twice: words that differ from one run to the other become an ellipsis. So do words at the place of an
+    The page runs twice: words that differ from one run to the other become an ellipsis. So do words at the position of an
     ellipsis in the old text. Output that the old text still matches stays as it is.
     """
     runs = []
@@ -155,7 +155,7 @@ def update_page(page: Path) -> list[str]:
 
 
 def _hide_differences(first: str, second: str) -> str:
-    """Put an ellipsis in the place of each word that differs between two runs of one command, and of today's dates."""
+    """Replace by an ellipsis each word that differs between two runs of one command, and the dates of today."""
     today = re.compile(rf"{datetime.now(timezone.utc):%Y-%m-%d}(T[\d:.]+Z)?")
     first, second = today.sub("…", first), today.sub("…", second)
     if len(first.splitlines()) != len(second.splitlines()):
@@ -171,7 +171,7 @@ def _hide_differences(first: str, second: str) -> str:
 
 
 def _hide_difference(word: str, other: str) -> str:
-    """Put an ellipsis in the place of the part of a word that differs, as in perdure_…, or in before-….db."""
+    """Replace the part of a word that differs by an ellipsis, as in perdure_…, or in before-….db."""
     if word == other:
         return word
     start = re.match(r".*[_-]|", os.path.commonprefix([word, other]))  # noqa: RUF071 - words, not paths

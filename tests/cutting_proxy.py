@@ -1,7 +1,7 @@
 """A proxy between a client and PostgreSQL that fails on demand, at the worst moments.
 
-It understands enough of the wire protocol to recognise a COMMIT, however it is sent: as a simple query, or parsed, bound
-and executed, also as a prepared statement. It does not support TLS.
+It understands enough of the wire protocol to recognise every form of COMMIT: as a simple query, or parsed, bound and
+executed, also as a prepared statement. It does not support TLS.
 
 Its threads run in the process of the test, so a call that waits for the network without releasing the interpreter lock
 blocks forever. Of psycopg's calls only `cancel()` does; `cancel_safe()` does not.
@@ -81,7 +81,7 @@ class CuttingProxy:
         self._set(_Mode.SILENT)
 
     def heal(self) -> None:
-        """Pass everything on again. What was held back arrives, as when a network is repaired."""
+        """Pass everything on again. Delayed data arrives, as when a network is repaired."""
         with self._changed:
             self._armed = None
         self._set(_Mode.PASSING)

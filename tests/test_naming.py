@@ -1,4 +1,4 @@
-"""Names in the source tree: the rules of CONTRIBUTING.md that a program can check."""
+"""Names in the source, the tests and the benchmarks: the rules of CONTRIBUTING.md that a program can check."""
 
 import ast
 import re
@@ -9,6 +9,7 @@ from typing import Final
 
 ROOT: Final = Path(__file__).parents[1]
 SOURCE: Final = ROOT / "src" / "perdure"
+FOLDERS: Final = (SOURCE, ROOT / "tests", ROOT / "bench")
 
 RETIRED_WORDS: Final = frozenset(
     [
@@ -25,6 +26,10 @@ RETIRED_WORDS: Final = frozenset(
         "turns",
         "exchange",
         "finding",
+        "express",
+        "pulse",
+        "passenger",
+        "shelf",
     ]
 )
 IRREGULAR_PARTICIPLES: Final = frozenset(
@@ -189,9 +194,9 @@ def explain_bad_name(name: str) -> str | None:
 
 
 def list_definitions() -> Iterator[tuple[str, str]]:
-    """Yield every module, class and function of the source tree, with its location."""
-    for path in sorted(SOURCE.rglob("*.py")):
-        location = str(path.relative_to(SOURCE))
+    """Yield every module, class and function of all folders, with its location."""
+    for path in sorted(path for folder in FOLDERS for path in folder.rglob("*.py")):
+        location = str(path.relative_to(ROOT))
         yield location, path.parent.name if path.stem == "__init__" else path.stem
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):

@@ -26,7 +26,7 @@ def right_to(action: Action, scope: str = OURS) -> Rights:
 
 
 ANONYMOUS, WRONG, EXPIRED, REVOKED = "anonymous", "wrong secret", "expired key", "revoked key"
-OTHER, RIGHT, CHIEF = "other prefix's admin", "right admin", "admin of everything"
+OTHER, RIGHT, REGISTRY_ADMIN = "other prefix's admin", "right admin", "admin of everything"
 KEEPER, LOADER = "all but admin", "all but admin, everywhere"
 MINTER, EDITOR, WITHDRAWER = "mint only", "edit only", "withdraw only"
 OF_POIDS, OF_PRIDS = "admin of POIDs", "admin of PRIDs"
@@ -47,7 +47,7 @@ GRANTS_HELD: Final[dict[str, Rights]] = {
     KEEPER: rights(_ALL_BUT_ADMIN, *_SCOPES),
     LOADER: rights(_ALL_BUT_ADMIN, WHOLE_REGISTRY),
     RIGHT: rights(ACTIONS, *_SCOPES),
-    CHIEF: rights(ACTIONS, WHOLE_REGISTRY),
+    REGISTRY_ADMIN: rights(ACTIONS, WHOLE_REGISTRY),
 }
 AGENTS: Final = (*NOT_KNOWN, *GRANTS_HELD)
 SHORT: Final = {
@@ -62,7 +62,7 @@ SHORT: Final = {
     KEEPER: "keeper",
     LOADER: "loader",
     RIGHT: "ours",
-    CHIEF: "admin",
+    REGISTRY_ADMIN: "admin",
 }
 # Handle clients, by an HS_ADMIN: of the prefix and of its records, of another prefix, or of some records alone.
 CLIENTS: Final = (ANONYMOUS, WRONG, EXPIRED, OTHER, LOCAL, RIGHT)
@@ -73,7 +73,7 @@ BY_NO_ADMINISTRATOR: Final[frozenset[str]] = frozenset()
 KEY, NAME_AND_KEY, PASSWORD, SESSION = "key", "name and key", "password", "session"
 
 
-class Trier(NamedTuple):
+class Caller(NamedTuple):
     """An actor, and a method of authentication."""
 
     actor: str
@@ -82,7 +82,7 @@ class Trier(NamedTuple):
 
 def by_grant(
     needed: Rights | None, also: frozenset[str] = frozenset(), ways: Iterable[str] = (KEY,)
-) -> dict[Trier, str]:
+) -> dict[Caller, str]:
     """Return the expected outcome for each agent. None allows no agent; `also` are allowed without a grant."""
 
     def outcome(actor: str) -> str:
@@ -91,16 +91,16 @@ def by_grant(
         return DONE if actor in also or (needed is not None and _holds(GRANTS_HELD[actor], needed)) else REFUSED
 
     agents = {KEY: AGENTS, NAME_AND_KEY: (WRONG, EXPIRED, OTHER, RIGHT)}
-    return {Trier(actor, way): outcome(actor) for way in ways for actor in agents[way]}
+    return {Caller(actor, way): outcome(actor) for way in ways for actor in agents[way]}
 
 
-def by_administrator(allowed: frozenset[str]) -> dict[Trier, str]:
+def by_administrator(allowed: frozenset[str]) -> dict[Caller, str]:
     """Return the expected outcome for each Handle client."""
 
     def outcome(actor: str) -> str:
         return UNKNOWN if actor in NOT_KNOWN else DONE if actor in allowed else REFUSED
 
-    return {Trier(actor, way): outcome(actor) for way in (PASSWORD, SESSION) for actor in CLIENTS}
+    return {Caller(actor, way): outcome(actor) for way in (PASSWORD, SESSION) for actor in CLIENTS}
 
 
 def _holds(held: Rights, needed: Rights) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import httpx
-from tests.authorization.actors import DONE, REFUSED, UNKNOWN, Trier
+from tests.authorization.actors import DONE, REFUSED, UNKNOWN, Caller
 from tests.authorization.preparation import Stage
 from tests.authorization.served_registry import ServedRegistry, new_address
 
@@ -14,28 +14,28 @@ NO_GRANT = "has no grant to"
 
 
 def try_all(
-    ground: ServedRegistry,
+    served_registry: ServedRegistry,
     prepare: Callable[[ServedRegistry], Stage],
-    expected: dict[Trier, str],
-    attempt: Callable[[Trier, Stage], str],
+    expected: dict[Caller, str],
+    attempt: Callable[[Caller, Stage], str],
 ) -> None:
     """Let the actors to be refused try first, all with the same preparation; the first permitted one finds it
     unchanged.
     """
     wrong: list[str] = []
     stage: Stage | None = None
-    for trier, required in sorted(expected.items(), key=lambda one: one[1] == DONE):
-        stage = stage or prepare(ground)
-        look = ground.watch.version if required == DONE else ground.watch.state
+    for caller, required in sorted(expected.items(), key=lambda one: one[1] == DONE):
+        stage = stage or prepare(served_registry)
+        look = served_registry.watch.version if required == DONE else served_registry.watch.state
         before = look()
-        outcome = attempt(trier, stage)
+        outcome = attempt(caller, stage)
         is_changed = look() != before
         if outcome == DONE or is_changed:
             stage = None
         if is_changed != (outcome == DONE):
             outcome += ", and something was written" if is_changed else ", and nothing was written"
         if outcome != required:
-            wrong.append(f"{trier.actor}, by {trier.way}: {outcome}, and not {required}")
+            wrong.append(f"{caller.actor}, by {caller.way}: {outcome}, and not {required}")
     assert not wrong, "\n".join(wrong)
 
 
@@ -47,9 +47,9 @@ class SentRequest(NamedTuple):
     more: dict[str, Any]
 
 
-def send_request(ground: ServedRegistry, trier: Trier, sent: SentRequest, address: str) -> httpx.Response:
-    shown = {**ground.headers(trier), "X-Forwarded-For": address, **sent.more.get("headers", {})}
-    return ground.client.request(sent.method, sent.path, **{**sent.more, "headers": shown})
+def send_request(served_registry: ServedRegistry, caller: Caller, sent: SentRequest, address: str) -> httpx.Response:
+    shown = {**served_registry.headers(caller), "X-Forwarded-For": address, **sent.more.get("headers", {})}
+    return served_registry.client.request(sent.method, sent.path, **{**sent.more, "headers": shown})
 
 
 def outcome_of(answer: httpx.Response) -> str:
@@ -60,15 +60,15 @@ def outcome_of(answer: httpx.Response) -> str:
 
 
 def try_over_http(
-    ground: ServedRegistry,
+    served_registry: ServedRegistry,
     prepare: Callable[[ServedRegistry], Stage],
-    expected: dict[Trier, str],
+    expected: dict[Caller, str],
     send: Callable[[Stage], SentRequest],
     read: Callable[[httpx.Response], str] = outcome_of,
 ) -> None:
     address = new_address()
 
-    def attempt(trier: Trier, stage: Stage) -> str:
-        return read(send_request(ground, trier, send(stage), address))
+    def attempt(caller: Caller, stage: Stage) -> str:
+        return read(send_request(served_registry, caller, send(stage), address))
 
-    try_all(ground, prepare, expected, attempt)
+    try_all(served_registry, prepare, expected, attempt)

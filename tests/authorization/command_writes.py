@@ -231,7 +231,7 @@ PERSONS: dict[str, Command] = {
 # They show what there is, or work without a registry.
 READS: dict[str, Callable[[Stage], list[str]]] = {
     "show": lambda s: [s.name],
-    "resolve": lambda s: [with_active(s.ground).name],
+    "resolve": lambda s: [with_active(s.served_registry).name],
     "history": lambda s: [s.name],
     "diff": lambda s: [s.name, "1", "2"],
     "search": lambda _: ["vries"],

@@ -6,10 +6,10 @@ import pytest
 from tests.authorization.served_registry import ServedRegistry, served_registry_in
 from tests.cli.conftest import quick
 
-__all__ = ["ground", "quick"]
+__all__ = ["quick", "served_registry"]
 
 
 @pytest.fixture(scope="session")
-def ground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedRegistry]:
+def served_registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedRegistry]:
     with served_registry_in(tmp_path_factory.mktemp("matrix") / "registry") as one:
         yield one

@@ -64,10 +64,14 @@ class Write(NamedTuple):
         return SentRequest(method, ROOT + path.replace("{name}", name).replace("{ppid}", name), more)
 
 
-def try_write(ground: ServedRegistry, write: Write) -> None:
+def try_write(served_registry: ServedRegistry, write: Write) -> None:
     expected = {**by_grant(write.needs, write.also, (KEY, NAME_AND_KEY)), **by_administrator(write.stated)}
     try_over_http(
-        ground, write.prepare, expected, write.request_for, _by_line if write.kind in (NDJSON, CSV) else outcome_of
+        served_registry,
+        write.prepare,
+        expected,
+        write.request_for,
+        _by_line if write.kind in (NDJSON, CSV) else outcome_of,
     )
 
 

@@ -28,8 +28,8 @@ _numbers = count(1)
 class Stage:
     """A unique number, and what was prepared under it."""
 
-    def __init__(self, ground: ServedRegistry) -> None:
-        self.ground = ground
+    def __init__(self, served_registry: ServedRegistry) -> None:
+        self.served_registry = served_registry
         self.number = next(_numbers)
         self.name = f"{OURS}/n{self.number}"
         self.one = self.two = self.other = ""  # of a person: two observations, and another person
@@ -40,119 +40,123 @@ class Stage:
         return self.name.partition("/")[2]
 
     def put(self, *values: dict[str, Any]) -> None:
-        made = self.ground.chief.put(f"/api/handles/{self.name}", json=list(values))
+        made = self.served_registry.admin_client.put(f"/api/handles/{self.name}", json=list(values))
         assert made.status_code == 201, made.text
 
     def act(self, name: str, act: str, **fields: Any) -> dict[str, Any]:
-        done = self.ground.chief.post(f"/api/v1/{name}/{act}", json={"reason": "x", **fields}, headers=ANY)
+        done = self.served_registry.admin_client.post(
+            f"/api/v1/{name}/{act}", json={"reason": "x", **fields}, headers=ANY
+        )
         assert done.status_code in (200, 201), done.text
         return dict(done.json())
 
 
-def without_identifier(ground: ServedRegistry) -> Stage:
-    return Stage(ground)
+def without_identifier(served_registry: ServedRegistry) -> Stage:
+    return Stage(served_registry)
 
 
-def with_reserved(ground: ServedRegistry) -> Stage:
-    stage = Stage(ground)
-    made = ground.chief.post("/api/v1/identifiers", json={"prefix": OURS, "suffix": stage.suffix})
+def with_reserved(served_registry: ServedRegistry) -> Stage:
+    stage = Stage(served_registry)
+    made = served_registry.admin_client.post("/api/v1/identifiers", json={"prefix": OURS, "suffix": stage.suffix})
     assert made.status_code == 201, made.text
     return stage
 
 
-def with_active(ground: ServedRegistry) -> Stage:
-    stage = Stage(ground)
+def with_active(served_registry: ServedRegistry) -> Stage:
+    stage = Stage(served_registry)
     stage.put(*ADMINS, text(1, "URL", URL))
     return stage
 
 
-def with_keys(ground: ServedRegistry) -> Stage:
+def with_keys(served_registry: ServedRegistry) -> Stage:
     """Prepare an identifier with all values that identify administrators."""
-    stage = Stage(ground)
+    stage = Stage(served_registry)
     stage.put(*ADMINS, text(1, "URL", URL), LIST, SECRET, PUBLIC)
     return stage
 
 
-def with_other_owner(ground: ServedRegistry) -> Stage:
+def with_other_owner(served_registry: ServedRegistry) -> Stage:
     """Prepare an identifier of an agent whose grants are for own identifiers."""
-    stage = with_active(ground)
-    moved = ground.chief.post("/api/v1/transfers", json={"names": [stage.name], "to": SHORT[OWNER]})
+    stage = with_active(served_registry)
+    moved = served_registry.admin_client.post("/api/v1/transfers", json={"names": [stage.name], "to": SHORT[OWNER]})
     assert moved.status_code == 200, moved.text
     return stage
 
 
-def with_withdrawn(ground: ServedRegistry) -> Stage:
-    stage = with_active(ground)
-    assert ground.chief.delete(f"/api/handles/{stage.name}").status_code == 200
+def with_withdrawn(served_registry: ServedRegistry) -> Stage:
+    stage = with_active(served_registry)
+    assert served_registry.admin_client.delete(f"/api/handles/{stage.name}").status_code == 200
     return stage
 
 
-def with_observation(ground: ServedRegistry) -> Stage:
-    stage = Stage(ground)
-    stage.name = create_observation(ground.chief, named_source("Jan de Vries"))
+def with_observation(served_registry: ServedRegistry) -> Stage:
+    stage = Stage(served_registry)
+    stage.name = create_observation(served_registry.admin_client, named_source("Jan de Vries"))
     return stage
 
 
-def with_restricted_observation(ground: ServedRegistry) -> Stage:
-    stage = with_observation(ground)
+def with_restricted_observation(served_registry: ServedRegistry) -> Stage:
+    stage = with_observation(served_registry)
     stage.act(stage.name, "restrict")
     return stage
 
 
-def with_person(ground: ServedRegistry) -> Stage:
+def with_person(served_registry: ServedRegistry) -> Stage:
     """Prepare a reconstruction from two observations, and another one."""
-    stage = Stage(ground)
-    stage.one, stage.two = (create_observation(ground.chief, named_source("Jan de Vries")) for _ in range(2))
+    stage = Stage(served_registry)
+    stage.one, stage.two = (
+        create_observation(served_registry.admin_client, named_source("Jan de Vries")) for _ in range(2)
+    )
     stage.name, stage.other = (
-        create_reconstruction(ground.chief, stage.one, stage.two),
-        create_reconstruction(ground.chief),
+        create_reconstruction(served_registry.admin_client, stage.one, stage.two),
+        create_reconstruction(served_registry.admin_client),
     )
     return stage
 
 
-def with_administrators(ground: ServedRegistry) -> Stage:
+def with_administrators(served_registry: ServedRegistry) -> Stage:
     """Prepare a person whose record names administrators, as handles do, and another one without."""
-    stage = with_person(ground)
-    done = ground.chief.post(f"/api/v1/values/{stage.name}", json={"values": ADMINS}, headers=ANY)
+    stage = with_person(served_registry)
+    done = served_registry.admin_client.post(f"/api/v1/values/{stage.name}", json={"values": ADMINS}, headers=ANY)
     assert done.status_code == 200, done.text
     return stage
 
 
-def with_merged_person(ground: ServedRegistry) -> Stage:
-    stage = with_person(ground)
+def with_merged_person(served_registry: ServedRegistry) -> Stage:
+    stage = with_person(served_registry)
     stage.act(stage.name, "merge", into=stage.other, **CURATED)
     return stage
 
 
-def with_split_person(ground: ServedRegistry) -> Stage:
-    stage = with_person(ground)
+def with_split_person(served_registry: ServedRegistry) -> Stage:
+    stage = with_person(served_registry)
     stage.act(stage.name, "split", parts=[[stage.one], [stage.two]], **CURATED)
     return stage
 
 
-def with_restricted_person(ground: ServedRegistry) -> Stage:
-    stage = with_person(ground)
+def with_restricted_person(served_registry: ServedRegistry) -> Stage:
+    stage = with_person(served_registry)
     stage.act(stage.name, "restrict")
     return stage
 
 
-def with_hidden_person(ground: ServedRegistry) -> Stage:
+def with_hidden_person(served_registry: ServedRegistry) -> Stage:
     """Prepare a person whose observations are restricted too: choosing their claims reveals them."""
-    stage = with_restricted_person(ground)
+    stage = with_restricted_person(served_registry)
     stage.act(stage.one, "restrict")
     return stage
 
 
-def with_withdrawn_person(ground: ServedRegistry) -> Stage:
-    stage = with_person(ground)
-    gone = ground.chief.delete(f"/api/v1/identifiers/{stage.name}", params={"reason": "x"}, headers=ANY)
+def with_withdrawn_person(served_registry: ServedRegistry) -> Stage:
+    stage = with_person(served_registry)
+    gone = served_registry.admin_client.delete(f"/api/v1/identifiers/{stage.name}", params={"reason": "x"}, headers=ANY)
     assert gone.status_code == 200, gone.text
     return stage
 
 
-def with_lent_prefix(ground: ServedRegistry) -> Stage:
+def with_lent_prefix(served_registry: ServedRegistry) -> Stage:
     """Prepare a prefix with an identifier, on which all agents have the same grants as on ours."""
-    stage = Stage(ground)
+    stage = Stage(served_registry)
     stage.prefix = f"20.600.{stage.number}"
     stage.name = f"{stage.prefix}/a"
 
@@ -162,14 +166,14 @@ def with_lent_prefix(ground: ServedRegistry) -> Stage:
             if actions := [action for action in ACTIONS if (action, LENT) in held]:
                 await grant(registry, by, SHORT[actor], stage.prefix, actions)
 
-    ground.do(keep)
+    served_registry.do(keep)
     stage.put(text(1, "URL", URL))
     return stage
 
 
-def with_agent(ground: ServedRegistry) -> Stage:
+def with_agent(served_registry: ServedRegistry) -> Stage:
     """Prepare an agent with a key, and with grants to revoke."""
-    stage = Stage(ground)
+    stage = Stage(served_registry)
     stage.agent = f"a{stage.number}"
 
     async def hire(registry: Registry, by: Agent) -> None:
@@ -178,14 +182,14 @@ def with_agent(ground: ServedRegistry) -> Stage:
             await grant(registry, by, stage.agent, scope, ["mint"])
         stage.key = (await new_key(registry, by, stage.agent))[0].id
 
-    ground.do(hire)
+    served_registry.do(hire)
     return stage
 
 
-def with_note(ground: ServedRegistry) -> Stage:
+def with_note(served_registry: ServedRegistry) -> Stage:
     """Prepare a value in the shared record of our prefix, at an index that is not used otherwise."""
-    stage = Stage(ground)
+    stage = Stage(served_registry)
     note = text(NOTED_AT, "DESC", f"number {stage.number}")
-    put = ground.chief.put(f"/api/handles/0.NA/{OURS}", json=[note], params={"index": NOTED_AT})
+    put = served_registry.admin_client.put(f"/api/handles/0.NA/{OURS}", json=[note], params={"index": NOTED_AT})
     assert put.status_code in (200, 201), put.text
     return stage

@@ -12,7 +12,6 @@ from typing import Any
 import httpx
 from tests.authorization.actors import (
     ANONYMOUS,
-    CHIEF,
     ENDED,
     EXPIRED,
     GRANTS_HELD,
@@ -26,13 +25,14 @@ from tests.authorization.actors import (
     PASSWORD,
     POID,
     PRID,
+    REGISTRY_ADMIN,
     REVOKED,
     RIGHT,
     SESSION,
     SHORT,
     THEIRS,
     WRONG,
-    Trier,
+    Caller,
 )
 from tests.authorization.store_snapshot import StoreWatcher
 from tests.http.handle_client import RSA_KEY, b64, basic_header, handle_header, public_proof, secret_proof, wire
@@ -68,19 +68,19 @@ class ServedRegistry:
         self.server = server
         self.keys = keys
         self.client = httpx.Client(base_url=server.url, headers=server.forwarded, timeout=30, verify=False)
-        self.chief = server.client()
+        self.admin_client = server.client()
         self.watch = StoreWatcher(server.folder / DATABASE)
         self._sessions: dict[str, str] = {}
 
     def close(self) -> None:
         self.client.close()
-        self.chief.close()
+        self.admin_client.close()
         self.watch.close()
 
-    def headers(self, trier: Trier) -> dict[str, str]:
-        if trier == Trier(ANONYMOUS, KEY):
+    def headers(self, caller: Caller) -> dict[str, str]:
+        if caller == Caller(ANONYMOUS, KEY):
             return {}
-        return {"Authorization": _WAYS[trier.way](self, trier.actor)}
+        return {"Authorization": _WAYS[caller.way](self, caller.actor)}
 
     def bearer(self, actor: str) -> str:
         return f"Bearer {self.keys[actor]}"
@@ -125,7 +125,7 @@ class ServedRegistry:
 
         async def work() -> Any:
             async with open_registry(self.server.folder) as registry:
-                return await act(registry, await authenticate(registry, self.keys[CHIEF]), *arguments, **more)
+                return await act(registry, await authenticate(registry, self.keys[REGISTRY_ADMIN]), *arguments, **more)
 
         return asyncio.run(work())
 
@@ -149,57 +149,57 @@ def served_registry_in(folder: Path) -> Iterator[ServedRegistry]:
     key = asyncio.run(make_registry(folder, name="Tests")).key
     keys = asyncio.run(_hire(folder, key))
     with run_server(folder, settings='trusted_proxies = ["127.0.0.1"]') as server:
-        ground = ServedRegistry(server, keys)
+        served_registry = ServedRegistry(server, keys)
         try:
-            _appoint(ground)
-            yield ground
+            _appoint(served_registry)
+            yield served_registry
         finally:
-            ground.close()
+            served_registry.close()
 
 
 async def _hire(folder: Path, key: str) -> dict[str, str]:
     """Add the agents with their grants. Return the key of each."""
-    keys = {CHIEF: key}
+    keys = {REGISTRY_ADMIN: key}
     async with open_registry(folder) as registry:
-        chief = await authenticate(registry, key)
+        admin_client = await authenticate(registry, key)
         for prefix in (OURS, THEIRS):
-            await add_prefix(registry, chief, prefix, minter="chosen")
+            await add_prefix(registry, admin_client, prefix, minter="chosen")
         for actor, held in GRANTS_HELD.items():
-            if actor == CHIEF:
+            if actor == REGISTRY_ADMIN:
                 continue
-            await add_agent(registry, chief, SHORT[actor], actor)
+            await add_agent(registry, admin_client, SHORT[actor], actor)
             for scope in {scope for _, scope in held} - {LENT}:
                 actions = [action for action in ACTIONS if (action, scope) in held]
-                await grant(registry, chief, SHORT[actor], scope, actions)
-            keys[actor] = (await new_key(registry, chief, SHORT[actor]))[1]
+                await grant(registry, admin_client, SHORT[actor], scope, actions)
+            keys[actor] = (await new_key(registry, admin_client, SHORT[actor]))[1]
         for scope in (OURS, POID, PRID):
-            await grant(registry, chief, SHORT[OWNER], scope, ACTIONS, own=True)
+            await grant(registry, admin_client, SHORT[OWNER], scope, ACTIONS, own=True)
         keys[WRONG] = keys[RIGHT][:-8] + ("0" * 8 if keys[RIGHT][-8:] != "0" * 8 else "1" * 8)
-        revoked, keys[REVOKED] = await new_key(registry, chief, SHORT[RIGHT])
-        await revoke_key(registry, chief, revoked.id)
+        revoked, keys[REVOKED] = await new_key(registry, admin_client, SHORT[RIGHT])
+        await revoke_key(registry, admin_client, revoked.id)
     async with open_registry(folder, ManualClock(LONG_AGO)) as then:
-        keys[EXPIRED] = await _add_expired(then, chief)
+        keys[EXPIRED] = await _add_expired(then, admin_client)
     return keys
 
 
-async def _add_expired(then: Registry, chief: Agent) -> str:
+async def _add_expired(then: Registry, admin_client: Agent) -> str:
     """Add a key and grants that were valid for one day, long ago."""
     for scope in (OURS, POID, PRID):
-        await grant(then, chief, SHORT[ENDED], scope, ACTIONS, until=UNTIL)
-    return (await new_key(then, chief, SHORT[RIGHT], expires=UNTIL))[1]
+        await grant(then, admin_client, SHORT[ENDED], scope, ACTIONS, until=UNTIL)
+    return (await new_key(then, admin_client, SHORT[RIGHT], expires=UNTIL))[1]
 
 
-def _appoint(ground: ServedRegistry) -> None:
+def _appoint(served_registry: ServedRegistry) -> None:
     """Add administrators as in the Handle System. An expired one is a key whose value was removed."""
-    put = ground.chief.put
+    put = served_registry.admin_client.put
     for name in (ADMIN, ADMIN_OF_OTHERS, ADMIN_OF_RECORDS, GONE):
         assert put(f"/api/handles/{name}", json=[administrator(name=name), SECRET, PUBLIC]).status_code == 201
     for index, prefix, name in ((101, OURS, ADMIN), (102, OURS, GONE), (101, THEIRS, ADMIN_OF_OTHERS)):
         value = administrator(index, name, 0, EVERYTHING)
         done = put(f"/api/handles/0.NA/{prefix}", json=value, params={"index": index})
         assert done.status_code in (200, 201), done.text
-    ground.open_sessions()
-    assert ground.chief.delete(f"/api/handles/{GONE}", params={"index": [300, 301]}).status_code == 200
+    served_registry.open_sessions()
+    assert served_registry.admin_client.delete(f"/api/handles/{GONE}", params={"index": [300, 301]}).status_code == 200
 
 
 def _secret_proof(begun: dict[str, str], word: str) -> dict[str, str]:

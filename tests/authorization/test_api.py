@@ -21,11 +21,11 @@ WRITES: dict[str, Write] = {
 
 
 @pytest.mark.parametrize("write", WRITES)
-def test_only_permitted_actors_succeed(ground: ServedRegistry, write: str) -> None:
-    try_write(ground, WRITES[write])
+def test_only_permitted_actors_succeed(served_registry: ServedRegistry, write: str) -> None:
+    try_write(served_registry, WRITES[write])
 
 
-def test_every_write_of_the_document_is_tried(ground: ServedRegistry) -> None:
+def test_every_write_of_the_document_is_tried(served_registry: ServedRegistry) -> None:
     """A new operation, or a new content type, needs a row in one of the tables."""
-    document = ground.client.get("/api/v1/openapi.json").json()
+    document = served_registry.client.get("/api/v1/openapi.json").json()
     assert {write.documented_operation for write in WRITES.values()} == set(writes_of(document))

@@ -5,7 +5,17 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.authorization.actors import ANONYMOUS, CHIEF, DONE, GRANTS_HELD, REFUSED, SHORT, UNKNOWN, Trier, by_grant
+from tests.authorization.actors import (
+    ANONYMOUS,
+    DONE,
+    GRANTS_HELD,
+    REFUSED,
+    REGISTRY_ADMIN,
+    SHORT,
+    UNKNOWN,
+    Caller,
+    by_grant,
+)
 from tests.authorization.attempts import NO_GRANT, try_all
 from tests.authorization.command_writes import (
     IDENTIFIERS,
@@ -24,32 +34,34 @@ COMMANDS: dict[str, Command] = {**IDENTIFIERS, **PEOPLE, **{f"person: {name}": r
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_only_permitted_actors_succeed(ground: ServedRegistry, command: str, quick: Run) -> None:
+def test_only_permitted_actors_succeed(served_registry: ServedRegistry, command: str, quick: Run) -> None:
     """The key is taken from the environment."""
     row = COMMANDS[command]
 
-    def attempt(trier: Trier, stage: Stage) -> str:
+    def attempt(caller: Caller, stage: Stage) -> str:
         given = [*row.command.split(), *row.arguments(stage)]
-        return outcome_of_command(run(quick, ground, trier.actor, given, row.stdin(stage)))
+        return outcome_of_command(run(quick, served_registry, caller.actor, given, row.stdin(stage)))
 
-    try_all(ground, row.prepare, by_grant(row.needs), attempt)
+    try_all(served_registry, row.prepare, by_grant(row.needs), attempt)
 
 
-def test_every_agent_can_make_its_own_keys(ground: ServedRegistry, quick: Run) -> None:
-    def attempt(trier: Trier, _: Stage) -> str:
-        return outcome_of_command(run(quick, ground, trier.actor, ["agent", "key", SHORT.get(trier.actor, "ours")]))
+def test_every_agent_can_make_its_own_keys(served_registry: ServedRegistry, quick: Run) -> None:
+    def attempt(caller: Caller, _: Stage) -> str:
+        return outcome_of_command(
+            run(quick, served_registry, caller.actor, ["agent", "key", SHORT.get(caller.actor, "ours")])
+        )
 
-    try_all(ground, without_identifier, by_grant(None, also=frozenset(GRANTS_HELD)), attempt)
+    try_all(served_registry, without_identifier, by_grant(None, also=frozenset(GRANTS_HELD)), attempt)
 
 
 @pytest.mark.parametrize("command", READS)
-def test_commands_that_show_something_change_nothing(ground: ServedRegistry, command: str, quick: Run) -> None:
+def test_commands_that_show_something_change_nothing(served_registry: ServedRegistry, command: str, quick: Run) -> None:
     """This holds even with the key of an administrator."""
-    given = [*command.split(), *READS[command](with_restricted_person(ground))]
-    before = ground.watch.state()
-    done = run(quick, ground, CHIEF, given)
+    given = [*command.split(), *READS[command](with_restricted_person(served_registry))]
+    before = served_registry.watch.state()
+    done = run(quick, served_registry, REGISTRY_ADMIN, given)
     assert done.returncode == 0, done.stderr
-    assert ground.watch.state() == before
+    assert served_registry.watch.state() == before
 
 
 def test_every_command_that_writes_is_tried() -> None:
@@ -68,10 +80,10 @@ def commands(tree: Any, *path: str) -> Iterator[str]:
 
 
 def run(
-    quick: Run, ground: ServedRegistry, actor: str, given: list[str], stdin: str = ""
+    quick: Run, served_registry: ServedRegistry, actor: str, given: list[str], stdin: str = ""
 ) -> "subprocess.CompletedProcess[str]":
-    shown = {"PERDURE_KEY": "" if actor == ANONYMOUS else ground.keys[actor]}
-    return quick(*given, "--registry", str(ground.server.folder), stdin=stdin, env=shown)
+    shown = {"PERDURE_KEY": "" if actor == ANONYMOUS else served_registry.keys[actor]}
+    return quick(*given, "--registry", str(served_registry.server.folder), stdin=stdin, env=shown)
 
 
 def outcome_of_command(done: "subprocess.CompletedProcess[str]") -> str:

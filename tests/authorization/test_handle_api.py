@@ -23,42 +23,42 @@ OTHER_PATHS = ["/", "/healthz", "/readyz", "/metrics", "/api/v1/openapi.json", "
 
 
 @pytest.mark.parametrize("write", WRITES)
-def test_only_permitted_actors_succeed(ground: ServedRegistry, write: str) -> None:
+def test_only_permitted_actors_succeed(served_registry: ServedRegistry, write: str) -> None:
     row = WRITES[write]
     expected = {**by_grant(row.needs, ways=(KEY, NAME_AND_KEY)), **by_administrator(row.stated)}
-    try_over_http(ground, row.prepare, expected, row.request_for)
+    try_over_http(served_registry, row.prepare, expected, row.request_for)
 
 
 def test_the_table_of_this_test_has_every_endpoint() -> None:
     assert set(ENDPOINTS) == {route.url for route in ROUTES if route.format_error is endpoint.format_error}
 
 
-def test_every_method_that_writes_is_tried(ground: ServedRegistry) -> None:
+def test_every_method_that_writes_is_tried(served_registry: ServedRegistry) -> None:
     taken = {
         f"{method} {path}"
         for path in (*ENDPOINTS, "/api/whatever")
-        for method in ground.client.options(path).headers["allow"].split(", ")
+        for method in served_registry.client.options(path).headers["allow"].split(", ")
         if method not in READING
     }
     assert {write.operation for write in WRITES.values()} | NO_WRITES == taken
 
 
 @pytest.mark.parametrize("operation", sorted(NO_WRITES))
-def test_requests_that_only_read_write_nothing(ground: ServedRegistry, operation: str) -> None:
+def test_requests_that_only_read_write_nothing(served_registry: ServedRegistry, operation: str) -> None:
     method, path = operation.split(" ")
-    name = with_active(ground).name
+    name = with_active(served_registry).name
     details = {HANDLES: f"/{name}", "/api/verifications": f"/300:{name}", "/api/sessions": "/this"}
-    before = ground.watch.state()
-    ground.chief.request(method, path + details.get(path, ""), json=[], params={"index": 1})
-    assert ground.watch.state() == before
+    before = served_registry.watch.state()
+    served_registry.admin_client.request(method, path + details.get(path, ""), json=[], params={"index": 1})
+    assert served_registry.watch.state() == before
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
-def test_other_paths_refuse_writes(ground: ServedRegistry, method: str) -> None:
+def test_other_paths_refuse_writes(served_registry: ServedRegistry, method: str) -> None:
     """This holds even for the administrator of the whole registry; a form query is answered."""
-    name = with_active(ground).name
-    before = ground.watch.state()
+    name = with_active(served_registry).name
+    before = served_registry.watch.state()
     for path in (*OTHER_PATHS, f"/{name}", f"/hrls/handles/{name}"):
-        ground.chief.request(method, path, json=[])
-        ground.chief.request(method, path, data={"url": URL})
-    assert ground.watch.state() == before
+        served_registry.admin_client.request(method, path, json=[])
+        served_registry.admin_client.request(method, path, data={"url": URL})
+    assert served_registry.watch.state() == before

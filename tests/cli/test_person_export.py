@@ -80,12 +80,12 @@ def test_all_formats_of_rdf_are_equal(desk: Desk, names: list[str]) -> None:
 
 
 def test_a_dump_is_equal_to_the_single_documents(desk: Desk, names: list[str]) -> None:
-    async def alone() -> bytes:
+    async def write_dump() -> bytes:
         async with open_registry(desk.folder) as registry:
             persons = [await show_person(registry, name) for name in names]
             return b"".join(dump(persons, "nt", registry.settings.namespaces, ""))
 
-    assert desk.ok("person", "export", "--format", "nt").encode() == asyncio.run(alone())
+    assert desk.ok("person", "export", "--format", "nt").encode() == asyncio.run(write_dump())
 
 
 def test_both_engines_write_the_same_bytes(desk: Desk, addresses: Addresses) -> None:

@@ -33,15 +33,15 @@ class Source(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.close_connection = True
         name = self.path.strip("/").partition("?")[0].replace("-", "_")
-        getattr(self, name, self._missing)()
+        getattr(self, f"serve_{name}", self._serve_missing)()
 
     def log_message(self, *_: Any) -> None:
         pass
 
-    def _missing(self) -> None:
-        self._say(404, b"not here")
+    def _serve_missing(self) -> None:
+        self._send(404, b"not here")
 
-    def _say(self, status: int, body: bytes = b"", *, length: object = None, **headers: str) -> None:
+    def _send(self, status: int, body: bytes = b"", *, length: object = None, **headers: str) -> None:
         self.send_response(status)
         for key, value in headers.items():
             self.send_header(key.replace("_", "-"), value)
@@ -50,68 +50,68 @@ class Source(BaseHTTPRequestHandler):
         with suppress(OSError):  # the client may have closed the connection
             self.wfile.write(body)
 
-    def page(self) -> None:
+    def serve_page(self) -> None:
         assert self.headers["Accept-Encoding"] == "identity"
         assert self.headers["User-Agent"].startswith("perdure/")
-        self._say(200, PAGE)
+        self._send(200, PAGE)
 
-    def empty(self) -> None:
-        self._say(200)
+    def serve_empty(self) -> None:
+        self._send(200)
 
-    def chunked(self, *, is_whole: bool = True) -> None:
+    def serve_chunked(self, *, is_whole: bool = True) -> None:
         self.send_response(200)
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         self.wfile.write(b"%x\r\n%b\r\n" % (len(PAGE), PAGE) + (b"0\r\n\r\n" if is_whole else b""))
 
-    def cut_chunks(self) -> None:
-        self.chunked(is_whole=False)
+    def serve_cut_chunks(self) -> None:
+        self.serve_chunked(is_whole=False)
 
-    def until_closed(self) -> None:
+    def serve_until_closed(self) -> None:
         self.send_response(200)
         self.end_headers()
         self.wfile.write(PAGE)
 
-    def short(self) -> None:
-        self._say(200, PAGE, length=len(PAGE) + 1)
+    def serve_short(self) -> None:
+        self._send(200, PAGE, length=len(PAGE) + 1)
 
-    def unclear(self) -> None:
-        self._say(200, PAGE, length="many")
+    def serve_unclear(self) -> None:
+        self._send(200, PAGE, length="many")
 
-    def huge(self) -> None:
-        self._say(200, b"x", length=1 << 50)
+    def serve_huge(self) -> None:
+        self._send(200, b"x", length=1 << 50)
 
-    def gone(self) -> None:
-        self._say(410)
+    def serve_gone(self) -> None:
+        self._send(410)
 
-    def partial(self) -> None:
-        self._say(206, PAGE)
+    def serve_partial(self) -> None:
+        self._send(206, PAGE)
 
-    def compressed(self) -> None:
-        self._say(200, PAGE, Content_Encoding="gzip")
+    def serve_compressed(self) -> None:
+        self._send(200, PAGE, Content_Encoding="gzip")
 
-    def moved(self) -> None:
-        self._say(302, Location="/also-moved")
+    def serve_moved(self) -> None:
+        self._send(302, Location="/also-moved")
 
-    def also_moved(self) -> None:
-        self._say(308, Location="page?n=\xe9")
+    def serve_also_moved(self) -> None:
+        self._send(308, Location="page?n=\xe9")
 
-    def loop(self) -> None:
-        self._say(302, Location="/loop")
+    def serve_loop(self) -> None:
+        self._send(302, Location="/loop")
 
-    def nowhere(self) -> None:
-        self._say(302)
+    def serve_nowhere(self) -> None:
+        self._send(302)
 
-    def to_a_file(self) -> None:
-        self._say(302, Location="file:///etc/passwd")
+    def serve_to_a_file(self) -> None:
+        self._send(302, Location="file:///etc/passwd")
 
-    def to_a_password(self) -> None:
-        self._say(302, Location="http://jan:secret@127.0.0.1/")
+    def serve_to_a_password(self) -> None:
+        self._send(302, Location="http://jan:secret@127.0.0.1/")
 
-    def silent(self) -> None:
+    def serve_silent(self) -> None:
         time.sleep(3)
 
-    def dripping(self) -> None:
+    def serve_dripping(self) -> None:
         self.send_response(200)
         self.end_headers()
         try:
@@ -121,7 +121,7 @@ class Source(BaseHTTPRequestHandler):
         except OSError:
             pass  # the client has closed the connection
 
-    def dripping_head(self) -> None:
+    def serve_dripping_head(self) -> None:
         try:
             for character in b"HTTP/1.1 200 OK\r\nX-Filler: " + b"x" * 100:
                 self.wfile.write(bytes([character]))
@@ -129,7 +129,7 @@ class Source(BaseHTTPRequestHandler):
         except OSError:
             pass  # the client has closed the connection
 
-    def nonsense(self) -> None:
+    def serve_nonsense(self) -> None:
         self.wfile.write(b"220 this is no web server\r\n")
 
 

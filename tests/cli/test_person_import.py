@@ -145,7 +145,7 @@ SLACK = 8192  # kibibytes
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read from /proc, which is Linux's")
 def test_a_long_table_takes_no_more_memory_than_a_short_one_even_if_repeated(tmp_path: Path) -> None:
-    def imported(count: int) -> tuple[dict[str, int], int]:
+    def import_lines(count: int) -> tuple[dict[str, int], int]:
         """Return the result, and the peak memory in kibibytes."""
         where = ("--registry", str(tmp_path / f"registry-{count}"))
         command = [sys.executable, "-c", MEASURED, "person", "import", f"{count}.csv", "--json", *where]
@@ -161,7 +161,7 @@ def test_a_long_table_takes_no_more_memory_than_a_short_one_even_if_repeated(tmp
             for number in range(count):
                 table.write(f"https://example.org/{number},{WHEN},Jan Jansz {number},1895-03~,Straat {number % 977}\n")
         for created, unchanged in ((count, 0), (0, count)):
-            counts, peak = imported(count)
+            counts, peak = import_lines(count)
             assert counts == {"created": created, "unchanged": unchanged, "refused": 0, "dry_run": False}
             needed.append(peak)
     for short, long in zip(*peaks.values(), strict=True):

@@ -158,13 +158,13 @@ def test_an_invalid_key_is_refused_and_never_printed(desk: Desk, tmp_path: Path)
 
 
 def test_an_expired_key_is_refused(desk: Desk) -> None:
-    async def lapsed() -> str:
+    async def add_expired_key() -> str:
         async with open_registry(desk.folder) as registry:
             admin = await registry.store.read(lambda reader: reader.agent("admin"))
             assert admin is not None
             return await _short_key(registry, admin)
 
-    key = asyncio.run(lapsed())
+    key = asyncio.run(add_expired_key())
     message = desk.refuses("mint", "12346", env={"PERDURE_KEY": key})
     assert "expired at" in message
     assert key not in message

@@ -17,7 +17,7 @@ from perdure.registry import Curation, merge, observe, reconstruct, redact, rest
 
 CURATOR: Final = "https://orcid.org/0000-0002-1825-0097"
 WHEN: Final = "2025-01-09T10:30:00Z"
-JAN: Final = "https://example.org/staff/jan"  # the person in the examples of the document, whom tests may withdraw
+JAN: Final = "https://example.org/staff/jan"  # the person in the examples of the document; tests may withdraw it
 HASH: Final = "0" * 64
 ORCID, WIKIDATA, GHCID = "0000-0002-1694-233X", "Q42", "NL-NH-AMS-M-RM"
 CLAIMS: Final = (Claim(type="name", value="Jan de Vries"), Claim(type="occupation", value="clerk"))
@@ -70,7 +70,7 @@ OPERATIONS: Final = (
 )
 
 
-async def furnish(folder: Path) -> None:
+async def create_persons(folder: Path) -> None:
     """Register all persons: linked, employed, merged, split, restricted and redacted."""
     async with open_for_writing(folder) as (registry, admin):
         for url in URLS.values():

@@ -1,6 +1,6 @@
 """The test suites that pyhandle ships for a real server, run unchanged against this one.
 
-Left out are the tests that fail on every server, because of what they call or expect, and one that needs the global
+Left out are the tests that fail on every server, because of their own calls or expectations, and one that needs the global
 resolver.
 """
 

@@ -10,7 +10,7 @@ from pyhandle.handleexceptions import HandleAuthenticationError
 from tests.http.certificates import certificate, subject, write_pair
 from tests.http.handle_client import b64, wire
 from tests.http.live_server import run_server
-from tests.http.proxy import proxied
+from tests.http.proxy import run_proxy
 from tests.system_packages import require_package
 
 PREFIX = "21.T14999"
@@ -34,7 +34,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     public = {"index": 300, "type": "HS_PUBKEY", "data": {"format": "base64", "value": b64(wire(KEY))}}
     with (
         run_server(folder / "registry", settings=SETTINGS) as server,
-        proxied(folder / "nginx", server.address, *own) as front,
+        run_proxy(folder / "nginx", server.address, *own) as front,
     ):
         with server.client() as client:
             assert client.post(f"/api/prefixes/0.NA/{PREFIX}").status_code == 201

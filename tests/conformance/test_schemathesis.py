@@ -18,7 +18,7 @@ import pytest
 import schemathesis
 from hypothesis import HealthCheck, given, settings
 from schemathesis import APIOperation, Case, SerializationContext
-from tests.conformance.known_persons import OPERATIONS, furnish, with_names
+from tests.conformance.known_persons import OPERATIONS, create_persons, with_names
 from tests.http.live_server import LiveServer, run_server
 
 from perdure.http.api.litestar_app import build_app
@@ -74,7 +74,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
         one.perdure("prefix", "add", "12345")
         (folder / "known.ndjson").write_text('{"name": "12345/Y35XYS0QH", "target": "https://example.org/"}\n')
         one.perdure("import", str(folder / "known.ndjson"), "--any-suffix")
-        asyncio.run(furnish(folder))
+        asyncio.run(create_persons(folder))
         yield one
 
 
@@ -128,7 +128,7 @@ def test_operations_on_existing_persons_succeed_as_documented(server: LiveServer
 
 
 def one_at_a_time(case: Case) -> None:
-    """Keep exactly one search criterion, which no schema can express."""
+    """Leave exactly one search criterion, a rule that no schema can express."""
     query = {**case.query}
     ways = [way for way in ("orcid", "isni", "viaf", "wikidata", "name") if way in query]
     for way in ways[1:]:

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-from tests.crash.ledger import Acknowledged, read_lines
+from tests.crash.ledger import AcknowledgedAct, read_lines
 from tests.crash.worker import OPENING, READY, REFUSED, UNKNOWN
 
 _ROOT: Final = Path(__file__).parents[2]
@@ -41,22 +41,22 @@ class WorkerProcess:
             self._listen(deadline - time.monotonic())
 
     def await_another(self) -> None:
-        """Wait until one more operation was acknowledged, whatever failed before."""
-        before, deadline = self._acknowledged(), time.monotonic() + _PATIENCE
-        while self._acknowledged() == before:
+        """Wait until one more operation was acknowledged. Earlier ones may have failed."""
+        before, deadline = self._count_acknowledged(), time.monotonic() + _PATIENCE
+        while self._count_acknowledged() == before:
             assert time.monotonic() < deadline, "the process did not go on by itself"
             self._listen(deadline - time.monotonic())
 
     @property
-    def unknown(self) -> int:
+    def unknown_count(self) -> int:
         """The number of operations whose outcome is unknown."""
         return self._reported.count(UNKNOWN)
 
     @property
-    def refused(self) -> int:
+    def refused_count(self) -> int:
         return self._reported.count(REFUSED)
 
-    def kill(self) -> list[Acknowledged]:
+    def kill(self) -> list[AcknowledgedAct]:
         """Kill it, and return the operations that it had reported."""
         self._process.send_signal(signal.SIGKILL)
         rest, complaints = self._process.communicate()
@@ -66,7 +66,7 @@ class WorkerProcess:
         self._reported += rest
         return read_lines(bytes(self._reported))
 
-    def _acknowledged(self) -> int:
+    def _count_acknowledged(self) -> int:
         return self._reported.count(b"\n{")
 
     def _listen(self, seconds: float) -> None:
@@ -80,7 +80,7 @@ class WorkerProcess:
             self._reported += part
 
 
-def kill_while_opening(folder: Path) -> list[Acknowledged]:
+def kill_while_opening(folder: Path) -> list[AcknowledgedAct]:
     """Kill a process while it opens the files that its predecessor left: a log, locks, a partial file."""
     process = WorkerProcess(folder)
     process.await_line(OPENING)
@@ -96,7 +96,7 @@ def kill_while_creating(folder: Path, program: str = "registry_creator") -> None
     process.kill()
 
 
-def kill_at_work(folder: Path, longest: float, processes: int = 1) -> list[list[Acknowledged]]:
+def kill_at_work(folder: Path, longest: float, processes: int = 1) -> list[list[AcknowledgedAct]]:
     """Kill each process at a random moment, at most `longest` seconds after its first operation."""
     workers = [WorkerProcess(folder, share=share, of=processes) for share in range(processes)]
     for one in workers:

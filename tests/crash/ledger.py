@@ -21,7 +21,7 @@ _PAGE: Final = 1000
 OBSERVED: Final = ("2025-01-09T10:30:00Z", "0" * 64)  # time and hash; the URL is different each time
 
 
-class Acknowledged(msgspec.Struct, frozen=True, omit_defaults=True):
+class AcknowledgedAct(msgspec.Struct, frozen=True, omit_defaults=True):
     """An operation that returned. `content` is a unique text, which the record has at this version."""
 
     act: str
@@ -34,7 +34,7 @@ class Acknowledged(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 _line: Final = msgspec.json.Encoder().encode
-_read: Final = msgspec.json.Decoder(Acknowledged).decode
+_read: Final = msgspec.json.Decoder(AcknowledgedAct).decode
 
 # What must be true of the record at the acknowledged version.
 _CONTENT: Final[dict[str, Callable[[Record, str], bool]]] = {
@@ -48,11 +48,11 @@ _CONTENT: Final[dict[str, Callable[[Record, str], bool]]] = {
 }
 
 
-def write_line(acknowledged: Acknowledged) -> bytes:
+def write_line(acknowledged: AcknowledgedAct) -> bytes:
     return _line(acknowledged) + b"\n"
 
 
-def read_lines(reported: bytes) -> list[Acknowledged]:
+def read_lines(reported: bytes) -> list[AcknowledgedAct]:
     """Return every complete line; the kill may have truncated the last one."""
     return [_read(line) for line in reported.split(b"\n")[:-1] if line.startswith(b"{")]
 
@@ -61,14 +61,14 @@ class Ledger:
     """All acknowledged operations, of all processes that ever worked on a registry."""
 
     def __init__(self) -> None:
-        self._entries: list[Acknowledged] = []
+        self._entries: list[AcknowledgedAct] = []
         self._versions: dict[str, int] = {}  # as the last audit found them
         self._latest: dict[str, Fraction] = {}
 
     def __len__(self) -> int:
         return len(self._entries)
 
-    def enter(self, batches: Iterable[list[Acknowledged]]) -> None:
+    def enter(self, batches: Iterable[list[AcknowledgedAct]]) -> None:
         """Add what several processes reported since the last time; their dates must be later than all before."""
         before = dict(self._latest)
         for batch in batches:
@@ -91,7 +91,7 @@ class Ledger:
         """Check that everything exists once; at most `in_flight` operations were done without an acknowledgement."""
         registry = at.registry
         assert await verify(registry) == []
-        stored = await registry.store.read(_everything)
+        stored = await registry.store.read(_read_all)
         self._check_contents(stored)
         self._check_nothing_doubled(stored, in_flight)
         await self._check_persons(at)
@@ -176,7 +176,7 @@ def _first_target(history: list[Revision]) -> str | None:
     return text if text is not None and text.startswith("https://example.org/") else None
 
 
-def _everything(reader: Reader) -> dict[str, tuple[Identifier, list[Revision]]]:
+def _read_all(reader: Reader) -> dict[str, tuple[Identifier, list[Revision]]]:
     stored: dict[str, tuple[Identifier, list[Revision]]] = {}
     key = ""
     while page := reader.identifiers_after(key, _PAGE):

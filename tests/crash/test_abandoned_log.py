@@ -1,4 +1,4 @@
-"""The write-ahead log of a killed process is recovered, whatever its state."""
+"""The write-ahead log of a killed process is recovered in every state."""
 
 import asyncio
 import os

@@ -20,7 +20,7 @@ _NAMES: Final = 300
 _VALUES: Final = (Value(2, "NOTE", Text("of some length " * 10)),)
 
 
-async def _filled(folder: Path) -> dict[str, str]:
+async def _fill_registry(folder: Path) -> dict[str, str]:
     """Create a registry with names that have different targets, in a single file."""
     await create_in(folder)
     targets: dict[str, str] = {}
@@ -65,7 +65,7 @@ def _page_of(file: Path, text: str) -> int:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_a_page_of_garbage_is_found_and_the_rest_is_readable(tmp_path: Path, seed: int) -> None:
-    targets = asyncio.run(_filled(tmp_path))
+    targets = asyncio.run(_fill_registry(tmp_path))
     chance = random.Random(seed)
     file = tmp_path / DATABASE
     page = _page_of(file, f'"https://example.org/{chance.randrange(_NAMES)}/"')
@@ -79,7 +79,7 @@ def test_a_page_of_garbage_is_found_and_the_rest_is_readable(tmp_path: Path, see
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_record_with_overwritten_bytes_is_damaged_and_the_others_are_not(tmp_path: Path, seed: int) -> None:
-    targets = asyncio.run(_filled(tmp_path))
+    targets = asyncio.run(_fill_registry(tmp_path))
     file, number = tmp_path / DATABASE, random.Random(seed).randrange(_NAMES)
     content = file.read_bytes()
     target = f'"https://example.org/{number}/"'.encode()
@@ -94,7 +94,7 @@ def test_a_record_with_overwritten_bytes_is_damaged_and_the_others_are_not(tmp_p
 
 
 def test_a_target_that_differs_from_its_record_is_found(tmp_path: Path) -> None:
-    asyncio.run(_filled(tmp_path))
+    asyncio.run(_fill_registry(tmp_path))
     file = tmp_path / DATABASE
     in_the_row = file.read_bytes().index(b"https://example.org/7/active")  # where the state follows the target
     _overwrite(file, in_the_row, b"https://example.org/8")
@@ -106,7 +106,7 @@ def test_a_target_that_differs_from_its_record_is_found(tmp_path: Path) -> None:
 
 def test_a_redirect_that_differs_from_its_row_is_found(tmp_path: Path) -> None:
     """Most redirects are read from an index, without the row."""
-    asyncio.run(_filled(tmp_path))
+    asyncio.run(_fill_registry(tmp_path))
     file = tmp_path / DATABASE
     in_the_index = re.search(rb"12345/[0-9a-f-]{36}(https://example\.org/7/)(?!active)", file.read_bytes())
     assert in_the_index is not None
@@ -119,7 +119,7 @@ def test_a_redirect_that_differs_from_its_row_is_found(tmp_path: Path) -> None:
 @pytest.mark.parametrize("seed", range(6))
 def test_the_check_of_a_damaged_file_lists_the_damage(tmp_path: Path, seed: int) -> None:
     """It must not stop at the damage with the advice to run itself."""
-    asyncio.run(_filled(tmp_path))
+    asyncio.run(_fill_registry(tmp_path))
     file, chance = tmp_path / DATABASE, random.Random(seed)
     page = _page_of(file, f'"https://example.org/{chance.randrange(_NAMES)}/"')
     _overwrite(file, page * _PAGE, bytes(_PAGE))
@@ -133,7 +133,7 @@ async def _problems(folder: Path) -> list[str]:
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
 def test_a_truncated_database_is_damaged_and_never_returns_wrong_content(tmp_path: Path, share: float) -> None:
-    targets = asyncio.run(_filled(tmp_path))
+    targets = asyncio.run(_fill_registry(tmp_path))
     file = tmp_path / DATABASE
     last = file.read_bytes().rindex(b"https://example.org/")  # beyond it there may be nothing but free pages
     with file.open("r+b") as stream:
@@ -161,7 +161,7 @@ def test_a_file_that_is_not_a_registry_is_refused(tmp_path: Path, content: bytes
 
 
 def test_writing_to_a_damaged_file_is_refused_and_the_writer_goes_on(tmp_path: Path) -> None:
-    targets = asyncio.run(_filled(tmp_path))
+    targets = asyncio.run(_fill_registry(tmp_path))
     file = tmp_path / DATABASE
     _overwrite(file, _page_of(file, '"https://example.org/150/"') * _PAGE, bytes(_PAGE))
 

@@ -88,7 +88,7 @@ def _kill_again_and_again(
             client.await_another()
     ledger = Ledger()
     ledger.enter([client.kill() for client in clients])
-    audit(ledger, folder, len(clients) * IN_FLIGHT + sum(client.unknown for client in clients))
+    audit(ledger, folder, len(clients) * IN_FLIGHT + sum(client.unknown_count for client in clients))
     return clients
 
 
@@ -99,14 +99,14 @@ def test_clients_reconnect_after_their_server_was_killed(
     clients = _kill_again_and_again(
         server, tmp_path / "registry", [_kill_all, _kill_one, _kill_all], processes, _PATIENT
     )
-    assert sum(client.unknown for client in clients) == 0, "it came back in time for a look-up of the outcome"
+    assert sum(client.unknown_count for client in clients) == 0, "it came back in time for a look-up of the outcome"
 
 
 def test_the_outcome_of_a_commit_on_a_killed_server_is_reported_as_unknown(
     server: PostgresServer, tmp_path: Path
 ) -> None:
     clients = _kill_again_and_again(server, tmp_path / "registry", [_kill_all] * 4, 1, _IMPATIENT)
-    assert sum(client.unknown + client.refused for client in clients) > 0
+    assert sum(client.unknown_count + client.refused_count for client in clients) > 0
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""A registry that was restored from a backup issues no name twice, whatever was minted since."""
+"""A registry that was restored from a backup issues no name twice."""
 
 import asyncio
 from contextlib import suppress
@@ -15,14 +15,14 @@ from perdure.registry import Agent, Registry, add_prefix, mint
 from perdure.registry.integrity import verify
 
 
-async def _made(folder: Path) -> Agent:
+async def _make_registry(folder: Path) -> Agent:
     admin = (await make_registry(folder, name="Test Library")).admin
     async with open_registry(folder) as registry:
         await add_prefixes(registry, admin)
     return admin
 
 
-async def _minted(registry: Registry, admin: Agent, count: int = 20) -> set[str]:
+async def _mint_names(registry: Registry, admin: Agent, count: int = 20) -> set[str]:
     return {one.name for timeline in TIMELINES for one in await mint(registry, admin, timeline, count)}
 
 
@@ -35,15 +35,15 @@ def test_names_minted_after_the_backup_are_not_minted_again(tmp_path: Path, befo
     folder, backup = tmp_path / "registry", tmp_path / "backup.db"
 
     async def run() -> None:
-        admin = await _made(folder)
+        admin = await _make_registry(folder)
         async with open_registry(folder) as registry:
             if before:
-                await _minted(registry, admin, before)
+                await _mint_names(registry, admin, before)
             await _backup(registry, backup)
-            issued = await _minted(registry, admin)
+            issued = await _mint_names(registry, admin)
         await restore_registry(folder, backup)
         async with open_registry(folder) as registry:
-            assert not issued & await _minted(registry, admin)
+            assert not issued & await _mint_names(registry, admin)
             assert await verify(registry) == []
 
     asyncio.run(run())
@@ -53,7 +53,7 @@ def test_names_under_a_prefix_added_after_the_backup_are_not_minted_again(tmp_pa
     folder, backup = tmp_path / "registry", tmp_path / "backup.db"
 
     async def run() -> None:
-        admin = await _made(folder)
+        admin = await _make_registry(folder)
         async with open_registry(folder) as registry:
             await _backup(registry, backup)
             await add_prefix(registry, admin, "54321", minter="sequential")
@@ -71,7 +71,7 @@ def test_every_replaced_database_remains(tmp_path: Path) -> None:
     folder, backup = tmp_path / "registry", tmp_path / "backup.db"
 
     async def run() -> list[str | None]:
-        await _made(folder)
+        await _make_registry(folder)
         async with open_registry(folder) as registry:
             await _backup(registry, backup)
         return [(await restore_registry(folder, backup)).displaced_name for _ in range(3)]  # within one second, mostly
@@ -99,10 +99,10 @@ def test_an_initialisation_without_its_last_file_can_be_repeated(tmp_path: Path)
     """A random kill seldom meets this moment, so the last step is undone."""
     folder = tmp_path / "registry"
     asyncio.run(make_registry(folder, name="Test Library"))
-    newest = max((file for file in folder.iterdir() if file.suffix in (".toml", ".db", ".key")), key=_renamed)
+    newest = max((file for file in folder.iterdir() if file.suffix in (".toml", ".db", ".key")), key=_change_time)
     newest.rename(folder / f".{newest.name}.new")
     asyncio.run(_check_made(folder))
 
 
-def _renamed(file: Path) -> int:
+def _change_time(file: Path) -> int:
     return file.stat().st_ctime_ns

@@ -18,7 +18,7 @@ from uuid import uuid4
 from zlib import crc32
 
 from tests.crash.crash_registry import BULK, DATED, NUMBERED, PAIRED, RANDOM, TIMELINES, Open, open_registry
-from tests.crash.ledger import OBSERVED, Acknowledged, date_of, write_line
+from tests.crash.ledger import OBSERVED, AcknowledgedAct, date_of, write_line
 from tests.registry_fixture import set_target
 
 from perdure.errors import OutcomeUnknown, StoreUnavailable
@@ -39,7 +39,7 @@ _ACKNOWLEDGEMENTS: Final = 1  # the descriptor of the pipe
 _MOST_EDITED: Final = 200
 
 
-def report(acknowledged: Acknowledged) -> None:
+def report(acknowledged: AcknowledgedAct) -> None:
     os.write(_ACKNOWLEDGEMENTS, write_line(acknowledged))
 
 
@@ -69,7 +69,7 @@ async def mint_singly(at: Open, prefix: str, share: Share) -> None:
     target = new_target()
     (one,) = await mint(*at, prefix, statement=Statement(target=target))
     date = str(date_of(prefix, one.name, one.date)) if prefix in TIMELINES else None
-    report(Acknowledged("mint", one.name, 1, target, one.alias, prefix if date else None, date))
+    report(AcknowledgedAct("mint", one.name, 1, target, one.alias, prefix if date else None, date))
     share.put(one.name)
 
 
@@ -77,7 +77,7 @@ async def mint_in_bulk(at: Open) -> None:
     """Mint many names in one transaction: all of them or none."""
     target = new_target(AT_ONCE)
     for one in await mint(*at, BULK, AT_ONCE, statement=Statement(target=target)):
-        report(Acknowledged("mint", one.name, 1, target))
+        report(AcknowledgedAct("mint", one.name, 1, target))
     await asyncio.sleep(random.uniform(0, 0.1))
 
 
@@ -101,7 +101,7 @@ class Files:
         def acknowledge(tally: Tally) -> None:
             nonlocal reported
             for entry in entries[reported : tally.entries]:
-                report(Acknowledged("import", entry.name, 1, entry.target or ""))
+                report(AcknowledgedAct("import", entry.name, 1, entry.target or ""))
             reported = tally.entries
 
         tally = await import_entries(*at, entries, checkpoint=checkpoint, watch=acknowledge)
@@ -114,7 +114,7 @@ async def observe_person(at: Open) -> None:
     source = f"https://example.org/staff/{uuid4().hex}"
     person = await observe(*at, source, *OBSERVED)
     assert person.created
-    report(Acknowledged("observe", person.name, 1, source))
+    report(AcknowledgedAct("observe", person.name, 1, source))
 
 
 async def edit(at: Open, share: Share) -> None:
@@ -123,12 +123,12 @@ async def edit(at: Open, share: Share) -> None:
     target, reason, note = new_target(), f"reason {uuid4().hex}", f"note {uuid4().hex}"
     try:
         if (await show(at.registry, name)).state == "withdrawn":
-            report(Acknowledged("reinstate", name, await reinstate(*at, name), ""))
-        report(Acknowledged("set", name, await set_target(*at, name, target), target))
+            report(AcknowledgedAct("reinstate", name, await reinstate(*at, name), ""))
+        report(AcknowledgedAct("set", name, await set_target(*at, name, target), target))
         added = [Value(ANY_INDEX, "NOTE", Text(note))]
-        report(Acknowledged("add", name, await add_values(*at, name, added), note))
-        report(Acknowledged("withdraw", name, await withdraw(*at, name, reason), reason))
-        report(Acknowledged("reinstate", name, await reinstate(*at, name), ""))
+        report(AcknowledgedAct("add", name, await add_values(*at, name, added), note))
+        report(AcknowledgedAct("withdraw", name, await withdraw(*at, name, reason), reason))
+        report(AcknowledgedAct("reinstate", name, await reinstate(*at, name), ""))
     finally:
         share.put(name)
 

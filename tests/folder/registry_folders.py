@@ -55,16 +55,16 @@ class RegistryFolder:
         return founded
 
     def do(self, use_case: Callable[..., Coroutine[Any, Any, T]], *arguments: Any, **options: Any) -> T:
-        async def acting(registry: Registry, by: Agent) -> T:
+        async def act(registry: Registry, by: Agent) -> T:
             return await use_case(registry, by, *arguments, **options)
 
-        return self.inside(acting)
+        return self.inside(act)
 
     def ask(self, use_case: Callable[..., Coroutine[Any, Any, T]], *arguments: Any, **options: Any) -> T:
-        async def asking(registry: Registry, by: Agent) -> T:
+        async def ask_registry(registry: Registry, by: Agent) -> T:
             return await use_case(registry, *arguments, **options)
 
-        return self.inside(asking)
+        return self.inside(ask_registry)
 
     def inside(self, work: Callable[[Registry, Agent], Awaitable[T]]) -> T:
         async def session() -> T:
@@ -141,12 +141,12 @@ def maker(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[RegistryMa
 def with_prefixes(registry_folder: RegistryFolder) -> RegistryFolder:
     """Add a prefix of each kind that has a timeline."""
 
-    async def furnish(registry: Registry, by: Agent) -> None:
+    async def add_prefixes(registry: Registry, by: Agent) -> None:
         await add_prefix(registry, by, "12345")
         await add_prefix(registry, by, "777", minter="sequential")
         await add_subsystem(registry, by, "mtc-m18.sid.inpe.br", "150.163.34.243")
 
-    registry_folder.inside(furnish)
+    registry_folder.inside(add_prefixes)
     return registry_folder
 
 
@@ -170,12 +170,12 @@ def minting_registry(any_registry: RegistryFolder) -> RegistryFolder:
 # Make, and open
 
 
-class Interrupted(BaseException):
+class Interruption(BaseException):
     """An interruption as from the keyboard, which no code may catch as an error."""
 
 
 def stop(*_: object, **__: object) -> None:
-    raise Interrupted
+    raise Interruption
 
 
 def on_another_machine(registry_folder: RegistryFolder) -> RegistryFolder:

@@ -1,4 +1,4 @@
-"""A registry's folder is created once, whatever interrupts that, and opened only with its own settings."""
+"""A registry's folder is created once, even after interruptions, and opened only with its own settings."""
 
 import os
 import stat
@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from tests.folder.registry_folders import Interrupted, RegistryFolder, RegistryMaker, on_a_server, stop
+from tests.folder.registry_folders import Interruption, RegistryFolder, RegistryMaker, on_a_server, stop
 from tests.postgres.shared_server import database
 
 from perdure.errors import InvalidInput, PerdureError
@@ -200,7 +200,7 @@ def test_an_interrupted_creation_can_be_repeated(tmp_path: Path, monkeypatch: py
     done = 0
     replace = Path.replace
 
-    def counted(self: Path, target: Path) -> Path:
+    def count_and_replace(self: Path, target: Path) -> Path:
         nonlocal done
         if Path(target).name in (ADMIN_KEY, DATABASE, SETTINGS):
             done += 1
@@ -208,9 +208,9 @@ def test_an_interrupted_creation_can_be_repeated(tmp_path: Path, monkeypatch: py
                 stop()
         return replace(self, target)
 
-    monkeypatch.setattr(Path, "replace", counted)
-    monkeypatch.setattr(os, "link", lambda source, target: counted(Path(source), Path(target)))
-    with pytest.raises(Interrupted):
+    monkeypatch.setattr(Path, "replace", count_and_replace)
+    monkeypatch.setattr(os, "link", lambda source, target: count_and_replace(Path(source), Path(target)))
+    with pytest.raises(Interruption):
         here.make()
     monkeypatch.undo()
     here.make()
@@ -254,7 +254,7 @@ def test_an_interrupted_creation_on_a_server_can_be_repeated(
             cut.setattr(PostgresLocation, "install", stop)
         else:
             cut.setattr(f"perdure.folder.registry_folder.{step}", stop)
-        with pytest.raises(Interrupted):
+        with pytest.raises(Interruption):
             here.make()
     here.make()
     assert here.ask(verify) == []

@@ -9,7 +9,7 @@ from pathlib import Path
 import apsw
 import pytest
 from tests.folder.registry_folders import (
-    Interrupted,
+    Interruption,
     RegistryFolder,
     RegistryMaker,
     another_store,
@@ -109,7 +109,7 @@ def test_an_interrupted_move_is_finished_by_the_same_move(
 ) -> None:
     [name] = minting_registry.mint("777")
     to, before = another_store(maker), read_settings(minting_registry.folder)
-    with pytest.raises(Interrupted):
+    with pytest.raises(Interruption):
         move_to(minting_registry, to, stop)
     assert read_settings(minting_registry.folder) == before
     assert minting_registry.ask(show, name).name == name
@@ -125,7 +125,7 @@ def test_a_move_that_stopped_before_the_settings_is_finished_by_the_same_move(
     to = another_store(maker)
     with monkeypatch.context() as cut:
         cut.setattr("perdure.folder.move.write_store", stop)
-        with pytest.raises(Interrupted):
+        with pytest.raises(Interruption):
             move_to(minting_registry, to)
     with pytest.raises(StoreSealed, match="has moved"):
         minting_registry.mint("777")
@@ -138,7 +138,7 @@ def test_a_move_that_stopped_before_the_settings_is_finished_by_the_same_move(
 
 def test_an_abandoned_move_leaves_nothing_behind(maker: RegistryMaker, minting_registry: RegistryFolder) -> None:
     to, before = another_store(maker), minting_registry.files().keys()
-    with pytest.raises(Interrupted):
+    with pytest.raises(Interruption):
         move_to(minting_registry, to, stop)
     asyncio.run(abandon_move(minting_registry.folder, to))
     assert minting_registry.mint("777")
@@ -159,7 +159,7 @@ def test_a_move_that_stopped_at_its_start_is_started_again(minting_registry: Reg
 
 def test_a_registry_that_is_being_moved_is_not_restored(maker: RegistryMaker, minting_registry: RegistryFolder) -> None:
     backup, to = minting_registry.backup(), another_store(maker)
-    with pytest.raises(Interrupted):
+    with pytest.raises(Interruption):
         move_to(minting_registry, to, stop)
     with pytest.raises(StoreSealed, match="give-up"):
         minting_registry.restore(backup)
@@ -201,7 +201,7 @@ def _is_there(maker: RegistryMaker, store: str, folder: Path) -> bool:
 def test_a_move_does_not_touch_foreign_tables(maker: RegistryMaker, minting_registry: RegistryFolder) -> None:
     """For example, the schema `public` of a database that others use."""
     to = _foreign_database(maker, minting_registry.folder)
-    with suppress(Interrupted, PerdureError):
+    with suppress(Interruption, PerdureError):
         move_to(minting_registry, to, stop)
     with suppress(PerdureError):
         asyncio.run(abandon_move(minting_registry.folder, to))
@@ -225,7 +225,7 @@ def test_a_move_by_another_registry_is_not_abandoned(maker: RegistryMaker, minti
     other = maker.new_folder("other")
     other.make()
     to = maker.new_folder("elsewhere").store
-    with pytest.raises(Interrupted):
+    with pytest.raises(Interruption):
         move_to(other, to, stop)
     with suppress(PerdureError):
         asyncio.run(abandon_move(minting_registry.folder, to))

@@ -230,7 +230,7 @@ def test_a_registry_cannot_be_opened_while_it_is_restored(
         async with open_registry(minting_registry.folder, minting_registry.clock):
             pass
 
-    def tried(self: Path, target: Path) -> Path:
+    def try_and_replace(self: Path, target: Path) -> Path:
         if Path(target).name == DATABASE:
             monkeypatch.undo()
             loop = asyncio.new_event_loop()
@@ -246,7 +246,7 @@ def test_a_registry_cannot_be_opened_while_it_is_restored(
                 loop.close()
         return replace(self, target)
 
-    monkeypatch.setattr(Path, "replace", tried)
+    monkeypatch.setattr(Path, "replace", try_and_replace)
     minting_registry.restore(backup)
     assert len(refusals) == 1
     assert "restored" in refusals[0]

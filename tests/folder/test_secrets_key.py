@@ -39,7 +39,7 @@ def keep(registry_folder: RegistryFolder, plain: bytes = SECRET, index: int = 30
     return name
 
 
-def opened(registry_folder: RegistryFolder, name: str, index: int = 300) -> bytes | None:
+def read_secret(registry_folder: RegistryFolder, name: str, index: int = 300) -> bytes | None:
     async def work(registry: Registry, by: Agent) -> bytes | None:
         return await registry.store.read(lambda reader: open_secret(reader, registry.sealer, name, index))
 
@@ -55,7 +55,7 @@ def test_the_key_is_created_with_the_first_secret_and_only_its_owner_can_read_it
     name = keep(minting_registry)
     assert key_of(minting_registry).stat().st_mode & 0o777 == 0o600
     assert len(bytes.fromhex(key_of(minting_registry).read_text())) == 32
-    assert opened(minting_registry, name) == SECRET
+    assert read_secret(minting_registry, name) == SECRET
     assert minting_registry.ask(verify) == []
     assert not [one for one in minting_registry.folder.iterdir() if one.name.startswith(f".{SECRETS_KEY}")]
 
@@ -65,27 +65,27 @@ def test_the_key_stays_the_same(minting_registry: RegistryFolder) -> None:
     key = key_of(minting_registry).read_bytes()
     second = keep(minting_registry, b"another")
     assert key_of(minting_registry).read_bytes() == key
-    assert [opened(minting_registry, name) for name in (first, second)] == [SECRET, b"another"]
+    assert [read_secret(minting_registry, name) for name in (first, second)] == [SECRET, b"another"]
 
 
 def test_a_lost_key_is_reported_and_not_replaced(minting_registry: RegistryFolder) -> None:
     name = keep(minting_registry)
     moved_key = key_of(minting_registry).rename(minting_registry.folder.parent / "kept apart")
-    for attempt in (lambda: opened(minting_registry, name), lambda: keep(minting_registry)):
+    for attempt in (lambda: read_secret(minting_registry, name), lambda: keep(minting_registry)):
         with pytest.raises(StoreDamaged, match=r"restore the file secrets\.key"):
             attempt()
     assert not key_of(minting_registry).exists()
     [problem] = minting_registry.ask(verify)
     assert SECRETS_KEY in problem
     moved_key.rename(key_of(minting_registry))
-    assert opened(minting_registry, name) == SECRET
+    assert read_secret(minting_registry, name) == SECRET
     assert minting_registry.ask(verify) == []
 
 
 def test_another_key_is_refused(minting_registry: RegistryFolder) -> None:
     name = keep(minting_registry)
     key_of(minting_registry).write_text("00" * 32)
-    for attempt in (lambda: opened(minting_registry, name), lambda: keep(minting_registry)):
+    for attempt in (lambda: read_secret(minting_registry, name), lambda: keep(minting_registry)):
         with pytest.raises(StoreDamaged, match=r"restore the file secrets\.key"):
             attempt()
     assert key_of(minting_registry).read_text() == "00" * 32
@@ -105,11 +105,11 @@ def test_an_unreadable_key_file_is_reported(minting_registry: RegistryFolder) ->
     if os.geteuid() != 0:  # root may read everything
         key_of(minting_registry).chmod(0)
         with pytest.raises(StoreUnavailable, match="cannot be read"):
-            opened(minting_registry, name)
+            read_secret(minting_registry, name)
     key_of(minting_registry).unlink()
     key_of(minting_registry).mkdir()
     with pytest.raises(StoreUnavailable, match="cannot be read"):
-        opened(minting_registry, name)
+        read_secret(minting_registry, name)
 
 
 def test_a_key_that_cannot_be_created_leaves_nothing_behind(tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_a_backup_does_not_contain_the_key_and_a_restored_registry_needs_it(mint
         assert form not in backup.read_bytes()
     keep(minting_registry, b"later")
     minting_registry.restore(backup)
-    assert opened(minting_registry, name) == SECRET
+    assert read_secret(minting_registry, name) == SECRET
     assert minting_registry.ask(verify) == []
 
 
@@ -147,15 +147,15 @@ def test_another_machine_needs_the_same_key(maker: RegistryMaker, minting_regist
         keep(other)
     assert not key_of(other).exists()
     shutil.copy(key_of(minting_registry), key_of(other))
-    assert opened(other, name) == SECRET
-    assert opened(minting_registry, keep(other, b"from there")) == b"from there"
+    assert read_secret(other, name) == SECRET
+    assert read_secret(minting_registry, keep(other, b"from there")) == b"from there"
 
 
 def test_secrets_move_with_the_registry(maker: RegistryMaker, minting_registry: RegistryFolder) -> None:
     name = keep(minting_registry)
     move_to(minting_registry, another_store(maker))
-    assert opened(minting_registry, name) == SECRET
-    assert opened(minting_registry, keep(minting_registry, b"new")) == b"new"
+    assert read_secret(minting_registry, name) == SECRET
+    assert read_secret(minting_registry, keep(minting_registry, b"new")) == b"new"
     assert minting_registry.ask(verify) == []
 
 

@@ -210,7 +210,7 @@ def test_a_written_handle_is_read_back(name: str, given_values: list[Value]) -> 
     [entry] = read("\n".join(lines))
     assert isinstance(entry, ImportPut)
     assert entry.name == name
-    # The language has no place for the time of a value, nor for its references.
+    # The language can express neither the time of a value nor its references.
     bare = [msgspec.structs.replace(value, timestamp="", references=()) for value in given_values]
     assert len(entry.values) + len(left_out) == len(given_values)
     assert [value for value in bare if value in entry.values] == list(entry.values)

@@ -258,7 +258,7 @@ def test_a_column_that_no_handle_server_has_is_named() -> None:
 
 
 def _as_stored(value: Value) -> Value:
-    """Bytes are all that SQL storage keeps: those that are text, or empty, come back as text."""
+    """SQL storage contains only bytes: those that are text, or empty, are read back as text."""
     if isinstance(value.data, Binary):
         return Value(
             value.index,

@@ -39,7 +39,7 @@ def values(
     ttls: st.SearchStrategy[int | str] = lifetimes | instants,
     binary: bool = True,
 ) -> Value:
-    """One value; data of administration stands under the type that it has in Handle records."""
+    """One value; administrative data has the same type as in Handle records."""
     form = draw(st.sampled_from(["text", "admin", "list", *(["binary"] if binary else [])]))
     data: Data
     if form == "admin":

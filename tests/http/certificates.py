@@ -1,4 +1,4 @@
-"""Certificates for the tests: signed by their own holders, as those of Handle clients are."""
+"""Certificates for the tests: self-signed, like those of Handle clients."""
 
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -17,7 +17,7 @@ def subject(cn: str = "", uid: str = "") -> x509.Name:
 
 
 def certificate(key: PrivateKey, name: x509.Name, *, now: datetime | None = None, days: int = 1) -> bytes:
-    """In PEM; valid from a day ago, for so many days from now."""
+    """Return a certificate in PEM, valid from yesterday for this number of days."""
     now = now or datetime.now(timezone.utc)
     return (
         x509.CertificateBuilder()
@@ -39,7 +39,7 @@ def private_pem(key: PrivateKey) -> bytes:
 
 
 def write_pair(folder: Path, stem: str, key: PrivateKey, pem: bytes) -> tuple[Path, Path]:
-    """The certificate and the private key, as files."""
+    """Write the certificate and the private key to files, and return their paths."""
     certificate_file, key_file = folder / f"{stem}.pem", folder / f"{stem}.key"
     certificate_file.write_bytes(pem)
     key_file.write_bytes(private_pem(key))

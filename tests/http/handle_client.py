@@ -35,22 +35,22 @@ def b64(octets: bytes) -> str:
     return base64.b64encode(octets).decode()
 
 
-def sized(octets: bytes) -> bytes:
+def with_length(octets: bytes) -> bytes:
     return struct.pack(">I", len(octets)) + octets
 
 
 def natural(number: int) -> bytes:
-    return sized(number.to_bytes(number.bit_length() // 8 + 1, "big"))
+    return with_length(number.to_bytes(number.bit_length() // 8 + 1, "big"))
 
 
 def wire(key: rsa.RSAPrivateKey | dsa.DSAPrivateKey) -> bytes:
-    """The public half, as an HS_PUBKEY value holds it."""
+    """Return the public key in the format of an HS_PUBKEY value."""
     if isinstance(key, rsa.RSAPrivateKey):
         of_rsa = key.public_key().public_numbers()
-        return sized(b"RSA_PUB_KEY") + b"\0\0" + natural(of_rsa.e) + natural(of_rsa.n) + bytes(4)
+        return with_length(b"RSA_PUB_KEY") + b"\0\0" + natural(of_rsa.e) + natural(of_rsa.n) + bytes(4)
     of_dsa = key.public_key().public_numbers()
     group = of_dsa.parameter_numbers
-    return sized(b"DSA_PUB_KEY") + b"\0\0" + b"".join(natural(n) for n in (group.q, group.p, group.g, of_dsa.y))
+    return with_length(b"DSA_PUB_KEY") + b"\0\0" + b"".join(natural(n) for n in (group.q, group.p, group.g, of_dsa.y))
 
 
 def secret_proof(nonce: bytes, password: str, algorithm: str, **more: Any) -> dict[str, str]:
@@ -104,7 +104,7 @@ def request(options: HttpOptions, headers: dict[str, str], client: str, **more: 
 
 
 class AuthenticatorFixture:
-    """A registry with an administrator that Handle clients know, and an authenticator."""
+    """A registry with an administrator for Handle clients, and an authenticator."""
 
     def __init__(self, office: Office) -> None:
         self.office = office

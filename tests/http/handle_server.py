@@ -20,7 +20,7 @@ USUAL = "011111110011"
 
 
 def basic(index: int = INDEX, name: str = ADMIN, word: str = PASSWORD) -> dict[str, str]:
-    """As pyhandle writes it: the colon inside the user name is percent-encoded."""
+    """Return a header as pyhandle writes it: the colon inside the user name is percent-encoded."""
     user = quote(f"{index}:{name}")
     return {"Authorization": "Basic " + b64encode(f"{user}:{word}".encode()).decode()}
 

@@ -46,18 +46,18 @@ Hide = Callable[[Registry, Agent, HiddenPerson], Awaitable[None]]
 
 
 async def make(registry: Registry, admin: Agent, number: int) -> HiddenPerson:
-    """Said by everything that can say something: claims, sources, notes, links, targets, descriptions, and acts."""
+    """Create a person with the secret in every field: claims, sources, notes, links, targets, descriptions and acts."""
     claims = (
         Claim(type="name", value=PersonName(given_name=SECRET, base_surname="Jansdochter"), language="nl"),
         Claim(type="residence", value=SECRET, where=InSource(quote=f"te {SECRET}", page=SECRET)),
         Claim(type="occupation", value=SECRET, status="inferred", reasoning=f"so signs {SECRET}"),
     )
 
-    async def seen(part: str) -> str:
+    async def observe_part(part: str) -> str:
         url = f"https://example.org/{SECRET}/{number}/{part}"
         return (await observe(registry, admin, url, WHEN, "0" * 64, source_name=SECRET, claims=claims)).name
 
-    poid, second = sorted([await seen("a"), await seen("b")])
+    poid, second = sorted([await observe_part("a"), await observe_part("b")])
     reconstruction = Reconstruction(
         (),
         "",
@@ -88,76 +88,76 @@ async def _redact_all(registry: Registry, admin: Agent, *names: str) -> None:
         await redact(registry, admin, name, "a court order")
 
 
-async def restricted(registry: Registry, admin: Agent, made: HiddenPerson) -> None:
+async def hide_restricted(registry: Registry, admin: Agent, made: HiddenPerson) -> None:
     await _restrict_all(registry, admin, made)
 
 
-async def restricted_and_withdrawn(registry: Registry, admin: Agent, made: HiddenPerson) -> None:
+async def hide_restricted_and_withdrawn(registry: Registry, admin: Agent, made: HiddenPerson) -> None:
     await _restrict_all(registry, admin, made)
     for name in made.names:
         await withdraw(registry, admin, name, f"{SECRET} has asked for it")
 
 
-async def withdrawn_and_restricted(registry: Registry, admin: Agent, made: HiddenPerson) -> None:
+async def hide_withdrawn_and_restricted(registry: Registry, admin: Agent, made: HiddenPerson) -> None:
     for name in made.names:
         await withdraw(registry, admin, name, f"{SECRET} has asked for it")
     await _restrict_all(registry, admin, made)
 
 
-async def restricted_and_merged(registry: Registry, admin: Agent, made: HiddenPerson) -> None:
+async def hide_restricted_and_merged(registry: Registry, admin: Agent, made: HiddenPerson) -> None:
     await _restrict_all(registry, admin, made)
     await merge(registry, admin, made.prid, made.other, HIM, f"both are {SECRET}")
 
 
-async def merged_and_restricted(registry: Registry, admin: Agent, made: HiddenPerson) -> None:
+async def hide_merged_and_restricted(registry: Registry, admin: Agent, made: HiddenPerson) -> None:
     await merge(registry, admin, made.prid, made.other, HIM, f"both are {SECRET}")
     for name in (made.other, made.prid, made.poid, made.second):
         await restrict(registry, admin, name, "a living person")
 
 
-async def restricted_and_split(registry: Registry, admin: Agent, made: HiddenPerson) -> None:
+async def hide_restricted_and_split(registry: Registry, admin: Agent, made: HiddenPerson) -> None:
     await _restrict_all(registry, admin, made)
     await split(registry, admin, made.prid, [[made.poid], [made.second]], HIM, f"one of two is {SECRET}")
 
 
-async def redacted(registry: Registry, admin: Agent, made: HiddenPerson) -> None:
+async def hide_redacted(registry: Registry, admin: Agent, made: HiddenPerson) -> None:
     await _redact_all(registry, admin, *made.names)
 
 
-async def withdrawn_and_redacted(registry: Registry, admin: Agent, made: HiddenPerson) -> None:
+async def hide_withdrawn_and_redacted(registry: Registry, admin: Agent, made: HiddenPerson) -> None:
     for name in made.names:
         await withdraw(registry, admin, name, f"{SECRET} has asked for it")
     await _redact_all(registry, admin, *made.names)
 
 
-async def merged_and_redacted(registry: Registry, admin: Agent, made: HiddenPerson) -> None:
+async def hide_merged_and_redacted(registry: Registry, admin: Agent, made: HiddenPerson) -> None:
     await merge(registry, admin, made.prid, made.other, HIM, f"both are {SECRET}")
     await _redact_all(registry, admin, made.other, made.prid, made.poid, made.second)
 
 
-async def split_and_redacted(registry: Registry, admin: Agent, made: HiddenPerson) -> None:
+async def hide_split_and_redacted(registry: Registry, admin: Agent, made: HiddenPerson) -> None:
     parts = await split(registry, admin, made.prid, [[made.poid], [made.second]], HIM, f"one of two is {SECRET}")
     await _redact_all(registry, admin, *(one.name for one in parts), *made.names)
 
 
-async def restricted_and_redacted(registry: Registry, admin: Agent, made: HiddenPerson) -> None:
+async def hide_restricted_and_redacted(registry: Registry, admin: Agent, made: HiddenPerson) -> None:
     await _restrict_all(registry, admin, made)
     await _redact_all(registry, admin, *made.names)
 
 
 HIDDEN: dict[str, Hide] = {
-    one.__name__.replace("_", " "): one
+    one.__name__.removeprefix("hide_").replace("_", " "): one
     for one in (
-        restricted,
-        restricted_and_withdrawn,
-        withdrawn_and_restricted,
-        restricted_and_merged,
-        merged_and_restricted,
-        restricted_and_split,
-        redacted,
-        withdrawn_and_redacted,
-        merged_and_redacted,
-        split_and_redacted,
-        restricted_and_redacted,
+        hide_restricted,
+        hide_restricted_and_withdrawn,
+        hide_withdrawn_and_restricted,
+        hide_restricted_and_merged,
+        hide_merged_and_restricted,
+        hide_restricted_and_split,
+        hide_redacted,
+        hide_withdrawn_and_redacted,
+        hide_merged_and_redacted,
+        hide_split_and_redacted,
+        hide_restricted_and_redacted,
     )
 }

@@ -16,7 +16,7 @@ _TRIES = 5
 
 
 def nginx() -> str | None:
-    """The program; it lies where the shells of ordinary users do not look."""
+    """Return the path of the program, which may be outside the PATH of ordinary users."""
     return _program("nginx")
 
 
@@ -28,16 +28,16 @@ def _program(name: str) -> str | None:
     return shutil.which(name, path=f"{os.environ.get('PATH', '')}{os.pathsep}/usr/sbin{os.pathsep}/usr/local/sbin")
 
 
-def documented() -> str:
-    """The configuration that the documentation shows."""
+def read_documentation() -> str:
+    """Return the configuration that the documentation shows."""
     found = re.findall(r"^```nginx\n(.*?)^```", DOCUMENTATION.read_text("utf-8"), re.MULTILINE | re.DOTALL)
     assert len(found) == 1
     return found[0]
 
 
-def adapted(folder: Path, port: int, upstream: tuple[str, int], certificate: Path, key: Path) -> str:
-    """The same, at another place: nothing is changed but addresses and files."""
-    configuration = documented()
+def write_configuration(folder: Path, port: int, upstream: tuple[str, int], certificate: Path, key: Path) -> str:
+    """Write the documented configuration with other addresses and files, and nothing else changed."""
+    configuration = read_documentation()
     for old, new in (
         ("listen 443 ssl;", f"listen 127.0.0.1:{port} ssl;"),
         ("/etc/ssl/id.example.org.pem", str(certificate)),
@@ -60,9 +60,9 @@ def _nginx_file(folder: Path, inside: str) -> str:
 
 
 @contextmanager
-def proxied(folder: Path, upstream: tuple[str, int], certificate: Path, key: Path) -> Iterator[str]:
-    """Its address, for as long as it runs."""
-    with _nginx_with(folder, lambda port: adapted(folder, port, upstream, certificate, key)) as port:
+def run_proxy(folder: Path, upstream: tuple[str, int], certificate: Path, key: Path) -> Iterator[str]:
+    """Run nginx as documented, and yield its address."""
+    with _nginx_with(folder, lambda port: write_configuration(folder, port, upstream, certificate, key)) as port:
         yield f"https://127.0.0.1:{port}"
 
 
@@ -112,7 +112,7 @@ backend registry
 """
 
     file = folder / "haproxy.cfg"
-    with _running(file, configuration, [haproxy() or "", "-db", "-f", str(file)], folder / "haproxy.log") as port:
+    with _run_program(file, configuration, [haproxy() or "", "-db", "-f", str(file)], folder / "haproxy.log") as port:
         yield "127.0.0.1", port
 
 
@@ -120,14 +120,14 @@ backend registry
 def _nginx_with(folder: Path, configuration: Callable[[int], str]) -> Iterator[int]:
     folder.mkdir(exist_ok=True)
     file, log = folder / "nginx.conf", folder / "error.log"
-    with _running(
+    with _run_program(
         file, configuration, [nginx() or "", "-p", str(folder), "-c", str(file), "-e", str(log)], log
     ) as port:
         yield port
 
 
 @contextmanager
-def _running(file: Path, configuration: Callable[[int], str], command: list[str], log: Path) -> Iterator[int]:
+def _run_program(file: Path, configuration: Callable[[int], str], command: list[str], log: Path) -> Iterator[int]:
     """Run a proxy with a configuration for a free port, which is yielded for as long as it runs."""
     for _ in range(_TRIES):  # another process may take the port in between
         port = _free_port()

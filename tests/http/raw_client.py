@@ -101,7 +101,7 @@ class Connection:
 def connection(
     server: LiveServer, *, context: ssl.SSLContext | None = None, small: bool = False
 ) -> Iterator[Connection]:
-    """`small`: hardly anything is taken in before it is read."""
+    """Open a connection. With `small`, its receive buffer is as small as possible."""
     with socket.socket() as plain:
         plain.settimeout(_PATIENCE)
         if small:

@@ -29,7 +29,7 @@ def test_table_6_2_exactly() -> None:
 
 
 def algorithm_4(now: Fraction, last: Fraction | None, r: Fraction) -> tuple[Fraction, Fraction]:
-    """The algorithm line by line as it is printed, without the waiting."""
+    """Run the algorithm line by line as it is printed, without waiting."""
     rounded = r * (now // r)
     if last is None:
         last = rounded - r

@@ -242,7 +242,7 @@ def test_a_document_type_is_split_from_the_label() -> None:
 
 @pytest.mark.parametrize("time", ["09.09.22", "13.09.22.01"])
 def test_no_suggestion_without_the_document_type_if_the_label_is_invalid_anyway(time: str) -> None:
-    """Without it the label would be no better: it is not suggested."""
+    """The label without its document type is invalid too, so it is not suggested."""
     with pytest.raises(InvalidName) as caught:
         ibi.parse(f"iconet.com.br/banon/2009/{time}-RPQ")
     assert caught.value.suggestion is None

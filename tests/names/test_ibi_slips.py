@@ -33,7 +33,7 @@ def test_example_1_has_a_port_that_algorithm_1_leaves_out() -> None:
 
 
 def algorithm_6_as_printed(date: Decimal) -> str:
-    """The fraction turned into "a decimal integer", which is what its declaration says."""
+    """Return the fraction as "a decimal integer", as the declaration says."""
     whole, _, fraction = str(date).partition(".")
     suffix = ibi.opaque_suffix(int(whole))
     return f"{suffix}W{ibi.opaque_suffix(807_235_200 + int(fraction))}" if int(fraction or 0) else suffix

@@ -18,7 +18,7 @@ CURATOR = "https://orcid.org/0000-0002-1825-0097"
 
 
 def printed_check_digit(digits: str) -> str:
-    """Section 4.1, as it is printed."""
+    """Compute the check digit as section 4.1 prints it."""
     total = 0
     for character in digits.lower():
         total = (total + int(character, 16)) * 2
@@ -32,7 +32,7 @@ def test_the_check_digit_is_that_of_the_printed_algorithm(digits: str) -> None:
 
 
 @given(st.text("0123456789", min_size=15, max_size=15))
-def test_over_decimal_digits_it_is_the_standards_own(digits: str) -> None:
+def test_over_decimal_digits_the_check_digit_is_that_of_the_standard(digits: str) -> None:
     assert check_digit(digits) == mod_11_2.calc_check_digit(digits)
 
 
@@ -265,7 +265,7 @@ def test_successors_are_counted_from_1(n: int) -> None:
 
 
 def one_slip_away(name: str) -> set[str]:
-    """By brute force: every well-formed name one substitution or one adjacent swap away that has the same check digit."""
+    """Return, by brute force, every valid name that is one substitution or one adjacent swap away."""
     digits = name[5:].replace("-", "")[:15]
     pairs = {frozenset(pair) for pair in ("0b", "1c", "2d", "3e", "4f")}
     found = set()

@@ -206,7 +206,7 @@ def test_every_text_is_recognised_quickly(unit: str) -> None:
 @given(handles)
 def test_handles_are_parsed_from_web_addresses(name: handle.Handle) -> None:
     address = name.url()
-    # what a reader cannot tell from the sentence around it is taken off the end; then another name, or none, is left
+    # characters that may belong to the sentence are removed at the end; another name, or none, remains
     if unwrap(f"<{address}>") == address:
         found = recognise(f"<{address}>")
         assert str(name) in [reading.canonical for reading in (found, *found.alternatives)]

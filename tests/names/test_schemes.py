@@ -34,7 +34,7 @@ def sixteen_digits(first: int, last: int) -> st.SearchStrategy[str]:
     )
 
 
-def grouped(digits: str) -> str:
+def group_digits(digits: str) -> str:
     return "-".join(digits[at : at + 4] for at in range(0, 16, 4))
 
 
@@ -56,13 +56,13 @@ VALID = {
         ),
     ),
     "ppid": in_any_case(
-        st.builds(lambda kind, digits: f"{kind}-{grouped(digits + check_digit(digits))}", ppid_types, ppid_digits)
+        st.builds(lambda kind, digits: f"{kind}-{group_digits(digits + check_digit(digits))}", ppid_types, ppid_digits)
     ),
     "orcid": st.one_of(*(sixteen_digits(*block) for block in external.ORCID_BLOCKS)).flatmap(
-        lambda digits: st.sampled_from([digits, grouped(digits), f"https://orcid.org/{grouped(digits)}"])
+        lambda digits: st.sampled_from([digits, group_digits(digits), f"https://orcid.org/{group_digits(digits)}"])
     ),
     "isni": sixteen_digits(0, 10**15 - 1).flatmap(
-        lambda digits: st.sampled_from([digits, grouped(digits).replace("-", " "), f"ISNI: {digits}"])
+        lambda digits: st.sampled_from([digits, group_digits(digits).replace("-", " "), f"ISNI: {digits}"])
     ),
     "viaf": st.integers(10, 10**9 - 1).flatmap(
         lambda number: st.sampled_from([f"{number}", f"viaf.org/viaf/{number}"])

@@ -139,7 +139,7 @@ class PostgresServer:
         self.close()
 
     @property
-    def running(self) -> bool:
+    def is_running(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
     # Queries

@@ -41,18 +41,18 @@ def new_schema() -> str:
 
 def take_schema() -> str:
     """Return a schema with all tables of a store, without a registry."""
-    return _spare.pop() if _spare else _made()
+    return _spare.pop() if _spare else _create_schema()
 
 
 def give_back(schema: str) -> None:
     """Empty a schema for the next test; drop it if its definition has changed."""
-    if _shapes.get(schema) == _shape(schema) and _emptied(schema):
+    if _shapes.get(schema) == _shape(schema) and _empty_schema(schema):
         _spare.append(schema)
     else:
         database().drop(schema)
 
 
-def _made() -> str:
+def _create_schema() -> str:
     schema = new_schema()
     with closing(connect(parse(database().address(schema)), FEW_PARTITIONS)) as connection:
         migrations.create_schema(connection, schema, FEW_PARTITIONS.partitions)
@@ -67,7 +67,7 @@ def _shape(schema: str) -> object:
 @cache
 def _how_to_empty() -> str:
     """Return the statements that empty a schema despite its triggers, and copy the initial rows from an unused one."""
-    unused = _made()
+    unused = _create_schema()
     tables = [name for (name,) in database().execute(_TABLES.format(unused))]
     filled = [table for table in tables if database().execute(f"TABLE {unused}.{table}")]
     steps = ["SET LOCAL session_replication_role = replica"]
@@ -76,7 +76,7 @@ def _how_to_empty() -> str:
     return "; ".join(steps)
 
 
-def _emptied(schema: str) -> bool:
+def _empty_schema(schema: str) -> bool:
     try:
         database().execute(_how_to_empty().format(schema))
     except errors.InsufficientPrivilege:  # on a server with restricted privileges

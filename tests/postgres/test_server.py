@@ -55,7 +55,7 @@ def test_after_a_kill_the_server_restarts_with_all_committed_data(server: Postgr
         with pytest.raises(psycopg.OperationalError):
             at_work.commit()
         at_work.close()
-        assert not server.running
+        assert not server.is_running
         server.start()
     assert server.port == port
     tables = ask(server, "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1")
@@ -87,7 +87,7 @@ def test_a_setting_that_the_server_refuses_is_reported_with_its_message() -> Non
 OWNER = """
 import signal, time
 from tests.postgres.server import PostgresServer
-signal.signal(signal.SIGINT, signal.default_int_handler)  # which whatever runs in the background ignores
+signal.signal(signal.SIGINT, signal.default_int_handler)  # background processes ignore it by default
 server = PostgresServer()
 server.start()
 print(server.folder.parent, server.port, flush=True)

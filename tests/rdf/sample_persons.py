@@ -132,7 +132,7 @@ def write_document(one: PersonView, format: str = "n-triples", *, as_version: bo
 
 
 def inline_context(json_ld: bytes) -> bytes:
-    """The document with its context in it, for readers that would go and fetch that."""
+    """Return the document with its context in it, for parsers that would fetch the context."""
     return json_ld.replace(f'"@context":"{CONTEXT_URL}"'.encode(), CONTEXT.strip()[1:-1].strip(), 1)
 
 
@@ -216,8 +216,8 @@ _employments = st.builds(
 
 
 @st.composite
-def reconstructed(draw: st.DrawFn) -> PersonView:
-    """A reconstruction that chose some claims of its observations."""
+def reconstructed_persons(draw: st.DrawFn) -> PersonView:
+    """Draw a reconstruction with some claims of its observations."""
     seen = draw(
         st.lists(observations, min_size=1, max_size=2, unique_by=lambda one: (one.source_url, one.content_hash))
     )
@@ -246,4 +246,4 @@ def reconstructed(draw: st.DrawFn) -> PersonView:
     return view._replace(observations={name: draw(st.sampled_from([one, None])) for name, one in named.items()})
 
 
-persons = st.one_of(observations.map(person), reconstructed())
+persons = st.one_of(observations.map(person), reconstructed_persons())

@@ -1,4 +1,4 @@
-"""Dumps: together they contain what the single documents contain."""
+"""Dumps contain the same data as the single documents."""
 
 from collections.abc import Iterator
 

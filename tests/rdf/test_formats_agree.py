@@ -26,7 +26,7 @@ RDFLIB = {"json-ld": "json-ld", "turtle": "turtle", "rdf-xml": "xml", "n-triples
 
 @pytest.fixture(autouse=True)
 def _no_remarks_on_dates() -> Iterator[None]:
-    """rdflib has something to say of every year that Python has no date for."""
+    """Silence rdflib, which logs a warning for every year outside the range of Python."""
     logging.disable(logging.WARNING)
     yield
     logging.disable(logging.NOTSET)

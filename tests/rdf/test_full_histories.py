@@ -35,7 +35,7 @@ def _shapes() -> Graph:
 
 
 def document(office: Office, name: str, version: int | None = None) -> bytes:
-    """Of a person as they are now, which conforms to our shapes."""
+    """Return the current document of a person, after a check that it conforms to our shapes."""
     turtle = write_document(office.ask(show_person, name, version=version), "turtle", as_version=version is not None)
     conforms, _, report = pyshacl.validate(Graph().parse(data=turtle, format="turtle"), shacl_graph=_shapes())
     assert conforms, report
@@ -81,7 +81,7 @@ def test_documents_can_be_read_after_every_step_of_a_history(office: Office) -> 
 
 
 def test_an_agent_with_a_local_prefix_has_a_url_of_the_registry(office: Office) -> None:
-    """No other resolver knows a prefix that a registry gave itself."""
+    """No other resolver knows a prefix that a registry has given to itself."""
     seen = office.do(observe, "https://example.org/alone", WHEN, "0" * 64).name
     own = f"https://ppid.org/{office.admin.identifier.removeprefix('hdl:')}".encode()
     written = document(office, seen)

@@ -25,7 +25,7 @@ TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 
 
 def objects_of(one: PersonView, subject: str, predicate: str, *, as_version: bool = False) -> set[str]:
-    """The values of a property, each as its text."""
+    """Return the values of a property as text."""
     prefix, _, local = predicate.partition(":")
     iri = TYPE if predicate == "a" else KNOWN[prefix] + local
     triples = ox.parse(write_document(one, as_version=as_version), format=ox.RdfFormat.N_TRIPLES)

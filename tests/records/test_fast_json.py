@@ -20,7 +20,7 @@ BEFORE, AFTER = b'{"responseCode":1,"handle":"12345/a","values":', b"}"
 
 
 def values_json(record: Record, type_prefix: str = PREFIX) -> bytes:
-    """The array that the application shows of it."""
+    """Return the JSON array of the values as the application shows it."""
     shown = (value for value in handle_values(record, type_prefix) if value.is_public)
     body = responses.record_body("12345/a", shown)
     assert body.startswith(BEFORE)
@@ -156,7 +156,7 @@ def test_fast_json_returns_none_for_unusual_records(record: Record) -> None:
 
 @pytest.mark.parametrize("written", [b"", b"{", b"[]", b'{"state":"active"}', b'{"state":"active","creator":"\xff"}'])
 def test_fast_json_returns_none_for_unreadable_records(written: bytes) -> None:
-    """The slow path reports what is wrong with it."""
+    """The slow path reports the error."""
     assert fast_values_json(written, PREFIX) is None
 
 

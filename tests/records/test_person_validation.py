@@ -38,7 +38,7 @@ def build_reconstruction(**fields: Any) -> Reconstruction:
 def build_claimed_observation(
     type: str = "occupation", value: str | PersonName = "archivist", **fields: Any
 ) -> Observation:
-    """A second claim, so that its number shows."""
+    """Return an observation with this claim as its second, so that errors show its number."""
     return build_observation(claims=(Claim(type="name", value="Jan"), Claim(type=type, value=value, **fields)))
 
 
@@ -275,7 +275,7 @@ def test_a_person_cannot_be_different_from_one_that_it_replaced() -> None:
 
 @pytest.mark.parametrize("type", ["https://schema.org/birthDate", "http://schema.org/birthDate"])
 def test_a_type_that_has_a_name_is_refused_as_an_iri(type: str) -> None:
-    """Its values would not be checked, and what was verified under the other name not be seen."""
+    """Otherwise its values would not be checked, and verified claims under the other name would not be found."""
     refusal = observation_error(build_claimed_observation(type, "last Tuesday"))
     assert refusal.part == "claims[2].type"
     assert "birth_date" in refusal.reason

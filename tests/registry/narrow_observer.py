@@ -2,7 +2,7 @@
 
     python -m tests.registry.narrow_observer STORE SEED OBSERVATIONS RECONSTRUCTIONS AT_ONCE
 
-It prints that it is ready, and begins when it is signalled to. Then it prints the names, in the order of their numbers,
+It prints that it is ready, and begins on a signal. Then it prints the names, in the order of their numbers,
 each with whether it was created here. STORE is as for `relocation_process`.
 """
 
@@ -56,10 +56,10 @@ def narrow(patch: pytest.MonkeyPatch) -> None:
 async def observe_all(registry: Registry, by: Agent, numbers: Sequence[int], at_once: int) -> dict[int, Person]:
     """Observe each of these sources, without claims."""
 
-    async def one(number: int) -> Person:
+    async def observe_one(number: int) -> Person:
         return await observe(registry, by, f"https://example.org/archive/{number}", WHEN, "0" * 64)
 
-    return await _some_at_once(one, numbers, at_once)
+    return await _some_at_once(observe_one, numbers, at_once)
 
 
 async def conclude_all(
@@ -67,10 +67,10 @@ async def conclude_all(
 ) -> dict[int, Person]:
     """Reconstruct a person from each of these observations alone."""
 
-    async def one(number: int) -> Person:
+    async def reconstruct_one(number: int) -> Person:
         return await reconstruct(registry, by, [seen[number].name], CURATOR, WHEN)
 
-    return await _some_at_once(one, numbers, at_once)
+    return await _some_at_once(reconstruct_one, numbers, at_once)
 
 
 async def _some_at_once(

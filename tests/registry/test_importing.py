@@ -1,4 +1,4 @@
-"""Imports: the entries of a file become identifiers once, however often the import is repeated or interrupted."""
+"""Imports: the entries of a file become identifiers once, even if the import is repeated or interrupted."""
 
 import asyncio
 import threading

@@ -181,7 +181,7 @@ def test_two_stores_minting_under_one_prefix_at_once_share_nothing(
     async def both() -> list[list[str]]:
         registries = [await reopen(store, clock, pilin_office.registry.settings) for store in stores]
 
-        async def one(number: int) -> list[str]:
+        async def mint_thirty(number: int) -> list[str]:
             mine = []
             for _ in range(10):
                 mine += [
@@ -190,7 +190,7 @@ def test_two_stores_minting_under_one_prefix_at_once_share_nothing(
                 ]
             return mine
 
-        return await asyncio.gather(*(one(number) for number in range(6)))
+        return await asyncio.gather(*(mint_thirty(number) for number in range(6)))
 
     results = pilin_office.run(both())
     names = [name for mine in results for name in mine]

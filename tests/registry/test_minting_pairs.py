@@ -109,7 +109,7 @@ def test_labels_are_compared_without_case(station: Office) -> None:
 
 
 def test_dates_never_go_back_on_a_coarser_grid(station: Office) -> None:
-    """Whole minutes after seconds: the next label has a later minute, however long that takes."""
+    """Whole minutes after seconds: the next label has a later minute, even after a long wait."""
     minted = station.do(mint, PREFIX, 3)
     station.do(change_prefix, PREFIX, granularity=60)
     coarse = station.do(mint, PREFIX, 2)
@@ -153,12 +153,12 @@ def test_two_stores_on_one_subsystem_share_no_date(station: Office, store_factor
     async def both() -> list[str]:
         names: list[str] = []
 
-        async def one(number: int) -> None:
+        async def mint_twenty(number: int) -> None:
             registry = await reopen(stores[number % 2], station.clock, station.registry.settings)
             for _ in range(10):
                 names.extend(one.name for one in await mint(registry, station.admin, PREFIX, 2))
 
-        await asyncio.gather(*(one(number) for number in range(4)))
+        await asyncio.gather(*(mint_twenty(number) for number in range(4)))
         return names
 
     names = station.run(both())

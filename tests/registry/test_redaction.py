@@ -49,7 +49,7 @@ def sample_office(office: Office) -> Office:
 
 
 def stored_bytes(office: Office, key: str = "12345/a") -> bytes:
-    """Return all that the store holds of a name."""
+    """Return everything that the store has of a name."""
     [one] = [one for one in office.read(lambda reader: reader.histories("", 1000)) if one.identifier.key == key]
     return msgspec.msgpack.encode((one.identifier, one.revisions))
 

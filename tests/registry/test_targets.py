@@ -1,4 +1,4 @@
-"""A target without a host is refused on every path, and one that a store holds already is kept and shown."""
+"""A target without a host is refused by every API; a stored one is preserved and shown."""
 
 from collections.abc import Callable
 

@@ -35,7 +35,7 @@ def change(key: str, *, words: str = "words", reverse: tuple[tuple[str, str], ..
     return Change(row, (Revision(1, AT, "jan", "mint", row.record),), words, reverse)
 
 
-def revised(key: str, version: int, record: bytes, **fields: Any) -> Change:
+def revise(key: str, version: int, record: bytes, **fields: Any) -> Change:
     """Build the next version of a name."""
     options = {name: fields.pop(name) for name in ("words", "reverse", "reverse_before") if name in fields}
     row = identifier(key, version=version, record=record, **fields)
@@ -61,10 +61,10 @@ class Desk:
         return self.runner.run(reading())
 
     def lookup(self, key: str) -> Identifier | None:
-        async def looking() -> Identifier | None:
+        async def look_up() -> Identifier | None:
             return await self.store.lookup(key)
 
-        return self.runner.run(looking())
+        return self.runner.run(look_up())
 
     def insert(self, *changes: Change) -> None:
         self.write(lambda tx: tx.insert(changes))

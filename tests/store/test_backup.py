@@ -14,7 +14,7 @@ def quiet(done: int, of: int) -> None:
     pass
 
 
-def opened(runner: asyncio.Runner, file: Path) -> Desk:
+def open_copy(runner: asyncio.Runner, file: Path) -> Desk:
     return Desk(runner, SqliteStore(file))
 
 
@@ -44,17 +44,17 @@ def test_a_backup_is_consistent_while_writes_go_on(desk: Desk, folder: Path) -> 
                 await desk.store.write(work)
                 begun[name].set()
 
-        async def copying() -> None:
+        async def copy_store() -> None:
             nonlocal done
             for one in begun.values():
                 await one.wait()
             await desk.store.backup(file, quiet)
             done = True
 
-        await asyncio.gather(writing("1"), writing("2"), copying())
+        await asyncio.gather(writing("1"), writing("2"), copy_store())
 
     desk.runner.run(both())
-    copy = opened(desk.runner, file)
+    copy = open_copy(desk.runner, file)
     for name in ("1", "2"):
         names = [key for key in copy.names() if key.startswith(name)]
         assert len(names) == int(copy.read(lambda reader, name=name: reader.fact(name)) or 0) > 0
@@ -65,7 +65,7 @@ def test_a_backup_is_consistent_while_writes_go_on(desk: Desk, folder: Path) -> 
 def test_a_backup_has_everything_acknowledged_before_it(desk: Desk, folder: Path) -> None:
     desk.insert(*(change(f"1/{number}") for number in range(10)))
     desk.runner.run(desk.store.backup(folder / "copy.db", quiet))
-    copy = opened(desk.runner, folder / "copy.db")
+    copy = open_copy(desk.runner, folder / "copy.db")
     assert copy.names() == desk.names()
     copy.store.close()
 
@@ -87,11 +87,11 @@ def test_a_backup_that_fails_leaves_the_old_one(desk: Desk, folder: Path) -> Non
     desk.runner.run(desk.store.backup(folder / "copy.db", quiet))
     before = (folder / "copy.db").read_bytes()
 
-    def interrupted(done: int, of: int) -> None:
+    def interrupt(done: int, of: int) -> None:
         raise KeyError("interrupted")
 
     with pytest.raises(KeyError):
-        desk.runner.run(desk.store.backup(folder / "copy.db", interrupted))
+        desk.runner.run(desk.store.backup(folder / "copy.db", interrupt))
     assert (folder / "copy.db").read_bytes() == before
     assert [one.name for one in folder.iterdir()] == ["copy.db"]
     assert desk.names() == ["1/a"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import apsw
 import pytest
-from tests.store.record_strategies import RECORD, Desk, change, revised
+from tests.store.record_strategies import RECORD, Desk, change, revise
 
 from perdure.records import record as records
 from perdure.records.record import Record
@@ -58,7 +58,7 @@ def client(desk: Desk) -> BatchClient:
 
 def test_results_have_the_order_of_the_keys(desk: Desk, client: BatchClient) -> None:
     desk.insert(*(change(f"1/{name}", target=f"https://example.org/{name}", record=name.encode()) for name in "abc"))
-    desk.update(revised("1/b", 2, b"newer", target="https://example.org/newer"))
+    desk.update(revise("1/b", 2, b"newer", target="https://example.org/newer"))
     keys = ["1/c", "1/missing", "1/b", "1/a", "1/c", "1/B", "1/c"]
     leads, says = client.look_up(keys)
     c = ("https://example.org/c", 1)
@@ -98,20 +98,20 @@ def test_a_value_with_its_own_ttl_has_no_redirect(desk: Desk, client: BatchClien
 def test_an_inactive_name_has_no_redirect(desk: Desk, client: BatchClient) -> None:
     desk.insert(change("1/reserved", state="reserved", target=None, created=None), change("1/withdrawn"))
     assert client.redirects("1/reserved", "1/withdrawn") == [None, ("https://example.org/", 1)]
-    desk.update(revised("1/withdrawn", 2, b"gone", state="withdrawn", target=None))
+    desk.update(revise("1/withdrawn", 2, b"gone", state="withdrawn", target=None))
     assert client.look_up(["1/reserved", "1/withdrawn"]) == ([None, None], [(1, RECORD), (2, b"gone")])
 
 
 def test_a_redirect_follows_every_change(desk: Desk, client: BatchClient) -> None:
-    """Into the index that it reads, out of it, and back."""
+    """The name enters the index of redirects, leaves it, and returns."""
     short = with_values(Value(1, "URL", Text("https://example.org/"), ttl=60))
     desk.insert(change("1/a", record=short))
     assert client.redirects("1/a") == [None]
-    desk.update(revised("1/a", 2, RECORD, target="https://example.org/2"))
+    desk.update(revise("1/a", 2, RECORD, target="https://example.org/2"))
     assert client.redirects("1/a") == [("https://example.org/2", 2)]
-    desk.update(revised("1/a", 3, short))
+    desk.update(revise("1/a", 3, short))
     assert client.redirects("1/a") == [None]
-    desk.update(revised("1/a", 4, RECORD, target="https://example.org/4"))
+    desk.update(revise("1/a", 4, RECORD, target="https://example.org/4"))
     assert client.redirects("1/a") == [("https://example.org/4", 4)]
 
 

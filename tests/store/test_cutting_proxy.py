@@ -29,11 +29,11 @@ def proxy(direct: Database) -> Iterator[CuttingProxy]:
 
 @pytest.fixture
 def client(proxy: CuttingProxy, direct: Database) -> Iterator[psycopg.Connection]:
-    with connected(proxy, direct) as client:
+    with connect_through(proxy, direct) as client:
         yield client
 
 
-def connected(proxy: CuttingProxy, direct: Database, **options: object) -> psycopg.Connection:
+def connect_through(proxy: CuttingProxy, direct: Database, **options: object) -> psycopg.Connection:
     return psycopg.connect(proxy.address(direct.address()), **options)
 
 
@@ -109,9 +109,9 @@ def test_much_data_is_passed_on_completely(client: psycopg.Connection, direct: D
 
 def test_a_cut_at_commit_happens_once(proxy: CuttingProxy, direct: Database) -> None:
     proxy.cut_at_commit(reply=True)
-    with pytest.raises(psycopg.OperationalError), connected(proxy, direct) as client:
+    with pytest.raises(psycopg.OperationalError), connect_through(proxy, direct) as client:
         say(client, "first")
-    with connected(proxy, direct) as client:
+    with connect_through(proxy, direct) as client:
         say(client, "second")
     assert words(direct) == ["first", "second"]
 
@@ -145,7 +145,7 @@ def test_a_commit_that_the_server_refuses_is_reported_and_the_next_one_is_cut(
 def test_only_the_connection_that_commits_is_cut(
     client: psycopg.Connection, proxy: CuttingProxy, direct: Database
 ) -> None:
-    with connected(proxy, direct) as other:
+    with connect_through(proxy, direct) as other:
         say(other, "other")
         say(client, "mine")
         proxy.cut_at_commit(reply=False)
@@ -161,7 +161,7 @@ def test_cut_now_cuts_existing_connections_and_accepts_new_ones(
     proxy.cut_now()
     with pytest.raises(psycopg.OperationalError):
         client.execute("SELECT 1")
-    with connected(proxy, direct) as again:
+    with connect_through(proxy, direct) as again:
         again.execute("SELECT 1")
 
 
@@ -176,10 +176,10 @@ def test_connections_are_refused_until_the_proxy_is_healed(
 ) -> None:
     proxy.refuse()
     with pytest.raises(psycopg.OperationalError):
-        connected(proxy, direct)
+        connect_through(proxy, direct)
     client.execute("SELECT 1")
     proxy.heal()
-    connected(proxy, direct).close()
+    connect_through(proxy, direct).close()
 
 
 def test_a_black_hole_passes_nothing_on_until_it_is_healed(
@@ -187,7 +187,7 @@ def test_a_black_hole_passes_nothing_on_until_it_is_healed(
 ) -> None:
     proxy.black_hole()
     with pytest.raises(psycopg.errors.ConnectionTimeout):
-        connected(proxy, direct, connect_timeout=2)
+        connect_through(proxy, direct, connect_timeout=2)
     answers: list[object] = []
     asking = threading.Thread(target=lambda: answers.append(client.execute("SELECT 1").fetchone()))
     asking.start()
@@ -202,7 +202,7 @@ def test_in_a_black_hole_the_server_does_not_notice_that_its_client_is_gone(
     proxy: CuttingProxy, direct: Database
 ) -> None:
     """So it keeps its locks: other clients have to wait for them, or fail with a timeout."""
-    client = connected(proxy, direct, application_name="gone")
+    client = connect_through(proxy, direct, application_name="gone")
     say(client, "never")
     proxy.black_hole()
     client.close()
@@ -233,7 +233,7 @@ def test_a_request_for_encryption_is_declined(proxy: CuttingProxy, direct: Datab
 def test_a_closed_proxy_leaves_no_thread_and_no_connection(direct: Database) -> None:
     before = threading.active_count()
     proxy = CuttingProxy(direct.address())
-    client = connected(proxy, direct)
+    client = connect_through(proxy, direct)
     proxy.black_hole()
     proxy.close()
     assert threading.active_count() == before

@@ -47,16 +47,16 @@ every_call = pytest.mark.parametrize("call", [look_up, read, write], ids=["look-
 
 
 class Refusal:
-    """The error of a call, and how long that took."""
+    """The error of a call, and its duration."""
 
     def __init__(self, runner: asyncio.Runner, doing: Doing, store: Store) -> None:
-        async def refused() -> StoreUnavailable:
+        async def get_refusal() -> StoreUnavailable:
             with pytest.raises(StoreUnavailable) as raised:
                 await asyncio.wait_for(doing(store), TOO_LONG)  # fails the test instead of waiting forever
             return raised.value
 
         begun = time.monotonic()
-        self.problem = runner.run(refused())
+        self.problem = runner.run(get_refusal())
         self.took = time.monotonic() - begun
 
 
@@ -73,7 +73,7 @@ def server() -> Iterator[PostgresServer]:
 
 @pytest.fixture
 def store(server: PostgresServer, tmp_path: Path) -> Iterator[PostgresStore]:
-    if not server.running:
+    if not server.is_running:
         server.start()
     address = server.address(schema=f"t_{time.monotonic_ns()}").replace("perdure@", f"perdure:{SECRET}@")
     store = PostgresStore(address, tmp_path / "marks.json", PostgresOptions(partitions=2), create=True)
@@ -118,7 +118,7 @@ def test_a_store_cannot_be_opened_while_the_server_is_stopped(server: PostgresSe
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
 def test_the_message_says_why_the_server_cannot_be_reached(server: PostgresServer, tmp_path: Path, host: str) -> None:
-    """However many addresses the host name has."""
+    """This holds for any number of addresses of the host name."""
     server.stop()
     try:
         with pytest.raises(StoreUnavailable, match="refused"):

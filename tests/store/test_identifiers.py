@@ -1,7 +1,7 @@
 """Identifiers in every store: rows, revisions, search and reverse look-up."""
 
 import pytest
-from tests.store.record_strategies import AT, Desk, change, identifier, revised
+from tests.store.record_strategies import AT, Desk, change, identifier, revise
 
 from perdure.errors import NameTaken, PerdureError
 from perdure.registry.entities import Act, Change, Revision, SearchHit
@@ -74,7 +74,7 @@ def test_the_first_revision_comes_with_the_name(desk: Desk) -> None:
 
 def test_an_update_moves_the_row_and_adds_a_revision(desk: Desk) -> None:
     desk.insert(change("1/a", record=b"first"))
-    later = revised("1/a", 2, b"second", state="withdrawn", target=None)
+    later = revise("1/a", 2, b"second", state="withdrawn", target=None)
     desk.update(later)
     assert desk.lookup("1/a") == later.identifier
     assert [one.record for one in desk.read(lambda reader: reader.revisions("1/a"))] == [b"first", b"second"]
@@ -95,17 +95,17 @@ def test_a_history_can_be_inserted_whole(desk: Desk) -> None:
 @pytest.mark.parametrize("version", [1, 2])
 def test_a_revision_is_never_overwritten(desk: Desk, version: int) -> None:
     desk.insert(change("1/a", record=b"first"))
-    desk.update(revised("1/a", 2, b"second"))
+    desk.update(revise("1/a", 2, b"second"))
     before = desk.read(lambda reader: reader.revisions("1/a"))
     with pytest.raises(PerdureError):
-        desk.update(revised("1/a", version, b"forged"))
+        desk.update(revise("1/a", version, b"forged"))
     assert desk.read(lambda reader: reader.revisions("1/a")) == before
     assert desk.lookup("1/a").record == b"second"
 
 
 def test_a_missing_name_cannot_be_updated(desk: Desk) -> None:
     with pytest.raises(PerdureError):
-        desk.update(revised("1/missing", 2, b"x"))
+        desk.update(revise("1/missing", 2, b"x"))
     assert desk.names() == []
 
 
@@ -140,15 +140,15 @@ def test_a_row_that_differs_from_its_history_is_a_contradiction(desk: Desk, row:
 def test_words_are_found_without_case_and_accents(desk: Desk) -> None:
     desk.insert(change("1/a", words="1/a\nÜber die Handles"), change("1/b", words="other handles"))
 
-    def found(*words: str) -> list[str]:
+    def find(*words: str) -> list[str]:
         return [one.name for one in desk.read(lambda reader: reader.search(words, 10))]
 
-    assert found("uber") == ["1/A"]
-    assert found("HANDLES") == ["1/B", "1/A"]
-    assert found("handles", "other") == ["1/B"]
-    assert found("hand*") == ["1/B", "1/A"]
-    assert found("hand") == []
-    assert found('"; DROP TABLE words') == []
+    assert find("uber") == ["1/A"]
+    assert find("HANDLES") == ["1/B", "1/A"]
+    assert find("handles", "other") == ["1/B"]
+    assert find("hand*") == ["1/B", "1/A"]
+    assert find("hand") == []
+    assert find('"; DROP TABLE words') == []
     assert desk.read(lambda reader: reader.search(["handles"], 1)) == [
         SearchHit("1/B", "active", "https://example.org/")
     ]
@@ -159,21 +159,21 @@ def test_a_search_continues_after_a_name_that_has_changed(desk: Desk) -> None:
         desk.insert(change(f"1/{number}"))
     desk.insert(*(change(f"1/{letter}") for letter in "ab"), change("1/c", words="other"))
 
-    def found(behind: str | None, limit: int = 10) -> list[str]:
+    def find(behind: str | None, limit: int = 10) -> list[str]:
         return [one.name for one in desk.read(lambda reader: reader.search(["words"], limit, behind))]
 
-    assert found(None) == ["1/B", "1/A", "1/4", "1/3", "1/2", "1/1", "1/0"]
-    desk.update(revised("1/3", 2, b"x", words="other"))
-    assert found("1/3") == ["1/2", "1/1", "1/0"]
-    assert found("1/b", 2) == ["1/A", "1/4"]
-    assert found("1/c", 1) == ["1/B"]
-    assert found("1/0") == found("1/nothing") == []
+    assert find(None) == ["1/B", "1/A", "1/4", "1/3", "1/2", "1/1", "1/0"]
+    desk.update(revise("1/3", 2, b"x", words="other"))
+    assert find("1/3") == ["1/2", "1/1", "1/0"]
+    assert find("1/b", 2) == ["1/A", "1/4"]
+    assert find("1/c", 1) == ["1/B"]
+    assert find("1/0") == find("1/nothing") == []
     assert desk.write(lambda tx: [tx.insert([change("1/d")]), len(tx.search(["words"], 10, "1/d"))][1]) == 6
 
 
 def test_words_follow_an_update(desk: Desk) -> None:
     desk.insert(change("1/a", words="old"))
-    desk.update(revised("1/a", 2, b"x", words="new"))
+    desk.update(revise("1/a", 2, b"x", words="new"))
     assert desk.read(lambda reader: reader.search(["old"], 10)) == []
     assert len(desk.read(lambda reader: reader.search(["new"], 10))) == 1
 
@@ -184,20 +184,20 @@ def test_reverse_look_up_is_by_data_and_type(desk: Desk) -> None:
         change("1/b", reverse=(("URL", "https://example.org/"),)),
     )
 
-    def found(data: str, type: str | None, limit: int = 10) -> list[str]:
+    def find(data: str, type: str | None, limit: int = 10) -> list[str]:
         return [one.name for one in desk.read(lambda reader: reader.find_by_value(data, type, limit))]
 
-    assert found("https://example.org/", "URL") == ["1/B", "1/A"]
-    assert found("https://example.org/", "URL", 1) == ["1/B"]
-    assert found("https://EXAMPLE.org/", "URL") == []
-    assert found("jan@example.org", "URL") == []
-    assert found("jan@example.org", None) == ["1/A"]
+    assert find("https://example.org/", "URL") == ["1/B", "1/A"]
+    assert find("https://example.org/", "URL", 1) == ["1/B"]
+    assert find("https://EXAMPLE.org/", "URL") == []
+    assert find("jan@example.org", "URL") == []
+    assert find("jan@example.org", None) == ["1/A"]
 
 
 def test_reverse_look_up_follows_an_update(desk: Desk) -> None:
     old, same, new = ("URL", "https://old.org/"), ("URL", "https://kept.org/"), ("URL", "https://new.org/")
     desk.insert(change("1/a", reverse=(old, same)))
-    desk.update(revised("1/a", 2, b"x", reverse=(same, new), reverse_before=(old, same)))
+    desk.update(revise("1/a", 2, b"x", reverse=(same, new), reverse_before=(old, same)))
     found = desk.read(lambda reader: [len(reader.find_by_value(data, kind, 10)) for kind, data in (old, same, new)])
     assert found == [0, 1, 1]
 
@@ -219,7 +219,7 @@ def test_identifiers_are_counted_by_state_and_scheme(desk: Desk) -> None:
 
 def test_one_version_can_be_read_alone(desk: Desk) -> None:
     desk.insert(change("1/a", record=b"first"), change("1/b"))
-    later = revised("1/a", 2, b"second")
+    later = revise("1/a", 2, b"second")
     desk.update(later)
     assert desk.read(lambda reader: reader.revision("1/a", 1)) == Revision(1, AT, "jan", "mint", b"first")
     assert desk.read(lambda reader: reader.revision("1/a", 2)) == later.revisions[0]
@@ -230,7 +230,7 @@ def test_one_version_can_be_read_alone(desk: Desk) -> None:
 def test_acts_are_listed_page_by_page_without_the_records(desk: Desk) -> None:
     desk.insert(change("1/a", record=b"first"), change("1/b"))
     for version in range(2, 6):
-        desk.update(revised("1/a", version, b"next"))
+        desk.update(revise("1/a", version, b"next"))
     acts = desk.read(lambda reader: reader.acts("1/a", 0, 2) + reader.acts("1/a", 2, 2) + reader.acts("1/a", 4, 2))
     assert [one.version for one in acts] == [1, 2, 3, 4, 5]
     assert acts[:2] == [Act(1, AT, "jan", "mint"), Act(2, AT, "jan", "set", "a note")]
@@ -252,7 +252,7 @@ def test_a_transaction_sees_the_versions_that_it_wrote_itself(desk: Desk) -> Non
     desk.insert(change("1/a", record=b"first"))
 
     def work(tx: Transaction) -> tuple[Revision | None, list[Act], Act | None]:
-        tx.update([revised("1/a", 2, b"second")])
+        tx.update([revise("1/a", 2, b"second")])
         return tx.revision("1/a", 2), tx.acts("1/a", 1, 9), tx.newest_act("1/a", ["set"])
 
     act = Act(2, AT, "jan", "set", "a note")

@@ -27,7 +27,7 @@ def read_back(binary: bytes) -> str:
     return str(row[0])
 
 
-def written(text: str) -> str:
+def write_text_form(text: str) -> str:
     row = database().connection.execute("SELECT (%s::tsvector)::text", (format_tsvector(text),)).fetchone()
     assert row is not None
     return str(row[0])
@@ -35,17 +35,17 @@ def written(text: str) -> str:
 
 @given(WORDS)
 def test_both_implementations_find_the_same_lexemes(text: str) -> None:
-    assert read_back(encode_tsvector(text)) == written(text)
+    assert read_back(encode_tsvector(text)) == write_text_form(text)
 
 
 @given(st.text(alphabet=[chr(code) for code in range(128)], max_size=200))
 def test_both_implementations_split_plain_text_alike(text: str) -> None:
-    assert read_back(encode_tsvector(text)) == written(text)
+    assert read_back(encode_tsvector(text)) == write_text_form(text)
 
 
 @pytest.mark.parametrize("code", range(128))
 def test_both_implementations_accept_the_same_letters(code: int) -> None:
-    assert read_back(encode_tsvector(f"a{chr(code)}b {chr(code)}")) == written(f"a{chr(code)}b {chr(code)}")
+    assert read_back(encode_tsvector(f"a{chr(code)}b {chr(code)}")) == write_text_form(f"a{chr(code)}b {chr(code)}")
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_both_implementations_accept_the_same_letters(code: int) -> None:
     ids=["nothing", "one word often", "more words than positions", "beyond the last position", "a long word"],
 )
 def test_both_implementations_agree_at_the_bounds(text: str) -> None:
-    assert read_back(encode_tsvector(text)) == written(text)
+    assert read_back(encode_tsvector(text)) == write_text_form(text)
 
 
 @given(st.lists(st.text(max_size=20), max_size=5))

@@ -21,7 +21,7 @@ from perdure.registry.store_interface import Transaction
 either_way = pytest.mark.parametrize("reply", [True, False], ids=["committed", "not committed"])
 
 
-class Once:
+class FailingOnce:
     """A work that causes a failure at its first run, and counts its runs."""
 
     def __init__(self, key: str, mishap: Callable[[], Any] = lambda: None) -> None:
@@ -47,7 +47,7 @@ def desk(runner: asyncio.Runner, unreliable: Unreliable) -> Desk:
 
 @either_way
 def test_a_lost_reply_to_a_commit_is_not_noticed_by_the_caller(desk: Desk, unreliable: Unreliable, reply: bool) -> None:
-    work = Once("1/a", lambda: unreliable.proxy.cut_at_commit(reply=reply))
+    work = FailingOnce("1/a", lambda: unreliable.proxy.cut_at_commit(reply=reply))
     assert desk.write(work) == "1/a"
     assert len(work.runs) == (1 if reply else 2), "what was committed is not done again, and what was not, is"
     assert desk.names() == ["1/a"]
@@ -56,8 +56,8 @@ def test_a_lost_reply_to_a_commit_is_not_noticed_by_the_caller(desk: Desk, unrel
 
 @either_way
 def test_a_lost_reply_to_a_commit_is_not_noticed_by_its_group(desk: Desk, unreliable: Unreliable, reply: bool) -> None:
-    works = [Once("1/00", lambda: unreliable.proxy.cut_at_commit(reply=reply))]
-    works += [Once(f"1/{number:02d}") for number in range(1, 30)]
+    works = [FailingOnce("1/00", lambda: unreliable.proxy.cut_at_commit(reply=reply))]
+    works += [FailingOnce(f"1/{number:02d}") for number in range(1, 30)]
     answers = desk.runner.run(in_one_group(desk.store, works))
     assert answers == [work.key for work in works]
     assert len({work.runs[0] for work in works}) == 1, "they did not share a commit"
@@ -73,7 +73,7 @@ def test_the_first_commit_of_all_may_be_lost_as_well(
     """It is not that of a work: the process registers itself in the database."""
     desk = Desk(runner, unreliable.open())
     sprung = unreliable.proxy.cut_at_commit(reply=reply)
-    assert desk.write(Once("1/a")) == "1/a"
+    assert desk.write(FailingOnce("1/a")) == "1/a"
     assert sprung.is_set()
     assert desk.names() == ["1/a"]
 
@@ -95,7 +95,7 @@ def test_a_second_cut_during_the_check_of_the_first_changes_nothing(
         proxy.refuse()
         threading.Thread(target=cut_again, args=[proxy.cut_at_commit(reply=reply)]).start()
 
-    work = Once("1/a", mishap)
+    work = FailingOnce("1/a", mishap)
     assert desk.write(work) == "1/a"
     assert again[0].is_set(), "there was no second cut"
     assert len(work.runs) == (1 if reply else 2)
@@ -145,21 +145,23 @@ def test_if_the_server_stays_away_the_whole_group_has_an_unknown_outcome(
         proxy.refuse()
         proxy.cut_at_commit(reply=reply)
 
-    works = [Once("1/0", mishap), *(Once(f"1/{number}") for number in range(1, 5))]
+    works = [FailingOnce("1/0", mishap), *(FailingOnce(f"1/{number}") for number in range(1, 5))]
     answers = runner.run(in_one_group(desk.store, works))
     assert [type(answer) for answer in answers] == [OutcomeUnknown] * 5
     assert not any(answer.safe_to_retry for answer in answers)
     assert "Check before" in str(answers[0])
 
     proxy.heal()
-    runner.run(as_soon_as_possible(lambda: desk.store.write(Once("1/next"))))
+    runner.run(as_soon_as_possible(lambda: desk.store.write(FailingOnce("1/next"))))
     stored = [work.key for work in works] if reply else []
     assert desk.names() == [*stored, "1/next"]
     assert desk.contradictions() == []
 
 
 def test_after_a_cut_before_the_commit_the_group_runs_again(desk: Desk, unreliable: Unreliable) -> None:
-    works = [Once(f"1/{number}", unreliable.proxy.cut_now if number == 2 else lambda: None) for number in range(5)]
+    works = [
+        FailingOnce(f"1/{number}", unreliable.proxy.cut_now if number == 2 else lambda: None) for number in range(5)
+    ]
     answers = desk.runner.run(in_one_group(desk.store, works))
     assert answers == [work.key for work in works] == desk.names()
     assert len(works[2].runs) == 2
@@ -212,7 +214,7 @@ def test_timelines_never_repeat_after_cut_connections(office: Office, unreliable
         proxy.cut_now,
     ]
 
-    async def minted(prefix: str) -> list[MintedIdentifier]:
+    async def mint_names(prefix: str) -> list[MintedIdentifier]:
         while True:
             try:
                 return await mint(office.registry, office.admin, prefix)
@@ -222,11 +224,11 @@ def test_timelines_never_repeat_after_cut_connections(office: Office, unreliable
     async def work() -> list[str]:
         issued: list[str] = []
         for _ in range(30):
-            mints = [minted(random.choice(["100", "200"])) for _ in range(6)]
+            mints = [mint_names(random.choice(["100", "200"])) for _ in range(6)]
             minting = asyncio.gather(*mints)
             await asyncio.sleep(random.uniform(0, 0.01))
             random.choice(mishaps)()
-            issued += [one.name for minted in await minting for one in minted]
+            issued += [one.name for mint_names in await minting for one in mint_names]
         return issued
 
     issued = office.run(work())

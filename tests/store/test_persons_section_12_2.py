@@ -37,7 +37,7 @@ class Database(NamedTuple):
 def database(locations: StoreLocations, desk: Desk, tmp_path: Path) -> Iterator[Database]:
     years = {name: f"202{number}-01-15T08:00:00Z" for number, name in enumerate(PERSONS.values(), 5)}
     desk.insert(*(change(name, name=name, scheme="ppid", created=year) for name, year in years.items()))
-    desk.insert(change("POID-d/a"), change("1/a"))  # handles, whatever they are called
+    desk.insert(change("POID-d/a"), change("1/a"))  # handles, although one looks like a person
     desk.write(lambda tx: tx.put_persons(PERSONS))
     if not isinstance(locations, PostgresLocations):
         with closing(connect(tmp_path / "registry" / "perdure.db")) as file:

@@ -194,30 +194,30 @@ def test_history_cannot_be_rewritten_by_hand(unreliable: Unreliable, runner: asy
 # TLS
 
 
-def _made(folder: Path, *arguments: str) -> None:
+def _run_openssl(folder: Path, *arguments: str) -> None:
     subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
 
 
 def _authority(folder: Path, name: str) -> None:
-    _made(
+    _run_openssl(
         folder, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", f"/CN={name}",
         "-keyout", f"{name}.key", "-out", f"{name}.crt",
     )  # fmt: skip
 
 
-class Encrypted:
+class EncryptedServer:
     """A server that requires TLS, with a certificate of an authority of its own."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         for name in ("root", "stranger"):
             _authority(folder, name)
-        _made(
+        _run_openssl(
             folder, "req", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost", "-keyout", "server.key",
             "-out", "server.csr",
         )  # fmt: skip
         (folder / "names").write_text("subjectAltName=DNS:localhost")
-        _made(
+        _run_openssl(
             folder, "x509", "-req", "-in", "server.csr", "-CA", "root.crt", "-CAkey", "root.key", "-days", "2",
             "-CAcreateserial", "-extfile", "names", "-out", "server.crt",
         )  # fmt: skip
@@ -235,28 +235,28 @@ class Encrypted:
 
 
 @pytest.fixture(scope="module")
-def encrypted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Encrypted]:
+def tls_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EncryptedServer]:
     require_package("postgresql")
-    encrypted = Encrypted(tmp_path_factory.mktemp("tls"))
-    with encrypted.server:
-        yield encrypted
+    tls_server = EncryptedServer(tmp_path_factory.mktemp("tls"))
+    with tls_server.server:
+        yield tls_server
 
 
-def _opened(encrypted: Encrypted, folder: Path, host: str = "localhost", **parameters: str) -> PostgresStore:
-    address = encrypted.address(host, **parameters)
+def _open_store(tls_server: EncryptedServer, folder: Path, host: str = "localhost", **parameters: str) -> PostgresStore:
+    address = tls_server.address(host, **parameters)
     return PostgresStore(address, folder / "marks.json", PostgresOptions(partitions=2), create=True)
 
 
 def test_every_connection_to_the_database_is_encrypted_and_its_server_verified(
-    encrypted: Encrypted, tmp_path: Path, runner: asyncio.Runner
+    tls_server: EncryptedServer, tmp_path: Path, runner: asyncio.Runner
 ) -> None:
-    root = str(encrypted.folder / "root.crt")
-    store = _opened(encrypted, tmp_path, sslmode="verify-full", sslrootcert=root)
+    root = str(tls_server.folder / "root.crt")
+    store = _open_store(tls_server, tmp_path, sslmode="verify-full", sslrootcert=root)
     try:
         desk = Desk(runner, store)
         desk.insert(change("1/a"))
         assert desk.lookup("1/a") == desk.read(lambda reader: reader.find("1/a"))
-        with psycopg.connect(encrypted.server.address(over_socket=True)) as connection:
+        with psycopg.connect(tls_server.server.address(over_socket=True)) as connection:
             query = (
                 "SELECT s.ssl, count(*) FROM pg_stat_ssl AS s JOIN pg_stat_activity AS a USING (pid) "
                 "WHERE a.application_name LIKE 'perdure%' GROUP BY s.ssl"
@@ -277,12 +277,12 @@ def test_every_connection_to_the_database_is_encrypted_and_its_server_verified(
     ids=["another authority", "another name", "no authority", "no TLS"],
 )
 def test_a_server_that_cannot_be_trusted_is_refused_clearly(
-    encrypted: Encrypted, tmp_path: Path, host: str, parameters: dict[str, Any], message: str
+    tls_server: EncryptedServer, tmp_path: Path, host: str, parameters: dict[str, Any], message: str
 ) -> None:
     if "sslrootcert" in parameters:
-        parameters = parameters | {"sslrootcert": str(encrypted.folder / parameters["sslrootcert"])}
+        parameters = parameters | {"sslrootcert": str(tls_server.folder / parameters["sslrootcert"])}
     with pytest.raises(StoreUnavailable, match=message):
-        _opened(encrypted, tmp_path, host, **parameters)
+        _open_store(tls_server, tmp_path, host, **parameters)
 
 
 # What the engine refuses

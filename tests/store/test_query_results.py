@@ -33,12 +33,12 @@ def test_a_token_belongs_to_its_agent(desk: Desk) -> None:
 def test_a_second_response_to_one_token_is_refused_and_rolled_back(desk: Desk) -> None:
     desk.write(lambda tx: put(tx, "token", b"first"))
 
-    def again(tx: Transaction) -> None:
+    def answer_again(tx: Transaction) -> None:
         tx.insert([change("1/a")])
         put(tx, "token", b"second")
 
     with pytest.raises(Conflict):
-        desk.write(again)
+        desk.write(answer_again)
     assert desk.names() == []
     answer = desk.read(lambda reader: reader.find_answer("jan", "token"))
     assert answer is not None
@@ -103,9 +103,9 @@ def test_only_one_of_concurrent_requests_with_one_token_runs_and_all_get_its_res
             [stores[number % 2].write(work(number, f"{turn}-{token}")) for number in range(6)]
             for token in range(tokens)
         ]
-        return [list(await asyncio.gather(*those)) for those in await _started(requests)]
+        return [list(await asyncio.gather(*those)) for those in await _start_all(requests)]
 
-    async def _started(requests: list[list]) -> list[list[asyncio.Task[bytes]]]:
+    async def _start_all(requests: list[list]) -> list[list[asyncio.Task[bytes]]]:
         return [[asyncio.ensure_future(one) for one in those] for those in requests]
 
     for turn in range(8):

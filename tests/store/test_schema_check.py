@@ -226,7 +226,7 @@ def test_a_database_with_a_changed_schema_is_replaced_by_a_backup(minting_regist
     assert minting_registry.ask(verify) == []
 
 
-def everything(file: Path) -> dict[str, list[tuple[Any, ...]]]:
+def read_all_rows(file: Path) -> dict[str, list[tuple[Any, ...]]]:
     """Return all rows of all tables, with those of the search index, and row ids where they matter."""
     with closing(apsw.Connection(str(file))) as connection:
         tables = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0").fetchall()
@@ -243,10 +243,10 @@ def test_a_restore_brings_every_row(minting_registry: RegistryFolder) -> None:
 
     minting_registry.inside(work)
     backup = minting_registry.backup()
-    before = everything(backup)
+    before = read_all_rows(backup)
     assert all(before[table] for table in ("changes", "words_data", "words_docsize", "facts", "events", "reverse"))
     minting_registry.restore(backup)
-    after = everything(minting_registry.folder / DATABASE)
+    after = read_all_rows(minting_registry.folder / DATABASE)
     assert set(after.pop("events")) > set(before.pop("events"))  # a restore is an event, and moves timelines
     assert len(after.pop("timelines")) == len(before.pop("timelines"))
     for tables in (before, after):  # these belong to the one database, and not to the registry
@@ -287,19 +287,19 @@ def test_a_restore_refuses_another_digest(minting_registry: RegistryFolder) -> N
     change_file(backup, "CREATE TABLE more (text); DROP TABLE more")  # still a good backup, and another file
     before = minting_registry.files()
     with pytest.raises(StoreUnavailable, match=f"{digest_file(backup)}.*nothing was changed"):
-        asyncio.run(restored(minting_registry, backup, digest))
+        asyncio.run(restore_backup(minting_registry, backup, digest))
     assert minting_registry.files() == before
-    asyncio.run(restored(minting_registry, backup, digest_file(backup)))
+    asyncio.run(restore_backup(minting_registry, backup, digest_file(backup)))
 
 
 @pytest.mark.parametrize("text", ["", "sha256:", "12", "md5:" + "0" * 64, "g" * 64, "0" * 63, "0" * 65])
 @on_a_file
 def test_an_invalid_digest_is_refused(any_registry: RegistryFolder, text: str) -> None:
     with pytest.raises(InvalidInput, match="SHA-256"):
-        asyncio.run(restored(any_registry, any_registry.backup(), text))
+        asyncio.run(restore_backup(any_registry, any_registry.backup(), text))
 
 
-async def restored(registry_folder: RegistryFolder, backup: Path, digest: str) -> None:
+async def restore_backup(registry_folder: RegistryFolder, backup: Path, digest: str) -> None:
     await restore_registry(registry_folder.folder, backup, digest=digest, clock=registry_folder.clock)
 
 
@@ -312,13 +312,13 @@ def test_the_checked_content_is_loaded_even_if_the_file_changes(
     digest = digest_file(backup)
     copied = restore.copy_with_digest
 
-    def exchanging(source: Path, target: Path) -> str:
+    def copy_and_replace(source: Path, target: Path) -> str:
         found = copied(source, target)
         source.write_bytes(b"something else")
         return found
 
-    monkeypatch.setattr(restore, "copy_with_digest", exchanging)
-    asyncio.run(restored(minting_registry, backup, digest))
+    monkeypatch.setattr(restore, "copy_with_digest", copy_and_replace)
+    asyncio.run(restore_backup(minting_registry, backup, digest))
     assert minting_registry.ask(verify) == []
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.registry_fixture import ENGINES, StoreLocations, locations_on
-from tests.store.record_strategies import Desk, change, revised
+from tests.store.record_strategies import Desk, change, revise
 
 PIECES = (
     "archive", "Archiv", "Äpfel", "apfel", "a", "ar", "Straße", "STRASSE", "İstanbul", "ﬁle", "e\u0301tude", "étude",
@@ -89,4 +89,4 @@ def test_both_engines_have_the_same_search_results(
             assert found[0] == found[1], f"{question} in {documents}"
     finally:
         for desk in desks:  # nothing can be deleted, so it is silenced: the next example begins with nothing to find
-            desk.update(*(revised(key, 2, b"silent", words="") for key in keys))
+            desk.update(*(revise(key, 2, b"silent", words="") for key in keys))

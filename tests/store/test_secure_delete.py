@@ -24,35 +24,35 @@ def connection(tmp_path: Path) -> Iterator[apsw.Connection]:
     with_word.close()
 
 
-def left(folder: Path) -> bool:
+def has_word(folder: Path) -> bool:
     return any(WORD in file.read_bytes() for file in folder.iterdir())
 
 
 def test_nothing_is_left_after_the_file_was_rewritten(connection: apsw.Connection, tmp_path: Path) -> None:
     scrubbing = Scrubber(connection, BusyTimeout(0.1))
     scrubbing()
-    assert left(tmp_path)  # it was not requested
+    assert has_word(tmp_path)  # it was not requested
     scrubbing.request()
     assert is_unscrubbed(connection)
     scrubbing()
-    assert not left(tmp_path)
+    assert not has_word(tmp_path)
     assert not is_unscrubbed(connection)
 
 
 def test_a_requested_rewrite_survives_the_end_of_the_process(connection: apsw.Connection, tmp_path: Path) -> None:
     Scrubber(connection, BusyTimeout(0.1)).request()
     Scrubber(connection, BusyTimeout(0.1))()
-    assert not left(tmp_path)
+    assert not has_word(tmp_path)
 
 
 def test_a_large_database_is_rewritten_on_request(connection: apsw.Connection, tmp_path: Path) -> None:
     scrubbing = Scrubber(connection, BusyTimeout(0.1), largest=4096)
     scrubbing.request()
     scrubbing()
-    assert left(tmp_path)
+    assert has_word(tmp_path)
     assert is_unscrubbed(connection)
     scrub(connection)
-    assert not left(tmp_path)
+    assert not has_word(tmp_path)
     assert not is_unscrubbed(connection)
 
 
@@ -73,4 +73,4 @@ def test_a_rewrite_blocked_by_a_reader_is_done_the_next_time(connection: apsw.Co
     assert is_unscrubbed(connection)  # not so soon
     clock[0] = 60.0
     scrubbing()
-    assert not left(tmp_path)
+    assert not has_word(tmp_path)

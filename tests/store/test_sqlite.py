@@ -7,7 +7,7 @@ from pathlib import Path
 
 import apsw
 import pytest
-from tests.store.record_strategies import AT, RECORD, Desk, change, revised
+from tests.store.record_strategies import AT, RECORD, Desk, change, revise
 
 from perdure.errors import StoreDamaged, StoreFull, StoreUnavailable
 from perdure.registry.entities import Event, Prefix
@@ -125,7 +125,7 @@ def test_a_full_database_fails_the_whole_group_and_loses_no_stored_data(own: Des
         pages = tx.connection.execute("PRAGMA page_count").get
         tx.connection.execute(f"PRAGMA max_page_count = {pages + 2}")
 
-    def unlimited(tx) -> None:
+    def remove_limit(tx) -> None:
         tx.connection.execute("PRAGMA max_page_count = 1000000")
 
     own.write(limit)
@@ -135,7 +135,7 @@ def test_a_full_database_fails_the_whole_group_and_loses_no_stored_data(own: Des
         return await asyncio.gather(*works, return_exceptions=True)
 
     answers = own.runner.run(group())
-    own.write(unlimited)
+    own.write(remove_limit)
     committed = [f"1/{number}" for number, answer in enumerate(answers) if answer is None]
     assert any(isinstance(answer, StoreUnavailable) and answer.safe_to_retry for answer in answers)
     assert all(answer is None or isinstance(answer, StoreUnavailable) for answer in answers)
@@ -155,7 +155,7 @@ def test_a_word_missing_from_the_search_index_is_a_contradiction(own: Desk, file
 def test_a_reverse_lookup_entry_of_an_inactive_name_is_a_contradiction(own: Desk) -> None:
     still = (("URL", "https://example.org/"),)
     own.insert(change("1/a", reverse=still))
-    own.update(revised("1/a", 2, b"x", state="withdrawn", reverse=still, reverse_before=still))
+    own.update(revise("1/a", 2, b"x", state="withdrawn", reverse=still, reverse_before=still))
     assert any("https://example.org/" in found for found in own.contradictions())
 
 
@@ -224,5 +224,5 @@ def test_a_search_index_changed_since_the_last_check_is_not_reported_as_damaged(
     own.insert(*(change(f"1/{name}", words=f"{name} one") for name in "abcdefg"))
     for version in range(2, 60):
         for name in "abc":
-            own.update(revised(f"1/{name}", version, RECORD, words=f"{name} {version}"))
+            own.update(revise(f"1/{name}", version, RECORD, words=f"{name} {version}"))
         assert own.contradictions() == []

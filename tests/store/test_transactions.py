@@ -5,13 +5,13 @@ from fractions import Fraction
 
 import pytest
 from tests.registry_fixture import StoreFactory
-from tests.store.record_strategies import AT, JAN, Desk, change, revised
+from tests.store.record_strategies import AT, JAN, Desk, change, revise
 
 from perdure.errors import NameTaken, StoreUnavailable
 from perdure.registry.entities import Event
 
 
-class Refused(Exception):
+class Refusal(Exception):
     pass
 
 
@@ -20,14 +20,14 @@ def test_a_failed_transaction_leaves_nothing_behind(desk: Desk) -> None:
 
     def work(tx):
         tx.insert([change("1/a", words="fresh", reverse=(("URL", "https://a.org/"),))])
-        tx.update([revised("1/old", 2, b"x", words="changed", reverse_before=(("URL", "https://old.org/"),))])
+        tx.update([revise("1/old", 2, b"x", words="changed", reverse_before=(("URL", "https://old.org/"),))])
         tx.put_agent(JAN)
         tx.put_event(Event(AT, "jan", "x", "y"))
         tx.put_fact("f", "v")
         tx.put_timeline("1", Fraction(5), Fraction(1))
-        raise Refused
+        raise Refusal
 
-    with pytest.raises(Refused):
+    with pytest.raises(Refusal):
         desk.write(work)
     assert desk.names() == ["1/old"]
     assert desk.read(lambda r: (r.agents(), r.events(9), r.fact("f"), r.timelines())) == ([], [], None, {})
@@ -46,7 +46,7 @@ def test_only_failed_transactions_of_a_group_are_rolled_back(desk: Desk) -> None
         def write(tx):
             tx.insert([change(f"1/{number:03d}")])
             if number % 7 == 3:
-                raise Refused(number)
+                raise Refusal(number)
             if number % 7 == 5:
                 tx.insert([change(f"1/{number:03d}")])
             return number
@@ -59,7 +59,7 @@ def test_only_failed_transactions_of_a_group_are_rolled_back(desk: Desk) -> None
     answers = desk.runner.run(run_all())
     committed = [number for number in range(300) if number % 7 not in (3, 5)]
     assert [answer for answer in answers if isinstance(answer, int)] == committed
-    assert {answer.args[0] for answer in answers if isinstance(answer, Refused)} == set(range(3, 300, 7))
+    assert {answer.args[0] for answer in answers if isinstance(answer, Refusal)} == set(range(3, 300, 7))
     assert sum(isinstance(answer, NameTaken) for answer in answers) == len(range(5, 300, 7))
     assert desk.names() == [f"1/{number:03d}" for number in committed]
     assert desk.contradictions() == []
@@ -102,7 +102,7 @@ def test_a_read_sees_every_write_that_was_acknowledged(desk: Desk, store_factory
 
 
 def test_one_read_sees_one_state(desk: Desk, store_factory: StoreFactory) -> None:
-    """Whatever is written meanwhile, the two facts always agree."""
+    """The two facts always agree, even during concurrent writes."""
     other = store_factory()
     desk.write(lambda tx: (tx.put_fact("a", "0"), tx.put_fact("b", "0")))
 
@@ -136,10 +136,10 @@ def test_two_stores_at_one_location_write_at_once_and_lose_nothing(desk: Desk, s
         return value
 
     async def run_all() -> list[int]:
-        async def one(number: int) -> list[int]:
+        async def write_many(number: int) -> list[int]:
             return [await stores[number % 2].write(count_up) for _ in range(20)]
 
-        return [value for mine in await asyncio.gather(*(one(number) for number in range(6))) for value in mine]
+        return [value for mine in await asyncio.gather(*(write_many(number) for number in range(6))) for value in mine]
 
     assert sorted(desk.runner.run(run_all())) == list(range(1, 121))
     assert len(desk.names()) == 120
@@ -196,9 +196,9 @@ def test_a_cancelled_caller_does_not_affect_others(desk: Desk) -> None:
 
 def test_an_error_in_a_read_reaches_its_caller_and_the_next_read_works(desk: Desk) -> None:
     def work(reader):
-        raise Refused
+        raise Refusal
 
     for _ in range(3):
-        with pytest.raises(Refused):
+        with pytest.raises(Refusal):
             desk.read(work)
     assert desk.names() == []

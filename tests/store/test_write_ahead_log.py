@@ -1,4 +1,4 @@
-"""The write-ahead log of the embedded store stays small, however many readers there are."""
+"""The write-ahead log of the embedded store stays small with any number of readers."""
 
 import asyncio
 import threading

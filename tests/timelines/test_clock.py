@@ -90,14 +90,14 @@ def test_waiting_never_ends_too_early() -> None:
 def test_a_clock_set_back_during_a_wait_does_not_make_the_caller_wait_for_hours(machine: WrongClock) -> None:
     clock = SystemClock()
 
-    async def waiting() -> None:
+    async def wait_during_step() -> None:
         wait = asyncio.ensure_future(clock.wait_until(now_seconds(clock) + Fraction(1, 5)))
         await asyncio.sleep(0.05)
         machine.wrong = -10 * HOUR
         with contextlib.suppress(ClockBehind):
             await asyncio.wait_for(wait, 2)
 
-    asyncio.run(waiting())
+    asyncio.run(wait_during_step())
 
 
 def test_there_is_no_wait_for_a_time_in_the_past() -> None:

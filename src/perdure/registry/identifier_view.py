@@ -1,9 +1,10 @@
 """The view of an identifier: the part of its record that one reader may see."""
 
 from collections.abc import Callable, Mapping
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 import msgspec
+from msgspec import Meta
 
 from perdure.errors import InvalidInput, NoSuchName
 from perdure.records import record as records
@@ -24,21 +25,22 @@ _HIDDEN_REASON: Final = "not shown"
 _MOST_VERSIONS: Final = 1000  # read to find the last state of a removed value
 
 
-class View(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """All that one reader may see of an identifier.
-
-    `target` is its first URL. If it has a list of `locations`, readers are sent to one of those instead.
-    """
+class IdentifierFields(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """The fields of an identifier that are the same here and in the responses of the HTTP API."""
 
     name: str
+    names: Annotated[tuple[str, ...], Meta(description="All names of the identifier: an IBI has two.")]
     scheme: str
-    state: str
+    state: Annotated[str, Meta(description="reserved, active, withdrawn or merged", examples=["active"])]
     version: int
     authority: AuthorityMetadata
-    names: tuple[str, ...] = ()
-    target: str | None = None
-    locations: tuple[str, ...] = ()
-    values: tuple[Value, ...] = ()
+    target: Annotated[str, Meta(description="The first URL value, which PATCH changes as `target`.")] | None = None
+    locations: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="The locations of a 10320/loc value. If there are any, the resolver redirects to one of them."
+        ),
+    ] = ()
     about: About | None = None
     tombstone: Tombstone | None = None
     observation: Observation | None = None
@@ -46,6 +48,12 @@ class View(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     restriction: Restriction | None = None
     redaction: Redaction | None = None
     uuid_raw: str | None = None
+
+
+class View(IdentifierFields, frozen=True, omit_defaults=True, kw_only=True):
+    """All that one reader may see of an identifier."""
+
+    values: tuple[Value, ...] = ()
     handle_record: tuple[Value, ...] = ()
 
 

@@ -154,36 +154,36 @@ def test_other_clients_are_answered_during_an_import(client: httpx.Client, serve
 
 
 @pytest.fixture(scope="module")
-def bounded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
+def limited_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
     with run_server(tmp_path_factory.mktemp("bounded") / "registry", settings=BOUNDS) as one:
         one.perdure("prefix", "add", "12345", "--minter", "chosen")
         yield one
 
 
-def test_a_line_that_is_too_long_is_refused_and_the_rest_goes_on(bounded: LiveServer) -> None:
-    with bounded.client() as client:
+def test_a_line_that_is_too_long_is_refused_and_the_rest_goes_on(limited_server: LiveServer) -> None:
+    with limited_server.client() as client:
         body = line("12345/a") + b"x" * 500_000 + b"\n" + line("12345/b")
         problems, tally = parse_report(client.post(f"{API}/imports", content=body, headers=LINES))
         assert [one["line"] for one in problems] == [2]
         assert tally["created"] == 2
 
 
-def test_a_body_that_is_too_long_is_refused(bounded: LiveServer) -> None:
-    with bounded.client() as client:
+def test_a_body_that_is_too_long_is_refused(limited_server: LiveServer) -> None:
+    with limited_server.client() as client:
         whole = client.post(f"{API}/imports", content=b"\n" * 2_000_001, headers=LINES)
         in_parts = client.post(f"{API}/imports", content=iter([b"\n" * 1_000_000] * 3), headers=LINES)
         assert [one.json()["code"] for one in (whole, in_parts)] == ["body-too-large"] * 2
 
 
-def test_a_client_that_stops_sending_times_out(bounded: LiveServer) -> None:
+def test_a_client_that_stops_sending_times_out(limited_server: LiveServer) -> None:
     head = (
         f"POST {API}/imports HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-ndjson\r\nContent-Length: 1000\r\n"
-        f"Authorization: Bearer {bounded.key}\r\n\r\n"
+        f"Authorization: Bearer {limited_server.key}\r\n\r\n"
     ).encode()
-    with socket.create_connection(bounded.address, timeout=20) as connection:
+    with socket.create_connection(limited_server.address, timeout=20) as connection:
         connection.sendall(head + line("12345/stopped"))
         assert connection.recv(4096).startswith(b"HTTP/1.1 408")
-    with bounded.client() as client:
+    with limited_server.client() as client:
         assert (
             parse_report(client.post(f"{API}/imports", content=line("12345/after"), headers=LINES))[1]["created"] == 1
         )
@@ -208,11 +208,11 @@ def test_a_body_with_too_many_bytes_is_not_read_further() -> None:
 
 
 @pytest.fixture(scope="module")
-def maria(bounded: LiveServer) -> str:
+def maria(limited_server: LiveServer) -> str:
     """Create another agent with permission to import, and return its key."""
-    bounded.perdure("agent", "add", "maria", "--name", "Maria")
-    found = re.search(r"perdure_\S+", bounded.perdure("agent", "key", "maria"))
-    bounded.perdure("agent", "grant", "maria", "12345", "import")
+    limited_server.perdure("agent", "add", "maria", "--name", "Maria")
+    found = re.search(r"perdure_\S+", limited_server.perdure("agent", "key", "maria"))
+    limited_server.perdure("agent", "grant", "maria", "12345", "import")
     assert found is not None
     return found[0]
 
@@ -250,22 +250,22 @@ class SlowSender:
         self.socket.close()
 
 
-def test_slow_clients_do_not_block_other_imports(bounded: LiveServer, maria: str) -> None:
+def test_slow_clients_do_not_block_other_imports(limited_server: LiveServer, maria: str) -> None:
     with ExitStack() as stack:
-        for key in (bounded.key, maria, bounded.key, maria):
-            stack.callback(SlowSender(bounded, key).close)
+        for key in (limited_server.key, maria, limited_server.key, maria):
+            stack.callback(SlowSender(limited_server, key).close)
         time.sleep(0.5)  # all of them have started
-        for key in (bounded.key, maria):
-            client = stack.enter_context(bounded.client(key))
+        for key in (limited_server.key, maria):
+            client = stack.enter_context(limited_server.client(key))
             body = b"".join(line(f"12345/beside-{key[-6:]}/{number}") for number in range(100))
             _, tally = parse_report(client.post(f"{API}/imports", content=body, headers=LINES))
             assert tally["created"] == 100
 
 
-def test_a_body_slower_than_the_minimum_rate_is_refused(bounded: LiveServer) -> None:
+def test_a_body_slower_than_the_minimum_rate_is_refused(limited_server: LiveServer) -> None:
     """Send 10 bytes a second, each in time."""
     with ExitStack() as stack:
-        slow = SlowSender(bounded, bounded.key)
+        slow = SlowSender(limited_server, limited_server.key)
         stack.callback(slow.close)
         answer = slow.socket.recv(65_536)
         assert answer.startswith(b"HTTP/1.1 408"), answer
@@ -273,9 +273,9 @@ def test_a_body_slower_than_the_minimum_rate_is_refused(bounded: LiveServer) -> 
         assert b"\r\nconnection: close\r\n" in answer
 
 
-def test_a_body_at_the_minimum_rate_may_take_longer(bounded: LiveServer) -> None:
+def test_a_body_at_the_minimum_rate_may_take_longer(limited_server: LiveServer) -> None:
     """Send 1600 bytes a second, for longer than the limit of other requests."""
-    steady = SlowSender(bounded, bounded.key, chunk=b" " * 159 + b"\n")
+    steady = SlowSender(limited_server, limited_server.key, chunk=b" " * 159 + b"\n")
     try:
         assert select.select([steady.socket], [], [], 3.5)[0] == []
         assert steady.end().startswith(b"HTTP/1.1 200")
@@ -283,9 +283,11 @@ def test_a_body_at_the_minimum_rate_may_take_longer(bounded: LiveServer) -> None
         steady.close()
 
 
-def test_the_number_of_concurrent_bodies_of_an_agent_is_limited(bounded: LiveServer, maria: str) -> None:
+def test_the_number_of_concurrent_bodies_of_an_agent_is_limited(limited_server: LiveServer, maria: str) -> None:
     with ExitStack() as stack:
-        steady = [SlowSender(bounded, bounded.key, chunk=b" " * 159 + b"\n") for _ in range(MOST_BODIES + 1)]
+        steady = [
+            SlowSender(limited_server, limited_server.key, chunk=b" " * 159 + b"\n") for _ in range(MOST_BODIES + 1)
+        ]
         for one in steady:
             stack.callback(one.close)
         refused, _, _ = select.select([one.socket for one in steady], [], [], 20)
@@ -293,7 +295,7 @@ def test_the_number_of_concurrent_bodies_of_an_agent_is_limited(bounded: LiveSer
         answer = refused[0].recv(65_536)
         assert answer.startswith(b"HTTP/1.1 429"), answer
         assert b"\r\nretry-after: " in answer
-        client = stack.enter_context(bounded.client(maria))
+        client = stack.enter_context(limited_server.client(maria))
         assert parse_report(client.post(f"{API}/imports", content=line("12345/hers"), headers=LINES))[1]["created"] == 1
 
 

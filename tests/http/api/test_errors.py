@@ -218,7 +218,7 @@ def test_an_if_match_without_a_valid_tag_is_refused(client: httpx.Client, tag: s
 
 
 def test_documented_fields_of_a_problem_exist() -> None:
-    """Titles are the first lines of docstrings of errors, which may mention what only Python code sees."""
+    """Titles are the first lines of docstrings of errors, which may mention details that only Python code sees."""
     kinds = {PerdureError}
     while below := {one for kind in kinds for one in kind.__subclasses__()} - kinds:
         kinds |= below

@@ -1,14 +1,12 @@
 """Response schemas and the registry objects that they are built from."""
 
 from perdure.http.api.schemas.person_responses import PersonResponse
-from perdure.http.api.schemas.responses import IdentifierResponse, ValueResponse
+from perdure.http.api.schemas.responses import ValueResponse
 from perdure.records.value import Value
 from perdure.registry.identifier_view import View
 
 
-def test_an_identifier_response_has_every_field_of_the_view() -> None:
-    assert set(View.__struct_fields__) - set(IdentifierResponse.__struct_fields__) == {"handle_record"}
-    assert set(IdentifierResponse.__struct_fields__) <= set(View.__struct_fields__)
+def test_a_value_response_has_every_field_of_a_value() -> None:
     assert set(ValueResponse.__struct_fields__) == set(Value.__struct_fields__)
 
 

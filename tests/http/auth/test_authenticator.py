@@ -20,7 +20,7 @@ from tests.http.handle_client import (
     natural,
     public_proof,
     secret_proof,
-    sized,
+    with_length,
 )
 from tests.registry_fixture import ENGINES
 
@@ -250,7 +250,7 @@ def test_a_key_that_is_too_short_is_refused(sqlite_auth: AuthenticatorFixture, b
     """The test computes the signature itself, because libraries refuse to sign with such a short key."""
     p, q = random_prime(bits // 2), random_prime(bits // 2)
     n = p * q
-    key = sized(b"RSA_PUB_KEY") + b"\0\0" + natural(65537) + natural(n) + bytes(4)
+    key = with_length(b"RSA_PUB_KEY") + b"\0\0" + natural(65537) + natural(n) + bytes(4)
     sqlite_auth.office.do(put_handle, "12345/short", [Value(1, "HS_PUBKEY", Binary(key))])
     session = sqlite_auth.authenticator.sessions.create()
     cnonce = secrets.token_bytes(16)

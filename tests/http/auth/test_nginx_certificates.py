@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from tests.http.certificates import certificate, subject, write_pair
 from tests.http.handle_client import b64, wire
 from tests.http.handle_server import PREFIX, HandleOffice, handle_office, handle_path, text
-from tests.http.proxy import proxied
+from tests.http.proxy import run_proxy
 from tests.system_packages import require_package
 
 ADMIN = f"{PREFIX}/CERTIFIED"
@@ -47,7 +47,7 @@ def front(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Front]:
     server_files = write_pair(folder, "server", server_key, certificate(server_key, subject(cn="localhost")))
     with (
         handle_office(folder / "registry", settings=SETTINGS) as office,
-        proxied(folder / "nginx", office.server.address, *server_files) as url,
+        run_proxy(folder / "nginx", office.server.address, *server_files) as url,
     ):
         public = {"index": 301, "type": "HS_PUBKEY", "data": {"format": "base64", "value": b64(wire(KEY))}}
         rights = {"handle": ADMIN, "index": 301, "permissions": "111111111111"}

@@ -143,16 +143,16 @@ def test_the_key_at_one_index_does_not_help_to_guess_that_at_another(auth: Authe
 
 
 def test_a_proof_that_another_client_has_seen_does_not_clear_failed_guesses(auth: AuthenticatorFixture) -> None:
-    def verified(parameters: dict[str, str]) -> bool:
+    def verify(parameters: dict[str, str]) -> bool:
         parameters = parameters | {"nonce": b64encode(b"nonce").decode()}
         return auth.office.run(auth.authenticator.verify(auth.request(), 300, ADMIN, parameters))
 
     valid = secret_proof(b"nonce", PASSWORD, "SHA256")
     for _ in range(FREE):
-        assert verified(valid)
-        assert not verified(secret_proof(b"nonce", "wrong", "SHA256"))
+        assert verify(valid)
+        assert not verify(secret_proof(b"nonce", "wrong", "SHA256"))
     with pytest.raises(TooManyAttempts):
-        verified(valid)
+        verify(valid)
 
 
 def test_a_client_that_disconnects_before_the_response_has_used_an_attempt(auth: AuthenticatorFixture) -> None:

@@ -25,7 +25,7 @@ IDENTITY = f"{INDEX}:{ADMIN}"
 
 
 @pytest.fixture(scope="module")
-def listed(office: HandleOffice) -> list[str]:
+def listed_handles(office: HandleOffice) -> list[str]:
     assert code(office.key.post("/api/prefixes/0.NA/21.T5")) == (201, 1)
     names = [f"21.T5/{letter}" for letter in "aBc"]
     for name in names:
@@ -35,24 +35,24 @@ def listed(office: HandleOffice) -> list[str]:
     return names
 
 
-def test_the_handles_of_a_prefix_are_listed_in_pages(office: HandleOffice, listed: list[str]) -> None:
+def test_the_handles_of_a_prefix_are_listed_in_pages(office: HandleOffice, listed_handles: list[str]) -> None:
     for prefix in ("21.T5", "0.NA/21.T5"):
         body = office.key.get("/api/handles", params={"prefix": prefix}).json()
         assert list(body) == ["responseCode", "prefix", "totalCount", "page", "pageSize", "handles"]
         assert (body["responseCode"], body["prefix"], body["totalCount"]) == (1, prefix, "3")
-        assert sorted(body["handles"]) == sorted(listed)
+        assert sorted(body["handles"]) == sorted(listed_handles)
     pages = [
         office.key.get("/api/handles", params={"prefix": "21.T5", "page": page, "pageSize": 2}).json()
         for page in range(3)
     ]
     assert [len(page["handles"]) for page in pages] == [2, 1, 0]
-    assert sorted(pages[0]["handles"] + pages[1]["handles"]) == sorted(listed)
+    assert sorted(pages[0]["handles"] + pages[1]["handles"]) == sorted(listed_handles)
     assert [page["totalCount"] for page in pages] == ["3", "3", "3"]
 
 
-def test_a_page_of_size_0_has_only_the_count(office: HandleOffice, listed: list[str]) -> None:
+def test_a_page_of_size_0_has_only_the_count(office: HandleOffice, listed_handles: list[str]) -> None:
     body = office.key.get("/api/handles/", params={"prefix": "21.T5", "page": 0, "pageSize": 0}).json()
-    assert (body["totalCount"], body["handles"]) == (str(len(listed)), [])
+    assert (body["totalCount"], body["handles"]) == (str(len(listed_handles)), [])
     assert office.key.post("/api/handles", data={"prefix": "21.T5", "pageSize": "0"}).json() == body
 
 

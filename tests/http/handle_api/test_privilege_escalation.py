@@ -19,8 +19,8 @@ ANY = {"If-Match": "*"}
 MINE = text(300, "HS_SECKEY", "mine", permissions="1100")
 
 
-def hired(office: HandleOffice, id: str, scope: str, *actions: str) -> tuple[httpx.Client, str]:
-    """An agent with these grants: a client that shows its key, and its handle."""
+def hire_agent(office: HandleOffice, id: str, scope: str, *actions: str) -> tuple[httpx.Client, str]:
+    """Create an agent with these grants. Return a client with its key, and its handle."""
     office.server.perdure("agent", "add", id, "--name", id.title())
     key = re.search(r"perdure_\S+", office.server.perdure("agent", "key", id))
     office.server.perdure("agent", "grant", id, scope, *actions)
@@ -34,7 +34,7 @@ def test_permission_to_mint_does_not_allow_creating_the_handle_of_an_administrat
     assert (
         code(office.put(f"0.NA/{PREFIX}", administrator(102, chief, 300, EVERYTHING), office.key, index=102))[0] == 201
     )
-    minter, name = hired(office, "minter", PREFIX, "mint")
+    minter, name = hire_agent(office, "minter", PREFIX, "mint")
     with minter:
         assert code(office.put(chief, [MINE], minter))[0] == 403
         assert code(office.put(chief, [administrator(100, name, 200, EVERYTHING)], minter)) == (201, 1)
@@ -51,7 +51,7 @@ def test_permission_to_mint_does_not_allow_creating_the_handle_of_an_administrat
 
 
 def test_permission_to_transfer_does_not_allow_changing_a_password(office: HandleOffice) -> None:
-    mover, name = hired(office, "mover", PREFIX, "transfer")
+    mover, name = hire_agent(office, "mover", PREFIX, "transfer")
     with mover:
         assert code(office.put(ADMIN, [administrator(150, name, 200, EVERYTHING)], mover, index=150)) == (201, 1)
         assert code(office.put(ADMIN, [MINE], mover, index=300))[0] == 403
@@ -87,7 +87,7 @@ def test_the_rest_api_accepts_no_other_origin(office: HandleOffice, kind: str) -
 
 
 def test_permission_to_derive_everywhere_does_not_allow_a_prefix_without_a_parent(office: HandleOffice) -> None:
-    deriver, _ = hired(office, "deriver", "*", "derive")
+    deriver, _ = hire_agent(office, "deriver", "*", "derive")
     with deriver:
         assert code(deriver.post("/api/prefixes/0.NA/99999"))[0] == 403
         assert code(deriver.post(f"/api/prefixes/0.NA/{PREFIX}.1")) == (201, 1)

@@ -28,8 +28,8 @@ SITE = {
 }
 
 
-def shown(office: HandleOffice, type: str, data: Any) -> Any:
-    """What comes back of a value that was put."""
+def put_and_show(office: HandleOffice, type: str, data: Any) -> Any:
+    """Put a value, and return its data as the server shows it."""
     name = office.name()
     answer = office.put(name, [administrator(), {"index": 1, "type": type, "data": data}], office.key)
     assert code(answer) == (201, 1), answer.text
@@ -66,17 +66,17 @@ def of(format: str, value: Any) -> dict[str, Any]:
     ],
 )
 def test_data_is_shown_in_the_format_of_its_type(office: HandleOffice, type: str, given: Any, expected: Any) -> None:
-    assert shown(office, type, given) == expected
+    assert put_and_show(office, type, given) == expected
 
 
 def test_data_of_a_known_type_may_be_sent_as_bytes(office: HandleOffice) -> None:
     wire = b"\x07\xf3" + b"\x00\x00\x00\x08" + b"21.T1/me" + b"\x00\x00\x01\x2c"
     expected = of("admin", {"handle": "21.T1/me", "index": 300, "permissions": "011111110011"})
-    assert shown(office, "HS_ADMIN", of("base64", b64encode(wire).decode())) == expected
+    assert put_and_show(office, "HS_ADMIN", of("base64", b64encode(wire).decode())) == expected
     key = public_key.to_wire(public_key.from_jwk(RSA))
-    assert shown(office, "HS_PUBKEY", of("hex", key.hex())) == of("key", {**RSA, "n": "xSGb7_E"})
+    assert put_and_show(office, "HS_PUBKEY", of("hex", key.hex())) == of("key", {**RSA, "n": "xSGb7_E"})
     raw = site.to_wire(site.from_json(SITE))
-    assert shown(office, "HS_SITE", of("hex", raw.hex())) == of("site", SITE)
+    assert put_and_show(office, "HS_SITE", of("hex", raw.hex())) == of("site", SITE)
 
 
 def test_numbers_may_be_sent_as_text(office: HandleOffice) -> None:

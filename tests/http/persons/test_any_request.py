@@ -66,7 +66,7 @@ class People(NamedTuple):
 def people(tmp_path_factory: pytest.TempPathFactory) -> Iterator[People]:
     folder = tmp_path_factory.mktemp("requests") / "registry"
 
-    async def furnish() -> dict[tuple[str, str], str]:
+    async def create_persons() -> dict[tuple[str, str], str]:
         await make_registry(folder, name="Tests")
         async with open_for_writing(folder) as (registry, admin):
             made = {state: await make(registry, admin, number) for number, state in enumerate([*SHOWN, *HIDDEN])}
@@ -79,7 +79,7 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Iterator[People]:
                 await hide(registry, admin, made[state])
             return {(state, kind): getattr(one, kind) for state, one in made.items() for kind in ("prid", "poid")}
 
-    names = asyncio.run(furnish())
+    names = asyncio.run(create_persons())
     with run_server(folder, "--no-access-log") as server:
         yield People(server, names)
         assert "Traceback" not in (folder / "server.log").read_text()
@@ -194,7 +194,7 @@ def test_any_accept_datetime_leads_to_a_version_or_is_refused(people: People, st
 
 
 def every_plain_request() -> Iterator[PersonRequest]:
-    """What people and programs ask for, without anything odd."""
+    """Yield the usual requests of people and programs."""
     parts = {"prid": ("", "/observations", "/v1", "/v3", "/history"), "poid": ("", "/claims", "/v1", "/history")}
     for state, kind in chain.from_iterable(
         zip([state] * 2, ("prid", "poid"), strict=True) for state in (*SHOWN, *HIDDEN)

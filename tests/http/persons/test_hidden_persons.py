@@ -1,4 +1,4 @@
-"""Whatever is hidden of a restricted or redacted person is shown by no public URL.
+"""No public URL shows hidden content of a restricted or redacted person.
 
 Every URL is also requested before, when it shows the word. So each is known to show it, and the caches of the server are
 filled when the person is hidden.
@@ -32,8 +32,8 @@ FORMS = {
 EVERY_FORM = [f"accept: {media}" for media in FORMS.values()]
 SOME_FORMS = ["accept: text/html", "accept: application/json", "accept: text/turtle"]
 ANY_TIME = "accept-datetime: Thu, 09 Jan 2020 10:30:00 GMT"
-# Doors to a person by name, and headers to be sent in turn. Those in the second table tell nothing at any time.
-TELLING = {
+# URLs of a person by name, and headers to be sent in turn. Those in the second table never show content.
+SHOWING = {
     "/{name}": EVERY_FORM,
     **{f"/{{name}}.{ending}": [""] for ending in FORMS},
     "/{name}?format=ttl": [""],
@@ -80,7 +80,7 @@ SILENT = {
     "/api/handles/{name}?index=1": [""],
     "/api/handles/{lower}": [""],
 }
-# Doors through which persons are found.
+# URLs that find persons.
 SEARCHES = [
     f"/api/v1/search?q={SECRET}",
     f"/api/v1/search?q={SECRET[:6]}*",
@@ -105,7 +105,7 @@ LISTING = {
 
 
 class People(NamedTuple):
-    """Persons by what became of them; some who name them, and stay; and what doors have told before."""
+    """Hidden persons by state, their neighbours, and the results of URLs and searches before they were hidden."""
 
     server: LiveServer
     key: str  # of an agent without any right to persons
@@ -115,14 +115,14 @@ class People(NamedTuple):
     found: dict[str, set[str]]  # by URL: the persons that it found
 
     def __repr__(self) -> str:
-        return "people"  # or every failure would print all that was told
+        return "people"  # otherwise every failure would print all responses
 
 
 @pytest.fixture(scope="module")
 def people(tmp_path_factory: pytest.TempPathFactory) -> Iterator[People]:
     folder = tmp_path_factory.mktemp("hidden") / "registry"
 
-    async def furnish() -> tuple[str, dict[str, HiddenPerson], dict[str, list[str]]]:
+    async def create_persons() -> tuple[str, dict[str, HiddenPerson], dict[str, list[str]]]:
         await make_registry(folder, name="Tests")
         async with open_for_writing(folder) as (registry, admin):
             await add_prefix(registry, admin, "12345", minter="chosen")
@@ -149,12 +149,14 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Iterator[People]:
             for state, made in hidden.items():
                 await HIDDEN[state](registry, admin, made)
 
-    key, hidden, neighbours = asyncio.run(furnish())
+    key, hidden, neighbours = asyncio.run(create_persons())
     with run_server(folder, "--no-access-log") as server:
         with connection(server) as anonymous:
             shown = {
-                path: {one for made in hidden.values() for one in made[:2] if tells(anonymous, path, one, headers)}
-                for path, headers in TELLING.items()
+                path: {
+                    one for made in hidden.values() for one in made[:2] if shows_secret(anonymous, path, one, headers)
+                }
+                for path, headers in SHOWING.items()
             }
             found = {path: names_in(anonymous.request(path), hidden) for path in SEARCHES}
             agent = f"authorization: Bearer {key}"
@@ -163,14 +165,14 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Iterator[People]:
         yield People(server, key, hidden, neighbours, shown, found)
 
 
-def tells(client: Connection, path: str, name: str, headers: list[str]) -> bool:
+def shows_secret(client: Connection, path: str, name: str, headers: list[str]) -> bool:
     """Return whether a response contains the word, in every one of its spellings."""
     url = path.format(name=name, lower=name.lower())
     answers = [client.request(url, *filter(None, [header])) for header in headers]
-    return all(says_it(answer) for answer in answers)
+    return all(has_secret(answer) for answer in answers)
 
 
-def says_it(answer: RawResponse) -> bool:
+def has_secret(answer: RawResponse) -> bool:
     text = answer.body.decode("utf-8", "replace") + str(answer.headers)
     return any(word.lower() in text.lower() for word in (SECRET, LINK))
 
@@ -179,7 +181,7 @@ def names_in(answer: RawResponse, hidden: dict[str, HiddenPerson]) -> set[str]:
     return {one for made in hidden.values() for one in made if one.encode() in answer.body}
 
 
-@pytest.mark.parametrize("path", TELLING)
+@pytest.mark.parametrize("path", SHOWING)
 def test_every_url_shows_persons_who_are_not_hidden(people: People, path: str) -> None:
     assert people.shown[path], "then the other tests show nothing"
 
@@ -196,12 +198,12 @@ def test_nothing_is_shown_at_the_urls_of_hidden_persons(people: People, state: s
     leaks = []
     with connection(people.server) as client:
         for name in sorted(names - {people.hidden[state].second}):
-            for path, headers in [*TELLING.items(), *SILENT.items()]:
+            for path, headers in [*SHOWING.items(), *SILENT.items()]:
                 url = path.format(name=name, lower=name.lower())
                 for header in headers:
                     for who in ("", agent) if path.startswith("/api") else ("",):
                         answer = client.request(url, *filter(None, [header, who]))
-                        if says_it(answer):
+                        if has_secret(answer):
                             leaks.append((url, header, who, answer.status, answer.body.decode()))
     assert leaks == []
 
@@ -226,7 +228,7 @@ def test_no_hidden_person_is_found(people: People) -> None:
                 answer = client.request(path, *who)
                 assert answer.status == 200, (path, answer)
                 assert not re.search(rb"P[OR]ID-", answer.body), (path, answer)
-                assert not says_it(answer), (path, answer)
+                assert not has_secret(answer), (path, answer)
 
 
 @pytest.mark.parametrize("path", LISTING)
@@ -234,7 +236,7 @@ def test_no_list_shows_hidden_persons(people: People, path: str) -> None:
     with connection(people.server) as client:
         answers = client.request(path), client.request(path, f"authorization: Bearer {people.key}")
     assert tuple(answer.status for answer in answers) == LISTING[path]
-    assert not any(says_it(answer) for answer in answers)
+    assert not any(has_secret(answer) for answer in answers)
 
 
 @pytest.mark.parametrize("format", ["nt", "ttl", "jsonld", "ndjson"])

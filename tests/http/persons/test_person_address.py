@@ -1,4 +1,4 @@
-"""Persons at their own addresses: in every form, at every version, and at every time (PPID, section 6)."""
+"""Persons at their own URLs: in every format, at every version, and at every time (PPID, section 6)."""
 
 import asyncio
 import json
@@ -93,14 +93,14 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Iterator[People]:
         await make_registry(folder, name="Tests")
         async with open_for_writing(folder) as (registry, admin):
 
-            async def seen(number: int, sourced_claims: tuple[Claim, ...] = claims) -> str:
+            async def observe_number(number: int, sourced_claims: tuple[Claim, ...] = claims) -> str:
                 url = f"https://example.org/register/{number}?a=1&b={{x}}"
                 person = await observe(
                     registry, admin, url, WHEN, "0" * 64, source_name="Register", claims=sourced_claims
                 )
                 return person.name
 
-            one, two, three, four, five = [await seen(number) for number in range(5)]
+            one, two, three, four, five = [await observe_number(number) for number in range(5)]
             reconstruction = Reconstruction(
                 (),
                 "",
@@ -120,13 +120,13 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Iterator[People]:
             await merge(registry, admin, gone, prid, Curation(CURATOR, LATER, "Josiah Carberry"), "the same man")
             broken = (await reconstruct(registry, admin, [four, five], CURATOR, WHEN)).name
             await split(registry, admin, broken, [[four], [five]], Curation(CURATOR, LATER), "two men")
-            hidden = await seen(9)
+            hidden = await observe_number(9)
             await restrict(registry, admin, hidden, "a living person")
             withheld = (await reconstruct(registry, admin, [two], CURATOR, WHEN)).name
             await restrict(registry, admin, withheld, "a living person")
             redacted = (await reconstruct(registry, admin, [three], CURATOR, LATER)).name
             await redact(registry, admin, redacted, "a court order")
-            withdrawn = await seen(10)
+            withdrawn = await observe_number(10)
             await withdraw(registry, admin, withdrawn, "read wrongly", replaced_by=one)
             return one, two, prid, gone, broken, hidden, withheld, redacted, withdrawn
 
@@ -547,7 +547,7 @@ def test_every_claim_names_its_observation_and_source(people: People) -> None:
 
 
 def test_a_redacted_observation_has_no_claims(people: People) -> None:
-    async def seen() -> str:
+    async def observe_secret() -> str:
         async with open_for_writing(people.server.folder) as (registry, admin):
             claims = (Claim(type="name", value="Piet Geheim"),)
             return (await observe(registry, admin, "https://example.org/redacted", WHEN, "0" * 64, claims=claims)).name
@@ -556,7 +556,7 @@ def test_a_redacted_observation_has_no_claims(people: People) -> None:
         async with open_for_writing(people.server.folder) as (registry, admin):
             await redact(registry, admin, name, "a court's order")
 
-    name = asyncio.run(seen())
+    name = asyncio.run(observe_secret())
     assert all("Geheim" in get(people, f"/{name}/claims", accept).text for accept in FORMS)
     asyncio.run(take_out(name))
     for accept in FORMS:
@@ -614,7 +614,7 @@ def test_an_unchanged_vocabulary_is_not_sent_again(people: People, path: str) ->
 def test_a_cached_document_is_served_only_while_it_is_current(people: People) -> None:
     """The fast path caches documents; a new version of any record that one depends on renders it again."""
 
-    async def once() -> tuple[str, str]:
+    async def create_person() -> tuple[str, str]:
         async with open_for_writing(people.server.folder) as (registry, admin):
             seen = await observe(
                 registry, admin, "https://example.org/kept", WHEN, "0" * 64, source_name="Kept Register"
@@ -630,7 +630,7 @@ def test_a_cached_document_is_served_only_while_it_is_current(people: People) ->
         async with open_for_writing(people.server.folder) as (registry, admin):
             await restrict(registry, admin, poid, "a living person")
 
-    poid, prid = asyncio.run(once())
+    poid, prid = asyncio.run(create_person())
     for accept in ("text/turtle", "text/html", "application/ld+json"):
         first, second = (get(people, f"/{prid}", accept) for _ in range(2))
         assert without_date(first) == without_date(second)
@@ -733,7 +733,7 @@ def test_a_restricted_person_redirects_nowhere_in_any_api(people: People) -> Non
 
 
 def test_the_etag_depends_on_the_hidden_observations(people: People) -> None:
-    async def seen() -> tuple[str, list[str]]:
+    async def create_person() -> tuple[str, list[str]]:
         async with open_for_writing(people.server.folder) as (registry, admin):
             names = [
                 (await observe(registry, admin, f"https://example.org/tag/{n}", WHEN, "0" * 64)).name for n in range(2)
@@ -746,7 +746,7 @@ def test_the_etag_depends_on_the_hidden_observations(people: People) -> None:
                 await lift_restriction(registry, admin, lifts, "it was wrong")
             await restrict(registry, admin, name, "a living person")
 
-    prid, (one, other) = asyncio.run(seen())
+    prid, (one, other) = asyncio.run(create_person())
     asyncio.run(hide(one))
     tag = get(people, f"/{prid}", "text/turtle").headers["etag"]
     asyncio.run(hide(other, lifts=one))

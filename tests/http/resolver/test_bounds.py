@@ -74,8 +74,8 @@ def test_a_type_with_a_trailing_dot_matches_all_its_subtypes(office: HandleOffic
     assert {kind: only.count(f">{kind}<") for kind in ("T.3", "T.6", "T.4")} == {"T.3": 271, "T.6": 1, "T.4": 0}
 
 
-def served(folder: Path, values: tuple[Value, ...], ask: Callable[[AppContext], Any]) -> None:
-    """Ask a service of this very process, so that it can be seen where the work is done."""
+def run_service(folder: Path, values: tuple[Value, ...], ask: Callable[[AppContext], Any]) -> None:
+    """Run a service in this process, so that the test can see which thread does the work."""
 
     async def work() -> None:
         await make_registry(folder, name="Tests")
@@ -103,15 +103,15 @@ def test_large_records_are_processed_on_a_thread(
 ) -> None:
     where: dict[str, bool] = {}
 
-    def watched(name: str, work: Callable[..., Any]) -> Callable[..., Any]:
-        def watching(*given: Any, **more: Any) -> Any:
+    def watch(name: str, work: Callable[..., Any]) -> Callable[..., Any]:
+        def run_watched(*given: Any, **more: Any) -> Any:
             where[name] = threading.current_thread() is not threading.main_thread()
             return work(*given, **more)
 
-        return watching
+        return run_watched
 
     for module, name in ((pages, "render_page"), (resolver, "choose_target"), (resolver, "list_locations_xml")):
-        monkeypatch.setattr(module, name, watched(name, getattr(module, name)))
+        monkeypatch.setattr(module, name, watch(name, getattr(module, name)))
 
     async def ask(service: AppContext) -> None:
         for parameters in ("", "action=showurls", "noredirect"):
@@ -124,13 +124,13 @@ def test_large_records_are_processed_on_a_thread(
                 "query_string": parameters.encode(),
                 "headers": [(b"host", b"localhost")],
             }
-            assert (await resolver.resolve(service, Request(scope, _nothing, service.options))).status == 200
+            assert (await resolver.resolve(service, Request(scope, _receive_nothing, service.options))).status == 200
 
-    served(tmp_path / "registry", values, ask)
+    run_service(tmp_path / "registry", values, ask)
     assert where == dict.fromkeys(("render_page", "choose_target", "list_locations_xml"), is_aside)
 
 
-async def _nothing() -> dict[str, Any]:
+async def _receive_nothing() -> dict[str, Any]:
     return {"type": "http.request", "body": b"", "more_body": False}
 
 

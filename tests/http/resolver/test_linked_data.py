@@ -15,7 +15,7 @@ FORMS = {"text/turtle": "turtle", "application/rdf+xml": "xml", "application/n-t
 
 
 @pytest.fixture(scope="module")
-def linked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
+def linked_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
     folder = tmp_path_factory.mktemp("served") / "registry"
     fill_registry(folder, {"plain": "https://example.org/a?b=c&d=<e>"})
     with run_server(folder) as server:
@@ -24,7 +24,7 @@ def linked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
-    """Of a server that has identifiers in every state."""
+    """Return a client of a server that has identifiers in every state."""
     folder = tmp_path_factory.mktemp("linked") / "registry"
     with resolvable_registry(folder, "sqlite"), run_server(folder) as server, server.client("") as one:
         yield one
@@ -36,35 +36,39 @@ def ask(server: LiveServer, path: str, accept: str) -> httpx.Response:
 
 
 @pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated")  # rdflib, of itself
-def test_every_format_has_the_same_graph(linked: LiveServer) -> None:
+def test_every_format_has_the_same_graph(linked_server: LiveServer) -> None:
     path = f"/{PREFIX}/plain"
-    graphs = [Graph().parse(data=ask(linked, path, accept).content, format=name) for accept, name in FORMS.items()]
-    answer = ask(linked, path, "application/ld+json")
+    graphs = [
+        Graph().parse(data=ask(linked_server, path, accept).content, format=name) for accept, name in FORMS.items()
+    ]
+    answer = ask(linked_server, path, "application/ld+json")
     document = json.loads(answer.content)
-    context = ask(linked, document["@context"], "*/*").json()
+    context = ask(linked_server, document["@context"], "*/*").json()
     graphs.append(Graph().parse(data=json.dumps({**document, **context}), format="json-ld"))
     for graph in graphs[1:]:
         assert isomorphic(graphs[0], graph)
-    subject = URIRef(f"{linked.url}{path}")
+    subject = URIRef(f"{linked_server.url}{path}")
     for predicate in (DCTERMS.created, DCTERMS.modified, DCTERMS.creator):
         assert (subject, predicate, None) in graphs[0]
     held = httpx.get(
-        f"{linked.url}{path}", headers={"accept": "application/ld+json", "if-none-match": answer.headers["etag"]}
+        f"{linked_server.url}{path}", headers={"accept": "application/ld+json", "if-none-match": answer.headers["etag"]}
     )
     assert held.status_code == 304
 
 
-def test_a_client_that_prefers_html_is_redirected(linked: LiveServer) -> None:
+def test_a_client_that_prefers_html_is_redirected(linked_server: LiveServer) -> None:
     for accept in ("text/html, text/turtle;q=0.9", "*/*", "text/*", "text/turtle;q=0, */*"):
-        assert ask(linked, f"/{PREFIX}/plain", accept).status_code == 302
-    assert ask(linked, f"/{PREFIX}/plain?format=ttl", "text/html").headers["content-type"] == "text/turtle"
+        assert ask(linked_server, f"/{PREFIX}/plain", accept).status_code == 302
+    assert ask(linked_server, f"/{PREFIX}/plain?format=ttl", "text/html").headers["content-type"] == "text/turtle"
 
 
-def test_an_ibi_label_is_described_under_both_its_names(linked: LiveServer) -> None:
-    linked.perdure("prefix", "add", "--host", "mtc-m18.sid.inpe.br", "--ip", "150.163.34.243", "--granularity", "1")
-    minted = json.loads(linked.perdure("mint", "sid.inpe.br/mtc-m18", "https://example.org/thesis", "--json"))
+def test_an_ibi_label_is_described_under_both_its_names(linked_server: LiveServer) -> None:
+    linked_server.perdure(
+        "prefix", "add", "--host", "mtc-m18.sid.inpe.br", "--ip", "150.163.34.243", "--granularity", "1"
+    )
+    minted = json.loads(linked_server.perdure("mint", "sid.inpe.br/mtc-m18", "https://example.org/thesis", "--json"))
     for name in (minted["name"], minted["alias"]):
-        text = ask(linked, f"/{name}", "text/turtle").text
+        text = ask(linked_server, f"/{name}", "text/turtle").text
         assert minted["name"] in text
         assert minted["alias"] in text
 
@@ -79,7 +83,7 @@ def graph_of(answer: httpx.Response) -> Graph:
 
 
 def every_form(client: httpx.Client, path: str, status: int) -> Graph:
-    """What is told at a path, if it is the same in every form, by header and by address."""
+    """Return the graph at a path, after a check that it is the same in every format, by header and by URL."""
     graphs = []
     for accept, name in (("application/ld+json", "jsonld"), ("text/turtle", "ttl"), ("application/rdf+xml", "xml")):
         by_header = client.get(path, headers={"accept": accept})

@@ -31,7 +31,7 @@ def read(xml: str) -> list[str] | None:
     return None if found is None else [one.href for one in found.all]
 
 
-def chosen(xml: str, *attributes: tuple[str, str], roles: str = "no_conneg") -> Location | None:
+def choose(xml: str, *attributes: tuple[str, str], roles: str = "no_conneg") -> Location | None:
     found = read_locations(Value(1, "10320/loc", Text(xml)), Limits())
     assert found is not None
     return LocationChooser(attributes, frozenset(roles.split())).choose(found)
@@ -147,29 +147,29 @@ def test_locations_that_cannot_be_read_are_skipped(client: httpx.Client) -> None
 
 def test_weights_are_probabilities() -> None:
     xml = '<locations><location href="https://a.example/" weight="3"/><location href="https://b.example/"/></locations>'
-    counted = Counter(choice.href for _ in range(2000) if (choice := chosen(xml)))
+    counted = Counter(choice.href for _ in range(2000) if (choice := choose(xml)))
     assert 1300 < counted["https://a.example/"] < 1700
     assert sum(counted.values()) == 2000
 
 
 def test_without_weights_a_location_is_chosen() -> None:
     xml = '<locations><location href="https://a.example/" weight="0"/><location href="https://b.example/" weight="-1"/></locations>'
-    assert {choice.href for _ in range(100) if (choice := chosen(xml))} == {"https://a.example/", "https://b.example/"}
+    assert {choice.href for _ in range(100) if (choice := choose(xml))} == {"https://a.example/", "https://b.example/"}
 
 
 def test_the_methods_are_applied_in_the_order_of_the_record() -> None:
     xml = """<locations chooseby="country, weighted">
         <location id="1" href="https://a.example/"/><location id="2" href="https://b.example/" weight="0" country="NZ"/>
     </locations>"""
-    assert (choice := chosen(xml, ("id", "2")))
+    assert (choice := choose(xml, ("id", "2")))
     assert choice.href == "https://a.example/", "locatt is not among them"
-    assert (choice := chosen(xml, ("country", "nz")))
+    assert (choice := choose(xml, ("country", "nz")))
     assert choice.href == "https://b.example/"
 
 
 @pytest.mark.parametrize("code", ["301", "302", "303", "307", "308", "200", "x", "3021"])
 def test_only_a_redirect_can_be_the_status(code: str) -> None:
-    assert (choice := chosen(f'<locations><location href="https://a.example/" http_sc="{code}"/></locations>'))
+    assert (choice := choose(f'<locations><location href="https://a.example/" http_sc="{code}"/></locations>'))
     assert choice.status == (int(code) if code in ("301", "303", "307", "308") else 302)
 
 

@@ -1,4 +1,4 @@
-"""Who is not sent on is told why, or what there is: a person on a page, a program in a document."""
+"""Responses to clients that are not redirected: pages for people, and documents for programs."""
 
 import asyncio
 import re
@@ -22,7 +22,7 @@ LINK = re.compile(r'<([^<>" ]+)>((?:; [a-z]+="[^"]+")+)(?:, |$)')
 
 
 @pytest.fixture(scope="module")
-def stocked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[LiveServer, Names]]:
+def server_and_names(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[LiveServer, Names]]:
     folder = tmp_path_factory.mktemp("pages") / "registry"
     with (
         resolvable_registry(folder, "sqlite") as names,
@@ -32,18 +32,18 @@ def stocked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[LiveServ
 
 
 @pytest.fixture(scope="module")
-def names(stocked: tuple[LiveServer, Names]) -> Names:
-    return stocked[1]
+def names(server_and_names: tuple[LiveServer, Names]) -> Names:
+    return server_and_names[1]
 
 
 @pytest.fixture(scope="module")
-def client(stocked: tuple[LiveServer, Names]) -> Iterator[httpx.Client]:
-    with stocked[0].client("") as one:
+def client(server_and_names: tuple[LiveServer, Names]) -> Iterator[httpx.Client]:
+    with server_and_names[0].client("") as one:
         yield one
 
 
 class Outline(HTMLParser):
-    """What a page is made of; it fails on tags that are not closed in their order."""
+    """The tags of a page. Tags that are not closed in order are an error."""
 
     EMPTY = frozenset({"meta", "br", "input", "wbr"})
 
@@ -68,7 +68,7 @@ class Outline(HTMLParser):
 
 
 def signposts(response: httpx.Response) -> dict[str, list[tuple[str, dict[str, str]]]]:
-    """Typed links, read as strictly as RFC 8288 writes them."""
+    """Return the typed links of a response, parsed strictly by RFC 8288."""
     header, position, found = response.headers["link"], 0, {}
     while position < len(header):
         match = LINK.match(header, position)
@@ -285,8 +285,8 @@ def test_text_that_is_not_a_name_is_refused(client: httpx.Client, path: str) -> 
     assert response.headers["content-type"] == "application/problem+json"
 
 
-def test_landing_pages_have_signposts(client: httpx.Client, stocked: tuple[LiveServer, Names]) -> None:
-    url, names = stocked[0].url, stocked[1]
+def test_landing_pages_have_signposts(client: httpx.Client, server_and_names: tuple[LiveServer, Names]) -> None:
+    url, names = server_and_names[0].url, server_and_names[1]
     for name, target in (
         ("12345/told", PLAIN),
         ("12345/bare", None),
@@ -304,16 +304,18 @@ def test_landing_pages_have_signposts(client: httpx.Client, stocked: tuple[LiveS
     assert "link" not in client.get("/12345/told").headers, "a redirect is no landing page"
 
 
-def test_both_labels_of_a_pair_have_one_citation_url(client: httpx.Client, stocked: tuple[LiveServer, Names]) -> None:
-    url, names = stocked[0].url, stocked[1]
+def test_both_labels_of_a_pair_have_one_citation_url(
+    client: httpx.Client, server_and_names: tuple[LiveServer, Names]
+) -> None:
+    url, names = server_and_names[0].url, server_and_names[1]
     for label in (names.label, names.opaque):
         assert signposts(client.get(f"/{label}?info"))["cite-as"] == [(f"{url}/{names.label}", {})]
 
 
 def test_a_page_shows_the_targets_that_the_resolver_uses(
-    client: httpx.Client, stocked: tuple[LiveServer, Names]
+    client: httpx.Client, server_and_names: tuple[LiveServer, Names]
 ) -> None:
-    """With a list of locations, or an alias, nobody is sent to the URL beside it."""
+    """With a list of locations, or an alias, the resolver does not redirect to the URL beside it."""
 
     def items(path: str) -> list[str]:
         response = client.get(path)
@@ -326,7 +328,7 @@ def test_a_page_shows_the_targets_that_the_resolver_uses(
     assert items("/12345/locations?info&type=URL") == ["https://example.org/legacy"]
     assert items("/12345/broken?info") == ["https://example.org/whole"], "a list that cannot be read has no say"
     assert items("/12345/hidden?info") == []
-    assert items("/12345/alias?info") == [f"{stocked[0].url}/12345/several"]
+    assert items("/12345/alias?info") == [f"{server_and_names[0].url}/12345/several"]
     assert items("/12345/alias?ignore_aliases&noredirect") == ["https://example.org/own"]
     record = client.get("/12345/locations", headers={"accept": "application/json"})
     assert record.json()["locations"] == locations
@@ -334,11 +336,13 @@ def test_a_page_shows_the_targets_that_the_resolver_uses(
     assert record.json() == client.get("/api/v1/identifiers/12345/locations").json()
 
 
-def test_the_length_of_the_link_header_is_limited(client: httpx.Client, stocked: tuple[LiveServer, Names]) -> None:
+def test_the_length_of_the_link_header_is_limited(
+    client: httpx.Client, server_and_names: tuple[LiveServer, Names]
+) -> None:
     many = "".join(f'<location href="https://example.org/{number:0400}"/>' for number in range(50))
 
     async def write() -> None:
-        async with open_for_writing(stocked[0].folder) as (registry, admin):
+        async with open_for_writing(server_and_names[0].folder) as (registry, admin):
             statement = Statement(values=(Value(1, "10320/loc", Text(f"<locations>{many}</locations>")),))
             await mint(registry, admin, "12345", statement=statement, suffixes=["many"])
 
@@ -349,10 +353,10 @@ def test_the_length_of_the_link_header_is_limited(client: httpx.Client, stocked:
 
 
 def test_the_author_link_leads_to_the_creator_in_another_system(
-    stocked: tuple[LiveServer, Names], client: httpx.Client
+    server_and_names: tuple[LiveServer, Names], client: httpx.Client
 ) -> None:
     async def write() -> None:
-        async with open_for_writing(stocked[0].folder) as (registry, admin):
+        async with open_for_writing(server_and_names[0].folder) as (registry, admin):
             for suffix, creator in (("web", "https://example.org/ada,b"), ("hdl", "hdl:20.1000/ad a")):
                 statement = Statement(PLAIN, creator=creator)
                 await mint(registry, admin, "12345", statement=statement, suffixes=[suffix])
@@ -376,7 +380,7 @@ def test_signposts_have_public_urls(tmp_path_factory: pytest.TempPathFactory) ->
         assert elsewhere.headers["location"] == "https://hdl.handle.net/99999/a%20b?noredirect&index=1"
         name = "sid.inpe.br/mtc-m18@80/2009/02.16.17.46"
         assert client.get(f"/IBI:{name}").headers["location"] == f"https://hdl.handle.net/{name}"
-        assert client.get("/12345/nothing").status_code == 404, "what is kept here is not looked for elsewhere"
+        assert client.get("/12345/nothing").status_code == 404, "a prefix of this registry is not looked up elsewhere"
         assert client.get("/nothing").status_code == 400
 
 
@@ -413,9 +417,9 @@ def test_robots_txt_and_favicon_are_answered(client: httpx.Client) -> None:
     assert client.get("/favicon.ico").status_code == 204
 
 
-def test_a_page_shows_the_latest_change(stocked: tuple[LiveServer, Names], client: httpx.Client) -> None:
+def test_a_page_shows_the_latest_change(server_and_names: tuple[LiveServer, Names], client: httpx.Client) -> None:
     async def change() -> int:
-        async with open_for_writing(stocked[0].folder) as (registry, admin):
+        async with open_for_writing(server_and_names[0].folder) as (registry, admin):
             await mint(registry, admin, "12345", statement=Statement(PLAIN), suffixes=["moving"])
             await update(registry, admin, "12345/moving", Statement("https://example.org/moved"))
             return (await show(registry, "12345/moving")).version

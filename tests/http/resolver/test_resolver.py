@@ -18,7 +18,7 @@ from perdure.registry import Statement, add_prefix, mint
 
 
 @pytest.fixture(scope="module", params=ENGINES)
-def stocked(
+def server_and_names(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[LiveServer, Names]]:
     folder = tmp_path_factory.mktemp("resolving") / "registry"
@@ -27,8 +27,8 @@ def stocked(
 
 
 @pytest.fixture(scope="module")
-def client(stocked: tuple[LiveServer, Names]) -> Iterator[httpx.Client]:
-    with stocked[0].client("") as one:
+def client(server_and_names: tuple[LiveServer, Names]) -> Iterator[httpx.Client]:
+    with server_and_names[0].client("") as one:
         yield one
 
 
@@ -67,8 +67,8 @@ def test_every_character_of_a_name_can_be_written_in_an_address(client: httpx.Cl
     assert client.get("/12345/odd%3Fa%23b+c/%C3%A9+").status_code == 404, "a plus sign is no space"
 
 
-def test_both_labels_of_a_pair_lead_there(client: httpx.Client, stocked: tuple[LiveServer, Names]) -> None:
-    names = stocked[1]
+def test_both_labels_of_a_pair_lead_there(client: httpx.Client, server_and_names: tuple[LiveServer, Names]) -> None:
+    names = server_and_names[1]
     for written in (names.label, names.opaque, names.opaque.lower(), f"ibi:{names.label}", f"ibi:{names.opaque}"):
         assert led(client.get(f"/{written}")) == (302, "https://example.org/ibi"), written
 
@@ -78,17 +78,19 @@ def test_a_case_insensitive_name_is_found_in_any_case(client: httpx.Client) -> N
 
 
 def test_a_misspelt_pilin_name_redirects_to_the_correct_one(
-    client: httpx.Client, stocked: tuple[LiveServer, Names]
+    client: httpx.Client, server_and_names: tuple[LiveServer, Names]
 ) -> None:
-    name = stocked[1].pilin
+    name = server_and_names[1].pilin
     prefix, suffix = name.split("/")
     slipped = suffix.lower().replace("0", "o").replace("1", "i")
     assert led(client.get(f"/{prefix}/{slipped}?noredirect")) == (301, f"/{name}?noredirect")
     assert led(client.get(f"/{name}")) == (302, "https://example.org/pilin")
 
 
-def test_a_person_is_found_in_any_case_and_has_a_page(client: httpx.Client, stocked: tuple[LiveServer, Names]) -> None:
-    person, observation = stocked[1].person, stocked[1].observation
+def test_a_person_is_found_in_any_case_and_has_a_page(
+    client: httpx.Client, server_and_names: tuple[LiveServer, Names]
+) -> None:
+    person, observation = server_and_names[1].person, server_and_names[1].observation
     for name in (person, person.upper(), person.lower()):
         response = client.get(f"/{name}", headers={"accept": "text/html"})
         if name != person:
@@ -172,9 +174,14 @@ def test_an_alias_may_be_cached_for_its_ttl_and_at_most_a_day(client: httpx.Clie
     assert (response.status_code, response.headers["cache-control"]) == (301, f"max-age={seconds}")
 
 
-def test_aliases_that_do_not_end_are_not_followed(client: httpx.Client, stocked: tuple[LiveServer, Names]) -> None:
+def test_aliases_that_do_not_end_are_not_followed(
+    client: httpx.Client, server_and_names: tuple[LiveServer, Names]
+) -> None:
     circles = ("/12345/one", "/12345/self", "/12345/chain11")
-    slips = (f"/{stocked[1].slip}", f"/{stocked[1].slip.lower()}")  # an alias to its own name, in lower case
+    slips = (
+        f"/{server_and_names[1].slip}",
+        f"/{server_and_names[1].slip.lower()}",
+    )  # an alias to its own name, in lower case
     growing = ("/12348/growing", "/12348/growing/on/on")  # where longer names pass through
     merged = ("/12345/back", "/12345/returned", "/12345/returned?ignore_aliases")
     for path in (*circles, *slips, *growing, *merged[:2]):
@@ -210,10 +217,10 @@ def test_a_merged_identifier_redirects_to_the_survivor(client: httpx.Client) -> 
 
 
 def test_a_prefix_that_another_process_added_is_known_at_once(
-    stocked: tuple[LiveServer, Names], client: httpx.Client
+    server_and_names: tuple[LiveServer, Names], client: httpx.Client
 ) -> None:
     async def add() -> None:
-        async with open_for_writing(stocked[0].folder) as (registry, admin):
+        async with open_for_writing(server_and_names[0].folder) as (registry, admin):
             await add_prefix(registry, admin, "54321", minter="chosen")
             await mint(registry, admin, "54321", statement=Statement(PLAIN), suffixes=["new"])
 
@@ -223,7 +230,7 @@ def test_a_prefix_that_another_process_added_is_known_at_once(
 
     def uses_fast_path(path: str) -> bool:
         before = redirected_by_the_application()
-        with connection(stocked[0]) as raw:
+        with connection(server_and_names[0]) as raw:
             assert raw.request(path).header("location") == PLAIN
         return redirected_by_the_application() == before
 
@@ -233,13 +240,13 @@ def test_a_prefix_that_another_process_added_is_known_at_once(
     assert uses_fast_path("/54321/new") == uses_fast_path("/12345/plain"), "as quickly as any other"
 
 
-def test_the_fast_path_and_the_application_give_the_same_response(stocked: tuple[LiveServer, Names]) -> None:
+def test_the_fast_path_and_the_application_give_the_same_response(server_and_names: tuple[LiveServer, Names]) -> None:
     """Use the fast path where there is one, the shortcut of the application, and the full resolver."""
 
     def without_dates(answer: RawResponse) -> RawResponse:
         return answer._replace(headers=[pair for pair in answer.headers if pair[0] not in ("date", "expires")])
 
-    with connection(stocked[0]) as raw:
+    with connection(server_and_names[0]) as raw:
         for path in ("/12345/plain", "/12347/MIXED", "/12345/gone", "/12345/nothing"):
             first = without_dates(raw.request(path))
             assert first == without_dates(raw.request(path, THROUGH_APPLICATION))

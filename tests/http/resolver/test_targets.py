@@ -1,4 +1,4 @@
-"""Targets without a valid host, and hosts in other scripts: over every interface, and in every format."""
+"""Targets without a valid host, and hosts in other scripts: over every API, and in every format."""
 
 import asyncio
 import json
@@ -58,7 +58,7 @@ async def _fill(folder: Path) -> None:
             await write_unchecked(
                 registry, admin, f"12345/both{number}", _url(target), _url("https://example.org/2", 2)
             )
-            locations = Text(f"<locations><location href='{_escaped(target)}'/></locations>")
+            locations = Text(f"<locations><location href='{_escape(target)}'/></locations>")
             await mint(registry, admin, "12345", suffixes=[f"loc{number}"], statement=Statement("https://example.org/"))
             await write_unchecked(
                 registry,
@@ -71,7 +71,7 @@ async def _fill(folder: Path) -> None:
             await mint(registry, admin, "12345", suffixes=[f"alias{number}"], statement=alias)
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return text.replace("<", "&lt;").replace(">", "&gt;")
 
 

@@ -16,7 +16,7 @@ PROXY = "127.0.0.1"
 TRUSTING = HttpOptions(trusted_proxies=(PROXY, "10.0.0.0/8", "2001:db8:ffff::/48"))
 
 
-def forwarded(header: str, options: HttpOptions = TRUSTING) -> Request:
+def forwarded_request(header: str, options: HttpOptions = TRUSTING) -> Request:
     return request(options, {"X-Forwarded-For": header}, PROXY)
 
 
@@ -38,7 +38,7 @@ def forwarded(header: str, options: HttpOptions = TRUSTING) -> Request:
     ],
 )
 def test_a_port_and_brackets_are_not_part_of_an_address(header: str, client: str) -> None:
-    assert forwarded(header).client == client
+    assert forwarded_request(header).client == client
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_a_port_and_brackets_are_not_part_of_an_address(header: str, client: str
 )
 def test_a_header_that_is_not_an_address_is_ignored(header: str) -> None:
     """If a client could write anything there, it would count as another client each time."""
-    assert forwarded(header).client == PROXY
+    assert forwarded_request(header).client == PROXY
 
 
 @pytest.mark.parametrize("proxies", [("10.0.0.0/8",), ("::ffff:10.0.0.0/104",), ("::ffff:10.0.0.1",)])
@@ -68,9 +68,9 @@ def test_a_proxy_is_trusted_by_its_ipv4_and_its_mapped_ipv6_address(proxies: tup
 
 
 def test_an_invalid_address_is_not_treated_as_this_machine() -> None:
-    assert forwarded("127.0.0.9").is_loopback
+    assert forwarded_request("127.0.0.9").is_loopback
     for header in ("unknown", "192.0.2.1, unknown", "203.0.113.9:port", "127.0.0.1", "127.0.0.1, 10.0.0.1"):
-        assert not forwarded(header).is_loopback
+        assert not forwarded_request(header).is_loopback
 
 
 def test_requests_from_different_ports_are_one_client(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_a_proxy_on_another_machine_does_not_name_this_machine() -> None:
     for headers in ({"X-Forwarded-For": "127.0.0.9"}, {"Forwarded": "for=127.0.0.9"}):
         assert request(TRUSTING, headers, PROXY).is_loopback
         assert not request(TRUSTING, headers, "10.0.0.1").is_loopback
-    assert not forwarded("127.0.0.9, 10.0.0.1").is_loopback
+    assert not forwarded_request("127.0.0.9, 10.0.0.1").is_loopback
 
 
 def test_headers_that_name_different_clients_are_ignored() -> None:

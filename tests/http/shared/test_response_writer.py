@@ -13,8 +13,8 @@ from perdure.http.shared.request import CYCLE, Response
 from perdure.http.shared.response_writer import ResponseWriter
 
 
-def outgoing(method: str = "GET") -> tuple[ResponseWriter, list[bytes], Any]:
-    """One, what it writes, and the connection as far as it is asked about."""
+def make_writer(method: str = "GET") -> tuple[ResponseWriter, list[bytes], Any]:
+    """Return a response writer, its output, and the parts of the connection that it reads."""
     written: list[bytes] = []
     scope: dict[str, Any] = {"method": method}
     cycle = SimpleNamespace(
@@ -33,7 +33,7 @@ def outgoing(method: str = "GET") -> tuple[ResponseWriter, list[bytes], Any]:
 
 
 def test_a_complete_response_is_one_write_with_its_length() -> None:
-    out, written, cycle = outgoing()
+    out, written, cycle = make_writer()
     asyncio.run(out.respond(Response(200, b"hello", [(b"x-one", b"1")])))
     head, _, body = written[0].partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 200 OK\r\ndate: today\r\n")
@@ -43,7 +43,7 @@ def test_a_complete_response_is_one_write_with_its_length() -> None:
 
 
 def test_a_response_in_two_messages_is_one_write() -> None:
-    out, written, _ = outgoing("POST")
+    out, written, _ = make_writer("POST")
 
     async def send() -> None:
         await out({"type": "http.response.start", "status": 201, "headers": [(b"Content-Length", b"2")]})
@@ -56,14 +56,14 @@ def test_a_response_in_two_messages_is_one_write() -> None:
 
 
 def test_a_head_request_gets_the_length_and_no_body() -> None:
-    out, written, _ = outgoing("HEAD")
+    out, written, _ = make_writer("HEAD")
     asyncio.run(out.respond(Response(200, b"hello")))
     assert b"content-length: 5\r\n\r\n" in written[0]
     assert written[0].endswith(b"\r\n\r\n")
 
 
 def test_a_connection_that_will_be_closed_has_the_header_for_it() -> None:
-    out, written, cycle = outgoing()
+    out, written, cycle = make_writer()
     cycle.keep_alive = False
     asyncio.run(out.respond(Response(204)))
     assert b"connection: close\r\n\r\n" in written[0]
@@ -73,14 +73,14 @@ def test_a_connection_that_will_be_closed_has_the_header_for_it() -> None:
 
 @pytest.mark.parametrize("value", [b"a\r\nset-cookie: x", b"a\nb", b"a\rb", b"a\0b", b"\x7f"])
 def test_a_header_that_would_break_its_line_is_never_sent(value: bytes) -> None:
-    out, written, _ = outgoing()
+    out, written, _ = make_writer()
     with pytest.raises(RuntimeError):
         asyncio.run(out.respond(Response(200, b"", [(b"location", value)])))
     assert (written, out.status) == ([], 0)
 
 
 class Pipe:
-    """A connection that remembers what it was told; `linger` is what its closing would say to the other side."""
+    """A connection that records its output; `linger` is its socket option for closing."""
 
     def __init__(self) -> None:
         self.written = b""
@@ -105,8 +105,8 @@ class Pipe:
         self.linger = struct.unpack("ii", value)
 
 
-def streaming(version: str, method: str = "GET") -> tuple[ResponseWriter, Pipe]:
-    """One that goes out through uvicorn itself."""
+def make_uvicorn_writer(version: str, method: str = "GET") -> tuple[ResponseWriter, Pipe]:
+    """Return a response writer that writes through uvicorn itself."""
     scope: dict[str, Any] = {"method": method, "http_version": version}
     pipe = Pipe()
     scope[CYCLE] = RequestResponseCycle(
@@ -134,7 +134,7 @@ async def send(out: ResponseWriter, *pieces: bytes, ends: bool = True, headers: 
 
 
 def test_a_streamed_response_is_chunked_and_the_connection_stays_open() -> None:
-    out, pipe = streaming("1.1")
+    out, pipe = make_uvicorn_writer("1.1")
     asyncio.run(send(out, b"one\n", b"two\n"))
     assert b"transfer-encoding: chunked\r\n" in pipe.written
     assert pipe.written.endswith(b"\r\n\r\n4\r\none\n\r\n4\r\ntwo\n\r\n0\r\n\r\n")
@@ -142,7 +142,7 @@ def test_a_streamed_response_is_chunked_and_the_connection_stays_open() -> None:
 
 
 def test_a_streamed_response_to_http_1_0_has_no_chunks_and_ends_with_the_connection() -> None:
-    out, pipe = streaming("1.0")
+    out, pipe = make_uvicorn_writer("1.0")
     asyncio.run(send(out, b"one\n", b"", b"two\n"))
     head, _, body = pipe.written.partition(b"\r\n\r\n")
     assert b"connection: close" in head.split(b"\r\n")
@@ -152,13 +152,13 @@ def test_a_streamed_response_to_http_1_0_has_no_chunks_and_ends_with_the_connect
 
 
 def test_an_incomplete_response_to_http_1_0_aborts_the_connection() -> None:
-    out, pipe = streaming("1.0")
+    out, pipe = make_uvicorn_writer("1.0")
     asyncio.run(send(out, b"one\n", ends=False))
     assert (pipe.is_closed, pipe.linger) == (False, (1, 0))  # closing it now resets it
 
 
 def test_no_option_is_set_on_a_closed_socket() -> None:
-    out, pipe = streaming("1.0")
+    out, pipe = make_uvicorn_writer("1.0")
     asyncio.run(send(out, b"one\n", ends=False))
     pipe.close()
     cast(Any, out)._cycle.disconnected = True
@@ -173,8 +173,8 @@ def test_no_option_is_set_on_a_closed_socket() -> None:
 def test_a_header_that_would_break_its_line_is_replaced_by_an_error_response(
     header: tuple[bytes, bytes], pieces: tuple[bytes, ...]
 ) -> None:
-    """Whole or in pieces: nothing of it was sent when it is refused, so that one answer can still be given."""
-    out, pipe = streaming("1.1")
+    """Complete or in pieces: nothing was sent before the error, so another response can still be sent."""
+    out, pipe = make_uvicorn_writer("1.1")
     with pytest.raises(RuntimeError, match="broken its line"):
         asyncio.run(send(out, *pieces, headers=[header]))
     assert (pipe.written, out.status, out.size) == (b"", 0, 0)
@@ -185,7 +185,7 @@ def test_a_header_that_would_break_its_line_is_replaced_by_an_error_response(
 
 
 def test_no_second_response_is_written_after_one_has_started() -> None:
-    out, pipe = streaming("1.1")
+    out, pipe = make_uvicorn_writer("1.1")
     asyncio.run(send(out, b"one\n", ends=False))
     before = pipe.written
     with pytest.raises(RuntimeError, match="begun"):

@@ -10,7 +10,7 @@ from perdure.http.shared.timeouts import DeadlineTimer, Timeout
 
 
 @asynccontextmanager
-async def beating() -> AsyncIterator[DeadlineTimer]:
+async def run_timer() -> AsyncIterator[DeadlineTimer]:
     timer = DeadlineTimer()
     heart = asyncio.create_task(timer.run())
     try:
@@ -21,7 +21,7 @@ async def beating() -> AsyncIterator[DeadlineTimer]:
 
 def test_a_task_that_takes_too_long_is_stopped() -> None:
     async def main() -> None:
-        async with beating() as timer:
+        async with run_timer() as timer:
             with pytest.raises(TimeoutError), Timeout(timer, 0.05):
                 await asyncio.sleep(30)
             assert not timer.timeouts
@@ -35,7 +35,7 @@ def test_a_task_that_takes_too_long_is_stopped() -> None:
 
 def test_a_task_that_is_in_time_is_not_stopped() -> None:
     async def main() -> str:
-        async with beating() as timer:
+        async with run_timer() as timer:
             with Timeout(timer, 0.2):
                 await asyncio.sleep(0.1)
             await asyncio.sleep(0.4)
@@ -47,7 +47,7 @@ def test_a_task_that_is_in_time_is_not_stopped() -> None:
 
 def test_an_error_of_the_task_itself_is_raised() -> None:
     async def main() -> None:
-        async with beating() as timer:
+        async with run_timer() as timer:
             with Timeout(timer, 30):
                 raise KeyError("its own")
 
@@ -61,7 +61,7 @@ def test_a_task_that_is_cancelled_from_elsewhere_has_not_timed_out() -> None:
             await asyncio.sleep(30)
 
     async def main() -> None:
-        async with beating() as timer:
+        async with run_timer() as timer:
             task = asyncio.create_task(slow(timer))
             await asyncio.sleep(0.01)
             task.cancel()
@@ -74,7 +74,7 @@ def test_a_task_that_is_cancelled_from_elsewhere_has_not_timed_out() -> None:
 
 def test_the_inner_of_two_limits_stops_only_its_own_block() -> None:
     async def main() -> str:
-        async with beating() as timer:
+        async with run_timer() as timer:
             with Timeout(timer, 30):
                 try:
                     with Timeout(timer, 0.05):

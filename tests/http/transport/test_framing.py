@@ -1,6 +1,6 @@
 """The framing of messages: each input on a connection gets exactly these responses, or the connection is closed.
 
-Each row is compared with RFC 9112. A server that took one message for two, or two for one, would give the answer of one
+Each row is compared with RFC 9112. A server that read one message as two, or two as one, would send the response of one
 client to another behind a proxy that counts differently.
 """
 

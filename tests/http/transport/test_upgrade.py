@@ -55,7 +55,7 @@ def with_body(suffix: str, body: bytes, *headers: str) -> tuple[bytes, bytes]:
     return request(f"/{PREFIX}/{suffix}", *headers, f"content-length: {len(body)}"), body
 
 
-def chunked(suffix: str, body: bytes, *headers: str, trailer: bytes = b"") -> tuple[bytes, bytes]:
+def chunked_request(suffix: str, body: bytes, *headers: str, trailer: bytes = b"") -> tuple[bytes, bytes]:
     head = request(f"/{PREFIX}/{suffix}", *headers, "transfer-encoding: chunked")
     return head, b"%x;name=value\r\n%b\r\n0\r\n%b\r\n" % (len(body), body, trailer)
 
@@ -86,7 +86,10 @@ class TestUpgradeIsIgnored:
             assert_answers(client, "n1")
 
     def test_chunks_are_read(self, numbered_server: LiveServer, headers: tuple[str, ...]) -> None:
-        for pieces in (chunked("n1", SMUGGLED, *headers), (b"".join(chunked("n1", SMUGGLED * 600, *headers)),)):
+        for pieces in (
+            chunked_request("n1", SMUGGLED, *headers),
+            (b"".join(chunked_request("n1", SMUGGLED * 600, *headers)),),
+        ):
             with connection(numbered_server) as client:
                 send_separately(client, *pieces)
                 assert_answers(client, "n1")
@@ -96,7 +99,7 @@ class TestUpgradeIsIgnored:
     ) -> None:
         messages = (
             request(f"/{PREFIX}/n1", *headers),
-            *chunked("n2", SMUGGLED, *headers, trailer=b"connection: upgrade\r\nupgrade: h2c\r\n"),
+            *chunked_request("n2", SMUGGLED, *headers, trailer=b"connection: upgrade\r\nupgrade: h2c\r\n"),
             request(f"/{PREFIX}/n3"),
             *with_body("n4", SMUGGLED, *headers),
             request(f"/{PREFIX}/n5", *headers),
@@ -118,7 +121,7 @@ def test_an_upgrade_is_read_correctly_for_every_split_into_packets(numbered_serv
     data = b"".join(
         (
             *with_body("n1", SMUGGLED, *headers),
-            *chunked("n2", b"x", *headers, trailer=b"a: b\r\n"),
+            *chunked_request("n2", b"x", *headers, trailer=b"a: b\r\n"),
             request(f"/{PREFIX}/n3", *headers),
         )
     )
@@ -246,7 +249,7 @@ def test_through_a_proxy_every_reader_gets_their_own_response(
     require_package(package)
     attacks = [
         [*with_body("n1", SMUGGLED, "connection: Upgrade", "upgrade: anything")],
-        [*chunked("n1", SMUGGLED, "connection: Upgrade", "upgrade: anything")],
+        [*chunked_request("n1", SMUGGLED, "connection: Upgrade", "upgrade: anything")],
         [b"".join(with_body("n1", SMUGGLED * 600, "connection: Upgrade", "upgrade: anything"))],
         [*with_body("n1", SMUGGLED * 600, *UPGRADES["curl --http2"])],
     ]

@@ -143,10 +143,10 @@ def test_a_new_prefix_is_known_to_every_worker_at_once(two: LiveServer) -> None:
 
 
 @pytest.fixture(scope="module", params=ENGINES)
-def crowded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
+def two_worker_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
     """A server with two workers, on each engine."""
     need_engine(request.param)
-    folder, schema = tmp_path_factory.mktemp("crowded") / "registry", f"t_{secrets.token_hex(6)}"
+    folder, schema = tmp_path_factory.mktemp("two_workers") / "registry", f"t_{secrets.token_hex(6)}"
     fill_registry(folder, {}, store=database().address(schema) if request.param == "postgres" else DEFAULT_STORE)
     with run_server(folder, "--workers", "2", "--no-access-log") as server:
         await_workers(server, 2)
@@ -155,9 +155,9 @@ def crowded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         database().drop(schema)
 
 
-def test_fifty_clients_of_two_workers_with_one_observation_create_one_identifier(crowded: LiveServer) -> None:
+def test_fifty_clients_of_two_workers_with_one_observation_create_one_identifier(two_worker_server: LiveServer) -> None:
     async def read_stored() -> tuple[set[str], int]:
-        async with open_registry(crowded.folder) as registry:
+        async with open_registry(two_worker_server.folder) as registry:
             rows, persons = await registry.store.read(
                 lambda reader: (reader.identifiers_after("", 1000, "POID-"), reader.count_persons())
             )
@@ -166,12 +166,12 @@ def test_fifty_clients_of_two_workers_with_one_observation_create_one_identifier
 
     rounds, made = 10, set()
     with ExitStack() as stack:
-        clients = connect_to_both(crowded, stack)
-        clients += [stack.enter_context(connection(crowded)) for _ in range(CLIENTS - len(clients))]
+        clients = connect_to_both(two_worker_server, stack)
+        clients += [stack.enter_context(connection(two_worker_server)) for _ in range(CLIENTS - len(clients))]
         for number in range(rounds):
             content = {"claims": [{"type": "name", "value": "Jan"}], "source_url": f"https://example.org/{number}"}
             body = json.dumps(RETRIEVAL | content).encode()
-            key = f"authorization: Bearer {crowded.key}"
+            key = f"authorization: Bearer {two_worker_server.key}"
             posted = request("/api/v1/poid", key, "content-type: application/json", method="POST", body=body)
             for client in clients:
                 client.send(posted)

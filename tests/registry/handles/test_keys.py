@@ -215,7 +215,7 @@ def test_public_keys_are_returned_as_they_were_written(office_with_keys: Office)
 
 
 def test_without_an_index_each_key_proves_the_identity_of_its_own_index(office_with_keys: Office) -> None:
-    """The holder of one key of a handle must not pass for the holder of another."""
+    """The holder of one key of a handle must not be accepted as the holder of another."""
     assert office_with_keys.ask(find_key_material, 0, USER).identity.index == 300  # it has only one
     office_with_keys.do(put_values, USER, [pubkey(301, b"key of 301"), seckey(302, "second")])
     found = office_with_keys.ask(find_key_material, 0, USER)

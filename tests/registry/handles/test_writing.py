@@ -184,7 +184,7 @@ def test_a_new_suffix_under_a_pilin_prefix_is_minted_by_its_minter(office: Offic
     (between,) = office.do(mint, "555", statement=Statement(URL))
     dates = [pilin.decode(name.partition("/")[2]) for name in (*made, between.name)]
     assert dates == list(range(dates[0], dates[0] + 4)), "one timeline for all APIs"
-    assert office.clock.now >= NOON + Fraction(3, 1000), "told when its date has come"
+    assert office.clock.now >= NOON + Fraction(3, 1000), "a name is returned when its date has come"
     assert office.ask(show, made[0]).authority.created == NOW
     assert office.ask(resolve, made[0]).target == URL
     keyed = office.do(mint_handle, "555/", [seckey(300, "a secret")]).name

@@ -1,4 +1,4 @@
-"""Iteration over all persons: each once, in order, with what the reader may see, in chunks of any size."""
+"""Iteration over all persons: each once, in order, with the content that the reader may see, in chunks of any size."""
 
 from collections.abc import Callable
 from typing import Any
@@ -56,7 +56,7 @@ def test_every_person_is_listed_once_and_in_order(
 def test_a_person_with_many_observations_is_in_a_smaller_batch(
     office: Office, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
-    """The memory is bounded, however many sources the persons have."""
+    """The memory does not depend on the number of sources."""
     names = add_persons(office, 4)
     poids = [name for name in names if name.startswith("POID")]
     names += [office.do(reconstruct, poids[start:], CURATOR, WHEN).name for start in range(1, 4)]

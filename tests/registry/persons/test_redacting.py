@@ -48,7 +48,7 @@ def details_with_claim(poid: str) -> Reconstruction:
 
 
 def stored_bytes(office: Office, name: str) -> bytes:
-    """Return all that the store holds of it."""
+    """Return everything that the store has of a name."""
     [one] = [one for one in office.read(lambda reader: reader.histories("", 1000)) if one.identifier.key == name]
     return msgspec.msgpack.encode((one.identifier, one.revisions))
 

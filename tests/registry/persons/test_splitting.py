@@ -98,7 +98,7 @@ def test_only_an_active_reconstruction_can_be_split(archive: Archive) -> None:
 
 
 def test_a_part_is_a_new_person(archive: Archive) -> None:
-    """An existing person from the same inputs is left alone."""
+    """An existing person from the same inputs is not changed."""
     office, (whole, (one, two)) = archive.office, family(archive)
     office.do(reconstruct, [one], CURATOR, LATER)
     before = office.snapshot()

@@ -5,10 +5,8 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from perdure.records.authority_metadata import AuthorityMetadata
-from perdure.records.person import Observation, Reconstruction, Redaction, Restriction
-from perdure.records.record import About, Tombstone
 from perdure.records.value import Data, Reference
+from perdure.registry.identifier_view import IdentifierFields
 
 
 class ResponseSchema(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -41,30 +39,10 @@ class ValueResponse(msgspec.Struct, frozen=True, kw_only=True):
     references: tuple[Reference, ...]
 
 
-class IdentifierResponse(ResponseSchema, frozen=True, kw_only=True):
+class IdentifierResponse(IdentifierFields, frozen=True, kw_only=True, omit_defaults=True):
     """An identifier, as visible to the caller."""
 
-    name: str
-    names: Annotated[tuple[str, ...], Meta(description="All names of the identifier: an IBI has two.")]
-    scheme: str
-    state: Annotated[str, Meta(description="reserved, active, withdrawn or merged", examples=["active"])]
-    version: int
-    authority: AuthorityMetadata
-    target: Annotated[str, Meta(description="The first URL value, which PATCH changes as `target`.")] | None = None
-    locations: Annotated[
-        tuple[str, ...],
-        Meta(
-            description="The locations of a 10320/loc value. If there are any, the resolver redirects to one of them."
-        ),
-    ] = ()
     values: tuple[ValueResponse, ...] = ()
-    about: About | None = None
-    tombstone: Tombstone | None = None
-    observation: Observation | None = None
-    reconstruction: Reconstruction | None = None
-    restriction: Restriction | None = None
-    redaction: Redaction | None = None
-    uuid_raw: str | None = None
 
 
 class IdentifierSummary(ResponseSchema, frozen=True, kw_only=True):
