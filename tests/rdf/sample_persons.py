@@ -93,6 +93,7 @@ def person(
     observation = content if isinstance(content, Observation) else None
     reconstruction = content if isinstance(content, Reconstruction) else None
     view = View(
+        names=(),
         name=name or (PRID if reconstruction else POID),
         scheme="ppid",
         state=state,

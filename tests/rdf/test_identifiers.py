@@ -68,11 +68,14 @@ def test_the_document_of_an_ibi_pair_has_both_names() -> None:
 
 
 def test_a_reserved_name_has_no_dates_and_a_withdrawn_one_names_its_replacement() -> None:
-    reserved = View(name="1/a", scheme="handle", state="reserved", version=1, authority=AuthorityMetadata("hdl:1/me"))
+    reserved = View(
+        name="1/a", names=(), scheme="handle", state="reserved", version=1, authority=AuthorityMetadata("hdl:1/me")
+    )
     assert b"created" not in write_identifier(
         reserved, "https://hdl.handle.net/1/a", "json-ld", NAMESPACES, CONTEXT_URL
     )
     gone = View(
+        names=(),
         name="1/a",
         scheme="handle",
         state="withdrawn",
@@ -87,6 +90,7 @@ def test_a_reserved_name_has_no_dates_and_a_withdrawn_one_names_its_replacement(
 @pytest.mark.parametrize(("identifier", "agent"), [("hdl:1/us", "https://hdl.handle.net/1/us"), ("", None)])
 def test_a_withdrawal_is_an_activity_with_a_time_and_an_agent(identifier: str, agent: str | None) -> None:
     gone = View(
+        names=(),
         name="1/a",
         scheme="handle",
         state="withdrawn",
@@ -182,6 +186,7 @@ def test_only_an_unambiguous_identifier_is_recognised_in_free_text(text: str, ex
 def test_a_local_agent_has_an_iri_at_the_same_resolver_as_the_identifier() -> None:
     own = "local-0a1b2c3d/Y35XYS0QH"
     view = View(
+        names=(),
         name="20.500.1/a b",
         scheme="handle",
         state="withdrawn",

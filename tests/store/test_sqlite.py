@@ -14,6 +14,7 @@ from perdure.registry.entities import Event, Prefix
 from perdure.store.sqlite import SqliteStore
 from perdure.store.sqlite.connection import connect, to_store_error
 from perdure.store.sqlite.migrations import MIGRATIONS
+from perdure.store.sqlite.store import _READERS
 
 
 @pytest.fixture
@@ -207,9 +208,9 @@ def test_connections_do_not_accumulate_over_event_loops(own: Desk, file: Path) -
         return sum(1 for one in folder.iterdir() if one.exists() and one.resolve() == file.resolve())
 
     before = open_files()
-    for _ in range(10):
+    for _ in range(5 * _READERS):
         asyncio.run(own.store.read(lambda reader: reader.find("1/a")))
-    assert open_files() <= before + 2
+    assert open_files() <= before + _READERS  # on a busy machine, each thread of the pool may get a turn
 
 
 def test_a_backup_never_replaces_the_database_itself(own: Desk, file: Path) -> None:
