@@ -52,7 +52,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, list[s
     folder = tmp_path_factory.mktemp("archive")
 
     async def make() -> tuple[str, list[str]]:
-        created = await make_registry(folder, name="The Archive")
+        created = await make_registry(folder, name="The Archive", person_iris="https://ppid.org/")
         async with open_registry(folder) as registry:
             return created.key, await add_sample_persons(registry, created.admin)
 

@@ -14,6 +14,7 @@ from perdure.registry import revisions
 from perdure.registry.entities import ACTIONS, WHOLE_REGISTRY, Agent, Event, Grant, Prefix
 from perdure.registry.name_keys import handle_key
 from perdure.registry.permissions.agents import check_agent_id, make_key
+from perdure.registry.person_iris import PERSON_IRIS, choose_person_iris, with_person_iris
 from perdure.registry.prefixes.prefixes import check_prefix_name, person_prefixes
 from perdure.registry.registry import Registry
 from perdure.registry.secret_box import NoSealer, Sealer
@@ -55,14 +56,18 @@ async def create_registry(
     check_prefix_name(settings.type_prefix)
     if handle.fold(home_name) in {handle.fold(name) for name in (*ppid.TYPES, settings.type_prefix)}:
         raise InvalidInput("registry", "home", f"{home_name!a} is reserved for another purpose: choose another prefix")
+    person_iris = choose_person_iris(identity, settings)
     registry = Registry(identity, store, clock, settings, ppid_namespace, handle.fold(home_name), sealer)
+    registry = with_person_iris(registry, person_iris)
 
     def work(tx: Transaction) -> NewRegistry:
         if tx.fact(REGISTRY) is not None:
             raise InvalidInput("registry", "store", "this store holds a registry already")
         at = iso_now(clock)
-        for fact, value in ((REGISTRY, identity), (_NAMESPACE, str(ppid_namespace)), (_HOME, registry.home)):
-            tx.put_fact(fact, value)
+        tx.put_fact(REGISTRY, identity)
+        tx.put_fact(_NAMESPACE, str(ppid_namespace))
+        tx.put_fact(_HOME, registry.home)
+        tx.put_fact(PERSON_IRIS, person_iris)
         own = Prefix(key=registry.home, name=home_name, scheme="handle", minter="pilin", created=at)
         types = Prefix(
             key=handle.fold(settings.type_prefix),
@@ -108,10 +113,10 @@ async def reopen(
 ) -> Registry:
     """Return the registry that a store holds. Raise InvalidInput if the settings belong to another registry."""
 
-    def work(reader: Reader) -> tuple[str | None, str | None, str | None]:
-        return reader.fact(REGISTRY), reader.fact(_NAMESPACE), reader.fact(_HOME)
+    def work(reader: Reader) -> tuple[str | None, ...]:
+        return tuple(reader.fact(fact) for fact in (REGISTRY, _NAMESPACE, _HOME, PERSON_IRIS))
 
-    identity, namespace, home = await store.read(work)
+    identity, namespace, home, person_iris = await store.read(work)
     if identity is None or namespace is None or home is None:
         raise InvalidInput("registry", "store", "this database holds no registry; create one with: perdure init")
     if expected_id is not None and identity != expected_id:
@@ -120,7 +125,8 @@ async def reopen(
             "one of them was copied here from elsewhere. Nothing is changed until the two match"
         )
         raise InvalidInput("registry", "id", reason)
-    return Registry(identity, store, clock, settings, UUID(namespace), home, sealer)
+    registry = Registry(identity, store, clock, settings, UUID(namespace), home, sealer)
+    return with_person_iris(registry, person_iris)
 
 
 def _description_record(agent: Agent, text: str, at: str) -> Record:

@@ -23,6 +23,7 @@ class Registry(NamedTuple):
     ppid_namespace: UUID
     home: str  # the prefix of agents' own identifiers
     sealer: Sealer = NoSealer()
+    person_iris: str | None = None  # the base of the IRIs of persons; None if the registry is older than this fact
     clock_doubt: ClockUnconfirmed | None = None  # why the clock is not trusted yet
 
     def check_clock(self) -> None:

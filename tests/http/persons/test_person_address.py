@@ -90,7 +90,7 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Iterator[People]:
     )
 
     async def work() -> tuple[str, ...]:
-        await make_registry(folder, name="Tests")
+        await make_registry(folder, name="Tests", person_iris="https://ppid.org/")
         async with open_for_writing(folder) as (registry, admin):
 
             async def observe_number(number: int, sourced_claims: tuple[Claim, ...] = claims) -> str:
@@ -374,7 +374,7 @@ def test_a_history_in_an_rdf_format_is_answered_with_the_available_formats(peopl
 
 def test_a_page_has_signposts_for_programs(people: People) -> None:
     links = get(people, f"/{people.poid}", "text/html").headers["link"]
-    assert f'<{people.server.url}/{people.poid}>; rel="cite-as"' in links
+    assert f'<https://ppid.org/{people.poid}>; rel="cite-as"' in links
     assert 'rel="describedby"; type="text/turtle"' in links
     assert 'rel="author"' in links
 

@@ -16,9 +16,10 @@ from perdure.http.shared.request import Headers, Request, Response
 from perdure.http.shared.responses import NO_CACHE, VARY_ACCEPT
 from perdure.http.shared.threads import run_large_in_thread
 from perdure.http.shared.withdrawal import describe_withdrawal
-from perdure.http.urls import absolute_url, link_to, path_of
+from perdure.http.urls import absolute_url, citation_url, link_to, path_of
 from perdure.names.external import ExternalId
 from perdure.rdf import BY_MEDIA, Withdrawal, write_claims, write_person, write_persons
+from perdure.records.namespaces import is_local
 from perdure.registry.identifier_view import is_hidden
 from perdure.registry.persons import PersonView, show_person
 from perdure.registry.query import find_withdrawal
@@ -150,10 +151,9 @@ def _build_headers(
 ) -> Headers:
     view, origin = person.view, request.origin
     here = f"{origin}{path_of(view.name)}"
-    links = [
-        memento.format_link(here, 'rel="cite-as"'),
-        memento.format_link("https://schema.org/AboutPage", 'rel="type"'),
-    ]
+    cited = citation_url(app, origin, view.name, view.scheme)
+    links = [] if cited is None else [memento.format_link(cited, 'rel="cite-as"')]
+    links.append(memento.format_link("https://schema.org/AboutPage", 'rel="type"'))
     part = requested.part if requested.version is None else f"v{requested.version}"
     url = encode_location(f"{here}/{part}" if part else here)
     links += [b"<%b%b" % (url, attributes) for attributes in _DESCRIBED_BY]
@@ -173,6 +173,8 @@ def _template_context(app: AppContext, person: PersonView, requested: DocumentRe
         "contact": app.options.contact,
         "person": person,
         "view": person.view,
+        "iri_base": app.registry.person_iris,
+        "is_local": app.registry.person_iris is not None and is_local(app.registry.person_iris),
         "requested": requested,
         "path": path_of(person.view.name),
         "link": lambda identifier: link_to(app, identifier),
