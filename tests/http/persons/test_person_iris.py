@@ -40,8 +40,8 @@ def test_all_documents_agree_on_one_iri(public: LiveServer) -> None:
         assert f'<a href="{iri}">{iri}</a>' in page.text
         assert citation(page.headers["link"]) == iri
         assert client.get(f"/{name}.jsonld").json()["id"] == iri
-        for suffix, format in RDF.items():
-            graph = Graph().parse(data=client.get(f"/{name}.{suffix}").content, format=format)
+        for suffix, syntax in RDF.items():
+            graph = Graph().parse(data=client.get(f"/{name}.{suffix}").content, format=syntax)
             assert list(graph.subjects(URIRef(f"{PPIDV}poid"))) == [URIRef(iri)]
         by_resolver = client.get(f"/{name}?noredirect", headers={"Accept": "text/turtle"})
         assert (URIRef(iri), None, None) in Graph().parse(data=by_resolver.content)

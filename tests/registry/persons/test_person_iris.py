@@ -73,7 +73,7 @@ def test_the_local_base_is_fixed_by_the_first_person(office: Office, store_facto
 
 def test_another_base_in_the_settings_is_refused(runner: asyncio.Runner, store_factory: StoreFactory) -> None:
     office = open_office(runner, store_factory(), settings=Settings(public_url=PUBLIC))
-    with pytest.raises(InvalidInput, match="https://id.example.org/PRID-… for life") as refused:
+    with pytest.raises(InvalidInput, match=r"https://id\.example\.org/PRID-… for life") as refused:
         reopen_with(office, store_factory, person_iris="https://ppid.org/")
     assert (refused.value.scheme, refused.value.part) == ("settings", "ppid")
     assert reopen_with(office, store_factory, person_iris=BASE).person_iris == BASE

@@ -12,6 +12,7 @@ from perdure.http.api.schemas.person_responses import (
     PersonResponse,
     PersonSearchResponse,
     ValidationResponse,
+    WithdrawalResponse,
 )
 from perdure.http.api.views import build_from
 from perdure.http.shared.api_roots import API_ROOT
@@ -41,6 +42,7 @@ def build_person(origin: str, person: PersonView) -> PersonResponse:
         type="POID" if view.name.startswith("POID") else "PRID",
         uri=f"{origin}/{view.name}",
         newest=person.newest,
+        withdrawal=None if person.withdrawal is None else WithdrawalResponse(**person.withdrawal._asdict()),
     )
 
 

@@ -57,6 +57,14 @@ class ObservationSummary(msgspec.Struct, frozen=True, kw_only=True):
     untold: int
 
 
+class WithdrawalResponse(ResponseSchema, frozen=True, kw_only=True):
+    """The withdrawal, merge or split of a person. The reason is in `tombstone`."""
+
+    at: Annotated[str, Meta(description="The time.", examples=["2025-02-15T14:00:00Z"])]
+    by: Annotated[str, Meta(description="The agent's name.", examples=["City Archive of Leiden"])]
+    by_identifier: Annotated[str, Meta(description="The agent's identifier.")] = ""
+
+
 class PersonResponse(ResponseSchema, frozen=True, kw_only=True):
     """A person, as visible to the caller. A restricted person shows the reason and the date."""
 
@@ -73,6 +81,7 @@ class PersonResponse(ResponseSchema, frozen=True, kw_only=True):
     restriction: Restriction | None = None
     redaction: Redaction | None = None
     tombstone: Tombstone | None = None
+    withdrawal: WithdrawalResponse | None = None
 
 
 class ObservationResponse(ResponseSchema, frozen=True, kw_only=True):
