@@ -6,9 +6,10 @@ from contextlib import suppress
 from types import MappingProxyType
 from typing import Annotated, Any, Final, cast, get_args
 
+import msgspec
 import typer
 
-from perdure.cli.terminal import to_json
+from perdure.cli.terminal import escape_control, to_json
 from perdure.errors import InvalidInput, InvalidName, quote_text
 from perdure.formats import claim_fields
 from perdure.formats.claim_fields import FieldText
@@ -83,10 +84,14 @@ def person_fields(name: str, **fields: Any) -> dict[str, Any]:
 def print_person(person: Person, json: bool, extra: Mapping[str, str] = MappingProxyType({})) -> None:
     """Print a person identifier that was created, or that existed already."""
     fields = person_fields(person.name, uuid_raw=str(person.uuid_raw), created=person.created, **extra)
+    stone = person.tombstone
+    if stone is not None:
+        fields |= {"state": person.state, "tombstone": msgspec.to_builtins(stone)}
     typer.echo(to_json(fields) if json else person.name)
     if not person.created:
+        ended = "" if stone is None else f", and is {person.state}: {stone.reason}"
         with suppress(OSError):
-            typer.echo("(this identifier exists already; nothing was created)", err=True)
+            typer.echo(escape_control(f"(this identifier exists already{ended}; nothing was created)"), err=True)
 
 
 def timestamp_or_now(at: str | None, registry: Registry) -> str:

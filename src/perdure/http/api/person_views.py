@@ -30,7 +30,18 @@ def person_api_path(name: str) -> str:
 
 
 def build_created_person(origin: str, person: Person) -> CreatedPerson:
-    return CreatedPerson(ppid=person.name, uuid_raw=str(person.uuid_raw), uri=f"{origin}/{person.name}")
+    return CreatedPerson(
+        ppid=person.name,
+        uuid_raw=str(person.uuid_raw),
+        uri=f"{origin}/{person.name}",
+        state=ended_state(person),
+        tombstone=person.tombstone,
+    )
+
+
+def ended_state(person: Person) -> str | None:
+    """Return the state of a person that is not active; None for an active one."""
+    return None if person.state == "active" else person.state
 
 
 def build_person(origin: str, person: PersonView) -> PersonResponse:

@@ -1,7 +1,7 @@
 """The use cases of persons: observations of sources, reconstructions by curators, and their changes."""
 
 from perdure.registry.persons.bulk_observations import observe_many
-from perdure.registry.persons.identity import Person, find_free_name, raw_uuid, successor_names, uuid_of
+from perdure.registry.persons.identity import Person, find_free_name, raw_uuid, successor_names
 from perdure.registry.persons.linking import replace_links
 from perdure.registry.persons.merging import merge, undo_merge
 from perdure.registry.persons.observing import observe
@@ -41,5 +41,4 @@ __all__ = [
     "successor_names",
     "undo_merge",
     "undo_split",
-    "uuid_of",
 ]

@@ -11,6 +11,9 @@ from perdure.records.person import Observation, Reconstruction, Redaction, Restr
 from perdure.records.record import Tombstone
 
 Ppid = Annotated[str, Meta(examples=["POID-93b0-4476-560e-5ac1"])]
+EndedState = Annotated[
+    str, Meta(description="withdrawn or merged; omitted if the identifier is active", examples=["withdrawn"])
+]
 Uri = Annotated[
     str,
     Meta(
@@ -26,6 +29,8 @@ class CreatedPerson(ResponseSchema, frozen=True, kw_only=True):
     ppid: Ppid
     uuid_raw: Annotated[str, Meta(examples=["93b04476-560e-5acb-837d-67cbc75f4a8f"])]
     uri: Uri
+    state: EndedState | None = None
+    tombstone: Tombstone | None = None
 
 
 class SplitResponse(ResponseSchema, frozen=True, kw_only=True):
@@ -43,6 +48,7 @@ class ObservationLine(ResponseSchema, frozen=True, kw_only=True):
     ppid: Ppid | None = None
     uuid_raw: str | None = None
     created: bool | None = None
+    state: EndedState | None = None
     error: Annotated[dict[str, Any], Meta(description="A problem document.")] | None = None
 
 
