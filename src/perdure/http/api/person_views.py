@@ -1,5 +1,7 @@
 """Conversion of persons from registry objects to response schemas."""
 
+from collections.abc import Sequence
+
 from litestar import Response
 from msgspec.structs import replace
 
@@ -20,7 +22,7 @@ from perdure.http.shared.conditional import superseded_etag, version_etag
 from perdure.names import ppid, recognise
 from perdure.registry import show
 from perdure.registry.identifier_view import View
-from perdure.registry.persons import Person, PersonView, show_person
+from perdure.registry.persons import DroppedItem, Person, PersonView, show_person
 from perdure.registry.persons.person_search import PersonHit as Hit
 
 
@@ -44,7 +46,12 @@ def ended_state(person: Person) -> str | None:
     return None if person.state == "active" else person.state
 
 
-def build_person(origin: str, person: PersonView) -> PersonResponse:
+def build_person(
+    origin: str,
+    person: PersonView,
+    dropped: Sequence[DroppedItem] = (),
+    public_observations: Sequence[str] = (),
+) -> PersonResponse:
     view = person.view
     return build_from(
         PersonResponse,
@@ -54,6 +61,8 @@ def build_person(origin: str, person: PersonView) -> PersonResponse:
         uri=f"{origin}/{view.name}",
         newest=person.newest,
         withdrawal=None if person.withdrawal is None else WithdrawalResponse(**person.withdrawal._asdict()),
+        dropped=tuple(dropped),
+        public_observations=tuple(public_observations),
     )
 
 
@@ -76,11 +85,17 @@ def person_etag(person: PersonView) -> str:
     return version_etag(version) if person.is_newest else superseded_etag(version, person.newest)
 
 
-async def person_response(context: ApiContext, name: str, status: int = 200) -> Response[PersonResponse]:
+async def person_response(
+    context: ApiContext,
+    name: str,
+    dropped: Sequence[DroppedItem] = (),
+    public_observations: Sequence[str] = (),
+) -> Response[PersonResponse]:
     """Respond with the current state of a person, and with its path, which may differ from the path of the request."""
     person = await show_person(context.registry, name, by=context.caller)
     headers = validator_headers(person_etag(person)) | {"content-location": person_api_path(person.view.name)}
-    return Response(build_person(context.request.origin, person), status_code=status, headers=headers)
+    body = build_person(context.request.origin, person, dropped, public_observations)
+    return Response(body, headers=headers)
 
 
 async def build_validation(context: ApiContext, text: str) -> ValidationResponse:

@@ -9,6 +9,7 @@ from perdure.http.api.schemas.responses import ResponseSchema, RevisionSummary
 from perdure.records.authority_metadata import AuthorityMetadata
 from perdure.records.person import Observation, Reconstruction, Redaction, Restriction
 from perdure.records.record import Tombstone
+from perdure.registry.persons import DroppedItem
 
 Ppid = Annotated[str, Meta(examples=["POID-93b0-4476-560e-5ac1"])]
 EndedState = Annotated[
@@ -33,10 +34,20 @@ class CreatedPerson(ResponseSchema, frozen=True, kw_only=True):
     tombstone: Tombstone | None = None
 
 
+Dropped = Annotated[
+    tuple[DroppedItem, ...],
+    Meta(
+        description="What this change dropped from the person, and no person has who results from it. "
+        "The old version still has it. Omitted if nothing was dropped."
+    ),
+]
+
+
 class SplitResponse(ResponseSchema, frozen=True, kw_only=True):
     """The persons that result from a split, in the order of the parts."""
 
     persons: tuple[CreatedPerson, ...]
+    dropped: Dropped = ()
 
 
 class ObservationLine(ResponseSchema, frozen=True, kw_only=True):
@@ -88,6 +99,11 @@ class PersonResponse(ResponseSchema, frozen=True, kw_only=True):
     redaction: Redaction | None = None
     tombstone: Tombstone | None = None
     withdrawal: WithdrawalResponse | None = None
+    dropped: Dropped = ()
+    public_observations: Annotated[
+        tuple[Ppid, ...],
+        Meta(description="After a restriction: the observations that still show the person."),
+    ] = ()
 
 
 class ObservationResponse(ResponseSchema, frozen=True, kw_only=True):
