@@ -28,7 +28,7 @@ class CreatedPerson(ResponseSchema, frozen=True, kw_only=True):
     """A person identifier, and the UUID that it was derived from."""
 
     ppid: Ppid
-    uuid_raw: Annotated[str, Meta(examples=["93b04476-560e-5acb-837d-67cbc75f4a8f"])]
+    uuid_raw: Annotated[str, Meta(examples=["93b04476-560e-5aca-a783-906230499222"])]
     uri: Uri
     state: EndedState | None = None
     tombstone: Tombstone | None = None
