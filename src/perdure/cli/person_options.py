@@ -113,7 +113,7 @@ def dropped_field(dropped: Sequence[DroppedItem]) -> dict[str, Any]:
 def print_dropped(dropped: Sequence[DroppedItem], what: str = "dropped") -> None:
     """Name on standard error what an act dropped. The old version still has it."""
     for one in dropped:
-        print_error(f"{what} from {one.part.replace('_', ' ')}: {one.item}")
+        print_error(f"{what} ({one.part.replace('_', ' ')}): {one.item}")
 
 
 def timestamp_or_now(at: str | None, registry: Registry) -> str:
