@@ -96,6 +96,7 @@ def _type(info: Any) -> str:
         inspect.IntType: "integer",
         inspect.FloatType: "number",
         inspect.StrType: "string",
+        inspect.LiteralType: "string",
     }[type(bare)]
 
 
@@ -113,6 +114,8 @@ def _default(field: Any) -> str:
 
 def _bounds(name: str, info: Any) -> str:
     bare = _bare(info)
+    if isinstance(item := getattr(bare, "item_type", None), inspect.LiteralType):
+        return ", ".join(f"`{value}`" for value in item.values)
     bounds = []
     for sign, field in (("≥", "ge"), (">", "gt"), ("≤", "le"), ("<", "lt")):
         bound = getattr(bare, field, None)

@@ -127,8 +127,9 @@ def init(
     typer.echo(f"Created a registry in {folder.resolve()}")
     typer.echo(f"  settings    {SETTINGS}")
     typer.echo(f"  database    {registry_location(folder).database}")
-    is_open = is_local(persons)
-    typer.echo(f"  persons     {'no public IRIs: set public_url before the first one' if is_open else f'{persons}PRID-…, for life'}")
+    has_local = is_local(persons)
+    shown = "no public IRIs: set public_url before the first one" if has_local else f"{persons}PRID-…, for life"
+    typer.echo(f"  persons     {shown}")
     typer.echo(f"  you         {admin}, {created.admin.identifier}")
     typer.echo(f"  your key    {created.key}")
     typer.echo(f"The key is shown only once. It is also in the file {ADMIN_KEY}, which commands in this folder use.")
