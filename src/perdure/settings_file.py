@@ -13,6 +13,7 @@ from perdure.records.authority_metadata import DEFAULT_TYPE_PREFIX
 from perdure.records.namespaces import ClassesNamespace, ModelNamespace, Namespaces, PropertiesNamespace
 from perdure.records.validation import Limits
 from perdure.registry import Settings
+from perdure.registry.person_iris import PersonIriSettings
 from perdure.registry.settings import LargestGap, LongestWait, TypePrefix, UnusualSources
 from perdure.store.file_sync import write_atomically
 from perdure.store.open_location import parse_postgres_address
@@ -44,13 +45,12 @@ type_prefix = {type_prefix}
 [persons]
 # The base of the IRIs of persons in linked data. It was chosen when the registry was created, or is the public_url
 # below if that is set before the first person is registered. Then it is fixed for life: another value is refused.
-{person_iris}
-# The namespaces of their properties and classes, and of the model that these extend.
+{person_iris}# The namespaces of their properties and classes, and of the model that these extend.
 # ppidv = "https://ppid.org/vocab#"
 # ppidt = "https://ppid.org/type#"
 # picom = "https://personsincontext.org/model#"
-# Schemes without a web address that the source of a new observation may have. Example:
-# unusual_sources = ["urn", "mailto"]
+# Schemes without a web address that the source of a new observation may have: "urn", "mailto".
+# unusual_sources = []
 
 [minting]
 # Maximum number of seconds that minting waits for the next free date before it fails.
@@ -176,10 +176,12 @@ class SettingsFile(msgspec.Struct, forbid_unknown_fields=True):
             minting.longest_wait,
             minting.largest_gap_days,
             self.persons.namespaces,
-            self.persons.ppid,
-            self.http.public_url,
             self.persons.unusual_sources,
         )
+
+    @property
+    def person_iris(self) -> PersonIriSettings:
+        return PersonIriSettings(self.persons.ppid, self.http.public_url)
 
 
 def read_settings(folder: Path) -> SettingsFile:
@@ -203,14 +205,12 @@ def write_settings(
         id=id,
         store=_quote_toml(store),
         type_prefix=_quote_toml(type_prefix),
-        public_url=_format_setting("public_url", public_url, "https://id.example.org"),
-        person_iris=_format_setting("ppid", person_iris, "https://id.example.org/"),
+        public_url=f"public_url = {_quote_toml(public_url)}"
+        if public_url
+        else '# public_url = "https://id.example.org"',
+        person_iris=f"ppid = {_quote_toml(person_iris)}\n" if person_iris else "",
     )
     write_atomically(folder / SETTINGS, text, _file_mode(store))
-
-
-def _format_setting(key: str, value: str, example: str) -> str:
-    return f"{key} = {_quote_toml(value)}" if value else f"# {key} = {_quote_toml(example)}"
 
 
 def write_store(folder: Path, store: str) -> None:

@@ -83,7 +83,7 @@ def test_a_dump_is_equal_to_the_single_documents(desk: Desk, names: list[str]) -
     async def write_dump() -> bytes:
         async with open_registry(desk.folder) as registry:
             persons = [await show_person(registry, name) for name in names]
-            return b"".join(dump(persons, "nt", registry.settings.namespaces, ""))
+            return b"".join(dump(persons, "nt", registry.namespaces, ""))
 
     assert desk.ok("person", "export", "--format", "nt").encode() == asyncio.run(write_dump())
 

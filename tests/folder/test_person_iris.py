@@ -15,7 +15,7 @@ BASE = f"{PUBLIC}/"
 
 
 @pytest.fixture
-def here(maker: RegistryMaker) -> RegistryFolder:
+def folder(maker: RegistryMaker) -> RegistryFolder:
     folder = maker.new_folder()
     folder.make(public_url=PUBLIC)
     return folder
@@ -23,7 +23,7 @@ def here(maker: RegistryMaker) -> RegistryFolder:
 
 def base_of(folder: RegistryFolder) -> str:
     async def work(registry: Registry, by: Agent) -> str:
-        return registry.settings.namespaces.ppid
+        return registry.namespaces.ppid
 
     return folder.inside(work)
 
@@ -35,31 +35,31 @@ def edit_settings(folder: RegistryFolder, old: str, new: str) -> None:
     file.write_text(text.replace(old, new, 1))
 
 
-def test_it_is_restored_from_a_backup_whatever_the_public_url_is(here: RegistryFolder) -> None:
-    backup = here.backup()
-    edit_settings(here, f'public_url = "{PUBLIC}"', 'public_url = "https://new.example.org"')
-    there = on_another_machine(here)
-    here.lose()
+def test_it_is_restored_from_a_backup_whatever_the_public_url_is(folder: RegistryFolder) -> None:
+    backup = folder.backup()
+    edit_settings(folder, f'public_url = "{PUBLIC}"', 'public_url = "https://new.example.org"')
+    there = on_another_machine(folder)
+    folder.lose()
     there.restore(backup)
     assert base_of(there) == BASE
 
 
-def test_it_is_moved_to_another_engine(maker: RegistryMaker, here: RegistryFolder) -> None:
-    move_to(here, another_store(maker))
-    assert base_of(here) == BASE
+def test_it_is_moved_to_another_engine(maker: RegistryMaker, folder: RegistryFolder) -> None:
+    move_to(folder, another_store(maker))
+    assert base_of(folder) == BASE
 
 
-def test_it_is_exported(here: RegistryFolder) -> None:
+def test_it_is_exported(folder: RegistryFolder) -> None:
     async def work(registry: Registry, by: Agent) -> bytes:
         return b"".join([data async for _, data in export(registry, by)])
 
-    first = json.loads(here.inside(work).partition(b"\n")[0])
+    first = json.loads(folder.inside(work).partition(b"\n")[0])
     assert first["person_iris"] == BASE
 
 
-def test_another_one_in_the_settings_is_refused(here: RegistryFolder) -> None:
-    edit_settings(here, f'# ppid = "{BASE}"', 'ppid = "https://ppid.org/"')
+def test_another_one_in_the_settings_is_refused(folder: RegistryFolder) -> None:
+    edit_settings(folder, "[persons]\n", '[persons]\nppid = "https://ppid.org/"\n')
     with pytest.raises(InvalidInput, match="for life"):
-        base_of(here)
-    edit_settings(here, 'ppid = "https://ppid.org/"', f'ppid = "{BASE}"')
-    assert base_of(here) == BASE
+        base_of(folder)
+    edit_settings(folder, 'ppid = "https://ppid.org/"', f'ppid = "{BASE}"')
+    assert base_of(folder) == BASE

@@ -108,7 +108,7 @@ def init(
             person_iris=person_iris,
         )
     )
-    persons = created.registry.settings.namespaces.ppid
+    persons = created.registry.namespaces.ppid
     if json:
         typer.echo(
             to_json(

@@ -114,7 +114,7 @@ async def _home_prefix(location: Path) -> Prefix:
     async with open_registry(location) as registry:
         if registry.clock_doubt is not None:
             print_error(with_hint(registry.clock_doubt, program_call()))
-        note = explain_person_iris(registry)
+        note = explain_person_iris(registry, read_settings(location).person_iris)
         if note is not None:
             print_error(note)
         return await registry.store.read(lambda reader: require_prefix(reader, registry.home))

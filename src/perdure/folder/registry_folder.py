@@ -24,7 +24,7 @@ from perdure.records.authority_metadata import DEFAULT_TYPE_PREFIX
 from perdure.records.namespaces import person_iris_at
 from perdure.registry import NewRegistry, Registry, Settings, create_registry, reopen
 from perdure.registry.opening_checks import check_store, find_clock_doubt
-from perdure.registry.person_iris import adopt_person_iris
+from perdure.registry.person_iris import PersonIriSettings, adopt_person_iris
 from perdure.registry.secret_box import SECRETS_KEY
 from perdure.settings_file import (
     DATABASE,
@@ -95,7 +95,7 @@ async def open_registry(folder: Path, clock: Clock | None = None, *, check: bool
             registry = await reopen(store, clock or SystemClock(), file.settings, file.registry.id, sealer)
             if check:
                 await check_store(store)
-                registry = await adopt_person_iris(registry)
+                registry = await adopt_person_iris(registry, file.person_iris)
                 if clock is None:
                     registry = registry._replace(clock_doubt=await find_clock_doubt(store, registry.clock))
             yield registry
@@ -138,11 +138,12 @@ async def make_registry(
                 created = await create_registry(
                     opened,
                     clock or SystemClock(),
-                    Settings(type_prefix=type_prefix, person_iris=person_iris, public_url=public_url),
+                    Settings(type_prefix=type_prefix),
                     name=name,
                     home=home,
                     admin=admin,
                     ppid_namespace=ppid_namespace,
+                    person_iris=PersonIriSettings(person_iris, public_url),
                 )
             finally:
                 opened.close()

@@ -5,9 +5,7 @@ person is registered: no IRI has been published until then. A registry from befo
 its settings govern.
 """
 
-from typing import Final
-
-import msgspec
+from typing import Final, NamedTuple
 
 from perdure.errors import InvalidInput, StoreSealed, StoreUnavailable
 from perdure.names import ppid
@@ -15,61 +13,62 @@ from perdure.records.namespaces import check_namespace, is_local, local_person_i
 from perdure.registry.entities import Event
 from perdure.registry.permissions.agents import MACHINE_AGENT
 from perdure.registry.registry import Registry
-from perdure.registry.settings import Settings
 from perdure.registry.store_interface import Reader, Transaction
 
 PERSON_IRIS: Final = "person_iris"  # a fact: the base
 
 
-def choose_person_iris(registry: str, settings: Settings) -> str:
-    """Return the base that the settings choose for a new registry: their own, or the public URL, or a local one."""
-    if settings.person_iris:
-        return check_namespace(settings.person_iris, "ppid")
-    return person_iris_at(settings.public_url) if settings.public_url else local_person_iris(registry)
+class PersonIriSettings(NamedTuple):
+    """The settings from which the base is chosen: a base that the operator states, and the public URL."""
+
+    stated: str = ""
+    public_url: str = ""
+
+    def choose_base(self, registry: str) -> str:
+        """Return the base for a new registry: the stated one, or that of the public URL, or a local one."""
+        if self.stated:
+            return check_namespace(self.stated, "ppid")
+        return person_iris_at(self.public_url) if self.public_url else local_person_iris(registry)
 
 
-def with_person_iris(registry: Registry, base: str | None) -> Registry:
-    """Return the registry with the stored base in its namespaces. None stands for a registry without that fact."""
-    if base is None:
+async def adopt_person_iris(registry: Registry, chosen: PersonIriSettings) -> Registry:
+    """Store the base that the settings choose, if the present one is local and no person is registered yet.
+
+    Raise InvalidInput if the settings state another base than the one that is fixed.
+    """
+    base, local = chosen.choose_base(registry.id), local_person_iris(registry.id)
+    if registry.person_iris is None:
         return registry
-    namespaces = msgspec.structs.replace(registry.settings.namespaces, ppid=base)
-    settings = msgspec.structs.replace(registry.settings, namespaces=namespaces)
-    registry = registry._replace(settings=settings, person_iris=base)
-    if base != local_person_iris(registry.id):
-        _refuse_another(registry)
+    if registry.person_iris == local != base and not await registry.store.read(_has_persons):
+        registry = await _store_base(registry, base, local)
+    if chosen.stated and chosen.stated != registry.person_iris:
+        reason = (
+            f"the persons of this registry are named {registry.person_iris}PRID-… for life, and the settings state "
+            f'{chosen.stated}: write ppid = "{registry.person_iris}" under [persons], or remove that line'
+        )
+        raise InvalidInput("settings", "ppid", reason)
     return registry
 
 
-async def adopt_person_iris(registry: Registry) -> Registry:
-    """Store the base that the settings choose, if the present one is local and no person is registered yet."""
-    chosen, local = choose_person_iris(registry.id, registry.settings), local_person_iris(registry.id)
-    if registry.person_iris != local or chosen == local:
-        return registry
-
+async def _store_base(registry: Registry, base: str, local: str) -> Registry:
     def work(tx: Transaction) -> str | None:
         current = tx.fact(PERSON_IRIS)
-        if current != local or _has_persons(tx):
+        if current != local or _has_persons(tx):  # another program was faster
             return current
-        tx.put_fact(PERSON_IRIS, chosen)
-        tx.put_event(Event(registry.current_time(), MACHINE_AGENT, "person iris", registry.id, chosen))
-        return chosen
+        tx.put_fact(PERSON_IRIS, base)
+        tx.put_event(Event(registry.current_time(), MACHINE_AGENT, "person iris", registry.id, base))
+        return base
 
-    if await registry.store.read(_has_persons):
-        _refuse_another(registry)
-        return registry
     try:
-        stored = await registry.store.write(work)
+        return registry._replace(person_iris=await registry.store.write(work))
     except (StoreSealed, StoreUnavailable):  # read-only now: no person can be registered either
-        return registry
-    adopted = with_person_iris(registry, stored)
-    _refuse_another(adopted)
-    return adopted
+        return registry._replace(person_iris=base)
 
 
-def explain_person_iris(registry: Registry) -> str | None:
+def explain_person_iris(registry: Registry, chosen: PersonIriSettings) -> str | None:
     """Return a sentence for the operator if the public URL has changed since the base was fixed; None otherwise."""
-    public_url, base = registry.settings.public_url, registry.person_iris
-    if not public_url or base is None or registry.settings.person_iris or base == person_iris_at(public_url):
+    public_url, base = chosen.public_url, registry.person_iris
+    if not public_url or base is None or chosen.stated or base == person_iris_at(public_url):
         return None
     if is_local(base):
         return (
@@ -81,14 +80,3 @@ def explain_person_iris(registry: Registry) -> str | None:
 
 def _has_persons(reader: Reader) -> bool:
     return any(reader.identifiers_after("", 1, f"{kind}-") for kind in ppid.TYPES)
-
-
-def _refuse_another(registry: Registry) -> None:
-    """Refuse settings that state another base than the stored one."""
-    stated, base = registry.settings.person_iris, registry.person_iris
-    if stated and stated != base:
-        reason = (
-            f"the persons of this registry are named {base}PRID-… for life, and the settings state {stated}: "
-            f'write ppid = "{base}" under [persons], or remove that line'
-        )
-        raise InvalidInput("settings", "ppid", reason)

@@ -36,8 +36,6 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     longest_wait: LongestWait = 10.0
     largest_gap_days: LargestGap = 3653.0
     namespaces: Namespaces = Namespaces()
-    person_iris: str = ""  # the base of the IRIs of persons, if the operator states it
-    public_url: str = ""
     unusual_sources: UnusualSources = ()
 
     @property

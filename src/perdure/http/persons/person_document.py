@@ -72,7 +72,7 @@ def _build_document(
         return pages.render_page(
             template, status, headers, **_template_context(app, person, requested), withdrawal=withdrawal
         )
-    rdf_format, namespaces = _FORMATS[requested.media], app.registry.settings.namespaces
+    rdf_format, namespaces = _FORMATS[requested.media], app.registry.namespaces
     context_url = request.origin + CONTEXT_PATH
     if is_claims:
         body = write_claims(person, rdf_format, namespaces, context_url)
@@ -104,7 +104,7 @@ async def observations_response(
         return await run_large_in_thread(
             (), size, lambda: pages.render_page("observations.html", 200, headers, **template_context)
         )
-    rdf_format, namespaces = _FORMATS[requested.media], app.registry.settings.namespaces
+    rdf_format, namespaces = _FORMATS[requested.media], app.registry.namespaces
     context_url = request.origin + CONTEXT_PATH
     # The reconstruction comes first, so that every page names it and is complete by itself.
     shown_persons = [person] if is_hidden(person.view.scheme, person.view) else [person, *persons]

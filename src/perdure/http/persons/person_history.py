@@ -74,7 +74,7 @@ async def history_response(app: AppContext, request: Request, name: str, request
         body = _encode(_Versions(name, versions))
         return Response(200, body, [(b"content-type", b"application/json"), *headers])
     if requested.media != PAGE:
-        namespaces, context_url = app.registry.settings.namespaces, request.origin + CONTEXT_PATH
+        namespaces, context_url = app.registry.namespaces, request.origin + CONTEXT_PATH
         rdf_format = BY_MEDIA[requested.media]
         body = await run_large_in_thread(
             (), past.size, lambda: write_version_history(name, *past[:3], rdf_format, namespaces, context_url)
