@@ -61,6 +61,12 @@ class HttpOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             description="The max-age of Strict-Transport-Security, sent if the server uses TLS; 0: not sent.",
         ),
     ] = 0
+    statistics: Annotated[
+        bool, Meta(description="Whether resolutions are counted, for each name, day and kind of client.")
+    ] = True
+    statistics_seconds: Annotated[
+        Seconds, Meta(description="Time after which counted resolutions are written to the database.")
+    ] = 60.0
     access_log: Annotated[bool, Meta(description="Whether each request is written to the access log.")] = True
     url_bytes: Annotated[Size, Meta(description="Maximum length of the URL of a request, in bytes.")] = 16_384
     header_bytes: Annotated[Size, Meta(description="Maximum size of all request headers together, in bytes.")] = 32_768

@@ -83,6 +83,8 @@ type_prefix = {type_prefix}
 # With --tls-cert: the max-age of Strict-Transport-Security, in seconds. 0 does not send it.
 # hsts_seconds = 0
 # access_log = true
+# If false, resolutions are not counted.
+# statistics = true
 # body_bytes = 4194304
 # The largest file that can be uploaded with an observation, to be hashed.
 # content_bytes = 1073741824

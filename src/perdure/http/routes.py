@@ -23,6 +23,7 @@ from perdure.http.api import (
     person_curation,
     prefixes,
     search,
+    statistics,
 )
 from perdure.http.api import persons as api_persons
 from perdure.http.api.gateway import ApiGateway, ApiRoute
@@ -196,6 +197,8 @@ API_ROUTES: Final = (
     ApiRoute("GET", "/search", search.search),
     ApiRoute("GET", "/reverse", search.reverse),
     ApiRoute("GET", "/changes", change_feed.changes),
+    ApiRoute("GET", "/statistics/{name}", statistics.name_statistics),
+    ApiRoute("GET", "/prefix-statistics/{name}", statistics.prefix_statistics),
     ApiRoute("GET", "/prefixes", prefixes.list_prefixes),
     ApiRoute("POST", "/prefixes", prefixes.add_prefix),
     ApiRoute("GET", "/prefixes/{name}", prefixes.show_prefix),

@@ -73,6 +73,7 @@ def build_app(handlers: Sequence[Any]) -> Litestar:
                     name="persons",
                     description="Observations from sources (POID), and reconstructions by curators (PRID).",
                 ),
+                Tag(name="statistics", description="How often identifiers were resolved."),
                 Tag(name="prefixes", description="The namespaces of this registry."),
                 Tag(name="bulk", description="Import and export of many records."),
                 Tag(

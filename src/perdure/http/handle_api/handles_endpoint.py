@@ -62,6 +62,8 @@ async def read_record(context: HandleContext, name: str) -> Response:
     view = await read_handle(context.registry, name, by=by, wants_all=wants_all)
     if view.withheld and public_only is False:
         raise context.credentials_error() if by is None else NotAuthorised(by.id, "read", name)
+    if context.app.resolutions.is_on and view.version:
+        context.app.resolutions.count_handle_clients((view.key,))
     values = value_filter.select(view.values)
     if value_filter.restricts:
         if not values:
