@@ -189,10 +189,25 @@ def test_post_reads_a_handle_like_get(office: HandleOffice, record: str) -> None
     assert code(office.anonymous.post(handle_path(record), json={"publicOnly": False})) == (401, 402)
 
 
+def test_the_parameters_of_a_post_without_a_content_type_are_a_form_or_json(office: HandleOffice, record: str) -> None:
+    expected = office.get(record, index=[1, 4]).json()
+    for body in (b"index=1&index=4", b'{"index": [1, 4]}', b'\xef\xbb\xbf {"index": ["1", 4]}'):
+        assert office.anonymous.post(handle_path(record), content=body).json() == expected
+
+
+def test_an_announced_certificate_that_is_missing_does_not_prevent_a_read(office: HandleOffice, record: str) -> None:
+    announced = {"Authorization": 'Handle clientCert="true"'}
+    answer = office.anonymous.get(handle_path(record), headers=announced)
+    assert answer.content == office.get(record).content
+    assert code(office.anonymous.put(handle_path(record), json=[], headers=announced)) == (401, 402)
+
+
 @pytest.mark.parametrize(
     ("kind", "body"),
     [
         ("text/plain", b"index=1"),
+        ("", b"type=%FF"),
+        ("", b"{"),
         ("application/json", b"[1]"),
         ("application/json", b'{"index":{"a":1}}'),
         ("application/json", b"{"),
@@ -203,7 +218,7 @@ def test_post_reads_a_handle_like_get(office: HandleOffice, record: str) -> None
 def test_a_query_that_cannot_be_parsed_is_a_protocol_error(
     office: HandleOffice, record: str, kind: str, body: bytes
 ) -> None:
-    answer = office.anonymous.post(handle_path(record), content=body, headers={"Content-Type": kind})
+    answer = office.anonymous.post(handle_path(record), content=body, headers={"Content-Type": kind} if kind else {})
     assert code(answer) == (400, 4)
 
 

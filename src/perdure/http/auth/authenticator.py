@@ -109,15 +109,16 @@ class Authenticator:
             self._attempts.record_success(request.client, _KEYS)
             return _AuthenticatedClient(agent)
         shown = parse_authorization(given)
-        if isinstance(shown, Handle) and not shown.is_certificate and "sessionId" not in shown.parameters:
-            return None  # a nonce to sign, or a missing certificate: no identity is named
+        escaped = forwarded_certificate(request) if isinstance(shown, Handle) and shown.is_certificate else None
+        if escaped is None and isinstance(shown, Handle) and "sessionId" not in shown.parameters:
+            return None  # a nonce to sign, or no certificate, as public reads announce too: no identity is named
         check_channel(request)
         if isinstance(shown, Bearer):
             return _AuthenticatedClient(await self._authenticate_once_per_turn(request, given, shown.token))
         if isinstance(shown, Basic):
             return None if is_cross_site(request) else await self._by_password(request, shown)
-        if shown.is_certificate:
-            return await self._by_certificate(request)
+        if escaped is not None:
+            return await self._by_certificate(escaped)
         if "signature" in shown.parameters:
             return (await self._by_session(request, shown.parameters))[0]
         session = await self.sessions.find(shown.parameters["sessionId"])
@@ -188,10 +189,7 @@ class Authenticator:
             raise BadKey("the session was authenticated by another identity")
         return _AuthenticatedClient(by.identity, who, by, session), session
 
-    async def _by_certificate(self, request: Request) -> _AuthenticatedClient:
-        escaped = forwarded_certificate(request)
-        if escaped is None:
-            raise BadKey("the request has no client certificate from a trusted proxy")
+    async def _by_certificate(self, escaped: str) -> _AuthenticatedClient:
         shown = parse_certificate(escaped, self._registry.clock)
         by = await self._find_certificate_key(shown)
         if by is None:

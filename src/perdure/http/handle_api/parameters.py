@@ -1,6 +1,7 @@
 """The parameters of a request: in its query, or for POST in a body, as a form or as JSON."""
 
 import re
+from codecs import BOM_UTF8
 from typing import Any, Final
 
 import msgspec
@@ -75,14 +76,15 @@ async def read_parameters(request: Request) -> Parameters:
 
 async def read_body_parameters(request: Request) -> list[tuple[str, str]]:
     """Return the parameters of the body."""
-    body = await request.body()
+    body = (await request.body()).removeprefix(BOM_UTF8)
     return _parse_body(body_media_type(request), body) if body.strip() else []
 
 
 def _parse_body(kind: str, body: bytes) -> list[tuple[str, str]]:
-    if kind == JSON:
+    is_json_object = body.lstrip()[:1] == b"{"
+    if kind == JSON or (not kind and is_json_object):
         return _parse_json(body)
-    if kind != FORM_URLENCODED:
+    if kind not in (FORM_URLENCODED, ""):
         raise MalformedRequest(f"unsupported media type: parameters must be {FORM_URLENCODED} or {JSON}")
     return parse_form(body)
 
