@@ -3,6 +3,7 @@
 from base64 import b64decode, b64encode
 from hashlib import sha1, sha256
 from pathlib import Path
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -182,13 +183,57 @@ def test_a_wrong_answer_opens_no_session(office: HandleOffice) -> None:
     wrong = office.anonymous.put(
         "/api/sessions/this", json={"sessionId": session["sessionId"], **proof(session["nonce"], "no")}
     )
-    assert (wrong.status_code, wrong.content) == (401, b"")
+    failure = wrong.json()
+    assert (wrong.status_code, failure["authenticated"], failure["error"]) == (401, False, "Identity not verified")
+    challenge = wrong.headers.get_list("www-authenticate")[1]
+    assert f'sessionId="{failure["sessionId"]}", nonce="{failure["nonce"]}"' in challenge
+    again = office.anonymous.put(
+        "/api/sessions/this", json={"sessionId": failure["sessionId"], **proof(failure["nonce"])}
+    )
+    assert again.json()["authenticated"] is True
     assert (
         "authenticated"
         not in office.anonymous.get("/api/sessions/this", headers=in_session(session["sessionId"])).json()
     )
     for headers in ({}, in_session("never-begun"), basic()):
         assert office.anonymous.get("/api/sessions/this", headers=headers).status_code == 401
+
+
+def test_a_wrong_password_begins_no_authenticated_session(office: HandleOffice) -> None:
+    with httpx.Client(base_url=office.server.url, headers=basic(word="wrong")) as client:
+        refused = client.post("/api/sessions")
+    assert refused.status_code == 401
+    failure = refused.json()
+    assert set(failure) == {"sessionId", "nonce", "authenticated", "error"}
+    assert failure["authenticated"] is False
+    assert (
+        "authenticated"
+        not in office.anonymous.get("/api/sessions/this", headers=in_session(failure["sessionId"])).json()
+    )
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+def test_a_request_without_a_session_needs_credentials(office: HandleOffice, method: str) -> None:
+    for headers in ({}, {"Authorization": 'Handle clientCert="true"'}, basic()):
+        answer = office.anonymous.request(method, "/api/sessions/this", headers=headers)
+        assert code(answer) == (401, 402)
+        assert len(answer.headers.get_list("www-authenticate")) == 2
+    ended = office.anonymous.request(method, "/api/sessions/this", headers=in_session("never-begun"))
+    assert (ended.status_code, ended.json()["authenticated"]) == (401, False)
+
+
+@pytest.mark.parametrize("id", [f"0:{ADMIN}", ADMIN])
+def test_an_identity_without_an_index_is_that_of_its_key(office: HandleOffice, id: str) -> None:
+    session = office.anonymous.post("/api/sessions").json()
+    answer = {"sessionId": session["sessionId"], **proof(session["nonce"]), "id": id}
+    assert office.anonymous.put("/api/sessions/this", json=answer).json()["id"] == IDENTITY
+    mine = in_session(session["sessionId"])
+    assert code(office.anonymous.put(f"/api/handles/{office.name()}", json=[], headers=mine)) == (201, 1)
+    password = {"Authorization": "Basic " + b64encode(f"{quote(id)}:{PASSWORD}".encode()).decode()}
+    name = office.name()
+    for at, expected in ((0, (201, 1)), (INDEX, (200, 1))):  # it may also name itself as the administrator, with 0
+        written = office.anonymous.put(f"/api/handles/{name}", json=[administrator(at=at)], headers=password)
+        assert code(written) == expected
 
 
 def test_a_challenge_can_be_answered_with_the_request_itself(office: HandleOffice) -> None:

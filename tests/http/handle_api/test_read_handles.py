@@ -3,7 +3,8 @@
 import json
 
 import pytest
-from tests.http.handle_server import ADMIN, PREFIX, HandleOffice, administrator, code, handle_path, text
+from tests.http.handle_server import ADMIN, PREFIX, HandleOffice, administrator, basic, code, handle_path, text
+from tests.http.raw_client import THROUGH_APPLICATION, connection
 
 JSON = "application/json;charset=utf-8"
 
@@ -109,6 +110,34 @@ def test_a_missing_handle_and_an_unknown_prefix_have_different_codes(office: Han
         answer = office.anonymous.get(empty)
         assert code(answer) == (400, 102)
         assert "Empty handle invalid" in answer.json()["message"]
+
+
+def test_the_record_of_a_prefix_elsewhere_is_not_here(office: HandleOffice) -> None:
+    """Also if this registry has stored the record of one of its own prefixes, and so knows 0.NA."""
+    assert code(office.get(f"0.NA/{PREFIX}")) == (200, 1)
+    for answer in (
+        office.get("0.NA/20.1000"),
+        office.get("0.na/20.1000", index=1),
+        office.get("0.NA/20.1000", office.key),
+        office.put("0.NA/20.1000", [text(1, "DESC", "x")], office.key, index=1),
+        office.key.delete(handle_path("0.NA/20.1000")),
+    ):
+        assert code(answer) == (400, 301)
+        assert answer.json()["message"] == "That prefix doesn't live here"
+
+
+@pytest.mark.parametrize("slashes", ["//", "///"])
+def test_a_slash_too_many_in_front_is_removed(office: HandleOffice, record: str, slashes: str) -> None:
+    with connection(office.server) as client:
+        for headers in ((), (THROUGH_APPLICATION,)):
+            answer = client.request(f"{slashes}api/handles/{record}", *headers)
+            assert answer.body == office.get(record).content
+        body = json.dumps([administrator(), text(1, "DESC", "x")]).encode()
+        name, kind = office.name(), "content-type: application/json"
+        authorization = f"authorization: {basic()['Authorization']}"
+        made = client.request(f"{slashes}api/handles/{name}", kind, authorization, method="PUT", body=body)
+        assert made.status == 201
+        assert client.request(f"{slashes}api/handles/{PREFIX}//x").status == 404
 
 
 @pytest.mark.parametrize("path", ["21.T1/%zz", "21.T1/%FF%FE", "21.T1/", "21.T1/%00"])

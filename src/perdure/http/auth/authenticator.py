@@ -60,9 +60,9 @@ class Authenticator:
         request.agent = proven.actor.id
         return proven.actor
 
-    def challenges(self, request: Request, *, error: str | None = None) -> Headers:
-        """Return the headers of a 401 response, with a new session that the client may authenticate."""
-        session = self.sessions.create()
+    def challenges(self, *, error: str | None = None, session: Session | None = None) -> Headers:
+        """Return the headers of a 401 response, with a session to authenticate, by default a new one."""
+        session = session or self.sessions.create()
         challenge = f'Handle sessionId="{session.id}", nonce="{b64encode(session.nonce).decode()}"'
         if error is not None:
             challenge += f', error="{error}"'
