@@ -75,7 +75,7 @@ class Route(NamedTuple):
         """Return the response to a request; None if the handler has written it."""
         is_preflight = request.method == "OPTIONS" and self.answers_preflight
         if is_preflight and request.header(b"access-control-request-method") is not None:
-            return preflight_response()
+            return preflight_response(request)
         if not request.path.startswith("/"):
             return problem_response(MalformedRequest("the request target is not a path"))
         response: Response | None = await self.handler(app, request)

@@ -22,7 +22,7 @@ from perdure.http.auth.credentials import (
 from perdure.http.auth.passwords import is_same_secret
 from perdure.http.auth.rate_limit import LoginThrottle
 from perdure.http.auth.sessions import Session, Sessions
-from perdure.http.auth.transport_policy import check_channel, is_cross_site, is_secure_transport
+from perdure.http.auth.transport_policy import check_channel, has_foreign_credentials, is_secure_transport
 from perdure.http.shared.http_errors import TooManyAttempts
 from perdure.http.shared.request import Headers, Request
 from perdure.http_options import HttpOptions
@@ -116,7 +116,7 @@ class Authenticator:
         if isinstance(shown, Bearer):
             return _AuthenticatedClient(await self._authenticate_once_per_turn(request, given, shown.token))
         if isinstance(shown, Basic):
-            return None if is_cross_site(request) else await self._by_password(request, shown)
+            return None if has_foreign_credentials(request) else await self._by_password(request, shown)
         if escaped is not None:
             return await self._by_certificate(escaped)
         if "signature" in shown.parameters:
@@ -199,7 +199,7 @@ class Authenticator:
     async def _by_optional_certificate(self, request: Request) -> _AuthenticatedClient | None:
         """Authenticate an optional certificate. TLS clients send one to every server: an unknown one is ignored."""
         escaped = forwarded_certificate(request)
-        if escaped is None or not is_secure_transport(request) or is_cross_site(request):
+        if escaped is None or not is_secure_transport(request) or has_foreign_credentials(request):
             return None
         try:
             shown = parse_certificate(escaped, self._registry.clock)
