@@ -48,13 +48,15 @@ class Parameters:
             return False
         raise MalformedRequest(f"{name} must be true or false, not {quote_text(given)}")
 
+    def integer(self, name: str) -> int | None:
+        """Return a parameter as a number."""
+        given = self.single(name)
+        return None if given is None else parse_number(given, name)
+
     def natural(self, name: str) -> int | None:
         """Return a parameter as a number that is not negative."""
-        given = self.single(name)
-        if given is None:
-            return None
-        number = parse_number(given, name)
-        if number < 0:
+        number = self.integer(name)
+        if number is not None and number < 0:
             raise MalformedRequest(f"{name} must not be negative")
         return number
 
