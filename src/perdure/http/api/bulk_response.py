@@ -10,7 +10,7 @@ from litestar import Response
 from litestar.types import ASGIApp, Receive, Scope, Send
 
 from perdure.errors import StoreFull, StoreUnavailable, is_full
-from perdure.http.shared.streaming import stream_response
+from perdure.http.shared.response_stream import stream_response
 
 NDJSON: Final = "application/x-ndjson"
 CSV: Final = "text/csv"

@@ -4,7 +4,7 @@ from typing import Final
 
 from perdure.errors import InvalidName, NotAuthorised
 from perdure.http.handle_api.endpoint import allow_methods
-from perdure.http.handle_api.name_lists import read_paging, stream_names
+from perdure.http.handle_api.name_lists import read_page_request, stream_names
 from perdure.http.handle_api.parameters import parse_number
 from perdure.http.handle_api.put_body import PutBody, read_put
 from perdure.http.handle_api.request_context import HandleContext
@@ -80,16 +80,16 @@ async def read_record(context: HandleContext, name: str) -> Response:
 async def list_under_prefix(context: HandleContext, prefix: str) -> Response | None:
     """Return a page of the handles under a prefix, or stream a longer list."""
     by = await context.require_caller()
-    paging = read_paging(context)
-    page, size = (paging.page, paging.size or 0) if paging.is_short else (0, 0)  # a longer list is only counted here
+    page = read_page_request(context)
+    number, size = (page.number, page.size or 0) if page.is_short else (0, 0)  # a longer list is only counted here
     async with context.search_slot():
-        total, names = await list_handles(context.registry, by, prefix, page, size, cursors=context.app.page_cursors)
-    fields = {"prefix": prefix, **paging.describe(total)}
-    if paging.is_short:
+        total, names = await list_handles(context.registry, by, prefix, number, size, cursors=context.app.page_cursors)
+    fields = {"prefix": prefix, **page.describe(total)}
+    if page.is_short:
         return context.success_response(**fields, handles=names)
-    if paging.first >= total:
+    if page.first >= total:
         return context.success_response(**fields, handles=[])
-    parts = iterate_handles(context.registry, by, prefix, paging.first, paging.size)
+    parts = iterate_handles(context.registry, by, prefix, page.first, page.size)
     await stream_names(context, fields, "handles", parts)
     return None
 

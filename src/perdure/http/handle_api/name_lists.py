@@ -7,8 +7,8 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from perdure.http.handle_api.request_context import HandleContext
+from perdure.http.shared.response_stream import stream_response
 from perdure.http.shared.responses import HANDLE_JSON, NO_STORE, SUCCESS
-from perdure.http.shared.streaming import stream_response
 from perdure.registry.handles.listing import MOST_LISTED
 
 _ALL: Final = -1  # the size of the page in a response with all names
@@ -18,10 +18,10 @@ _encode: Final = msgspec.json.Encoder().encode
 Parts = AsyncGenerator[list[str], None]
 
 
-class Paging(NamedTuple):
+class PageRequest(NamedTuple):
     """The requested page. Without a size, all names are requested."""
 
-    page: int
+    number: int
     size: int | None
 
     @property
@@ -32,21 +32,21 @@ class Paging(NamedTuple):
     @property
     def first(self) -> int:
         """Return the number of names before the page."""
-        return self.page * (self.size or 0)
+        return self.number * (self.size or 0)
 
     def describe(self, total: int) -> dict[str, Any]:
         """Return the fields of a response that describe the page."""
-        return {"totalCount": str(total), "page": self.page, "pageSize": _ALL if self.size is None else self.size}
+        return {"totalCount": str(total), "page": self.number, "pageSize": _ALL if self.size is None else self.size}
 
 
-def read_paging(context: HandleContext) -> Paging:
+def read_page_request(context: HandleContext) -> PageRequest:
     """Return the requested page. Size 0 counts only; all names are listed if the page or its size is not given."""
     page, size = context.parameters.integer("page"), context.parameters.integer("pageSize")
     if size == 0:
-        return Paging(max(0, page or 0), 0)
+        return PageRequest(max(0, page or 0), 0)
     if page is None or size is None or page < 0 or size < 0:
-        return Paging(0, None)
-    return Paging(page, size)
+        return PageRequest(0, None)
+    return PageRequest(page, size)
 
 
 async def stream_names(context: HandleContext, fields: dict[str, Any], name: str, parts: Parts) -> None:

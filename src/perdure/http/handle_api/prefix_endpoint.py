@@ -2,7 +2,7 @@
 
 from perdure.errors import InvalidName, NameTaken
 from perdure.http.handle_api.endpoint import allow_methods, unknown_endpoint_response
-from perdure.http.handle_api.name_lists import read_paging, split_names, stream_names
+from perdure.http.handle_api.name_lists import read_page_request, split_names, stream_names
 from perdure.http.handle_api.request_context import HandleContext
 from perdure.http.shared.request import Response
 from perdure.names.handle import fold, unescape
@@ -39,10 +39,10 @@ async def prefixes(context: HandleContext) -> Response | None:
 
 async def _list(context: HandleContext) -> Response | None:
     by = await context.require_caller()
-    paging = read_paging(context)
+    page = read_page_request(context)
     total, names = await list_prefixes(context.registry, by, page_size=None)  # every process holds all of them
-    names = names[paging.first :][: paging.size]
-    if paging.is_short:
-        return context.success_response(**paging.describe(total), prefixes=names)
-    await stream_names(context, paging.describe(total), "prefixes", split_names(names))
+    names = names[page.first :][: page.size]
+    if page.is_short:
+        return context.success_response(**page.describe(total), prefixes=names)
+    await stream_names(context, page.describe(total), "prefixes", split_names(names))
     return None
