@@ -20,7 +20,6 @@ from perdure.records.validation import check_plain_text, to_iso_seconds
 from perdure.records.value import (
     ADMIN,
     DEFAULT_PERMISSIONS,
-    DEFAULT_TTL,
     VALUE_LIST,
     Admin,
     AdminRights,
@@ -30,6 +29,7 @@ from perdure.records.value import (
     Text,
     Value,
     ValueList,
+    stated_ttl,
 )
 
 _STRUCTURED_TYPES: Final = frozenset({ADMIN, VALUE_LIST})
@@ -59,7 +59,7 @@ class _Value(msgspec.Struct):
     index: int | str
     type: str
     data: str | bool | int | float | _Data
-    ttl: int | str = DEFAULT_TTL
+    ttl: int | str | None = None
     permissions: str = DEFAULT_PERMISSIONS
     references: list[_Reference] = []
 
@@ -72,7 +72,7 @@ class _Body(msgspec.Struct):
     index: int | str | UnsetType = UNSET
     type: str | UnsetType = UNSET
     data: str | bool | int | float | _Data | UnsetType = UNSET
-    ttl: int | str = DEFAULT_TTL
+    ttl: int | str | None = None
     permissions: str = DEFAULT_PERMISSIONS
     references: list[_Reference] = []
 
@@ -139,7 +139,7 @@ def _value(given: _Value) -> Value:
     where = f"values[{index}]"
     if index < 1:
         raise OutOfRange("record", f"{where}.index", "Value indexes must be positive")
-    ttl = given.ttl
+    ttl = stated_ttl(given.ttl)
     if isinstance(ttl, str):
         ttl = int(ttl) if ttl.isascii() and ttl.isdigit() and len(ttl) <= 10 else to_iso_seconds(ttl, f"{where}.ttl")
     data = given.data
