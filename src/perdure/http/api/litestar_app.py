@@ -108,4 +108,4 @@ def error_response(app: AppContext, request: HttpRequest, problem: PerdureError)
         return response
     is_wrong = not isinstance(problem, CredentialsRequired)
     ours: Headers = [(b"www-authenticate", _BEARER + (b', error="invalid_token"' if is_wrong else b""))]
-    return response.with_headers([*ours, *app.authenticator.challenges(request)])
+    return response.with_headers([*ours, *app.authenticator.challenges()])
