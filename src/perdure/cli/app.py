@@ -29,6 +29,7 @@ from perdure.cli import (
 from perdure.cli.error_hints import with_hint
 from perdure.cli.exit_codes import ERROR, INTERRUPTED
 from perdure.cli.help import CommandGroup
+from perdure.cli.server_option import InsecureHttp, Key, KeyFile, Server, read_server_options
 from perdure.cli.terminal import print_error
 from perdure.errors import PerdureError
 
@@ -52,6 +53,7 @@ Registry and resolver for persistent identifiers: Handle, PILIN, IBI and PPID.
 - Explain an identifier: `perdure explain 8JMKD3MGP8W/34PGRBS`
 - Check a list of identifiers: `perdure check identifiers.txt`
 - See examples of each kind: `perdure tour`
+- Work with a registry on another machine: `perdure --server https://id.example.org show 12345/Y35XYS0QH`
 """,
     epilog="Every command has its own `--help` with examples. Shell completion: `perdure --install-completion`",
 )
@@ -65,12 +67,17 @@ def _print_version(requested: bool) -> None:
 
 @app.callback()
 def perdure(
+    ctx: typer.Context,
+    server: Server = None,
+    key: Key = None,
+    key_file: KeyFile = None,
+    insecure_http: InsecureHttp = False,
     version: Annotated[
         bool,
         typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit."),
     ] = False,
 ) -> None:
-    pass
+    read_server_options(ctx, server, key, key_file, insecure_http=insecure_http)
 
 
 app.command(rich_help_panel=START, epilog=init.EXAMPLES)(init.init)

@@ -3,20 +3,18 @@
 Only the command downloads, never the server: it can reach only what its user can reach anyway.
 """
 
-import socket
 from collections.abc import Callable
-from contextlib import suppress
 from datetime import datetime, timezone
 from functools import partial
 from hashlib import sha256
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
-from threading import Timer
 from typing import Any, Final, NamedTuple
 from urllib.error import URLError
 from urllib.parse import quote, urljoin, urlsplit, urlunsplit
 from urllib.request import HTTPHandler, HTTPSHandler, OpenerDirector, ProxyHandler, Request
 
 from perdure import __version__
+from perdure.cli.deadline import Deadline
 from perdure.cli.progress import byte_progress
 from perdure.errors import InvalidInput, PerdureError, quote_text
 from perdure.records.web_address import to_ascii_host
@@ -62,7 +60,7 @@ def download(
 ) -> Download:
     """Download a URL and return its SHA-256 digest. Raise `DownloadFailed` if it is incomplete."""
     address = _to_ascii_url(url, "utf-8")
-    deadline = _Deadline(total_timeout)
+    deadline = Deadline(total_timeout)
     try:
         response, address = _open_source(url, address, deadline, read_timeout)
         at = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -79,7 +77,7 @@ def download(
     return Download(digest, size, address, at)
 
 
-def _open_source(url: str, address: str, deadline: "_Deadline", read_timeout: float) -> tuple[HTTPResponse, str]:
+def _open_source(url: str, address: str, deadline: Deadline, read_timeout: float) -> tuple[HTTPResponse, str]:
     """Return the response with the source, and its URL after redirects."""
     opener = OpenerDirector()  # only http and https, and without automatic redirects
     opener.addheaders = [("User-Agent", f"perdure/{__version__}")]
@@ -156,34 +154,8 @@ def _failure_reason(problem: Exception) -> str:
     return str(reason) or type(reason).__name__
 
 
-class _Deadline:
-    """Closes a connection after a total time, even if data still arrives."""
-
-    def __init__(self, seconds: float) -> None:
-        self.is_over = False
-        self._connected: socket.socket | None = None
-        self._timer = Timer(seconds, self._stop)
-        self._timer.daemon = True
-        self._timer.start()
-
-    def watch_socket(self, connected: socket.socket) -> None:
-        self._connected = connected
-        if self.is_over:
-            self._stop()
-
-    def cancel(self) -> None:
-        self._timer.cancel()
-
-    def _stop(self) -> None:
-        self.is_over = True
-        if self._connected is not None:
-            with suppress(OSError):  # it may be closed already
-                # Without TLS, which would wait for the reader.
-                socket.socket.shutdown(self._connected, socket.SHUT_RDWR)
-
-
 class _Http(HTTPHandler):
-    def __init__(self, deadline: _Deadline) -> None:
+    def __init__(self, deadline: Deadline) -> None:
         super().__init__()
         self._deadline = deadline
 
@@ -192,7 +164,7 @@ class _Http(HTTPHandler):
 
 
 class _Https(HTTPSHandler):
-    def __init__(self, deadline: _Deadline) -> None:
+    def __init__(self, deadline: Deadline) -> None:
         super().__init__()
         self._deadline = deadline
 
@@ -201,7 +173,7 @@ class _Https(HTTPSHandler):
 
 
 def _connection_with_deadline(
-    kind: Callable[..., HTTPConnection], deadline: _Deadline, host: str, **options: Any
+    kind: Callable[..., HTTPConnection], deadline: Deadline, host: str, **options: Any
 ) -> HTTPConnection:
     """Return a connection that the deadline watches as soon as it is open."""
     connection = kind(host, **options)

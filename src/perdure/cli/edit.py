@@ -4,7 +4,8 @@ from typing import Annotated
 
 import typer
 
-from perdure import registry as use
+from perdure.cli import use_cases as use
+from perdure.cli.any_registry import AnyRegistry, run_as_agent
 from perdure.cli.person_options import print_dropped
 from perdure.cli.progress import count_progress
 from perdure.cli.record_options import (
@@ -21,14 +22,13 @@ from perdure.cli.record_options import (
     parse_values,
 )
 from perdure.cli.redaction_options import ForGood, check_confirmed, print_traces
-from perdure.cli.registry_session import Folder, Name, run_as_agent
+from perdure.cli.registry_session import Folder, Name
 from perdure.errors import InvalidInput
 from perdure.records.value import DEFAULT_PERMISSIONS, Text, Value, stated_ttl
 from perdure.registry import Statement
 from perdure.registry.editing import ANY_INDEX
 from perdure.registry.entities import Agent
-from perdure.registry.persons import DroppedItem, list_dropped, show_person
-from perdure.registry.registry import Registry
+from perdure.registry.persons import DroppedItem
 
 BIND_EXAMPLES = """
 **Example**
@@ -266,7 +266,7 @@ def transfer(
             "transfer", "names", "nothing to transfer: give identifiers, --under PREFIX, or --prefix PREFIX"
         )
 
-    async def work(registry: Registry, by: Agent) -> str:
+    async def work(registry: AnyRegistry, by: Agent) -> str:
         if prefix is not None:
             transferred = await use.transfer_prefix(registry, by, prefix, to, giver=giver)
             return f"Transferred prefix {transferred.name} to {to}."
@@ -289,9 +289,9 @@ def _print_version(name: str, version: int) -> None:
 
 
 async def _revise(
-    registry: Registry, by: Agent, name: str, observations: list[str], curator: str, at: str, expected: int | None
+    registry: AnyRegistry, by: Agent, name: str, observations: list[str], curator: str, at: str, expected: int | None
 ) -> tuple[int, list[DroppedItem]]:
     """Revise a PRID. Return the version, and what it dropped."""
-    before = (await show_person(registry, name, by=by)).newest
+    before = (await use.show_person(registry, name, by=by)).newest
     version = await use.revise_reconstruction(registry, by, name, observations, curator, at, expected_version=expected)
-    return version, [] if version == before else await list_dropped(registry, name, version, by=by)
+    return version, [] if version == before else await use.list_dropped(registry, name, version, by=by)

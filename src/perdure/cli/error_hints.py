@@ -13,13 +13,14 @@ from perdure.errors import (
     StoreBehind,
 )
 
-_BY_KIND: Final[dict[type[PerdureError], str]] = {
-    NoSuchPrefix: "perdure prefix list",
-    NoTarget: "perdure show",
-    ClockBehind: "perdure prefix reset --help",
-    ClockUnconfirmed: "perdure recover --help",
-    CountUnknown: "perdure prefix reset --help",
-    StoreBehind: "perdure recover --help",
+# By the code of the error, which an error that a server reports has, too.
+_BY_CODE: Final[dict[str, str]] = {
+    NoSuchPrefix.code: "perdure prefix list",
+    NoTarget.code: "perdure show",
+    ClockBehind.code: "perdure prefix reset --help",
+    ClockUnconfirmed.code: "perdure recover --help",
+    CountUnknown.code: "perdure prefix reset --help",
+    StoreBehind.code: "perdure recover --help",
 }
 _BY_PART: Final = {
     ("mint", "suffix"): "perdure mint --help",
@@ -30,7 +31,7 @@ _BY_PART: Final = {
 
 def with_hint(problem: PerdureError, program: str = "perdure") -> str:
     """Return the message of an error, with the command that helps. `program` calls this program."""
-    hint = _BY_KIND.get(type(problem))
+    hint = _BY_CODE.get(problem.code)
     if isinstance(problem, InvalidInput):
         hint = _BY_PART.get((problem.scheme, problem.part))
     return f"{problem} (see: {hint.replace('perdure', program, 1)})" if hint else str(problem)

@@ -6,15 +6,21 @@ from typing import Any, TypeVar
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
+from perdure.cli.server_option import choose_server
+
 C = TypeVar("C", bound=Callable[..., Any])
 P = TypeVar("P")
 
 
 class PlainCommand(TyperCommand):
-    """A command without types in its help."""
+    """A command without types in its help, on a folder or on the server that was chosen before it."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         return _without_types(super().get_params(ctx))
+
+    def invoke(self, ctx: Any) -> Any:
+        choose_server(ctx)
+        return super().invoke(ctx)
 
 
 class PlainGroup(TyperGroup):

@@ -11,13 +11,14 @@ from typing import Annotated, BinaryIO
 import msgspec
 import typer
 
-from perdure import registry as use
+from perdure.cli import use_cases as use
+from perdure.cli.any_registry import AnyRegistry, run_as_agent
 from perdure.cli.exit_codes import SOME_REFUSED
 from perdure.cli.file_formats import IdentifierFormat, format_from_suffix
 from perdure.cli.import_report import ProblemReport
 from perdure.cli.line_input import bounded_lines, text_stream
 from perdure.cli.progress import byte_progress, count_progress, open_problems_file, size_of
-from perdure.cli.registry_session import Folder, Json, run_as_agent
+from perdure.cli.registry_session import Folder, Json
 from perdure.cli.terminal import open_standard_input, print_error, to_json
 from perdure.errors import InvalidInput
 from perdure.formats import batch_file, identifiers_csv, ndjson
@@ -25,7 +26,6 @@ from perdure.formats.csv_rows import read_rows
 from perdure.formats.import_entries import Entry
 from perdure.registry import ImportOptions, Tally
 from perdure.registry.entities import Agent
-from perdure.registry.registry import Registry
 from perdure.store.file_sync import open_private
 
 IMPORT_EXAMPLES = """
@@ -99,7 +99,7 @@ def import_(
         stream = stack.enter_context(file.open("rb")) if str(file) != "-" else open_standard_input("lines")
         report = ProblemReport()
 
-        async def work(registry: Registry, by: Agent) -> Tally:
+        async def work(registry: AnyRegistry, by: Agent) -> Tally:
             checkpoint = _checkpoint_id(
                 stream, f"{chosen}, from a spreadsheet" if from_spreadsheet else chosen, options
             )
@@ -154,9 +154,9 @@ def export(
             raise InvalidInput("export", "file", f"folder not found: {file.parent}")
         stream: BinaryIO = sys.stdout.buffer if to_stdout else stack.enter_context(open_private(partial))
 
-        async def work(registry: Registry, by: Agent) -> int:
+        async def work(registry: AnyRegistry, by: Agent) -> int:
             count = 0
-            total = (await registry.store.read(lambda reader: reader.counts()))["identifiers"]
+            total = await use.count_identifiers(registry)
             with count_progress("identifiers") as bar:
                 task = bar.add_task("exporting", total=None if under else total)
                 async for written, data in use.export(

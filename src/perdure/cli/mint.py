@@ -9,20 +9,20 @@ from typing import Annotated
 
 import typer
 
-from perdure import registry as use
+from perdure.cli import use_cases as use
+from perdure.cli.any_registry import AnyRegistry, run_as_agent
 from perdure.cli.exit_codes import INTERRUPTED
 from perdure.cli.file_formats import hash_file
 from perdure.cli.person_options import print_person
 from perdure.cli.progress import count_progress
 from perdure.cli.record_options import Ttl, Values, What, When, Where, Who, build_about, parse_values
-from perdure.cli.registry_session import Folder, run_as_agent
+from perdure.cli.registry_session import Folder
 from perdure.cli.terminal import to_json
 from perdure.errors import InvalidInput
 from perdure.names import instant
 from perdure.records.value import stated_ttl
 from perdure.registry import MintedIdentifier, Statement
 from perdure.registry.entities import Agent
-from perdure.registry.registry import Registry
 
 EXAMPLES = """
 **Examples**
@@ -112,7 +112,7 @@ def mint(
 
 
 async def _mint_and_print(
-    registry: Registry, by: Agent, prefix: str, count: int, statement: Statement, suffixes: list[str], json: bool
+    registry: AnyRegistry, by: Agent, prefix: str, count: int, statement: Statement, suffixes: list[str], json: bool
 ) -> None:
     total = len(suffixes) or count
     interrupted = asyncio.Event()  # Ctrl-C stops after printing the names that are on disk

@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-from perdure import registry as use
 from perdure.cli import download
+from perdure.cli import use_cases as use
+from perdure.cli.any_registry import AnyRegistry, check_registry, run_as_agent
 from perdure.cli.file_formats import hash_file
 from perdure.cli.person_options import (
     Activity,
@@ -27,7 +28,7 @@ from perdure.cli.person_options import (
     print_person,
     with_part_name,
 )
-from perdure.cli.registry_session import Folder, Json, find_folder, run_as_agent
+from perdure.cli.registry_session import Folder, Json
 from perdure.cli.terminal import escape_control
 from perdure.errors import InvalidInput
 from perdure.formats.claim_fields import build_claims
@@ -36,7 +37,6 @@ from perdure.names.ppid_inputs import check_timestamp, check_url
 from perdure.records.person import Claim, Reconstruction
 from perdure.registry import Person
 from perdure.registry.entities import Agent
-from perdure.registry.registry import Registry
 
 OBSERVE_EXAMPLES = """
 **Examples**
@@ -123,7 +123,7 @@ def observe(
         retrieved, digest = at or "", hash or "" if content is None else hash_file(content)
     origin = {"source_name": source_name, "holding_archive": archive}
 
-    async def work(registry: Registry, by: Agent) -> Person:
+    async def work(registry: AnyRegistry, by: Agent) -> Person:
         try:
             return await use.observe(registry, by, source_url, retrieved, digest, claims=all_claims, **origin)
         except InvalidInput as problem:
@@ -168,7 +168,7 @@ def reconstruct(
 
 def _fetch_source(folder: Path | None, source_url: str, at: str | None) -> download.Download:
     """Download the source. Check all other inputs first, because a download may take long."""
-    find_folder(folder)
+    check_registry(folder)
     check_url(source_url)
     if at is not None:
         check_timestamp(at, "retrieval_timestamp")

@@ -4,7 +4,8 @@ from typing import Annotated
 
 import typer
 
-from perdure import registry as use
+from perdure.cli import use_cases as use
+from perdure.cli.any_registry import AnyRegistry, run_as_agent
 from perdure.cli.person_options import (
     Activity,
     AlgorithmVersion,
@@ -20,13 +21,12 @@ from perdure.cli.person_options import (
 )
 from perdure.cli.record_options import Reason, Version
 from perdure.cli.redaction_options import ForGood, check_confirmed, print_traces
-from perdure.cli.registry_session import Folder, Json, run_as_agent
+from perdure.cli.registry_session import Folder, Json
 from perdure.cli.terminal import escape_control, print_error, to_json
 from perdure.errors import InvalidInput, WrongState
 from perdure.registry import Curation, Person
 from perdure.registry.entities import Agent
-from perdure.registry.persons import DroppedItem, list_dropped, list_public_observations, show_person
-from perdure.registry.registry import Registry
+from perdure.registry.persons import DroppedItem
 
 _CURATOR_EXAMPLE = "--curator https://orcid.org/0000-0002-1825-0097"
 MERGE_EXAMPLES = f"""
@@ -81,12 +81,12 @@ def merge(
 ) -> None:
     """Merge two reconstructions of the same person: the first PRID redirects to the other. Can be undone."""
 
-    async def work(registry: Registry, by: Agent) -> tuple[int, list[DroppedItem]]:
+    async def work(registry: AnyRegistry, by: Agent) -> tuple[int, list[DroppedItem]]:
         curation = Curation(curator, timestamp_or_now(at, registry), curator_name, algorithm_version, activity)
         version = await use.merge(registry, by, name, into, curation, reason, expected_version=if_version)
-        merged = (await show_person(registry, name, by=by)).newest
-        lost = await list_dropped(registry, name, merged, by=by, into=[(into, version)])
-        return version, lost + await list_dropped(registry, into, version, by=by)
+        merged = (await use.show_person(registry, name, by=by)).newest
+        lost = await use.list_dropped(registry, name, merged, by=by, into=[(into, version)])
+        return version, lost + await use.list_dropped(registry, into, version, by=by)
 
     version, dropped = run_as_agent(folder, work)
     print_dropped(dropped, f"{into} has not taken over")
@@ -118,12 +118,12 @@ def split(
     """
     parts = [[poid for one in text.split(",") if (poid := one.strip())] for text in part]
 
-    async def work(registry: Registry, by: Agent) -> tuple[list[Person], list[DroppedItem]]:
+    async def work(registry: AnyRegistry, by: Agent) -> tuple[list[Person], list[DroppedItem]]:
         curation = Curation(curator, timestamp_or_now(at, registry), curator_name, algorithm_version, activity)
         persons = await use.split(registry, by, name, parts, curation, reason, expected_version=if_version)
-        withdrawn = (await show_person(registry, name, by=by)).newest
+        withdrawn = (await use.show_person(registry, name, by=by)).newest
         into = [(person.name, 1) for person in persons]
-        return persons, await list_dropped(registry, name, withdrawn, by=by, into=into)
+        return persons, await use.list_dropped(registry, name, withdrawn, by=by, into=into)
 
     successors, dropped = run_as_agent(folder, work)
     print_dropped(dropped, "no part has taken over")
@@ -154,8 +154,8 @@ def undo(
 ) -> None:
     """Undo a merge or a split: the PRID becomes active again. Both actions stay in the history."""
 
-    async def work(registry: Registry, by: Agent) -> tuple[str, int]:
-        view = (await show_person(registry, name, by=by)).view
+    async def work(registry: AnyRegistry, by: Agent) -> tuple[str, int]:
+        view = (await use.show_person(registry, name, by=by)).view
         stone = view.tombstone
         curation = None
         if curator is not None:
@@ -191,14 +191,14 @@ def restrict(
     The observations of a reconstruction still show the person: they are named, or restricted with --with-observations.
     """
 
-    async def work(registry: Registry, by: Agent) -> tuple[int, list[str], list[str]]:
-        before = (await show_person(registry, name, by=by)).view.reconstruction
+    async def work(registry: AnyRegistry, by: Agent) -> tuple[int, list[str], list[str]]:
+        before = (await use.show_person(registry, name, by=by)).view.reconstruction
         poids = () if before is None else before.observation_ids
-        public = await list_public_observations(registry, poids)
+        public = await use.list_public_observations(registry, poids)
         version = await use.restrict(
             registry, by, name, reason, with_observations=with_observations, expected_version=if_version
         )
-        still_public = await list_public_observations(registry, poids)
+        still_public = await use.list_public_observations(registry, poids)
         return version, [one for one in public if one not in still_public], still_public
 
     version, restricted, still_public = run_as_agent(folder, work)

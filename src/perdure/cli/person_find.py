@@ -5,13 +5,14 @@ from typing import Annotated
 
 import typer
 
+from perdure.cli import use_cases as use
+from perdure.cli.any_registry import AnyRegistry, run_anonymous
 from perdure.cli.exit_codes import NOTHING_FOUND
 from perdure.cli.person_options import person_fields
-from perdure.cli.registry_session import Folder, Json, run_anonymous
+from perdure.cli.registry_session import Folder, Json
 from perdure.cli.terminal import escape_control, to_json
 from perdure.errors import InvalidInput
-from perdure.registry.persons import PersonHit, find_by_link, find_by_name
-from perdure.registry.registry import Registry
+from perdure.registry.persons import PersonHit
 
 EXAMPLES = """
 **Examples**
@@ -49,7 +50,7 @@ def find(
         raise typer.Exit(NOTHING_FOUND)
 
 
-async def _print_persons(registry: Registry, words: list[str], link: str | None, limit: int, json: bool) -> int:
+async def _print_persons(registry: AnyRegistry, words: list[str], link: str | None, limit: int, json: bool) -> int:
     """Print persons one by one, because a search for a common name may take long; return their number."""
     count = 0
     async for one in (
@@ -64,17 +65,17 @@ async def _print_persons(registry: Registry, words: list[str], link: str | None,
     return count
 
 
-async def _find_all_by_name(registry: Registry, words: list[str], count: int) -> AsyncIterator[PersonHit]:
-    page = await find_by_name(registry, words, limit=min(count, _PAGE_SIZE))
+async def _find_all_by_name(registry: AnyRegistry, words: list[str], count: int) -> AsyncIterator[PersonHit]:
+    page = await use.find_by_name(registry, words, limit=min(count, _PAGE_SIZE))
     while True:
         for one in page.persons:
             yield one
         if page.next is None:
             return
-        page = await find_by_name(registry, words, after=page.next, limit=min(count, _PAGE_SIZE))
+        page = await use.find_by_name(registry, words, after=page.next, limit=min(count, _PAGE_SIZE))
 
 
-async def _find_all_by_link(registry: Registry, link: str) -> AsyncIterator[PersonHit]:
+async def _find_all_by_link(registry: AnyRegistry, link: str) -> AsyncIterator[PersonHit]:
     system, _, text = link.partition(":")
-    for one in await find_by_link(registry, system, text, limit=_PAGE_SIZE):
+    for one in await use.find_by_link(registry, system, text, limit=_PAGE_SIZE):
         yield one

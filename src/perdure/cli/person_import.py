@@ -9,13 +9,15 @@ from typing import Annotated
 
 import typer
 
+from perdure.cli import use_cases as use
+from perdure.cli.any_registry import AnyRegistry, run_as_agent
 from perdure.cli.exit_codes import SOME_REFUSED
 from perdure.cli.file_formats import ObservationFormat, format_from_suffix, parse_delimiter
 from perdure.cli.import_report import ProblemReport
 from perdure.cli.line_input import bounded_lines, text_stream
 from perdure.cli.person_options import parse_pairs, with_part_name
 from perdure.cli.progress import byte_progress, open_problems_file, size_of
-from perdure.cli.registry_session import Folder, Json, run_as_agent
+from perdure.cli.registry_session import Folder, Json
 from perdure.cli.terminal import open_standard_input, print_error, to_json
 from perdure.errors import InvalidInput, PerdureError
 from perdure.formats import observations_csv, observations_json
@@ -24,8 +26,6 @@ from perdure.formats.csv_rows import read_rows
 from perdure.formats.import_entries import RejectedLine
 from perdure.formats.observations_json import ObservationRow
 from perdure.registry.entities import Agent
-from perdure.registry.persons.bulk_observations import observe_many
-from perdure.registry.registry import Registry
 
 IMPORT_EXAMPLES = """
 **Examples**
@@ -120,7 +120,7 @@ class _Import:
         self.tally = Counter(created=0, unchanged=0, refused=0)
         self._withdrawn = 0  # of the unchanged ones
 
-    async def run(self, registry: Registry, by: Agent, note: str) -> None:
+    async def run(self, registry: AnyRegistry, by: Agent, note: str) -> None:
         while chunk := list(islice(self._entries, _CHUNK)):
             wrong = await self._process_chunk(registry, by, chunk, note, trial=True) if self._strict else []
             if wrong:
@@ -134,7 +134,7 @@ class _Import:
 
     async def _process_chunk(
         self,
-        registry: Registry,
+        registry: AnyRegistry,
         by: Agent,
         chunk: list[ObservationRow | RejectedLine],
         note: str,
@@ -144,7 +144,7 @@ class _Import:
         """Import a chunk, and return the refused lines in order. As a trial, check only, and count nothing."""
         seen = [one for one in chunk if isinstance(one, ObservationRow)]
         observations = [one.observation for one in seen]
-        outcomes = await observe_many(registry, by, observations, note=note, dry_run=trial or self._dry_run)
+        outcomes = await use.observe_many(registry, by, observations, note=note, dry_run=trial or self._dry_run)
         refused = [one for one in chunk if isinstance(one, RejectedLine)]
         for one, outcome in zip(seen, outcomes, strict=True):
             if isinstance(outcome, PerdureError):

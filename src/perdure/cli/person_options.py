@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final, cast, get_args
 import msgspec
 import typer
 
+from perdure.cli.any_registry import AnyRegistry
 from perdure.cli.terminal import escape_control, print_error, to_json
 from perdure.errors import InvalidInput, InvalidName, quote_text
 from perdure.formats import claim_fields
@@ -18,7 +19,6 @@ from perdure.records.authority_metadata import to_seconds
 from perdure.records.person import ChosenClaim, Claim, Employment, Link, Relation
 from perdure.registry import Person
 from perdure.registry.persons import DroppedItem, DroppedLink
-from perdure.registry.registry import Registry
 
 _NUMBERS: Final = re.compile(r"[0-9]{1,6}(?:,[0-9]{1,6})*")
 _CLAIM_PART: Final = re.compile(r"claims\[([0-9]+)\]")
@@ -116,7 +116,7 @@ def print_dropped(dropped: Sequence[DroppedItem], what: str = "dropped") -> None
         print_error(f"{what} ({one.part.replace('_', ' ')}): {one.item}")
 
 
-def timestamp_or_now(at: str | None, registry: Registry) -> str:
+def timestamp_or_now(at: str | None, registry: AnyRegistry) -> str:
     """Return the given date, or the present time."""
     return at or to_seconds(registry.current_time())
 

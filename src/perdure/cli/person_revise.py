@@ -6,7 +6,8 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from perdure import registry as use
+from perdure.cli import use_cases as use
+from perdure.cli.any_registry import AnyRegistry, run_as_agent
 from perdure.cli.person_options import (
     Activity,
     AddedLinks,
@@ -30,14 +31,13 @@ from perdure.cli.person_options import (
     timestamp_or_now,
 )
 from perdure.cli.record_options import Version
-from perdure.cli.registry_session import Folder, Json, run_as_agent
+from perdure.cli.registry_session import Folder, Json
 from perdure.cli.terminal import escape_control, to_json
 from perdure.errors import InvalidInput, WrongState
 from perdure.names import ppid
 from perdure.records.person import Reconstruction
 from perdure.registry.entities import Agent
-from perdure.registry.persons import DroppedItem, combine_links, list_dropped, show_person
-from perdure.registry.registry import Registry
+from perdure.registry.persons import DroppedItem, combine_links
 
 EXAMPLES = """
 **Examples**
@@ -117,8 +117,8 @@ def revise(
     # The name and version of the previous curator do not apply to another curator.
     given |= changed if curator is None else {"curator_id": curator, **attribution}
 
-    async def work(registry: Registry, by: Agent) -> tuple[str, int, int, list[DroppedItem]]:
-        before = await show_person(registry, name, by=by)
+    async def work(registry: AnyRegistry, by: Agent) -> tuple[str, int, int, list[DroppedItem]]:
+        before = await use.show_person(registry, name, by=by)
         present = before.view.reconstruction
         if before.view.name.startswith("POID"):
             raise InvalidInput(
@@ -142,7 +142,7 @@ def revise(
             expected_version=before.newest if if_version is None else if_version,
             note=reason,
         )
-        dropped = [] if version == before.newest else await list_dropped(registry, before.view.name, version, by=by)
+        dropped = [] if version == before.newest else await use.list_dropped(registry, before.view.name, version, by=by)
         return before.view.name, version, before.newest, dropped
 
     canonical, version, before, dropped = run_as_agent(folder, work)

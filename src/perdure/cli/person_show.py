@@ -7,17 +7,17 @@ import msgspec
 import typer
 from rich.text import Text
 
-from perdure import registry as use
+from perdure.cli import use_cases as use
+from perdure.cli.any_registry import AnyRegistry, run_maybe_as_agent
 from perdure.cli.person_options import Ppid, Prid, person_fields
 from perdure.cli.query import format_redaction
-from perdure.cli.registry_session import Folder, Json, run_maybe_as_agent
+from perdure.cli.registry_session import Folder, Json
 from perdure.cli.terminal import escape_control, make_console, print_table, to_json
 from perdure.names import external
 from perdure.records import record as records
 from perdure.records.person import Claim, Employment, InSource, Observation, Reconstruction
 from perdure.registry.entities import Agent, Revision
-from perdure.registry.persons import PersonView, list_person_versions, show_person
-from perdure.registry.registry import Registry
+from perdure.registry.persons import PersonView
 
 SHOW_EXAMPLES = """
 **Examples**
@@ -38,7 +38,7 @@ def show(
     json: Json = False,
 ) -> None:
     """Show a person: names, dates, claims with their sources, links and employment."""
-    person = run_maybe_as_agent(folder, lambda registry, by: show_person(registry, name, version=version, by=by))
+    person = run_maybe_as_agent(folder, lambda registry, by: use.show_person(registry, name, version=version, by=by))
     if json:
         typer.echo(to_json(_person_fields(person)))
         return
@@ -56,8 +56,8 @@ def show(
 def history(name: Prid, folder: Folder = None, json: Json = False) -> None:
     """Show all versions of a person: date, agent, action and curator."""
 
-    async def work(registry: Registry, by: Agent | None) -> list[Revision]:
-        await list_person_versions(registry, name)  # raises an error for other identifiers
+    async def work(registry: AnyRegistry, by: Agent | None) -> list[Revision]:
+        await use.list_person_versions(registry, name)  # raises an error for other identifiers
         return await use.history(registry, name, by=by)
 
     revisions = run_maybe_as_agent(folder, work)

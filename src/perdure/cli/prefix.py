@@ -9,16 +9,17 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from perdure import registry as use
+from perdure.cli import registry_session
+from perdure.cli import use_cases as use
+from perdure.cli.any_registry import AnyRegistry, run_anonymous, run_as_agent
 from perdure.cli.help import CommandGroup
-from perdure.cli.registry_session import Folder, Json, print_result, run_anonymous, run_as_agent
+from perdure.cli.registry_session import Folder, Json, print_result
 from perdure.cli.terminal import escape_control, print_table, to_json
 from perdure.errors import InvalidInput
 from perdure.names import instant
 from perdure.names.instant import Exact
-from perdure.registry.entities import Agent, Prefix, counter_key, from_count
-from perdure.registry.name_keys import require_prefix
-from perdure.registry.registry import Registry
+from perdure.registry import reset_timeline
+from perdure.registry.entities import Agent, Prefix, from_count
 
 app = CommandGroup(help="Manage prefixes, and how suffixes under them are generated.")
 
@@ -132,7 +133,7 @@ def add(
             "prefix", "granularity", "--granularity and --private are only for an IBI subsystem (--host and --ip)"
         )
 
-    async def work(registry: Registry, by: Agent) -> Prefix:
+    async def work(registry: AnyRegistry, by: Agent) -> Prefix:
         if host is not None and ip is not None:
             return await use.add_subsystem(
                 registry,
@@ -181,7 +182,7 @@ def derive(
     """Add a prefix derived from another, such as 12345.1 from 12345. Requires the permission derive on that one."""
     text = _read_policy(policy, policy_file) or ""
 
-    async def work(registry: Registry, by: Agent) -> Prefix:
+    async def work(registry: AnyRegistry, by: Agent) -> Prefix:
         return await use.derive_prefix(
             registry,
             by,
@@ -202,7 +203,7 @@ def derive(
 @app.command("list", epilog="**Example**\n\n- `perdure prefix list`")
 def list_prefixes(folder: Folder = None, json: Json = False) -> None:
     """List all prefixes."""
-    prefixes = run_anonymous(folder, lambda registry: registry.store.read(lambda reader: reader.prefixes()))
+    prefixes = run_anonymous(folder, use.list_prefixes)
     if json:
         for prefix in prefixes:
             typer.echo(to_json(_prefix_fields(prefix)))
@@ -223,13 +224,8 @@ def list_prefixes(folder: Folder = None, json: Json = False) -> None:
 
 @app.command("show", epilog="**Example**\n\n- `perdure prefix show 12345`")
 def show(prefix: PrefixName, folder: Folder = None, json: Json = False) -> None:
-    """Show a prefix: its settings, the date of its newest name, and its policy."""
-
-    def look_up(reader: Any) -> tuple[Prefix, Fraction | None]:
-        known = require_prefix(reader, prefix)
-        return known, reader.timeline(counter_key(known) if known.minter == "sequential" else known.key)
-
-    known, last = run_anonymous(folder, lambda registry: registry.store.read(look_up))
+    """Show a prefix: its settings, the date of its newest name, and its policy. With --server, without that date."""
+    known, last = run_anonymous(folder, lambda registry: use.show_prefix(registry, prefix))
     fields = _prefix_fields(known)
     if last is not None:
         fields["last"] = _format_count(last) if known.minter == "sequential" else instant.to_iso(last)
@@ -275,7 +271,7 @@ def change(
     text = _read_policy(policy, policy_file)
     step = None if granularity is None else _parse_granularity(granularity)
 
-    async def work(registry: Registry, by: Agent) -> Prefix:
+    async def work(registry: AnyRegistry, by: Agent) -> Prefix:
         return await use.change_prefix(
             registry,
             by,
@@ -304,7 +300,9 @@ def reset(
 
     Names that were issued meanwhile stay valid, and are never issued again.
     """
-    run_as_agent(folder, lambda registry, by: use.reset_timeline(registry, by, prefix, reason, number=number))
+    registry_session.run_as_agent(
+        folder, lambda registry, by: reset_timeline(registry, by, prefix, reason, number=number)
+    )
     typer.echo(f"Reset the timeline of {prefix} to now." if number is None else f"{prefix} continues after {number}.")
 
 

@@ -8,9 +8,10 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from perdure import registry as use
+from perdure.cli import use_cases as use
+from perdure.cli.any_registry import run_anonymous, run_maybe_as_agent
 from perdure.cli.exit_codes import NOTHING_FOUND
-from perdure.cli.registry_session import Folder, Json, Name, run_anonymous, run_maybe_as_agent
+from perdure.cli.registry_session import Folder, Json, Name
 from perdure.cli.terminal import escape_control, make_console, print_table, to_json
 from perdure.errors import InvalidInput
 from perdure.records.person import Redaction

@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from perdure.cli.registry_session import run_anonymous
+from perdure.cli import use_cases as use
+from perdure.cli.any_registry import run_anonymous
 from perdure.errors import InvalidInput
-from perdure.registry.redaction import has_traces
 
 ForGood = Annotated[bool, typer.Option("--for-good", help="Confirm. A redaction cannot be undone.")]
 
@@ -21,5 +21,5 @@ def check_confirmed(for_good: bool, scheme: str, instead: str) -> None:
 
 def print_traces(folder: Path | None) -> None:
     """Print the command that compacts the database, if redacted bytes may remain in its file."""
-    if run_anonymous(folder, has_traces):
+    if run_anonymous(folder, use.find_traces):
         typer.echo("Redacted bytes may remain in unused parts of the database file. To remove them:  perdure compact")

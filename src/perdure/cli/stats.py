@@ -6,13 +6,12 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from perdure import registry as use
-from perdure.cli.registry_session import Folder, Json, run_anonymous, run_as_agent
+from perdure.cli import use_cases as use
+from perdure.cli.any_registry import run_as_agent
+from perdure.cli.registry_session import Folder, Json, run_anonymous
+from perdure.cli.server_option import chosen_server
 from perdure.cli.terminal import escape_control, print_table, to_json
 from perdure.errors import InvalidInput
-from perdure.names import handle
-from perdure.registry.entities import Agent
-from perdure.registry.registry import Registry
 from perdure.registry.statistics import (
     CLIENT_KINDS,
     FIRST_DAY,
@@ -61,13 +60,13 @@ def stats(
         _print_counts(folder, json)
         return
 
-    async def count(registry: Registry, agent: Agent) -> NameStatistics | PrefixStatistics:
-        first, last, monthly = since or FIRST_DAY, until or LAST_DAY, by is PeriodLength.month
-        if await registry.store.read(lambda reader: reader.prefix(handle.fold(name))) is not None:
-            return await use.prefix_statistics(registry, agent, name, since=first, until=last, monthly=monthly)
-        return await use.name_statistics(registry, agent, name, since=first, until=last, monthly=monthly)
-
-    counted = run_as_agent(folder, count)
+    period = {"since": since or FIRST_DAY, "until": until or LAST_DAY}
+    counted = run_as_agent(
+        folder,
+        lambda registry, agent: use.count_resolutions(
+            registry, agent, name, **period, monthly=by is PeriodLength.month
+        ),
+    )
     if csv:
         typer.echo(write_csv(counted.periods), nl=False)
     elif json:
@@ -77,6 +76,9 @@ def stats(
 
 
 def _print_counts(folder: Folder, json: bool) -> None:
+    if chosen_server() is not None:
+        reason = "without an identifier or a prefix, perdure stats works on the machine of the registry only"
+        raise InvalidInput("statistics", "name", reason)
     counts = run_anonymous(folder, lambda registry: registry.store.read(lambda reader: reader.counts()))
     if json:
         typer.echo(to_json(counts))

@@ -153,6 +153,16 @@ def visible_revision(
     return msgspec.structs.replace(revision, record=written, note=None if hidden else revision.note)
 
 
+def visible_revision_at(registry: Registry, reader: Reader, text: str, version: int, by: Agent | None) -> Revision:
+    """Return one version with its record, as far as the agent may see it."""
+    identifier, current, prefix = require_identifier(reader, text)
+    revision = _require_revision(reader, identifier, version)
+    visibility = visibility_of(reader, by, current, prefix.key, registry.current_time(), identifier.key)
+    hidden = is_hidden(identifier.scheme, visibility.visible_part(current))
+    last = _last_values(reader, identifier, current, revision, visibility)
+    return visible_revision(revision, records.decode(revision.record), visibility, hidden, last)
+
+
 def _require_revision(reader: Reader, identifier: Identifier, version: int | None) -> Revision:
     if version is None:
         newest = reader.newest_revision(identifier.subject)

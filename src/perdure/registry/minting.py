@@ -116,6 +116,12 @@ async def mint(
     ]
 
 
+def check_count(count: int) -> None:
+    """Raise OutOfRange if one call cannot mint so many names."""
+    if not 1 <= count <= MOST_NAMES:
+        raise OutOfRange("mint", "count", f"the count must be between 1 and {MOST_NAMES}, not {count}")
+
+
 async def mint_in_chunks(
     registry: Registry,
     by: Agent,
@@ -130,8 +136,7 @@ async def mint_in_chunks(
         raise InvalidInput("mint", "suffix", "the suffixes must be a list, even if there is only one")
     if suffixes:
         count = len(suffixes)
-    if not 1 <= count <= MOST_NAMES:
-        raise OutOfRange("mint", "count", f"the count must be between 1 and {MOST_NAMES}, not {count}")
+    check_count(count)
     request = prepare_mint(registry, by, prefix, statement)
     done = 0
     while done < count:

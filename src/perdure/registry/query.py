@@ -16,6 +16,7 @@ from perdure.registry.identifier_view import (
     visibility_of,
     visible_acts,
     visible_revision,
+    visible_revision_at,
 )
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Reader
@@ -73,6 +74,22 @@ async def list_acts(
             record
         )
         return visible_acts(done, identifier.scheme, visible)
+
+    return await registry.store.read(work)
+
+
+async def list_revisions(
+    registry: Registry, text: str, *, after: int = 0, limit: int = 100, by: Agent | None = None
+) -> list[Revision]:
+    """List versions with their records: those after `after`, in their order. `history` lists all of them at once."""
+    if after < 0:
+        raise InvalidInput("history", "after", "versions are numbered from 1")
+    most = check_limit(limit, "history")
+
+    def work(reader: Reader) -> list[Revision]:
+        newest = require_identifier(reader, text)[0].version
+        versions = range(after + 1, min(newest, after + most) + 1)
+        return [visible_revision_at(registry, reader, text, version, by) for version in versions]
 
     return await registry.store.read(work)
 

@@ -1,12 +1,13 @@
 """Endpoints for the history of identifiers: every version stays readable."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from litestar import Response, get
 from litestar.params import QueryParameter
 
 from perdure import registry as use
-from perdure.http.api.identifiers import ETAG_HEADER
+from perdure.http.api.identifiers import ETAG_HEADER, HandleRecord
 from perdure.http.api.request_context import (
     CREDENTIALS_OPTIONAL,
     InjectedContext,
@@ -17,10 +18,12 @@ from perdure.http.api.request_context import (
     view_response,
 )
 from perdure.http.api.schemas.responses import DiffResponse, HistoryResponse, IdentifierResponse
-from perdure.http.api.views import build_difference, build_revisions
-from perdure.registry.query import list_acts
+from perdure.http.api.views import build_difference, build_recorded_revisions
+from perdure.registry.entities import Act, Revision
+from perdure.registry.query import list_acts, list_revisions
 
 _LARGEST = 2**31 - 1
+_MOST_RECORDS = 20  # on one page
 
 
 @get(
@@ -37,13 +40,23 @@ async def history(
     name: Name,
     after: Annotated[int, QueryParameter(ge=0, le=_LARGEST, description="Only versions after this number.")] = 0,
     limit: PageLimit = 100,
+    records: Annotated[
+        bool, QueryParameter(description="Add the record of each version. A page has at most 20 versions then.")
+    ] = False,
 ) -> Response[HistoryResponse]:
     """List all versions with time, agent and action."""
-    text = decode_name(name)
-    page = await list_acts(context.registry, text, after=after, limit=context.clamp_limit(limit), by=context.caller)
+    text, most = decode_name(name), context.clamp_limit(limit)
+    page: Sequence[Act | Revision]
+    if records:
+        async with context.acquire_search_slot():
+            page = await list_revisions(
+                context.registry, text, after=after, limit=min(most, _MOST_RECORDS), by=context.caller
+            )
+    else:
+        page = await list_acts(context.registry, text, after=after, limit=most, by=context.caller)
     behind = await list_acts(context.registry, text, after=page[-1].version, limit=1) if page else []
     more = page[-1].version if behind else None
-    return Response(HistoryResponse(name=text, revisions=build_revisions(page), next=more))
+    return Response(HistoryResponse(name=text, revisions=build_recorded_revisions(page), next=more))
 
 
 @get(
@@ -60,9 +73,11 @@ async def version(
     context: InjectedContext,
     name: Name,
     version: Annotated[int, QueryParameter(ge=1, le=_LARGEST, description="The number of the version.")],
+    handle_record: HandleRecord = False,
 ) -> Response[IdentifierResponse]:
     """Show the identifier as it was at a version."""
-    return view_response(await use.show(context.registry, decode_name(name), version=version, by=context.caller))
+    view = await use.show(context.registry, decode_name(name), version=version, by=context.caller)
+    return view_response(view, with_handle_record=handle_record)
 
 
 @get(

@@ -30,6 +30,9 @@ from perdure.http.shared.conditional import expect_version, if_none_match_has, v
 ETAG_HEADER: Final = ResponseHeader(name="ETag", documentation_only=True, description="The version, for If-Match.")
 CHANGE_ERRORS: Final = error_responses(404, 409, 410, 412, 428)
 
+HandleRecord = Annotated[
+    bool, QueryParameter(description="Add the whole record, as Handle clients read it, with the authority metadata.")
+]
 IfNoneMatch = Annotated[
     str | None, HeaderParameter(name="If-None-Match", description="The ETag of the version that you have.")
 ]
@@ -45,13 +48,18 @@ IfNoneMatch = Annotated[
     response_description="The identifier, or the tombstone of a withdrawn one.",
     response_headers=[ETAG_HEADER],
 )
-async def show(context: InjectedContext, name: Name, if_none_match: IfNoneMatch = None) -> Response[IdentifierResponse]:
+async def show(
+    context: InjectedContext,
+    name: Name,
+    handle_record: HandleRecord = False,
+    if_none_match: IfNoneMatch = None,
+) -> Response[IdentifierResponse]:
     """Show an identifier. Values that are not public require permission to edit."""
     view = await use.show(context.registry, decode_name(name), by=context.caller)
     if if_none_match_has(if_none_match, version_etag(view.version)):
         nothing: Response[Any] = Response(None, status_code=304, headers=validator_headers(version_etag(view.version)))
         return nothing
-    return view_response(view)
+    return view_response(view, with_handle_record=handle_record)
 
 
 @patch(

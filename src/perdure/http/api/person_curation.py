@@ -321,5 +321,5 @@ async def redact(
     """Remove the content of every version permanently. The redaction, its reason and its date stay."""
     name = decode_name(ppid)
     with expect_version(if_match) as version:
-        await use.redact(context.registry, context.agent, name, data.reason, expected_version=version)
-    return await person_response(context, name)
+        _, others = await use.redact(context.registry, context.agent, name, data.reason, expected_version=version)
+    return await person_response(context, name, redacted_too=others)

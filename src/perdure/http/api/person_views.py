@@ -51,6 +51,7 @@ def build_person(
     person: PersonView,
     dropped: Sequence[DroppedItem] = (),
     public_observations: Sequence[str] = (),
+    redacted_too: Sequence[str] = (),
 ) -> PersonResponse:
     view = person.view
     return build_from(
@@ -63,6 +64,7 @@ def build_person(
         withdrawal=None if person.withdrawal is None else WithdrawalResponse(**person.withdrawal._asdict()),
         dropped=tuple(dropped),
         public_observations=tuple(public_observations),
+        redacted_too=tuple(redacted_too),
     )
 
 
@@ -90,11 +92,12 @@ async def person_response(
     name: str,
     dropped: Sequence[DroppedItem] = (),
     public_observations: Sequence[str] = (),
+    redacted_too: Sequence[str] = (),
 ) -> Response[PersonResponse]:
     """Respond with the current state of a person, and with its path, which may differ from the path of the request."""
     person = await show_person(context.registry, name, by=context.caller)
     headers = validator_headers(person_etag(person)) | {"content-location": person_api_path(person.view.name)}
-    body = build_person(context.request.origin, person, dropped, public_observations)
+    body = build_person(context.request.origin, person, dropped, public_observations, redacted_too)
     return Response(body, headers=headers)
 
 

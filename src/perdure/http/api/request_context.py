@@ -114,9 +114,9 @@ def validator_headers(etag: str) -> dict[str, str]:
     return {"etag": etag, "cache-control": "no-cache", "vary": "authorization"}
 
 
-def view_response(view: View, status: int = 200) -> Response[IdentifierResponse]:
+def view_response(view: View, status: int = 200, *, with_handle_record: bool = False) -> Response[IdentifierResponse]:
     return Response(
-        build_identifier(view),
+        build_identifier(view, with_handle_record=with_handle_record),
         status_code=status,
         headers=validator_headers(version_etag(view.version)),
     )

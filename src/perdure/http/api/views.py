@@ -1,5 +1,6 @@
 """Conversion of registry objects to response schemas."""
 
+from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeVar
@@ -16,6 +17,7 @@ from perdure.http.api.schemas.responses import (
     MintedName,
     MintResponse,
     PrefixResponse,
+    RecordedRevision,
     RevisionSummary,
     SearchHit,
     SearchResponse,
@@ -24,7 +26,7 @@ from perdure.http.api.schemas.responses import (
 from perdure.names import instant
 from perdure.records.value import Value
 from perdure.registry import MintedIdentifier, Tally
-from perdure.registry.entities import Act, Agent, Grant, Identifier, Prefix
+from perdure.registry.entities import Act, Agent, Grant, Identifier, Prefix, Revision
 from perdure.registry.entities import SearchHit as Hit
 from perdure.registry.identifier_view import View
 from perdure.registry.version_diff import Difference
@@ -50,8 +52,13 @@ def build_value(value: Value) -> ValueResponse:
     return build_from(ValueResponse, value)
 
 
-def build_identifier(view: View) -> IdentifierResponse:
-    return build_from(IdentifierResponse, view, values=tuple(build_value(value) for value in view.values))
+def build_identifier(view: View, *, with_handle_record: bool = False) -> IdentifierResponse:
+    return build_from(
+        IdentifierResponse,
+        view,
+        values=tuple(build_value(value) for value in view.values),
+        handle_record=tuple(build_value(value) for value in view.handle_record) if with_handle_record else (),
+    )
 
 
 def build_summary(row: Identifier) -> IdentifierSummary:
@@ -60,6 +67,14 @@ def build_summary(row: Identifier) -> IdentifierSummary:
 
 def build_revisions(acts: list[Act]) -> tuple[RevisionSummary, ...]:
     return tuple(build_from(RevisionSummary, act) for act in acts)
+
+
+def build_recorded_revisions(acts: Sequence[Act | Revision]) -> tuple[RecordedRevision, ...]:
+    return tuple(build_from(RecordedRevision, act, record=_record_of(act)) for act in acts)
+
+
+def _record_of(act: Act | Revision) -> msgspec.Raw | None:
+    return msgspec.Raw(act.record) if isinstance(act, Revision) else None
 
 
 def build_difference(difference: Difference) -> DifferenceItem:

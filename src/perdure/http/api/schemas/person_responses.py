@@ -100,6 +100,9 @@ class PersonResponse(ResponseSchema, frozen=True, kw_only=True):
     tombstone: Tombstone | None = None
     withdrawal: WithdrawalResponse | None = None
     dropped: Dropped = ()
+    redacted_too: Annotated[
+        tuple[Ppid, ...], Meta(description="After a redaction: the reconstructions that lost data, too.")
+    ] = ()
     public_observations: Annotated[
         tuple[Ppid, ...],
         Meta(description="After a restriction: the observations that still show the person."),

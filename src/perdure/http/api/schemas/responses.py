@@ -43,6 +43,10 @@ class IdentifierResponse(IdentifierFields, frozen=True, kw_only=True, omit_defau
     """An identifier, as visible to the caller."""
 
     values: tuple[ValueResponse, ...] = ()
+    handle_record: Annotated[
+        tuple[ValueResponse, ...],
+        Meta(description="On request: the whole record, as Handle clients read it."),
+    ] = ()
 
 
 class IdentifierSummary(ResponseSchema, frozen=True, kw_only=True):
@@ -72,11 +76,17 @@ class RevisionSummary(ResponseSchema, frozen=True, kw_only=True):
     note: str | None = None
 
 
+class RecordedRevision(RevisionSummary, frozen=True, kw_only=True):
+    """One version, with its record if that was requested."""
+
+    record: Annotated[Any, Meta(description="On request: the record, as exports contain it.")] = None
+
+
 class HistoryResponse(ResponseSchema, frozen=True, kw_only=True):
     """The versions of an identifier, oldest first. `next` is the value of `after` for the next page."""
 
     name: str
-    revisions: tuple[RevisionSummary, ...]
+    revisions: tuple[RecordedRevision, ...]
     next: int | None = None
 
 

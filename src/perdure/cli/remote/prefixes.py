@@ -1,0 +1,189 @@
+"""Prefixes of a remote registry."""
+
+from decimal import Decimal
+from fractions import Fraction
+from ipaddress import ip_address
+from typing import Any
+
+import msgspec
+
+from perdure.cli.remote.connection import Answer
+from perdure.cli.remote.remote_registry import RemoteRegistry, path_to
+from perdure.names import handle
+from perdure.names.instant import Exact
+from perdure.registry.entities import Agent, Minter, Prefix, Scheme, Subsystem
+
+
+class _Prefix(msgspec.Struct, kw_only=True):
+    prefix: str
+    scheme: Scheme
+    minter: Minter
+    case_sensitive: bool
+    pass_through: bool = False
+    joiners: bool = False
+    created: str = ""
+    policy: str = ""
+    parent: str | None = None
+    pattern: str | None = None
+    opaque: str | None = None
+    host: str | None = None
+    port: int | None = None
+    ip: str | None = None
+    ip_port: int | None = None
+    granularity: str | None = None
+    ttl: int | None = None
+
+    def to_domain(self) -> Prefix:
+        return Prefix(
+            key=handle.fold(self.prefix),
+            name=self.prefix,
+            scheme=self.scheme,
+            minter=self.minter,
+            case_sensitive=self.case_sensitive,
+            parent=self.parent,
+            policy=self.policy,
+            pattern=self.pattern,
+            opaque=self.opaque,
+            subsystem=self._subsystem(),
+            created=self.created,
+            pass_through=self.pass_through,
+            ttl=self.ttl,
+            joiners=self.joiners,
+        )
+
+    def _subsystem(self) -> Subsystem | None:
+        if self.host is None or self.ip is None or self.granularity is None:
+            return None
+        is_private = not ip_address(self.ip).is_global
+        return Subsystem(self.host, self.port or 0, self.ip, self.ip_port or 0, Fraction(self.granularity), is_private)
+
+
+class _Prefixes(msgspec.Struct):
+    prefixes: tuple[_Prefix, ...]
+
+
+async def list_prefixes(remote: RemoteRegistry) -> list[Prefix]:
+    return [one.to_domain() for one in remote.get("/prefixes", _Prefixes).prefixes]
+
+
+async def show_prefix(remote: RemoteRegistry, name: str) -> tuple[Prefix, Fraction | None]:
+    """Return a prefix. The API does not show the date of its newest name."""
+    return remote.get(path_to("prefixes", name), _Prefix).to_domain(), None
+
+
+async def add_prefix(
+    remote: RemoteRegistry,
+    by: Agent,
+    name: str,
+    *,
+    minter: Minter = "pilin",
+    case_sensitive: bool = True,
+    policy: str = "",
+    pattern: str | None = None,
+    pass_through: bool = False,
+    ttl: int | None = None,
+    joiners: bool = False,
+) -> Prefix:
+    settings = _given(
+        prefix=name,
+        minter=minter,
+        case_sensitive=case_sensitive,
+        policy=policy,
+        pattern=pattern,
+        pass_through=pass_through,
+        ttl=ttl,
+        joiners=joiners,
+    )
+    return _added(remote, remote.send("POST", "/prefixes", settings))
+
+
+async def derive_prefix(
+    remote: RemoteRegistry,
+    by: Agent,
+    name: str,
+    *,
+    minter: Minter = "pilin",
+    case_sensitive: bool = True,
+    policy: str = "",
+    pattern: str | None = None,
+    pass_through: bool = False,
+    ttl: int | None = None,
+    joiners: bool = False,
+) -> Prefix:
+    settings = _given(
+        prefix=name,
+        minter=minter,
+        case_sensitive=case_sensitive,
+        policy=policy,
+        pattern=pattern,
+        pass_through=pass_through,
+        ttl=ttl,
+        joiners=joiners,
+    )
+    return _added(remote, remote.send("POST", "/derived-prefixes", settings))
+
+
+async def add_subsystem(
+    remote: RemoteRegistry,
+    by: Agent,
+    host: str,
+    ip: str,
+    *,
+    port: int = 80,
+    ip_port: int = 800,
+    granularity: Exact = 1,
+    private: bool = False,
+    policy: str = "",
+    ttl: int | None = None,
+) -> Prefix:
+    settings = _given(
+        host=host,
+        ip=ip,
+        port=port,
+        ip_port=ip_port,
+        granularity=_format_seconds(granularity),
+        private=private,
+        policy=policy,
+        ttl=ttl,
+    )
+    return _added(remote, remote.send("POST", "/prefixes", settings))
+
+
+async def change_prefix(
+    remote: RemoteRegistry,
+    by: Agent,
+    name: str,
+    *,
+    policy: str | None = None,
+    granularity: Exact | None = None,
+    minter: Minter | None = None,
+    pattern: str | None = None,
+    pass_through: bool | None = None,
+    ttl: int | None = None,
+    joiners: bool | None = None,
+    expected: str | None = None,
+) -> Prefix:
+    settings = _given(
+        policy=policy,
+        granularity=None if granularity is None else _format_seconds(granularity),
+        minter=minter,
+        pattern=pattern,
+        pass_through=pass_through,
+        ttl=ttl,
+        joiners=joiners,
+    )
+    return remote.change("PATCH", path_to("prefixes", name), _Prefix, settings, expected=expected).to_domain()
+
+
+def _added(remote: RemoteRegistry, answer: Answer) -> Prefix:
+    return remote.decode(answer, _Prefix).to_domain()
+
+
+def _given(**settings: Any) -> dict[str, Any]:
+    return {field: value for field, value in settings.items() if value is not None}
+
+
+def _format_seconds(step: Exact) -> str:
+    """Format a granularity as the API reads it: a decimal number."""
+    exact = Fraction(step)
+    return f"{Decimal(exact.numerator) / exact.denominator:f}"

@@ -1,0 +1,131 @@
+"""The use cases of commands that also work with `--server`: each is a function of the registry, and its remote form."""
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
+
+from perdure import registry as local
+from perdure.cli.any_registry import AnyRegistry
+from perdure.cli.remote import bulk, identifiers, person_curation, persons, prefixes, queries
+from perdure.cli.remote.remote_registry import RemoteRegistry
+from perdure.names import handle
+from perdure.registry import persons as local_persons
+from perdure.registry.entities import Agent, Prefix, counter_key
+from perdure.registry.name_keys import require_prefix
+from perdure.registry.redaction import has_traces
+from perdure.registry.registry import Registry
+from perdure.registry.statistics import NameStatistics, PrefixStatistics
+from perdure.registry.store_interface import Reader
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+PAIRS: Final[list[tuple[Callable[..., Any], Callable[..., Any]]]] = []
+
+
+def pair(
+    on_folder: Callable[Concatenate[Registry, P], R], on_server: Callable[Concatenate[RemoteRegistry, P], R]
+) -> Callable[Concatenate[AnyRegistry, P], R]:
+    """Return the function that calls one of two, which have the same parameters, by the kind of the registry."""
+
+    def call(registry: AnyRegistry, /, *arguments: P.args, **options: P.kwargs) -> R:
+        if isinstance(registry, RemoteRegistry):
+            return on_server(registry, *arguments, **options)
+        return on_folder(registry, *arguments, **options)
+
+    PAIRS.append((on_folder, on_server))
+    return call
+
+
+async def _list_prefixes(registry: Registry) -> list[Prefix]:
+    return await registry.store.read(lambda reader: reader.prefixes())
+
+
+async def _show_prefix(registry: Registry, name: str) -> tuple[Prefix, Fraction | None]:
+    """Return a prefix, and the date of its newest name or its last number."""
+
+    def look_up(reader: Reader) -> tuple[Prefix, Fraction | None]:
+        known = require_prefix(reader, name)
+        return known, reader.timeline(counter_key(known) if known.minter == "sequential" else known.key)
+
+    return await registry.store.read(look_up)
+
+
+async def _count_resolutions(
+    registry: Registry, by: Agent, name: str, *, since: str, until: str, monthly: bool
+) -> NameStatistics | PrefixStatistics:
+    """Count the resolutions under a prefix or, if there is no such prefix, of a name."""
+    if await registry.store.read(lambda reader: reader.prefix(handle.fold(name))) is not None:
+        return await local.prefix_statistics(registry, by, name, since=since, until=until, monthly=monthly)
+    return await local.name_statistics(registry, by, name, since=since, until=until, monthly=monthly)
+
+
+async def _has_no_traces(remote: RemoteRegistry) -> bool:
+    """Return False: the files of a remote registry are the task of its operator."""
+    return False
+
+
+async def _count_identifiers(registry: Registry) -> int | None:
+    return (await registry.store.read(lambda reader: reader.counts()))["identifiers"]
+
+
+async def _count_unknown(remote: RemoteRegistry) -> int | None:
+    return None
+
+
+# Identifiers
+mint_in_chunks = pair(local.mint_in_chunks, identifiers.mint_in_chunks)
+bind = pair(local.bind, identifiers.bind)
+update = pair(local.update, identifiers.update)
+add_values = pair(local.add_values, identifiers.add_values)
+remove_values = pair(local.remove_values, identifiers.remove_values)
+redact_values = pair(local.redact_values, identifiers.redact_values)
+withdraw = pair(local.withdraw, identifiers.withdraw)
+reinstate = pair(local.reinstate, identifiers.reinstate)
+transfer_identifiers = pair(local.transfer_identifiers, identifiers.transfer_identifiers)
+transfer_prefix = pair(local.transfer_prefix, identifiers.transfer_prefix)
+names_under = pair(local.names_under, identifiers.names_under)
+find_traces = pair(has_traces, _has_no_traces)
+
+# Queries
+show = pair(local.show, queries.show)
+history = pair(local.history, queries.history)
+diff = pair(local.diff, queries.diff)
+search = pair(local.search, queries.search)
+find_by_value = pair(local.find_by_value, queries.find_by_value)
+resolve = pair(local.resolve, queries.resolve)
+count_resolutions = pair(_count_resolutions, queries.count_resolutions)
+
+# Prefixes
+list_prefixes = pair(_list_prefixes, prefixes.list_prefixes)
+show_prefix = pair(_show_prefix, prefixes.show_prefix)
+add_prefix = pair(local.add_prefix, prefixes.add_prefix)
+add_subsystem = pair(local.add_subsystem, prefixes.add_subsystem)
+derive_prefix = pair(local.derive_prefix, prefixes.derive_prefix)
+change_prefix = pair(local.change_prefix, prefixes.change_prefix)
+
+# Persons
+observe = pair(local.observe, persons.observe)
+observe_many = pair(local_persons.observe_many, persons.observe_many)
+reconstruct = pair(local.reconstruct, persons.reconstruct)
+revise_reconstruction = pair(local.revise_reconstruction, person_curation.revise_reconstruction)
+show_person = pair(local_persons.show_person, persons.show_person)
+list_person_versions = pair(local_persons.list_person_versions, persons.list_person_versions)
+list_public_observations = pair(local_persons.list_public_observations, persons.list_public_observations)
+list_dropped = pair(local_persons.list_dropped, persons.list_dropped)
+find_by_name = pair(local_persons.find_by_name, persons.find_by_name)
+find_by_link = pair(local_persons.find_by_link, persons.find_by_link)
+merge = pair(local.merge, person_curation.merge)
+split = pair(local.split, person_curation.split)
+undo_merge = pair(local.undo_merge, person_curation.undo_merge)
+undo_split = pair(local.undo_split, person_curation.undo_split)
+restrict = pair(local.restrict, person_curation.restrict)
+lift_restriction = pair(local.lift_restriction, person_curation.lift_restriction)
+redact = pair(local.redact, person_curation.redact)
+
+# Files
+import_entries = pair(local.import_entries, bulk.import_entries)
+read_checkpoint = pair(local.read_checkpoint, bulk.read_checkpoint)
+forget_checkpoint = pair(local.forget_checkpoint, bulk.forget_checkpoint)
+export = pair(local.export, bulk.export)
+count_identifiers = pair(_count_identifiers, _count_unknown)
