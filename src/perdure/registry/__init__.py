@@ -35,7 +35,8 @@ from perdure.registry.idempotency import IdempotentMint, mint_once
 from perdure.registry.importing import ImportOptions, Tally, forget_checkpoint, import_entries, read_checkpoint
 from perdure.registry.integrity import verify
 from perdure.registry.listing import IdentifierPage, list_identifiers
-from perdure.registry.minting import MintedIdentifier, mint, mint_in_chunks
+from perdure.registry.minters import MintedIdentifier
+from perdure.registry.minting import mint, mint_in_chunks
 from perdure.registry.new_record import Statement
 from perdure.registry.permissions.agents import add_agent, authenticate, new_key, recover_access, revoke_key
 from perdure.registry.permissions.grants import grant, revoke

@@ -15,7 +15,8 @@ import msgspec
 from perdure.errors import InvalidInput, OutOfRange
 from perdure.records.frozen_struct import FrozenStruct
 from perdure.registry.entities import Agent
-from perdure.registry.minting import EMPTY_STATEMENT, MintedIdentifier, prepare_mint
+from perdure.registry.minters import MintedIdentifier
+from perdure.registry.minting import EMPTY_STATEMENT, prepare_mint
 from perdure.registry.new_record import Statement
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Transaction
