@@ -65,6 +65,8 @@ from perdure.registry.prefixes.prefixes import (
 from perdure.registry.query import find_by_value, history, resolve, search, show
 from perdure.registry.redaction import redact_values
 from perdure.registry.registry import Registry
+from perdure.registry.row_answers import RowAnswers, RowOutcome, TableAnswers, begin_table_again, find_table
+from perdure.registry.row_minting import MintRow, mint_rows
 from perdure.registry.settings import Settings
 from perdure.registry.transfers import names_under, transfer_identifiers, transfer_prefix
 from perdure.registry.version_diff import diff
@@ -79,18 +81,23 @@ __all__ = [
     "IdentifierPage",
     "ImportOptions",
     "KeyMaterial",
+    "MintRow",
     "MintedIdentifier",
     "NewRegistry",
     "Person",
     "Registry",
+    "RowAnswers",
+    "RowOutcome",
     "Settings",
     "Statement",
+    "TableAnswers",
     "Tally",
     "add_agent",
     "add_prefix",
     "add_subsystem",
     "add_values",
     "authenticate",
+    "begin_table_again",
     "bind",
     "change_prefix",
     "create_registry",
@@ -102,6 +109,7 @@ __all__ = [
     "find_by_value",
     "find_handles",
     "find_key_material",
+    "find_table",
     "forget_checkpoint",
     "grant",
     "history",
@@ -116,6 +124,7 @@ __all__ = [
     "mint_handle",
     "mint_in_chunks",
     "mint_once",
+    "mint_rows",
     "names_under",
     "new_key",
     "observe",

@@ -203,9 +203,14 @@ def _issue_pairs(
 
     # A date of a coarse grid may be due a whole step ahead. Dates beyond the longest wait are left for the next chunk.
     wait = registry.settings.wait
-    at_once = max(1, int(wait / 2 / subsystem.granularity))
+    at_once = most_pairs(registry, subsystem)
     timeline = _FreeDates(tx, prefix, ibi_ticks(now_ns, last, subsystem.granularity), keys_at, now_ns)
     return _issue_dated(timeline, changes_at, templates[:at_once], _limit_wait(wait + subsystem.granularity, patience))
+
+
+def most_pairs(registry: Registry, subsystem: Subsystem) -> int:
+    """Return how many dates one transaction may take from the timeline of a subsystem."""
+    return max(1, int(registry.settings.wait / 2 / subsystem.granularity))
 
 
 def _limit_wait(longest: Fraction, patience: Fraction | None) -> Fraction:

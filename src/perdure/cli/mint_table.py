@@ -1,0 +1,244 @@
+"""`perdure mint --from`: a name for each row of a table, in a copy of the table."""
+
+import io
+import shutil
+import sys
+import tempfile
+from collections import Counter, deque
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import ExitStack, aclosing
+from hashlib import file_digest, sha256
+from pathlib import Path
+from typing import BinaryIO, Final, NamedTuple
+
+import typer
+
+from perdure import registry as use
+from perdure.cli.exit_codes import SOME_REFUSED
+from perdure.cli.import_report import ProblemReport
+from perdure.cli.line_input import Progress, bounded_lines, text_stream
+from perdure.cli.output_file import OutputFile, existing_file_error
+from perdure.cli.progress import byte_progress, open_problems_file, size_of
+from perdure.cli.registry_session import run_as_agent
+from perdure.cli.terminal import open_standard_input, print_error, to_json
+from perdure.errors import InvalidInput, PerdureError
+from perdure.formats.claim_fields import FieldText
+from perdure.formats.csv_rows import LONGEST_ROW
+from perdure.formats.import_entries import RejectedLine
+from perdure.formats.minting_table import ALIAS_COLUMN, NAME_COLUMN, MintEntry, MintingTable, TableRow
+from perdure.registry import MintRow, RowOutcome, Statement, TableAnswers
+from perdure.registry.entities import Agent, Prefix
+from perdure.registry.name_keys import require_prefix
+from perdure.registry.registry import Registry
+
+_STANDARD: Final = "-"  # standard input or output
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+
+
+class TableOptions(NamedTuple):
+    """The options of a mint from a table."""
+
+    output: Path | None = None
+    mapped: tuple[FieldText, ...] = ()
+    delimiter: str | None = None
+    name_column: str = NAME_COLUMN
+    dry_run: bool = False
+    strict: bool = False
+    force: bool = False
+    again: bool = False
+    problems: Path | None = None
+    json: bool = False
+
+
+def mint_table(folder: Path | None, prefix: str, file: Path, options: TableOptions) -> None:
+    """Mint a name for each row of a table, and write a copy of the table with the names."""
+    with ExitStack() as stack:
+        stream = stack.enter_context(_open_table(file))
+        minting = _TableMint(stream, file, prefix, options)
+        if options.problems is not None:
+            minting.report.sink = stack.enter_context(open_problems_file(options.problems, stream, "mint"))
+        run_as_agent(folder, minting.run)
+    minting.print_result()
+    if minting.tally["refused"]:
+        raise typer.Exit(SOME_REFUSED)
+
+
+def _open_table(file: Path) -> io.BufferedReader:
+    """Open a table. One from standard input is copied to a file: it is identified by its content before it is read."""
+    if str(file) != _STANDARD:
+        return file.open("rb")
+    copy = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - the caller closes it
+    shutil.copyfileobj(open_standard_input("a table"), copy)
+    copy.seek(0)
+    return io.BufferedReader(copy)
+
+
+class _TableMint:
+    """A mint from a table, and its counts."""
+
+    def __init__(self, stream: io.BufferedReader, file: Path, prefix: str, options: TableOptions) -> None:
+        self.report = ProblemReport()
+        self.tally = Counter(minted=0, unchanged=0, refused=0)
+        self._stream = stream
+        self._file = file
+        self._prefix_name = prefix
+        self._options = options
+        self._output = options.output or _default_output(file)
+
+    async def run(self, registry: Registry, by: Agent) -> None:
+        """Check all rows if that is needed, then mint."""
+        options = self._options
+        self._prefix = await registry.store.read(lambda reader: require_prefix(reader, self._prefix_name))
+        table = self._identify_table(self._prefix)
+        known = await registry.store.read(lambda reader: use.find_table(reader, by, table))
+        if self._writes_file and self._output.exists() and not options.force and (known is None or options.again):
+            raise existing_file_error(self._output)
+        if options.again and not options.dry_run:
+            await use.begin_table_again(registry, by, self._prefix_name, table)
+        with byte_progress() as bar:
+            self.report.screen = bar.console
+            task = bar.add_task("checking" if options.dry_run else "minting", total=size_of(self._stream))
+            rows = _Rows(self._stream, self._prefix, options, lambda count: bar.advance(task, count))
+            self._warn(rows.table)
+            if options.dry_run or options.strict:
+                async for row, outcome in self._outcomes(registry, by, table, rows, dry_run=True):
+                    self._count(row, outcome, strict=options.strict)
+                if options.dry_run:
+                    return
+                self.tally = Counter(minted=0, unchanged=0, refused=0)
+                bar.reset(task)
+                rows = _Rows(self._stream, self._prefix, options, lambda count: bar.advance(task, count))
+            if not self._writes_file:
+                await self._copy_table(registry, by, table, rows, sys.stdout.buffer)
+                sys.stdout.buffer.flush()
+                return
+            with OutputFile(self._output, replaces=options.force) as output:
+                await self._copy_table(registry, by, table, rows, output.stream)
+                output.finish()
+
+    async def _copy_table(self, registry: Registry, by: Agent, table: str, rows: "_Rows", output: BinaryIO) -> None:
+        output.write(rows.heading)
+        async for row, outcome in self._outcomes(registry, by, table, rows, dry_run=False):
+            minted = None if outcome is None else outcome.minted
+            cells = ("", "") if minted is None else (minted.name, minted.alias or "")
+            output.write(rows.fill(row, cells))
+            self._count(row, outcome)
+
+    async def _outcomes(
+        self, registry: Registry, by: Agent, table: str, rows: "_Rows", *, dry_run: bool
+    ) -> AsyncGenerator[tuple[TableRow, RowOutcome | None], None]:
+        """Yield every row with its outcome. A row without any text has none."""
+        waiting: deque[TableRow] = deque()
+
+        def requested() -> Iterator[MintRow]:
+            for row in rows.table:
+                waiting.append(row)
+                if row.entry is not None:
+                    yield _build_request(row.entry)
+
+        answers = TableAnswers(by, table, rows.layout)
+        note = None if str(self._file) == _STANDARD else f"minted from {_escape_non_ascii(self._file.name)}"
+        outcomes = use.mint_rows(
+            registry, by, self._prefix_name, requested(), answers=answers, dry_run=dry_run, note=note
+        )
+        async with aclosing(outcomes):
+            async for chunk in outcomes:
+                for outcome in chunk:
+                    while waiting[0].entry is None:
+                        yield waiting.popleft(), None
+                    yield waiting.popleft(), outcome
+        while waiting:
+            yield waiting.popleft(), None
+
+    def _count(self, row: TableRow, outcome: RowOutcome | None, *, strict: bool = False) -> None:
+        if outcome is None:
+            return
+        if outcome.error is None:
+            self.tally["minted" if outcome.is_new else "unchanged"] += 1
+            return
+        problem = outcome.error
+        reason = problem.reason if isinstance(problem, InvalidInput) else str(problem)
+        if strict:
+            raise InvalidInput("mint", "line", f"line {row.line}: {reason} (nothing was minted)")
+        self.tally["refused"] += 1
+        self.report(RejectedLine(row.line, reason, part=getattr(problem, "part", None)))
+
+    @property
+    def _writes_file(self) -> bool:
+        return not self._options.dry_run and str(self._output) != _STANDARD
+
+    def _identify_table(self, prefix: Prefix) -> str:
+        """Return a digest of the content of the table and of the prefix."""
+        content = file_digest(self._stream, "sha256").digest()
+        self._stream.seek(0)
+        return sha256(prefix.key.encode() + b"\n" + content).hexdigest()
+
+    def _warn(self, table: MintingTable) -> None:
+        if "target" not in table.fields:
+            print_error("no column is the target, so the names are reserved (see --map)", self.report.screen)
+        if table.unused_columns and not self._options.mapped:
+            print_error(f"copied, but not read: {', '.join(table.unused_columns)} (see --map)", self.report.screen)
+
+    def print_result(self) -> None:
+        """Print the counts: on standard error if the table is on standard output."""
+        self.report.print_remaining_count()
+        options, tally = self._options, self.tally
+        to_stderr = str(self._output) == _STANDARD and not options.dry_run
+        if options.json:
+            written = None if options.dry_run else str(self._output)
+            typer.echo(to_json(dict(tally) | {"dry_run": options.dry_run, "output": written}), err=to_stderr)
+            return
+        would = "would be " if options.dry_run else ""
+        typer.echo(", ".join(f"{count:,} {would}{what}" for what, count in tally.items()), err=to_stderr)
+        if self._writes_file:
+            typer.echo(f"The names are in {self._output}.")
+            if tally["refused"]:
+                again = f"perdure mint {self._prefix_name} --from {self._output}"
+                typer.echo(f"Correct the refused rows in that file. Then mint their names:  {again}")
+
+
+class _Rows:
+    """The rows of a table as text, and its copy as bytes."""
+
+    def __init__(self, stream: io.BufferedReader, prefix: Prefix, options: TableOptions, progress: Progress) -> None:
+        stream.seek(0)
+        self._mark = _BYTE_ORDER_MARK if stream.peek(3).startswith(_BYTE_ORDER_MARK) else b""
+        names = (options.name_column, ALIAS_COLUMN)[: 2 if prefix.scheme == "ibi" else 1]
+        lines = _decode_lines(text_stream(stream, progress))
+        self.table = MintingTable(lines, names, options.mapped, options.delimiter)
+        self._width = len(names)
+
+    @property
+    def layout(self) -> bytes:
+        """The digest of how the table is read."""
+        return sha256(self.table.layout.encode("utf-8", "surrogateescape")).digest()
+
+    @property
+    def heading(self) -> bytes:
+        return self._mark + self.table.heading.encode("utf-8", "surrogateescape")
+
+    def fill(self, row: TableRow, cells: tuple[str, str]) -> bytes:
+        return self.table.fill(row, cells[: self._width]).encode("utf-8", "surrogateescape")
+
+
+def _decode_lines(stream: io.BufferedReader) -> Iterator[str]:
+    for number, line in bounded_lines(stream, 4 * LONGEST_ROW):
+        if len(line) >= 4 * LONGEST_ROW:
+            reason = f"line {number} is longer than {4 * LONGEST_ROW:,} bytes: the table cannot be copied"
+            raise InvalidInput("mint", "table", reason)
+        yield line.decode("utf-8", "surrogateescape")
+
+
+def _build_request(entry: MintEntry | InvalidInput) -> MintRow:
+    if isinstance(entry, PerdureError):
+        return MintRow(error=entry)
+    statement = Statement(entry.target, (), entry.about, entry.creator, entry.owners)
+    return MintRow(statement, entry.suffix, entry.name)
+
+
+def _default_output(file: Path) -> Path:
+    return file if str(file) == _STANDARD else file.with_name(f"{file.stem}-minted{file.suffix}")
+
+
+def _escape_non_ascii(text: str) -> str:
+    return text.encode("ascii", "backslashreplace").decode()

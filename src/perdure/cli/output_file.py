@@ -1,0 +1,69 @@
+"""A file that appears under its name only when it is complete, and that replaces no other one by accident."""
+
+import filecmp
+import os
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Self, cast
+
+from perdure.errors import InvalidInput
+from perdure.store.file_sync import sync_folder
+
+
+class OutputFile:
+    """A new file that only its owner can read. Until `finish`, its content is in a hidden file beside it.
+
+    Two commands that write the same file never mix their content.
+    """
+
+    def __init__(self, path: Path, *, replaces: bool) -> None:
+        if not path.parent.is_dir():
+            raise InvalidInput("file", "output", f"folder not found: {path.parent}")
+        self._path = path
+        self._replaces = replaces
+
+    def __enter__(self) -> Self:
+        descriptor, name = tempfile.mkstemp(suffix=".new", prefix=f".{self._path.name}.", dir=self._path.parent)
+        self._partial = Path(name)
+        self.stream = cast(BinaryIO, os.fdopen(descriptor, "wb"))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stream.close()
+        self._partial.unlink(missing_ok=True)
+
+    def finish(self) -> None:
+        """Give the file its name. An existing file with the same content stays."""
+        self.stream.flush()
+        os.fsync(self.stream.fileno())
+        if self._replaces:
+            self._partial.replace(self._path)
+        elif not self._link():
+            if not filecmp.cmp(self._partial, self._path, shallow=False):
+                raise existing_file_error(self._path)
+            return
+        sync_folder(self._path.parent)
+
+    def _link(self) -> bool:
+        """Return whether the file has its name now: not if there is another one."""
+        with suppress(FileExistsError):
+            try:
+                os.link(self._partial, self._path)
+            except FileExistsError:
+                raise
+            except OSError:  # a file system without hard links
+                if self._path.exists():
+                    return False
+                self._partial.rename(self._path)
+            return True
+        return False
+
+
+def existing_file_error(path: Path) -> InvalidInput:
+    return InvalidInput(
+        "file", "output", f"{path} exists: choose another file with --output, or replace it with --force"
+    )
