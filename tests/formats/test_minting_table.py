@@ -49,12 +49,12 @@ def test_the_copy_is_the_table_and_its_names(
     assert text == "".join([table.heading.replace(f"{delimiter}name", "", 1), *(row.text for row in copied)])
     for row in copied:
         filled = table.fill(row, [name])
+        body = row.text.rstrip("\r\n")
         if not isinstance(row.entry, MintEntry):
-            assert filled.startswith(row.text.removesuffix(end))
+            assert filled.startswith(body)
             continue
-        body = row.text.removesuffix(end) if row.text.endswith(end) else row.text
         assert filled.startswith(body + delimiter)
-        assert filled.endswith(end) == row.text.endswith(end)
+        assert filled.endswith(row.text[len(body) :])
         [cells] = csv.reader(io.StringIO(filled, newline=""), delimiter=delimiter, strict=True)
         [before] = csv.reader(io.StringIO(row.text, newline=""), delimiter=delimiter, strict=True)
         assert cells == [*before, name]

@@ -35,6 +35,9 @@ _STANDARD: Final = "-"  # standard input or output
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 
+_Outcome = tuple[TableRow, RowOutcome | None]
+
+
 class TableOptions(NamedTuple):
     """The options of a mint from a table."""
 
@@ -101,8 +104,8 @@ class _TableMint:
             rows = _Rows(self._stream, self._prefix, options, lambda count: bar.advance(task, count))
             self._warn(rows.table)
             if options.dry_run or options.strict:
-                async for row, outcome in self._outcomes(registry, by, table, rows, dry_run=True):
-                    self._count(row, outcome, strict=options.strict)
+                async for chunk in self._outcomes(registry, by, table, rows, dry_run=True):
+                    self._count(chunk, strict=options.strict)
                 if options.dry_run:
                     return
                 self.tally = Counter(minted=0, unchanged=0, refused=0)
@@ -118,16 +121,14 @@ class _TableMint:
 
     async def _copy_table(self, registry: Registry, by: Agent, table: str, rows: "_Rows", output: BinaryIO) -> None:
         output.write(rows.heading)
-        async for row, outcome in self._outcomes(registry, by, table, rows, dry_run=False):
-            minted = None if outcome is None else outcome.minted
-            cells = ("", "") if minted is None else (minted.name, minted.alias or "")
-            output.write(rows.fill(row, cells))
-            self._count(row, outcome)
+        async for chunk in self._outcomes(registry, by, table, rows, dry_run=False):
+            output.write(rows.fill(chunk))
+            self._count(chunk)
 
     async def _outcomes(
         self, registry: Registry, by: Agent, table: str, rows: "_Rows", *, dry_run: bool
-    ) -> AsyncGenerator[tuple[TableRow, RowOutcome | None], None]:
-        """Yield every row with its outcome. A row without any text has none."""
+    ) -> AsyncGenerator[list[_Outcome], None]:
+        """Yield all rows with their outcomes, in their order. A row without any text has none."""
         waiting: deque[TableRow] = deque()
 
         def requested() -> Iterator[MintRow]:
@@ -143,20 +144,22 @@ class _TableMint:
         )
         async with aclosing(outcomes):
             async for chunk in outcomes:
+                done: list[_Outcome] = []
                 for outcome in chunk:
-                    while waiting[0].entry is None:
-                        yield waiting.popleft(), None
-                    yield waiting.popleft(), outcome
-        while waiting:
-            yield waiting.popleft(), None
+                    while (row := waiting.popleft()).entry is None:
+                        done.append((row, None))
+                    done.append((row, outcome))
+                yield done
+        yield [(row, None) for row in waiting]
 
-    def _count(self, row: TableRow, outcome: RowOutcome | None, *, strict: bool = False) -> None:
-        if outcome is None:
-            return
-        if outcome.error is None:
-            self.tally["minted" if outcome.is_new else "unchanged"] += 1
-            return
-        problem = outcome.error
+    def _count(self, chunk: list[_Outcome], *, strict: bool = False) -> None:
+        for row, outcome in chunk:
+            if outcome is not None and outcome.error is None:
+                self.tally["minted" if outcome.is_new else "unchanged"] += 1
+            elif outcome is not None and outcome.error is not None:
+                self._report_problem(row, outcome.error, strict)
+
+    def _report_problem(self, row: TableRow, problem: PerdureError, strict: bool) -> None:
         reason = problem.reason if isinstance(problem, InvalidInput) else str(problem)
         if strict:
             raise InvalidInput("mint", "line", f"line {row.line}: {reason} (nothing was minted)")
@@ -217,8 +220,18 @@ class _Rows:
     def heading(self) -> bytes:
         return self._mark + self.table.heading.encode("utf-8", "surrogateescape")
 
-    def fill(self, row: TableRow, cells: tuple[str, str]) -> bytes:
-        return self.table.fill(row, cells[: self._width]).encode("utf-8", "surrogateescape")
+    def fill(self, rows: list[_Outcome]) -> bytes:
+        """Return the text of rows with their names."""
+        fill, none = self.table.fill, ("",) * self._width
+        text = "".join(
+            [
+                fill(row, none)
+                if outcome is None or (minted := outcome.minted) is None
+                else fill(row, (minted.name, minted.alias or "")[: self._width])
+                for row, outcome in rows
+            ]
+        )
+        return text.encode("utf-8", "surrogateescape")
 
 
 def _decode_lines(stream: io.BufferedReader) -> Iterator[str]:

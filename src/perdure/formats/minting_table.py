@@ -22,6 +22,7 @@ from perdure.records.record import About
 MINT_FIELDS: Final = ("target", "who", "what", "when", "where", "creator", "owners", "suffix")
 NAME_COLUMN: Final = "name"
 ALIAS_COLUMN: Final = "alias"  # the second label of an IBI pair
+_NO_ABOUT: Final = About()
 _SYNONYMS: Final = {"url": "target", "title": "what"}
 
 
@@ -37,10 +38,11 @@ class MintEntry(FrozenStruct, frozen=True):
 
 
 class TableRow(NamedTuple):
-    """A row with the number of its last line, and its text. A row without any text has no entry."""
+    """A row with the number of its last line, its text and its width in cells. One without any text has no entry."""
 
     line: int
     text: str
+    width: int
     entry: MintEntry | InvalidInput | None
 
 
@@ -63,6 +65,7 @@ class MintingTable:
         self._cell = re.compile(
             rf'"(?:[^"]|"")*"(?={re.escape(self._delimiter)}|\Z)|[^{re.escape(self._delimiter)}]*', re.DOTALL
         )
+        self._needs_quotes = re.compile(rf'[{re.escape(self._delimiter)}"\r\n]').search
         self._rows = read_rows(self._copy_lines(first, source), self._delimiter)
         number, header = next(self._rows, (0, "the file is empty"))
         if not header:
@@ -77,9 +80,10 @@ class MintingTable:
             for column in columns
         ]
         self._name = None if columns[0] in self._added else self._places[0]
+        self._has_about = not self._columns.keys().isdisjoint(About.__struct_fields__)
         used = {*self._columns.values(), *self._places}
         self.unused_columns = [heading for at, heading in enumerate(self._headings) if at not in used]
-        self.heading = self._with_cells(self._take_text(number), list(columns))
+        self.heading = self._with_cells(self._take_text(number), len(header), columns)
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -95,17 +99,17 @@ class MintingTable:
         for number, cells in self._rows:
             text = self._take_text(number)
             if isinstance(cells, str):
-                yield TableRow(number, text, InvalidInput("mint", "row", cells))
+                yield TableRow(number, text, 0, InvalidInput("mint", "row", cells))
             elif not any(map(str.strip, cells)):
-                yield TableRow(number, text, None)
+                yield TableRow(number, text, len(cells), None)
             else:
-                yield TableRow(number, text, self._read_entry(cells))
+                yield TableRow(number, text, len(cells), self._read_entry(cells, text.isascii()))
 
     def fill(self, row: TableRow, cells: Sequence[str]) -> str:
         """Return the text of a row with these cells in the columns of names, or empty ones."""
-        if isinstance(row.entry, InvalidInput) and row.entry.part == "row":
-            return row.text  # a row whose columns are unknown
-        return row.text if row.entry is None else self._with_cells(row.text, cells)
+        if row.entry is None or (isinstance(row.entry, InvalidInput) and row.entry.part == "row"):
+            return row.text  # a row that needs no name, or whose columns are unknown
+        return self._with_cells(row.text, row.width, cells)
 
     def _copy_lines(self, first: str, source: Iterator[str]) -> Iterator[str]:
         if first:
@@ -117,45 +121,42 @@ class MintingTable:
 
     def _take_text(self, number: int) -> str:
         """Return the text of the lines up to this number that belong to no earlier row."""
-        text = "".join([self._lines.popleft() for _ in range(number - self._taken)])
-        self._taken = number
-        return text
+        count, self._taken = number - self._taken, number
+        return self._lines.popleft() if count == 1 else "".join([self._lines.popleft() for _ in range(count)])
 
-    def _read_entry(self, cells: list[str]) -> MintEntry | InvalidInput:
+    def _read_entry(self, cells: list[str], is_ascii: bool) -> MintEntry | InvalidInput:
         if len(cells) > len(self._headings):
             reason = f"the row has {len(cells)} cells, but the first line has {len(self._headings)} columns"
             return InvalidInput("mint", "row", reason)
-        fields: dict[str, str] = {}
-        for field, at in self._columns.items():
-            text = cells[at].strip() if at < len(cells) else ""
-            if text:
-                if not text.isascii() and not _is_unicode(text):
-                    return InvalidInput(
-                        "mint", field, f"{quote_text(text)} is not UTF-8: save the table as CSV in UTF-8"
-                    )
-                fields[field] = text
-        about = About(fields.get("who"), fields.get("what"), fields.get("when"), fields.get("where"))
-        name = cells[self._name].strip() if self._name is not None and self._name < len(cells) else ""
+        if len(cells) < len(self._headings):
+            cells = [*cells, *[""] * (len(self._headings) - len(cells))]
+        fields = {field: text for field, at in self._columns.items() if (text := cells[at].strip())}
+        for field, text in () if is_ascii else fields.items():
+            if not _is_unicode(text):
+                return InvalidInput("mint", field, f"{quote_text(text)} is not UTF-8: save the table as CSV in UTF-8")
+        find = fields.get
+        about = About(find("who"), find("what"), find("when"), find("where")) if self._has_about else None
         return MintEntry(
-            fields.get("target"),
-            None if about == About() else about,
-            fields.get("creator"),
+            find("target"),
+            None if about == _NO_ABOUT else about,
+            find("creator"),
             tuple(fields["owners"].split()) if "owners" in fields else (),
-            fields.get("suffix"),
-            name or None,
+            find("suffix"),
+            None if self._name is None else cells[self._name].strip() or None,
         )
 
-    def _with_cells(self, text: str, cells: Sequence[str]) -> str:
+    def _with_cells(self, text: str, width: int, cells: Sequence[str]) -> str:
         """Return the text of a row with cells in the columns of names. A cell that has text stays."""
         body = text.rstrip("\r\n")
-        end = text[len(body) :]
-        written = self._split_cells(body)
-        width = len(self._headings) + len(self._added)
-        written += [""] * (width - len(written))
-        for at, cell in zip(self._places, cells, strict=True):
+        quoted = [self._quote_cell(cell) for cell in cells]
+        missing = len(self._headings) - width
+        if len(self._added) == len(quoted):  # nearly always
+            return self._delimiter.join([body, *[""] * missing, *quoted]) + text[len(body) :]
+        written = self._split_cells(body) + [""] * (missing + len(self._added))
+        for at, cell in zip(self._places, quoted, strict=True):
             if not written[at].strip():
-                written[at] = self._quote_cell(cell)
-        return self._delimiter.join(written) + end
+                written[at] = cell
+        return self._delimiter.join(written) + text[len(body) :]
 
     def _split_cells(self, body: str) -> list[str]:
         """Split the text of a row into its cells as they are written, with their quotation marks."""
@@ -170,7 +171,7 @@ class MintingTable:
         return written
 
     def _quote_cell(self, cell: str) -> str:
-        if any(one in cell for one in (self._delimiter, '"', "\r", "\n")):
+        if self._needs_quotes(cell):
             return '"' + cell.replace('"', '""') + '"'
         return cell
 

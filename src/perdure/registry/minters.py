@@ -16,7 +16,7 @@ from perdure.names import handle, ibi
 from perdure.records.record import Record
 from perdure.registry import revisions
 from perdure.registry.entities import Agent, Change, Prefix, Subsystem, counter_key
-from perdure.registry.name_keys import check_length, handle_key
+from perdure.registry.name_keys import LONGEST_NAME, check_length, handle_key
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Transaction
 from perdure.timelines.clock import NANOSECONDS
@@ -118,7 +118,9 @@ def computed_name_error(prefix: Prefix) -> InvalidInput:
 
 def check_suffix(prefix: Prefix, suffix: str) -> str:
     """Return a suffix that was chosen, or that has a number, if a handle can have it."""
-    check_length(str(handle.Handle(prefix.name, suffix)))
+    is_plain = suffix and suffix.isascii() and suffix.isprintable() and len(prefix.name) + len(suffix) < LONGEST_NAME
+    if not is_plain:  # nearly all are
+        check_length(str(handle.Handle(prefix.name, suffix)))
     return suffix
 
 
@@ -146,8 +148,10 @@ def _issue_numbers(tx: Transaction, prefix: Prefix, templates: Sequence[RecordTe
         keys = {handle_key(prefix, suffix): suffix for suffix in candidates}
         taken = tx.find_many(list(keys))  # imported, or chosen before the prefix was sequential
         free |= {suffix: candidates[suffix] for key, suffix in keys.items() if key not in taken}
-    tx.put_timeline(counter_key(prefix), Fraction(max(free.values())), _NUMBERS_AHEAD)
-    return _issue_suffixes(tx, prefix, templates, [check_suffix(prefix, suffix) for suffix in free])
+    largest = max(free.values())
+    check_suffix(prefix, numbered_suffix(pattern, largest))  # the others have the same characters, and are not longer
+    tx.put_timeline(counter_key(prefix), Fraction(largest), _NUMBERS_AHEAD)
+    return _issue_suffixes(tx, prefix, templates, list(free))
 
 
 def issue_pilin(

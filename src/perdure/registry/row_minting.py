@@ -49,7 +49,7 @@ from perdure.registry.row_answers import AnsweredRows, RowAnswers, RowOutcome
 from perdure.registry.store_interface import Reader, Transaction
 from perdure.timelines.clockless_suffixes import random_suffix
 
-_CHUNK: Final = 1000  # rows in one transaction
+_CHUNK: Final = 2000  # rows in one transaction
 _MOST_PARTIES: Final = 10_000  # creators and owners that are remembered
 _Parties = tuple[str | None, tuple[str, ...]]
 
@@ -250,6 +250,11 @@ class _RowMinter:
         if not fresh:
             return AnsweredRows([], None)
         changes = [one.change for one in fresh if one.change is not None]
+        if changes and prefix.minter == "uuid":
+            tx.insert(changes)
+            return AnsweredRows(
+                [RowOutcome(MintedIdentifier(one.identifier.name), None, True) for one in changes], None
+            )
         if changes:
             return AnsweredRows(_insert_free(tx, changes), None)
         templates = [one.template for one in fresh if one.template is not None]
