@@ -23,6 +23,7 @@ from perdure.timelines.clock import NANOSECONDS
 from perdure.timelines.clockless_suffixes import DEFAULT_PATTERN, numbered_suffix, random_suffix
 from perdure.timelines.timeline import HIGH_WATER_LEAD, Tick, check_wait, ibi_ticks, pilin_suffix, pilin_ticks
 
+MILLISECOND: Final = Fraction(1, 1000)  # between two PILIN suffixes
 _NUMBERS_AHEAD: Final = Fraction(1000)  # names that the high-water mark of a counter is ahead
 
 _LabelPair = tuple[ibi.RepositoryName, ibi.OpaqueName]  # of one date
@@ -207,14 +208,20 @@ def _issue_pairs(
 
     # A date of a coarse grid may be due a whole step ahead. Dates beyond the longest wait are left for the next chunk.
     wait = registry.settings.wait
-    at_once = most_pairs(registry, subsystem)
+    at_once = most_at_once(registry, prefix, patience)
     timeline = _FreeDates(tx, prefix, ibi_ticks(now_ns, last, subsystem.granularity), keys_at, now_ns)
     return _issue_dated(timeline, changes_at, templates[:at_once], _limit_wait(wait + subsystem.granularity, patience))
 
 
-def most_pairs(registry: Registry, subsystem: Subsystem) -> int:
-    """Return how many dates one transaction may take from the timeline of a subsystem."""
-    return max(1, int(registry.settings.wait / 2 / subsystem.granularity))
+def most_at_once(registry: Registry, prefix: Prefix, patience: Fraction | None = None) -> int | None:
+    """Return how many dates one transaction may take from a timeline: None if the names have no dates.
+
+    Half of the longest wait is left, because other callers take dates as well.
+    """
+    if prefix.subsystem is None and prefix.minter != "pilin":
+        return None
+    step = MILLISECOND if prefix.subsystem is None else prefix.subsystem.granularity
+    return max(1, int(_limit_wait(registry.settings.wait, patience) / 2 / step))
 
 
 def _limit_wait(longest: Fraction, patience: Fraction | None) -> Fraction:

@@ -4,8 +4,9 @@ Rows are counted from 0. A row that is refused stops no other row.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -14,12 +15,9 @@ from perdure.errors import (
     InvalidInput,
     InvalidName,
     NameTaken,
-    NoSuchName,
     NotAuthorised,
     PerdureError,
-    quote_text,
 )
-from perdure.records import record as records
 from perdure.records.frozen_struct import FrozenStruct
 from perdure.registry import revisions
 from perdure.registry.entities import Agent, Change, Prefix
@@ -31,10 +29,11 @@ from perdure.registry.minters import (
     generated_suffix_error,
     issue_names,
     missing_suffix_error,
-    most_pairs,
+    most_at_once,
 )
 from perdure.registry.minting import EMPTY_STATEMENT
-from perdure.registry.name_keys import LocatedName, locate, require_prefix
+from perdure.registry.name_keys import require_prefix
+from perdure.registry.named_rows import find_named
 from perdure.registry.new_record import (
     ResponsibleParties,
     Statement,
@@ -49,7 +48,8 @@ from perdure.registry.row_answers import AnsweredRows, RowAnswers, RowOutcome
 from perdure.registry.store_interface import Reader, Transaction
 from perdure.timelines.clockless_suffixes import random_suffix
 
-_CHUNK: Final = 2000  # rows in one transaction
+# Rows in one transaction. A smaller number would not find the answers that were stored for chunks of this size.
+_CHUNK: Final = 2000
 _MOST_PARTIES: Final = 10_000  # creators and owners that are remembered
 _Parties = tuple[str | None, tuple[str, ...]]
 
@@ -93,15 +93,17 @@ async def mint_rows(
     `patience`, in seconds, is how long the caller can wait for the dates of one chunk.
     """
     minter = _RowMinter(registry, by, prefix, answers, note, patience)
-    check = _DryRun(minter) if dry_run else None
-    size = await minter.open()
-    pending: asyncio.Task[list[RowOutcome]] | None = None
+    await minter.open()
     first = 0
+    pending: asyncio.Task[list[RowOutcome]] | None = None
     try:
-        for chunk in _chunks(rows, size):
+        for chunk in _chunks(rows):
             ready = await minter.prepare(chunk)
-            if check is not None:
-                yield await check.find_outcomes(ready, first)
+            if dry_run:
+                yield await minter.check(ready, first)
+            elif minter.has_dates:  # their pace is that of the clock
+                async for outcomes in minter.write_parts(ready, first):
+                    yield outcomes
             else:
                 done = None if pending is None else await pending
                 pending = asyncio.create_task(minter.write(ready, first))
@@ -135,16 +137,20 @@ class _RowMinter:
         self._note = note
         self._patience = patience
         self._parties: dict[_Parties, ResponsibleParties | InvalidInput] = {}
+        # In a dry run: hashes of the keys that earlier rows would have. A million of them need some tens of megabytes.
+        self._checked: set[int] = set()
 
-    async def open(self) -> int:
-        """Check the clock, the prefix and the permission. Return how many rows one transaction takes."""
+    async def open(self) -> None:
+        """Check the clock, the prefix and the permission."""
         self.registry.check_clock()
         self.prefix = await self.registry.store.read(self.require_permission)
         if self.prefix.scheme == "ppid":
             raise computed_name_error(self.prefix)
-        if self.prefix.subsystem is None:
-            return _CHUNK
-        return min(_CHUNK, most_pairs(self.registry, self.prefix.subsystem))
+        self._most_dates = most_at_once(self.registry, self.prefix, self._patience)
+
+    @property
+    def has_dates(self) -> bool:
+        return self._most_dates is not None
 
     def require_permission(self, reader: Reader) -> Prefix:
         """Return the prefix. Raise NotAuthorised if the agent may not mint under it."""
@@ -171,7 +177,7 @@ class _RowMinter:
                     self._parties[parties] = found
                 except InvalidInput as problem:
                     self._parties[parties] = problem
-        return _find_named(reader, self.prefix, {row.name for row in rows if row.name is not None})
+        return find_named(reader, self.prefix, {row.name for row in rows if row.name is not None})
 
     def _prepare_row(self, row: MintRow, at: str, named: dict[str, RowOutcome], taken: set[str]) -> _ReadyRow:
         if row.error is not None:
@@ -214,19 +220,17 @@ class _RowMinter:
         return RecordTemplate(record, encoded, self.by, at, self._note)
 
     async def write(self, ready: Sequence[_ReadyRow], first: int) -> list[RowOutcome]:
-        """Mint the names of these rows, or get them again, and wait for their dates."""
-        outcomes: list[RowOutcome] = []
-        while len(outcomes) < len(ready):
-            rest, number = ready[len(outcomes) :], first + len(outcomes)
+        """Mint the names of these rows, or get them again."""
+        return [outcome async for part in self.write_parts(ready, first) for outcome in part]
 
-            def work(tx: Transaction, rest: Sequence[_ReadyRow] = rest, number: int = number) -> AnsweredRows:
-                return self._issue(tx, rest, number)
-
-            answered = await self.registry.store.write(work)
+    async def write_parts(self, ready: Sequence[_ReadyRow], first: int) -> AsyncIterator[list[RowOutcome]]:
+        """Mint the names of these rows, as many at once as may be, and wait for their dates."""
+        while ready:
+            answered = await self.registry.store.write(partial(self._issue, ready=ready, first=first))
             if answered.due is not None:
                 await self.registry.clock.wait_until(answered.due)
-            outcomes += answered.outcomes
-        return outcomes
+            yield answered.outcomes
+            ready, first = ready[len(answered.outcomes) :], first + len(answered.outcomes)
 
     def _issue(self, tx: Transaction, ready: Sequence[_ReadyRow], first: int) -> AnsweredRows:
         prefix, at = self.require_permission(tx), self.registry.current_time()
@@ -250,14 +254,9 @@ class _RowMinter:
         if not fresh:
             return AnsweredRows([], None)
         changes = [one.change for one in fresh if one.change is not None]
-        if changes and prefix.minter == "uuid":
-            tx.insert(changes)
-            return AnsweredRows(
-                [RowOutcome(MintedIdentifier(one.identifier.name), None, True) for one in changes], None
-            )
         if changes:
-            return AnsweredRows(_insert_free(tx, changes), None)
-        templates = [one.template for one in fresh if one.template is not None]
+            return AnsweredRows(_insert_free(tx, changes, is_random=prefix.minter == "uuid"), None)
+        templates = [one.template for one in fresh[: self._most_dates] if one.template is not None]
         issued = issue_names(self.registry, tx, prefix, templates, (), self._patience)
         return AnsweredRows([RowOutcome(one, is_new=True) for one in issued.minted], issued.due)
 
@@ -272,58 +271,55 @@ class _RowMinter:
             return _ReadyRow(ready.row, RowOutcome(error=problem))
         return ready
 
-    def find_known(self, reader: Reader, ready: Sequence[_ReadyRow], first: int) -> list[RowOutcome | None]:
-        """Return what is known about the rows before they are minted: stored names, and errors."""
-        at, known = self.registry.current_time(), list[RowOutcome | None]()
-        while self.answers is not None and len(known) < len(ready):
-            sources = [one.row.source for one in ready[len(known) :]]
-            stored = self.answers.find(reader, first + len(known), sources, at)
-            if stored is None:
-                break
-            known += stored.outcomes
-        return known + [self._check_keys(reader, one, at).outcome for one in ready[len(known) :]]
-
-
-class _DryRun:
-    """A dry run, with the names that its rows would have. A million of them need some tens of megabytes."""
-
-    def __init__(self, minter: _RowMinter) -> None:
-        self._minter = minter
-        self._seen: set[int] = set()  # hashes of keys: the process has one secret for all of them
-
-    async def find_outcomes(self, ready: Sequence[_ReadyRow], first: int) -> list[RowOutcome]:
-        return await self._minter.registry.store.read(lambda reader: self._check_rows(reader, ready, first))
+    async def check(self, ready: Sequence[_ReadyRow], first: int) -> list[RowOutcome]:
+        """Return what would become of these rows, and write nothing."""
+        return await self.registry.store.read(lambda reader: self._check_rows(reader, ready, first))
 
     def _check_rows(self, reader: Reader, ready: Sequence[_ReadyRow], first: int) -> list[RowOutcome]:
-        known = self._minter.find_known(reader, ready, first)
-        is_chosen = self._minter.prefix.minter == "chosen"
-        keys = [one.change.identifier.key for one in ready if is_chosen and one.change is not None]
+        outcomes = self._find_stored(reader, ready, first)
+        rest = [self._check_keys(reader, one, self.registry.current_time()) for one in ready[len(outcomes) :]]
+        is_chosen = self.prefix.minter == "chosen"
+        keys = [one.change.identifier.key for one in rest if is_chosen and one.change is not None]
         taken = reader.find_many(keys) if keys else {}
-        outcomes = []
-        for one, outcome in zip(ready, known, strict=True):
+        for one in rest:
+            outcome = one.outcome
             if outcome is None and is_chosen and one.change is not None:
                 row = one.change.identifier
-                if row.key in taken or hash(row.key) in self._seen:
+                if row.key in taken or hash(row.key) in self._checked:
                     outcome = RowOutcome(error=NameTaken(row.name))
-                self._seen.add(hash(row.key))
+                self._checked.add(hash(row.key))
             outcomes.append(outcome or RowOutcome(is_new=True))
         return outcomes
 
+    def _find_stored(self, reader: Reader, ready: Sequence[_ReadyRow], first: int) -> list[RowOutcome]:
+        """Return the stored outcomes of the first of these rows."""
+        outcomes: list[RowOutcome] = []
+        while self.answers is not None and len(outcomes) < len(ready):
+            sources = [one.row.source for one in ready[len(outcomes) :]]
+            stored = self.answers.find(reader, first + len(outcomes), sources, self.registry.current_time())
+            if stored is None:
+                break
+            outcomes += stored.outcomes
+        return outcomes
 
-def _insert_free(tx: Transaction, changes: Sequence[Change]) -> list[RowOutcome]:
+
+def _insert_free(tx: Transaction, changes: Sequence[Change], *, is_random: bool) -> list[RowOutcome]:
     """Insert new names, and refuse those that exist. Nearly always none does, so they are not looked up before."""
     taken: set[str] = set()
-    try:
-        with tx.attempt():
-            tx.insert(changes)
-    except NameTaken:
-        taken = set(tx.find_many([change.identifier.key for change in changes]))
-        tx.insert([change for change in changes if change.identifier.key not in taken])
+    if is_random:
+        tx.insert(changes)
+    else:
+        try:
+            with tx.attempt():
+                tx.insert(changes)
+        except NameTaken:
+            taken = set(tx.find_many([change.identifier.key for change in changes]))
+            tx.insert([change for change in changes if change.identifier.key not in taken])
     return [
         RowOutcome(error=NameTaken(row.name))
         if row.key in taken
         else RowOutcome(MintedIdentifier(row.name), None, True)
-        for row in (change.identifier for change in changes)
+        for row in [change.identifier for change in changes]
     ]
 
 
@@ -338,38 +334,7 @@ def _in_order(ready: Sequence[_ReadyRow], issued: Iterator[RowOutcome]) -> list[
     return outcomes
 
 
-def _find_named(reader: Reader, prefix: Prefix, names: set[str]) -> dict[str, RowOutcome]:
-    """Return the outcomes of rows with these names, which must exist under the prefix."""
-    located: dict[str, LocatedName] = {}
-    outcomes: dict[str, RowOutcome] = {}
-    for name in names:
-        try:
-            located[name] = locate(reader, name)
-        except (InvalidName, InvalidInput, NoSuchName) as problem:
-            outcomes[name] = RowOutcome(error=_foreign_name_error(name, prefix, str(problem)))
-    found = reader.find_many([one.key for one in located.values()]) if located else {}
-    for name, one in located.items():
-        identifier = found.get(one.key)
-        if one.prefix.key != prefix.key:
-            outcomes[name] = RowOutcome(error=_foreign_name_error(name, prefix, "it has another prefix"))
-        elif identifier is None:
-            outcomes[name] = RowOutcome(error=_foreign_name_error(name, prefix, "it is not registered"))
-        else:
-            record = records.decode(identifier.record)
-            alias = None if identifier.subject != identifier.key else record.alias
-            outcomes[name] = RowOutcome(MintedIdentifier(identifier.name, alias))
-    return outcomes
-
-
-def _foreign_name_error(name: str, prefix: Prefix, reason: str) -> InvalidInput:
-    return InvalidInput(
-        "mint",
-        "name",
-        f"the row has {quote_text(name)} in the column for names, which is no name under {prefix.name}: {reason}",
-    )
-
-
-def _chunks(rows: Iterable[MintRow], size: int) -> Iterator[list[MintRow]]:
+def _chunks(rows: Iterable[MintRow]) -> Iterator[list[MintRow]]:
     iterator = iter(rows)
-    while chunk := list(islice(iterator, size)):
+    while chunk := list(islice(iterator, _CHUNK)):
         yield chunk
