@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 from perdure.http import health
 from perdure.http.api import (
     bulk,
+    bulk_minting,
     bulk_observations,
     change_feed,
     error_catalogue,
@@ -180,6 +181,7 @@ ROUTES: Final = (
 # The operations of /api/v1, with handlers of bodies that are not JSON.
 API_ROUTES: Final = (
     ApiRoute("POST", "/identifiers", minting.mint),
+    ApiRoute("POST", "/identifiers/bulk", bulk_minting.mint_lines, is_bulk=True),
     ApiRoute("GET", "/identifiers", identifiers.list_identifiers),
     ApiRoute("GET", "/identifiers/{name}", identifiers.show),
     ApiRoute("PATCH", "/identifiers/{name}", identifiers.change),

@@ -1,10 +1,12 @@
 """Streamed NDJSON responses, which are abandoned when the client stops reading, and lines spooled for them."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterator
+import csv
+import io
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing, contextmanager, suppress
 from tempfile import SpooledTemporaryFile
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import msgspec
 from litestar import Response
@@ -20,8 +22,10 @@ CSV: Final = "text/csv"
 class NdjsonResponse(Response[bytes]):
     """A streamed response of JSON lines. The client must read each part within `patience` seconds."""
 
+    kind: ClassVar[str] = NDJSON
+
     def __init__(self, parts: AsyncGenerator[bytes, None], patience: float) -> None:
-        super().__init__(b"", media_type=NDJSON)
+        super().__init__(b"", media_type=self.kind)
         self._parts = parts
         self._patience = patience
 
@@ -29,7 +33,7 @@ class NdjsonResponse(Response[bytes]):
         return self._send
 
     async def _send(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = [(b"content-type", NDJSON.encode()), (b"cache-control", b"no-store")]
+        headers = [(b"content-type", self.kind.encode()), (b"cache-control", b"no-store")]
         leaving = asyncio.create_task(_wait_for_disconnect(receive))
         try:
             async with aclosing(self._parts) as parts:
@@ -48,6 +52,12 @@ class NdjsonResponse(Response[bytes]):
                 await send({"type": "http.response.body", "body": part, "more_body": more})
         except TimeoutError:
             raise ClientDisconnected() from None
+
+
+class CsvResponse(NdjsonResponse):
+    """A streamed response of the rows of a table."""
+
+    kind = CSV
 
 
 async def _wait_for_disconnect(receive: Receive) -> None:
@@ -84,6 +94,9 @@ class SpooledLines:
 
     def finish(self, last: msgspec.Struct) -> None:
         self._write(last)
+        self._rewind()
+
+    def _rewind(self) -> None:
         with _translate_errors():
             self._file.seek(0)  # this also flushes the buffer
 
@@ -101,7 +114,35 @@ class SpooledLines:
 
     def _write(self, line: msgspec.Struct) -> None:
         with _translate_errors():
-            self._file.write(_encode(line) + b"\n")
+            self._file.write(self._encode_line(line))
+
+    def _encode_line(self, line: msgspec.Struct) -> bytes:
+        return _encode(line) + b"\n"
+
+
+class SpooledTable(SpooledLines):
+    """The lines of a bulk response as the rows of a CSV table. An error is in the columns code and detail."""
+
+    def __init__(self, most: int, columns: Sequence[str]) -> None:
+        super().__init__(most)
+        self._columns = columns
+        self._file.write(_encode_row(columns))
+
+    def finish(self, last: msgspec.Struct) -> None:
+        """Finish without the last line: the totals are not a row."""
+        self._rewind()
+
+    def _encode_line(self, line: msgspec.Struct) -> bytes:
+        fields = msgspec.to_builtins(line)
+        error = fields.pop("error", {})
+        fields |= {member: error[member] for member in ("code", "detail") if error}
+        return _encode_row([str(fields.get(column, "")) for column in self._columns])
+
+
+def _encode_row(cells: Sequence[str]) -> bytes:
+    written = io.StringIO(newline="")
+    csv.writer(written).writerow(cells)
+    return written.getvalue().encode("utf-8", "backslashreplace")
 
 
 @contextmanager

@@ -15,7 +15,9 @@ from perdure.http.api.schemas.examples import (
     EXAMPLES,
     FORM_EXAMPLE,
     IMPORT_LINES,
+    MINT_LINES,
     MINT_RESPONSE,
+    MINT_TABLE,
     OBSERVATION_LINES,
 )
 from perdure.http.api.schemas.person_requests import ObserveRequest
@@ -37,6 +39,10 @@ _JSON_LINES: Final = "One JSON object per line."
 # Streamed bodies by operation and media type: the description, and an example with its title.
 _STREAMED: Final = {
     "import": {NDJSON: (_JSON_LINES, "two names", IMPORT_LINES)},
+    "mintMany": {
+        NDJSON: ("One JSON object per line, with the fields of MintLine.", "two names", MINT_LINES),
+        CSV: ("A table in UTF-8, with a header row.", "two names", MINT_TABLE),
+    },
     "observeMany": {
         NDJSON: (_JSON_LINES, "two observations", OBSERVATION_LINES),
         CSV: ("A table in UTF-8, with a header row.", "one observation", CSV_EXAMPLE),
@@ -159,6 +165,8 @@ def _add_examples(operation: dict[str, Any]) -> None:
         operation["requestBody"] = {"required": True, "content": content}
     if name in (*_STREAMED, "export"):
         operation["responses"]["200"]["content"] = {NDJSON: {"schema": {"type": "string"}}}
+    if name == "mintMany":
+        operation["responses"]["200"]["content"][CSV] = {"schema": {"type": "string"}}
     for body in operation.get("requestBody", {}).get("content", {}).values():
         if name in EXAMPLES:
             body["examples"] = {title: {"value": value} for title, value in EXAMPLES[name].items()}

@@ -125,6 +125,13 @@ class MintRequest(RecordRequest, frozen=True, kw_only=True):
         return chosen
 
 
+class MintLine(RecordRequest, frozen=True, kw_only=True):
+    """One line of a request for many names. Without a target and without values, its name is reserved."""
+
+    creator: Annotated[str, Meta(min_length=1, description="The creator, if not the caller.")] | None = None
+    suffix: Annotated[str, Meta(min_length=1, description="The suffix, if the minter is chosen.")] | None = None
+
+
 class ChangeRequest(RecordRequest, frozen=True, kw_only=True):
     """The changed content. Fields that are not given stay. A value replaces the one with the same index."""
 
@@ -205,6 +212,7 @@ class RedactValuesRequest(RequestSchema, frozen=True, kw_only=True):
 
 REQUEST_SCHEMAS: Final[tuple[type[RequestSchema], ...]] = (
     MintRequest,
+    MintLine,
     ChangeRequest,
     BindRequest,
     AddValuesRequest,
