@@ -12,7 +12,7 @@ from tests.authorization.actors import (
     THEIRS,
     right_to,
 )
-from tests.authorization.openapi_writes import NDJSON, Write
+from tests.authorization.openapi_writes import CSV, NDJSON, Write
 from tests.authorization.preparation import (
     MORE,
     URL,
@@ -41,6 +41,10 @@ def new(stage: Stage, *values: dict[str, Any], prefix: str = OURS) -> dict[str, 
 
 def line(stage: Stage, **fields: Any) -> str:
     return json.dumps({"name": stage.name, **fields}) + "\n"
+
+
+def mint_line(stage: Stage, *values: dict[str, Any]) -> str:
+    return json.dumps({"suffix": stage.suffix, "target": URL, "values": list(values)}) + "\n"
 
 
 def value(index: int, type: str, data: dict[str, Any]) -> dict[str, Any]:
@@ -88,6 +92,33 @@ IDENTIFIERS: dict[str, Write] = {
         without_identifier,
         lambda stage: new(stage, MORE["HS_VLIST"]),
         stated=BY_PREFIX,
+    ),
+    "mint in bulk": Write(
+        "POST /identifiers/bulk",
+        right_to("mint"),
+        without_identifier,
+        mint_line,
+        NDJSON,
+        stated=BY_PREFIX,
+        parameters={"prefix": OURS},
+    ),
+    "mint in bulk with a list": Write(
+        "POST /identifiers/bulk",
+        right_to("mint") | right_to("admin"),
+        without_identifier,
+        lambda stage: mint_line(stage, MORE["HS_VLIST"]),
+        NDJSON,
+        stated=BY_PREFIX,
+        parameters={"prefix": OURS},
+    ),
+    "mint a table": Write(
+        "POST /identifiers/bulk",
+        right_to("mint"),
+        without_identifier,
+        lambda stage: f"url,suffix\n{URL},{stage.suffix}\n",
+        CSV,
+        stated=BY_PREFIX,
+        parameters={"prefix": OURS},
     ),
     "change": Write(
         "PATCH /identifiers/{name}", right_to("edit"), with_active, lambda _: {"target": ELSEWHERE}, stated=BY_RECORD

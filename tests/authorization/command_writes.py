@@ -69,6 +69,13 @@ def entry(**fields: str | list[str]) -> str:
 NDJSON, BATCH = ("--format", "ndjson"), ("--format", "batch")
 IDENTIFIERS: dict[str, Command] = {
     "mint": Command("mint", right_to("mint"), without_identifier, lambda s: [OURS, URL, "--suffix", s.suffix]),
+    "mint --from": Command(
+        "mint",
+        right_to("mint"),
+        without_identifier,
+        lambda _: [OURS, "--from", "-"],
+        lambda s: f"url,suffix\n{URL},{s.suffix}\n",
+    ),
     "bind": Command("bind", right_to("edit"), with_reserved, lambda s: [s.name, URL]),
     "set": Command("set", right_to("edit"), with_active, lambda s: [s.name, ELSEWHERE]),
     "set the owner": Command(

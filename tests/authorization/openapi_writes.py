@@ -82,7 +82,8 @@ def _by_line(answer: httpx.Response) -> str:
     *problems, tally = (json.loads(line) for line in answer.text.splitlines())
     if not tally["refused"]:
         return DONE
-    return REFUSED if all(NO_GRANT in one.get("reason", "") for one in problems) else answer.text
+    reasons = [one.get("reason") or one.get("error", {}).get("detail", "") for one in problems]
+    return REFUSED if all(NO_GRANT in reason for reason in reasons) else answer.text
 
 
 def writes_of(document: dict[str, Any]) -> Iterator[Operation]:

@@ -17,7 +17,7 @@ from perdure import registry as use
 from perdure.cli.exit_codes import SOME_REFUSED
 from perdure.cli.import_report import ProblemReport
 from perdure.cli.line_input import Progress, bounded_lines, text_stream
-from perdure.cli.output_file import OutputFile, existing_file_error
+from perdure.cli.output_file import OutputFile, check_folder, existing_file_error
 from perdure.cli.progress import byte_progress, open_problems_file, size_of
 from perdure.cli.registry_session import run_as_agent
 from perdure.cli.terminal import open_standard_input, print_error, to_json
@@ -94,6 +94,8 @@ class _TableMint:
         self._prefix = await registry.store.read(lambda reader: require_prefix(reader, self._prefix_name))
         table = self._identify_table(self._prefix)
         known = await registry.store.read(lambda reader: use.find_table(reader, by, table))
+        if self._writes_file:
+            check_folder(self._output)
         if self._writes_file and self._output.exists() and not options.force and (known is None or options.again):
             raise existing_file_error(self._output)
         if options.again and not options.dry_run:

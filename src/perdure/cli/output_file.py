@@ -19,8 +19,6 @@ class OutputFile:
     """
 
     def __init__(self, path: Path, *, replaces: bool) -> None:
-        if not path.parent.is_dir():
-            raise InvalidInput("file", "output", f"folder not found: {path.parent}")
         self._path = path
         self._replaces = replaces
 
@@ -67,3 +65,9 @@ def existing_file_error(path: Path) -> InvalidInput:
     return InvalidInput(
         "file", "output", f"{path} exists: choose another file with --output, or replace it with --force"
     )
+
+
+def check_folder(path: Path) -> None:
+    """Raise InvalidInput if the folder of a new file does not exist."""
+    if not path.parent.is_dir():
+        raise InvalidInput("file", "output", f"folder not found: {path.parent}")
