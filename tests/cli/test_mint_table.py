@@ -151,8 +151,11 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
     need_engine(request.param)
     locations = PostgresLocations(tmp_path) if request.param == "postgres" else None
     folder = tmp_path / "library"
-    address = None if locations is None else locations.address()
-    created = asyncio.run(make_registry(folder, name="The Library", store=address, postgresql=FEW_PARTITIONS))
+    if locations is None:
+        created = asyncio.run(make_registry(folder, name="The Library"))
+    else:
+        address = locations.address()
+        created = asyncio.run(make_registry(folder, name="The Library", store=address, postgresql=FEW_PARTITIONS))
 
     async def fill() -> None:
         async with open_registry(folder) as registry:
