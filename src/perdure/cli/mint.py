@@ -15,13 +15,14 @@ from perdure.cli.file_formats import hash_file, parse_delimiter
 from perdure.cli.mint_table import TableOptions, mint_table
 from perdure.cli.person_options import print_person
 from perdure.cli.progress import count_progress
-from perdure.cli.record_options import Values, What, When, Where, Who, build_about, parse_values
+from perdure.cli.record_options import Ttl, Values, What, When, Where, Who, build_about, parse_values
 from perdure.cli.registry_session import Folder, run_as_agent
 from perdure.cli.terminal import to_json
 from perdure.errors import InvalidInput
 from perdure.formats.claim_fields import parse_pairs
 from perdure.formats.minting_table import NAME_COLUMN
 from perdure.names import instant
+from perdure.records.value import stated_ttl
 from perdure.registry import MintedIdentifier, Statement
 from perdure.registry.entities import Agent
 from perdure.registry.registry import Registry
@@ -63,6 +64,7 @@ def mint(
         list[str] | None,
         typer.Option(metavar="ID", help="Owner (hdl: or https: identifier), if not the creator. Repeatable."),
     ] = None,
+    ttl: Ttl = None,
     source: Annotated[str | None, typer.Option(metavar="URL", help="POID: URL of the source.")] = None,
     at: Annotated[
         str | None,
@@ -150,6 +152,7 @@ def mint(
         again,
         problems,
         json,
+        ttl,
     )
     if from_table is not None:
         is_other = target or value or suffix or who or what or when or where or creator or owner or count != 1
@@ -159,7 +162,7 @@ def mint(
             )
         mint_table(folder, prefix, from_table, table_options)
         return
-    if table_options != TableOptions(json=json):
+    if table_options != TableOptions(json=json, ttl=ttl):
         raise InvalidInput(
             "mint",
             "from",
@@ -188,7 +191,8 @@ def mint(
         )
     if suffix and count != 1:
         raise InvalidInput("mint", "count", "--count cannot be combined with --suffix: repeat --suffix for each name")
-    statement = Statement(target, parse_values(value), build_about(who, what, when, where), creator, tuple(owner or ()))
+    about, owners = build_about(who, what, when, where), tuple(owner or ())
+    statement = Statement(target, parse_values(value, ttl=ttl), about, creator, owners, stated_ttl(ttl))
     run_as_agent(
         folder, lambda registry, by: _mint_and_print(registry, by, prefix, count, statement, suffix or [], json)
     )

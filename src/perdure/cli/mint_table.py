@@ -26,6 +26,7 @@ from perdure.formats.claim_fields import FieldText
 from perdure.formats.csv_rows import LONGEST_ROW
 from perdure.formats.import_entries import RejectedLine
 from perdure.formats.minting_table import ALIAS_COLUMN, NAME_COLUMN, MintEntry, MintingTable, TableRow
+from perdure.records.value import stated_ttl
 from perdure.registry import MintRow, RowOutcome, Statement, TableAnswers
 from perdure.registry.entities import Agent, Prefix
 from perdure.registry.name_keys import require_prefix
@@ -51,6 +52,7 @@ class TableOptions(NamedTuple):
     again: bool = False
     problems: Path | None = None
     json: bool = False
+    ttl: int | str | None = None  # of all targets
 
 
 def mint_table(folder: Path | None, prefix: str, file: Path, options: TableOptions) -> None:
@@ -137,7 +139,7 @@ class _TableMint:
             for row in rows.table:
                 waiting.append(row)
                 if row.entry is not None:
-                    yield _build_request(row.entry)
+                    yield _build_request(row.entry, self._options.ttl)
 
         answers = TableAnswers(by, table, rows.layout)
         note = None if str(self._file) == _STANDARD else f"minted from {_escape_non_ascii(self._file.name)}"
@@ -212,11 +214,12 @@ class _Rows:
         lines = _decode_lines(text_stream(stream, progress))
         self.table = MintingTable(lines, names, options.mapped, options.delimiter)
         self._width = len(names)
+        self._ttl = options.ttl
 
     @property
     def layout(self) -> bytes:
-        """The digest of how the table is read."""
-        return sha256(self.table.layout.encode("utf-8", "surrogateescape")).digest()
+        """The digest of how the table is read, and of what the options add to it."""
+        return sha256(f"{self.table.layout}{self._ttl}".encode("utf-8", "surrogateescape")).digest()
 
     @property
     def heading(self) -> bytes:
@@ -244,10 +247,10 @@ def _decode_lines(stream: io.BufferedReader) -> Iterator[str]:
         yield line.decode("utf-8", "surrogateescape")
 
 
-def _build_request(entry: MintEntry | InvalidInput) -> MintRow:
+def _build_request(entry: MintEntry | InvalidInput, ttl: int | str | None) -> MintRow:
     if isinstance(entry, PerdureError):
         return MintRow(error=entry)
-    statement = Statement(entry.target, (), entry.about, entry.creator, entry.owners)
+    statement = Statement(entry.target, (), entry.about, entry.creator, entry.owners, stated_ttl(ttl))
     return MintRow(statement, entry.suffix, entry.name)
 
 

@@ -23,6 +23,7 @@ from perdure.registry.handles import (
     find_handles,
     find_key_material,
     home_prefix,
+    iterate_handles,
     list_handles,
     list_prefixes,
     mint_handle,
@@ -68,6 +69,7 @@ from perdure.registry.registry import Registry
 from perdure.registry.row_answers import RowAnswers, RowOutcome, TableAnswers, begin_table_again, find_table
 from perdure.registry.row_minting import MintRow, mint_rows
 from perdure.registry.settings import Settings
+from perdure.registry.statistics import add_resolutions, name_statistics, prefix_statistics
 from perdure.registry.transfers import names_under, transfer_identifiers, transfer_prefix
 from perdure.registry.version_diff import diff
 
@@ -94,6 +96,7 @@ __all__ = [
     "Tally",
     "add_agent",
     "add_prefix",
+    "add_resolutions",
     "add_subsystem",
     "add_values",
     "authenticate",
@@ -115,6 +118,7 @@ __all__ = [
     "history",
     "home_prefix",
     "import_entries",
+    "iterate_handles",
     "lift_restriction",
     "list_handles",
     "list_identifiers",
@@ -125,9 +129,11 @@ __all__ = [
     "mint_in_chunks",
     "mint_once",
     "mint_rows",
+    "name_statistics",
     "names_under",
     "new_key",
     "observe",
+    "prefix_statistics",
     "put_handle",
     "put_values",
     "read_checkpoint",

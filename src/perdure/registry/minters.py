@@ -121,7 +121,7 @@ def check_suffix(prefix: Prefix, suffix: str) -> str:
     """Return a suffix that was chosen, or that has a number, if a handle can have it."""
     is_plain = suffix and suffix.isascii() and suffix.isprintable() and len(prefix.name) + len(suffix) < LONGEST_NAME
     if not is_plain:  # nearly all are
-        check_length(str(handle.Handle(prefix.name, suffix)))
+        check_length(str(handle.Handle(prefix.name, suffix, prefix.joiners)))
     return suffix
 
 

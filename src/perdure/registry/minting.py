@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Final, NamedTuple
 
 from perdure.errors import InvalidInput, OutOfRange
-from perdure.records.value import Value
+from perdure.records.value import Value, with_stated_ttl
 from perdure.registry import revisions
 from perdure.registry.entities import Agent, Prefix
 from perdure.registry.minters import IssuedBatch, MintedIdentifier, RecordTemplate, issue_names
@@ -45,7 +45,8 @@ class MintRequest(NamedTuple):
     def issue(self, tx: Transaction, namespace: Prefix, at: str, count: int, suffixes: Sequence[str]) -> IssuedBatch:
         """Issue `count` names, or as many as fit into the time that one transaction may take from a timeline."""
         limits = self.registry.settings.limits
-        record = first_record(tx, self.by, self.statement, self.values, limits, at)
+        values = tuple(with_stated_ttl(self.values, namespace.ttl))
+        record = first_record(tx, self.by, self.statement, values, limits, at)
         first = RecordTemplate(record, revisions.encode_within_limit(record, limits.record_bytes), self.by, at)
         return issue_names(self.registry, tx, namespace, [first] * count, suffixes, self.patience)
 

@@ -19,6 +19,7 @@ from perdure.errors import (
     PerdureError,
 )
 from perdure.records.frozen_struct import FrozenStruct
+from perdure.records.value import with_stated_ttl
 from perdure.registry import revisions
 from perdure.registry.entities import Agent, Change, Prefix
 from perdure.registry.minters import (
@@ -214,7 +215,7 @@ class _RowMinter:
             raise parties
         settings = self.registry.settings
         refuse_metadata(statement.values, settings.type_prefix)
-        values = build_values(statement, settings.limits, at)
+        values = tuple(with_stated_ttl(build_values(statement, settings.limits, at), self.prefix.ttl))
         record = build_first_record(statement, values, parties, settings.limits, at)
         encoded = revisions.encode_within_limit(record, settings.limits.record_bytes)
         return RecordTemplate(record, encoded, self.by, at, self._note)
