@@ -65,6 +65,25 @@ def test_the_same_command_mints_nothing_twice(desk: Desk) -> None:
     assert b"20.1/4" in (desk.folder / "new.csv").read_bytes()
 
 
+def test_a_run_with_wrong_options_or_rows_is_not_a_request_for_new_names(desk: Desk) -> None:
+    (desk.folder / "theses.csv").write_text("url\nhttps://e.org/1\nnowhere\n")
+    desk.ok("mint", "20.1", "--from", "theses.csv", code=1)
+    again = ("mint", "20.1", "--from", "theses.csv", "--again", "--output", "new.csv")
+    for options in (("--map", "url=colour"), ("--strict",)):
+        assert desk.run(*again, *options).returncode == 2
+    assert desk.ok(*again, "--dry-run", code=1).startswith("1 would be minted, 0 would be unchanged")
+    assert desk.ok("mint", "20.1", "--from", "theses.csv", code=1).startswith("0 minted, 1 unchanged")
+
+
+def test_a_ttl_applies_to_every_row(desk: Desk) -> None:
+    desk.ok("mint", "20.1", "--from", "theses.csv", "--ttl", "60")
+    desk.ok("prefix", "change", "20.1", "--ttl", "90")
+    (desk.folder / "more.csv").write_text("url\nhttps://e.org/3\n")
+    desk.ok("mint", "20.1", "--from", "more.csv")
+    shown = [desk.json("show", name)["values"][0]["ttl"] for name in ("20.1/1", "20.1/2", "20.1/3")]
+    assert shown == [60, 60, 90]
+
+
 def test_refused_rows_are_mended_in_the_copy(desk: Desk) -> None:
     (desk.folder / "theses.csv").write_text("url,title\nhttps://e.org/1,One\nnowhere,Two\nhttps://e.org/3,Three\n")
     done = desk.run("mint", "20.1", "--from", "theses.csv", "--problems", "problems.ndjson")

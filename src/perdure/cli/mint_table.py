@@ -2,22 +2,21 @@
 
 import io
 import shutil
-import sys
 import tempfile
 from collections import Counter, deque
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import ExitStack, aclosing
 from hashlib import file_digest, sha256
 from pathlib import Path
-from typing import BinaryIO, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import typer
 
 from perdure import registry as use
 from perdure.cli.exit_codes import SOME_REFUSED
 from perdure.cli.import_report import ProblemReport
-from perdure.cli.line_input import Progress, bounded_lines, text_stream
-from perdure.cli.output_file import OutputFile, check_folder, existing_file_error
+from perdure.cli.line_input import bounded_lines, text_stream
+from perdure.cli.output_file import OutputFile, StandardOutput, check_folder, existing_file_error
 from perdure.cli.progress import byte_progress, open_problems_file, size_of
 from perdure.cli.registry_session import run_as_agent
 from perdure.cli.terminal import open_standard_input, print_error, to_json
@@ -100,37 +99,37 @@ class _TableMint:
             check_folder(self._output)
         if self._writes_file and self._output.exists() and not options.force and (known is None or options.again):
             raise existing_file_error(self._output)
-        if options.again and not options.dry_run:
-            await use.begin_table_again(registry, by, self._prefix_name, table)
         with byte_progress() as bar:
             self.report.screen = bar.console
             task = bar.add_task("checking" if options.dry_run else "minting", total=size_of(self._stream))
-            rows = _Rows(self._stream, self._prefix, options, lambda count: bar.advance(task, count))
+            rows = _Rows(self._stream, self._prefix, options)
             self._warn(rows.table)
             if options.dry_run or options.strict:
-                async for chunk in self._outcomes(registry, by, table, rows, dry_run=True):
+                answers = None if options.again else TableAnswers(by, table, rows.layout)
+                async for chunk in self._outcomes(registry, by, rows, answers, dry_run=True):
                     self._count(chunk, strict=options.strict)
+                    bar.advance(task, _size_of_rows(chunk))
                 if options.dry_run:
                     return
                 self.tally = Counter(minted=0, unchanged=0, refused=0)
                 bar.reset(task)
-                rows = _Rows(self._stream, self._prefix, options, lambda count: bar.advance(task, count))
-            if not self._writes_file:
-                await self._copy_table(registry, by, table, rows, sys.stdout.buffer)
-                sys.stdout.buffer.flush()
-                return
-            with OutputFile(self._output, replaces=options.force) as output:
-                await self._copy_table(registry, by, table, rows, output.stream)
+                rows = _Rows(self._stream, self._prefix, options)
+            if options.again:
+                await use.begin_table_again(registry, by, self._prefix_name, table)
+            with self._open_output() as output:
+                output.stream.write(rows.heading)
+                answers = TableAnswers(by, table, rows.layout)
+                async for chunk in self._outcomes(registry, by, rows, answers, dry_run=False):
+                    output.stream.write(rows.fill(chunk))
+                    self._count(chunk)
+                    bar.advance(task, _size_of_rows(chunk))
                 output.finish()
 
-    async def _copy_table(self, registry: Registry, by: Agent, table: str, rows: "_Rows", output: BinaryIO) -> None:
-        output.write(rows.heading)
-        async for chunk in self._outcomes(registry, by, table, rows, dry_run=False):
-            output.write(rows.fill(chunk))
-            self._count(chunk)
+    def _open_output(self) -> OutputFile | StandardOutput:
+        return OutputFile(self._output, replaces=self._options.force) if self._writes_file else StandardOutput()
 
     async def _outcomes(
-        self, registry: Registry, by: Agent, table: str, rows: "_Rows", *, dry_run: bool
+        self, registry: Registry, by: Agent, rows: "_Rows", answers: TableAnswers | None, *, dry_run: bool
     ) -> AsyncGenerator[list[_Outcome], None]:
         """Yield all rows with their outcomes, in their order. A row without any text has none."""
         waiting: deque[TableRow] = deque()
@@ -141,7 +140,6 @@ class _TableMint:
                 if row.entry is not None:
                     yield _build_request(row.entry, self._options.ttl)
 
-        answers = TableAnswers(by, table, rows.layout)
         note = None if str(self._file) == _STANDARD else f"minted from {_escape_non_ascii(self._file.name)}"
         outcomes = use.mint_rows(
             registry, by, self._prefix_name, requested(), answers=answers, dry_run=dry_run, note=note
@@ -207,11 +205,11 @@ class _TableMint:
 class _Rows:
     """The rows of a table as text, and its copy as bytes."""
 
-    def __init__(self, stream: io.BufferedReader, prefix: Prefix, options: TableOptions, progress: Progress) -> None:
+    def __init__(self, stream: io.BufferedReader, prefix: Prefix, options: TableOptions) -> None:
         stream.seek(0)
         self._mark = _BYTE_ORDER_MARK if stream.peek(3).startswith(_BYTE_ORDER_MARK) else b""
         names = (options.name_column, ALIAS_COLUMN)[: 2 if prefix.scheme == "ibi" else 1]
-        lines = _decode_lines(text_stream(stream, progress))
+        lines = _decode_lines(text_stream(stream, lambda count: None))
         self.table = MintingTable(lines, names, options.mapped, options.delimiter)
         self._width = len(names)
         self._ttl = options.ttl
@@ -237,6 +235,10 @@ class _Rows:
             ]
         )
         return text.encode("utf-8", "surrogateescape")
+
+
+def _size_of_rows(chunk: list[_Outcome]) -> int:
+    return sum([len(row.text.encode("utf-8", "surrogateescape")) for row, _ in chunk])
 
 
 def _decode_lines(stream: io.BufferedReader) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 import filecmp
 import os
+import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
@@ -59,6 +60,20 @@ class OutputFile:
                 self._partial.rename(self._path)
             return True
         return False
+
+
+class StandardOutput:
+    """Standard output, used like a file."""
+
+    def __enter__(self) -> Self:
+        self.stream = sys.stdout.buffer
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def finish(self) -> None:
+        self.stream.flush()
 
 
 def existing_file_error(path: Path) -> InvalidInput:
