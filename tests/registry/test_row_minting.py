@@ -74,7 +74,7 @@ def names(outcomes: Sequence[RowOutcome]) -> list[str]:
     return [one.minted.name for one in outcomes if one.minted is not None]
 
 
-def stored(office: Office, prefix: str = "12345") -> list[str]:
+def stored_names(office: Office, prefix: str = "12345") -> list[str]:
     async def collect() -> list[str]:
         return [name async for chunk in names_under(office.registry, prefix) for name in chunk]
 
@@ -101,7 +101,7 @@ def test_every_row_gets_a_name_with_its_own_record(office: Office, minter: str) 
     office.prefix("12345", minter)
     outcomes = mint_all(office, rows(25, suffixes=minter == "chosen"), note="minted from theses.csv")
     assert len(set(names(outcomes))) == 25
-    assert sorted(names(outcomes)) == sorted(stored(office))
+    assert sorted(names(outcomes)) == sorted(stored_names(office))
     assert [office.ask(show, name).target for name in names(outcomes)] == [target(number) for number in range(25)]
     assert {office.ask(history, name)[0].note for name in names(outcomes)[:2]} == {"minted from theses.csv"}
     if minter == "sequential":
@@ -141,7 +141,7 @@ def test_a_row_that_is_refused_stops_no_other(shop: Office) -> None:
     assert [one.error is None for one in outcomes] == [True] * 3 + [False] * 5 + [True] * 15
     parts = [one.error.part for one in outcomes if isinstance(one.error, InvalidInput)]
     assert parts == ["target", "suffix", "creator", "owners", "row"]
-    assert len(stored(shop)) == 18
+    assert len(stored_names(shop)) == 18
 
 
 def test_suffixes_that_exist_are_refused_wherever_they_are_from(office: Office) -> None:
@@ -152,7 +152,7 @@ def test_suffixes_that_exist_are_refused_wherever_they_are_from(office: Office) 
         outcomes = mint_all(office, given, dry_run=dry_run)
         refused = {at: type(one.error) for at, one in enumerate(outcomes) if one.error is not None}
         assert refused == {2: NameTaken, 12: NameTaken, 13: NameTaken, 14: InvalidInput}
-    assert len(stored(office)) == 12
+    assert len(stored_names(office)) == 12
 
 
 def test_a_dry_run_writes_nothing(shop: Office) -> None:
@@ -171,7 +171,7 @@ def test_rows_of_a_table_are_minted_once(shop: Office) -> None:
         assert [one.minted for one in again] == [one.minted for one in first]
         assert repr(again[-1].error) == repr(first[-1].error)
         assert not any(one.is_new for one in again)
-    assert sorted(names(first)) == sorted(stored(shop))
+    assert sorted(names(first)) == sorted(stored_names(shop))
 
 
 @pytest.mark.parametrize("minter", ["uuid", "sequential", "chosen", "pilin"])
@@ -179,11 +179,11 @@ def test_an_interrupted_mint_is_continued(office: Office, minter: str) -> None:
     office.prefix("12345", minter)
     given = rows(35, suffixes=minter == "chosen")
     mint_first_chunk(office, given, answers=table(office))
-    before = stored(office)
+    before = stored_names(office)
     assert 10 <= len(before) < 35
     outcomes = mint_all(office, given, answers=table(office))
     assert set(before) < set(names(outcomes))
-    assert sorted(names(outcomes)) == sorted(stored(office))
+    assert sorted(names(outcomes)) == sorted(stored_names(office))
     assert [one.is_new for one in outcomes] == [False] * len(before) + [True] * (35 - len(before))
     assert [office.ask(show, name).target for name in names(outcomes)] == [target(number) for number in range(35)]
 
@@ -198,7 +198,7 @@ def test_two_runs_of_a_table_at_the_same_time_get_the_same_names(shop: Office) -
 
     one, other = shop.run(run_twice())
     assert names(one) == names(other)
-    assert sorted(names(one)) == sorted(stored(shop))
+    assert sorted(names(one)) == sorted(stored_names(shop))
 
 
 def test_a_table_is_not_minted_again_when_its_names_have_expired(shop: Office) -> None:
@@ -209,7 +209,7 @@ def test_a_table_is_not_minted_again_when_its_names_have_expired(shop: Office) -
     with pytest.raises(InvalidInput, match="25 rows of this table were minted from 2027-01-15 on") as refused:
         mint_all(shop, rows(25), answers=table(shop))
     assert refused.value.part == "table"
-    assert len(stored(shop)) == 25
+    assert len(stored_names(shop)) == 25
 
 
 def test_a_table_can_be_minted_again_on_request(shop: Office) -> None:
@@ -242,7 +242,7 @@ def test_an_idempotency_key_belongs_to_one_request(shop: Office) -> None:
         with pytest.raises(InvalidInput) as refused:
             mint_all(shop, other, answers=RowAnswers(shop.admin, "a", b""))
         assert refused.value.part == "Idempotency-Key"
-    assert len(stored(shop)) == 14
+    assert len(stored_names(shop)) == 14
 
 
 def test_without_permission_to_mint_nothing_is_returned(shop: Office) -> None:
@@ -254,7 +254,7 @@ def test_without_permission_to_mint_nothing_is_returned(shop: Office) -> None:
             mint_all(shop, given, by=maria, answers=RowAnswers(maria, "a", b""))
     with pytest.raises(NotAuthorised):
         shop.by(maria, begin_table_again, "12345", TABLE)
-    assert len(stored(shop)) == 3
+    assert len(stored_names(shop)) == 3
 
 
 def test_permission_is_checked_in_the_transaction(shop: Office) -> None:
@@ -270,7 +270,7 @@ def test_permission_is_checked_in_the_transaction(shop: Office) -> None:
 
     with pytest.raises(NotAuthorised):
         shop.run(mint_until_revoked())
-    assert len(stored(shop)) < 50
+    assert len(stored_names(shop)) < 50
 
 
 def test_keys_of_administrators_need_more_than_permission_to_mint(shop: Office) -> None:
@@ -279,7 +279,7 @@ def test_keys_of_administrators_need_more_than_permission_to_mint(shop: Office) 
     for dry_run in (True, False):
         outcomes = mint_all(shop, [trusted, *rows(2)], by=maria, dry_run=dry_run)
         assert [type(one.error) for one in outcomes] == [NotAuthorised, type(None), type(None)]
-    assert len(stored(shop)) == 2
+    assert len(stored_names(shop)) == 2
     assert mint_all(shop, [trusted])[0].is_new
 
 
@@ -305,7 +305,7 @@ def test_a_row_that_has_a_name_keeps_it(shop: Office) -> None:
     assert names(outcomes[:2]) == [old.name, old.name]
     assert [one.is_new for one in outcomes] == [False] * 5 + [True]
     assert all(isinstance(one.error, InvalidInput) and one.error.part == "name" for one in outcomes[2:5])
-    assert len(stored(shop)) == 2
+    assert len(stored_names(shop)) == 2
 
 
 def test_rows_are_read_as_they_are_needed(shop: Office) -> None:

@@ -117,7 +117,7 @@ class _TableMint:
             if options.again:
                 await use.begin_table_again(registry, by, self._prefix_name, table)
             with self._open_output() as output:
-                output.stream.write(rows.heading)
+                output.stream.write(rows.first_line)
                 answers = TableAnswers(by, table, rows.layout)
                 async for chunk in self._outcomes(registry, by, rows, answers, dry_run=False):
                     output.stream.write(rows.fill(chunk))
@@ -134,7 +134,7 @@ class _TableMint:
         """Yield all rows with their outcomes, in their order. A row without any text has none."""
         waiting: deque[TableRow] = deque()
 
-        def requested() -> Iterator[MintRow]:
+        def iterate_requests() -> Iterator[MintRow]:
             for row in rows.table:
                 waiting.append(row)
                 if row.entry is not None:
@@ -142,7 +142,7 @@ class _TableMint:
 
         note = None if str(self._file) == _STANDARD else f"minted from {_escape_non_ascii(self._file.name)}"
         outcomes = use.mint_rows(
-            registry, by, self._prefix_name, requested(), answers=answers, dry_run=dry_run, note=note
+            registry, by, self._prefix_name, iterate_requests(), answers=answers, dry_run=dry_run, note=note
         )
         async with aclosing(outcomes):
             async for chunk in outcomes:
@@ -220,7 +220,7 @@ class _Rows:
         return sha256(f"{self.table.layout}{self._ttl}".encode("utf-8", "surrogateescape")).digest()
 
     @property
-    def heading(self) -> bytes:
+    def first_line(self) -> bytes:
         return self._mark + self.table.heading.encode("utf-8", "surrogateescape")
 
     def fill(self, rows: list[_Outcome]) -> bytes:

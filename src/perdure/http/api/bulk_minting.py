@@ -134,7 +134,7 @@ class RequestMint:
             "mint", "rows", f"one request can have {_MOST_ROWS:,} rows: send the others in another one"
         )
         try:
-            async with aclosing(self._mint(self._requested())) as outcomes:
+            async with aclosing(self._mint(self._iterate_requests())) as outcomes:
                 deadline = asyncio.get_running_loop().time() + _LONGEST
                 async for chunk in outcomes:
                     for outcome in chunk:
@@ -160,7 +160,7 @@ class RequestMint:
             )
         )
 
-    def _requested(self) -> Iterator[MintRow]:
+    def _iterate_requests(self) -> Iterator[MintRow]:
         try:
             while self._taken < _MOST_ROWS and (numbered := next(self._rows, None)) is not None:
                 self._taken += 1
