@@ -92,6 +92,11 @@ def check_value(value: Value, limits: Limits) -> None:
     _check_data(value, where, limits)
 
 
+def can_be_verbatim(value: Value) -> bool:
+    """Return whether the data of a value is an address, or a list of them: only these have the mark `verbatim`."""
+    return value.is_url or value.kind == LOCATIONS
+
+
 def _check_secret(value: Value, where: str) -> None:
     """Raise InvalidInput if a record contains a secret. Secrets are stored apart from records, and encrypted."""
     if value.data != Text(""):
@@ -107,11 +112,13 @@ def _check_data(value: Value, where: str, limits: Limits) -> None:
         if len(data.value.encode("utf-8", "surrogatepass")) > limits.value_bytes:
             raise OutOfRange("record", f"{where}.data", f"the data is longer than {limits.value_bytes} bytes")
         check_plain_text(data.value, f"{where}.data")
+        if value.verbatim:
+            return
         if value.is_url:
             check_target(data.value, limits, f"{where}.data")
         elif value.kind == LOCATIONS:
             _check_locations(data.value, f"{where}.data")
-    elif value.is_url:
+    elif value.is_url and not value.verbatim:
         raise InvalidInput("record", f"{where}.data", "a URL must be text")
     elif isinstance(data, Binary):
         if len(data.value) > limits.value_bytes:

@@ -16,7 +16,7 @@ from perdure.records.validation import (
     check_values,
     find_free_index,
 )
-from perdure.records.value import Text, Value, equals_ignoring_timestamp
+from perdure.records.value import Text, Value, equals_ignoring_timestamp, with_verbatim_marks
 from perdure.registry import revisions
 from perdure.registry.entities import Action, Agent
 from perdure.registry.identifier_lookup import require_identifier
@@ -179,7 +179,7 @@ def _target_value(record: Record, target: str) -> Value:
     """Return the value that carries the new target: the first public URL value, or a new one."""
     first = next((value for value in record.values if value.is_url and value.is_public), None)
     if first is not None:
-        return msgspec.structs.replace(first, data=Text(target), timestamp="")
+        return msgspec.structs.replace(first, data=Text(target), timestamp="", verbatim=False)
     taken = [value.index for value in record.values]
     return Value(TARGET_INDEX if TARGET_INDEX not in taken else find_free_index(taken), "URL", Text(target))
 
@@ -253,6 +253,7 @@ def _require_active(name: str, edit: _Edit) -> _Edit:
 def _with_values(record: Record, new_values: Sequence[Value], limits: Limits, at: str) -> Record:
     """Return the record with these values. A value that is equal to the old one keeps its timestamp."""
     old = {value.index: value for value in record.values}
+    new_values = with_verbatim_marks(new_values, record.values)
     check_values(new_values, limits)
     refuse_future_timestamps(new_values, at)
     for value in with_timestamps(new_values, at):

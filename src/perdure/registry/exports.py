@@ -16,7 +16,7 @@ from perdure.formats import batch_file, identifiers_csv, ndjson
 from perdure.formats.import_entries import FullHistory, ImportPut, PastRevision
 from perdure.records import record as records
 from perdure.records.authority_metadata import handle_values
-from perdure.records.target import first_url
+from perdure.records.target import first_stored_url
 from perdure.registry.entities import WHOLE_REGISTRY, Agent, History, Identifier, counter_key
 from perdure.registry.name_keys import key_beginning, require_prefix
 from perdure.registry.permissions.permissions import require_permission
@@ -124,7 +124,7 @@ def _identifier_rows(registry: Registry, histories: list[History], left_out: Omi
         if row.scheme == "ppid" or record.state not in ("active", "reserved"):
             left_out(f"{row.name} ({row.scheme}, {record.state}) cannot be represented in a table; NDJSON contains it")
             continue
-        target = first_url(record)
+        target = first_stored_url(record)
         others = [value for value in record.values if value.text != target]
         if others:
             left_out(f"{len(others)} value(s) of {row.name} have no column; NDJSON contains them")

@@ -27,7 +27,7 @@ class MintResponse(ResponseSchema, frozen=True, kw_only=True):
     identifiers: tuple[MintedName, ...]
 
 
-class ValueResponse(msgspec.Struct, frozen=True, kw_only=True):
+class ValueResponse(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One typed value of a record."""
 
     index: int
@@ -37,6 +37,10 @@ class ValueResponse(msgspec.Struct, frozen=True, kw_only=True):
     timestamp: str
     permissions: str
     references: tuple[Reference, ...]
+    verbatim: Annotated[
+        bool,
+        Meta(description="Whether it was imported although it is not a valid address: no reader is redirected to it."),
+    ] = False
 
 
 class IdentifierResponse(IdentifierFields, frozen=True, kw_only=True, omit_defaults=True):
