@@ -35,7 +35,9 @@ def first_url(record: Record) -> str | None:
     """
     if record.restriction is not None:
         return None
-    return next((value.text for value in record.values if value.is_url and value.is_public and not value.verbatim), None)
+    return next(
+        (value.text for value in record.values if value.is_url and value.is_public and not value.verbatim), None
+    )
 
 
 def first_stored_url(record: Record) -> str | None:

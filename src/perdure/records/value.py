@@ -161,9 +161,7 @@ def with_verbatim_marks(values: Iterable[Value], before: Iterable[Value]) -> lis
     marked = []
     for value in values:
         is_stored = stored.get(value.index) == (value.kind, value.data) if stored else False
-        marked.append(
-            value if value.verbatim == is_stored else msgspec.structs.replace(value, verbatim=is_stored)
-        )
+        marked.append(value if value.verbatim == is_stored else msgspec.structs.replace(value, verbatim=is_stored))
     return marked
 
 

@@ -245,10 +245,10 @@ def _record_problems(snapshot: _Snapshot, row: Identifier, record: Record) -> It
         if other is None or other.subject != row.subject:
             yield f"its alias {record.alias} does not exist, or belongs to another identifier"
     for party in (record.creator, *record.owners):
-        if party not in parties:
+        if party not in parties:  # thousands of names may have the same creator: it is reported once
             parties[party] = _party_problem(snapshot.registry, reader, party)
-        if parties[party] is not None:
-            yield f"{party} is named in its authority metadata, but {parties[party]}"
+            if parties[party] is not None:
+                yield f"{party} is named in its authority metadata, but {parties[party]}"
 
 
 def _party_problem(registry: Registry, reader: Reader, party: str) -> str | None:

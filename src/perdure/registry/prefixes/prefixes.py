@@ -48,7 +48,7 @@ async def add_prefix(
     pass_through: bool = False,
 ) -> Prefix:
     """Add a Handle prefix. Case sensitivity can never be changed; the other settings can."""
-    prefix = _build_handle_prefix(
+    prefix = build_handle_prefix(
         name, minter, case_sensitive, policy, pattern, pass_through, registry.current_time(), parent=None
     )
 
@@ -85,7 +85,7 @@ async def derive_prefix(
             raise InvalidInput("prefix", "prefix", f"{parent.name} is not a Handle prefix and cannot be derived from")
         require_permission(tx, by, "derive", parent.key, at)
         refuse_derived_administrators(tx, by, handle.fold(name), prefix_parents(tx, name), at)
-        derived = _build_handle_prefix(name, minter, case_sensitive, policy, pattern, pass_through, at, parent.key)
+        derived = build_handle_prefix(name, minter, case_sensitive, policy, pattern, pass_through, at, parent.key)
         insert_prefix(tx, derived, by)
         until = grant_end(tx, by, "derive", parent.key, at)
         grant_creator_rights(tx, by, derived, at, registry.settings.limits.record_bytes, until)
@@ -239,7 +239,7 @@ def refuse_server_path(name: str) -> None:
         raise InvalidName("handle", "prefix", 0, reason)
 
 
-def _build_handle_prefix(
+def build_handle_prefix(
     name: str,
     minter: Minter,
     case_sensitive: bool,
@@ -249,6 +249,7 @@ def _build_handle_prefix(
     at: str,
     parent: str | None,
 ) -> Prefix:
+    """Return a new Handle prefix. Raise an error if its name or its settings are not allowed."""
     check_prefix_name(name)
     refuse_server_path(name)
     prefix = Prefix(
