@@ -52,7 +52,7 @@ def find_new_prefixes(
 def insert_new_prefixes(tx: Transaction, by: Agent, prefixes: Iterable[NewPrefix], at: str) -> list[Notice]:
     """Add the prefixes that do not exist yet. This requires the same permission as to add them by a command."""
     notices = []
-    for one in sorted(prefixes, key=lambda one: len(one.prefix.key)):  # 12345 before 12345.1, which is derived from it
+    for one in sorted(prefixes, key=_depth):
         prefix = one.prefix
         existing = tx.prefix(prefix.key)
         if existing is None:
@@ -64,6 +64,11 @@ def insert_new_prefixes(tx: Transaction, by: Agent, prefixes: Iterable[NewPrefix
         elif (existing.scheme, existing.case_sensitive) != (prefix.scheme, prefix.case_sensitive):
             raise Conflict(prefix.name, "a new prefix", "one that was added meanwhile: import again")
     return notices
+
+
+def _depth(one: NewPrefix) -> int:
+    """Return how many segments a prefix has: 12345 is added before 12345.1, which is derived from it."""
+    return one.prefix.key.count(".")
 
 
 def _build_prefix(text: str, options: ImportOptions, at: str) -> Prefix | None:

@@ -179,12 +179,22 @@ class ErrorListResponse(ResponseSchema, frozen=True, kw_only=True):
 
 
 class ImportProblem(ResponseSchema, frozen=True, kw_only=True):
-    """A line that was refused, or skipped on purpose (`refused` is false)."""
+    """A line that was refused, or that was not imported exactly as it is (`refused` is false)."""
 
     line: int
     reason: str
     refused: bool
     name: str | None = None
+    code: Annotated[str, Meta(description="The error, if it was refused; see /errors.")] | None = None
+    kind: (
+        Annotated[
+            str,
+            Meta(description="What was done: verbatim, mended, bytes, party, prefix, case, description."),
+        ]
+        | None
+    ) = None
+    before: Annotated[str, Meta(description="The address in the line.")] | None = None
+    after: Annotated[str, Meta(description="The address that was stored.")] | None = None
 
 
 class ImportSummary(msgspec.Struct, frozen=True, kw_only=True):
@@ -195,6 +205,8 @@ class ImportSummary(msgspec.Struct, frozen=True, kw_only=True):
     unchanged: int
     refused: int
     notices: int
+    verbatim: Annotated[int, Meta(description="Addresses that are not valid: stored as they are, they lead nowhere.")]
+    mended: int
     entries: int
     dry_run: bool
     untold: int
