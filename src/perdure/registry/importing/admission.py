@@ -12,7 +12,7 @@ import msgspec
 
 from perdure.errors import InvalidInput, quote_text
 from perdure.formats.import_entries import FullHistory, ImportEdit, Notice, PastRevision
-from perdure.records.mending import mend_address
+from perdure.records.address_repair import mend_address
 from perdure.records.record import About
 from perdure.records.validation import Limits, can_be_verbatim, check_about, check_plain_text, check_value, check_values
 from perdure.records.value import Binary, Text, Value

@@ -87,7 +87,8 @@ class ImportChunk:
                 raise  # not caused by the entry
             except PerdureError as problem:
                 name = getattr(entry, "name", None)
-                self._add_problem(RejectedLine(entry.line, str(problem), name, code=problem.code))
+                part = problem.part if isinstance(problem, InvalidInput) else None
+                self._add_problem(RejectedLine(entry.line, str(problem), name, part, code=problem.code))
         self._flush()
         for found in self._problems:
             if isinstance(found, RejectedLine):
