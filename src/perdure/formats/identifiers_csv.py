@@ -98,7 +98,8 @@ def read_identifiers(table: Iterable[Row], mapped: Sequence[FieldText] = ()) -> 
         raise InvalidInput("import", "map", reason)
 
     def field(row: list[str], column: str) -> str | None:
-        return read_cell(row, position.get(column))
+        at = position.get(column)
+        return None if at is None else read_cell(row, at)
 
     for line, row in body:
         if isinstance(row, str):
@@ -109,7 +110,7 @@ def read_identifiers(table: Iterable[Row], mapped: Sequence[FieldText] = ()) -> 
             if any(cell.strip() for cell in row):  # spreadsheet programs write empty rows
                 yield RejectedLine(line, "the name is missing")
             continue
-        if any(cell.strip() for cell in row[len(header) :]):
+        if len(row) > len(header) and any(cell.strip() for cell in row[len(header) :]):
             yield RejectedLine(
                 line, f"the row has {len(row)} fields, but the first line has {len(header)} columns", name
             )

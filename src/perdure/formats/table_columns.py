@@ -20,9 +20,9 @@ _ESCAPE: Final = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPED: Final = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a"}
 
 
-def read_cell(row: Sequence[str], at: int | None) -> str | None:
+def read_cell(row: Sequence[str], at: int) -> str | None:
     """Return the text of a cell without spaces around it, or None if it is empty, missing or NULL."""
-    text = row[at].strip() if at is not None and at < len(row) else ""
+    text = row[at].strip() if at < len(row) else ""
     return None if text in NULLS else text
 
 

@@ -58,15 +58,13 @@ def admit_history(entry: FullHistory, limits: Limits) -> tuple[FullHistory, tupl
     return msgspec.structs.replace(entry, revisions=tuple(revisions)), notices
 
 
-def admit_description(
-    about: About | None, line: int, name: str, limits: Limits
-) -> tuple[About | None, tuple[Notice, ...]]:
+def admit_description(about: About, line: int, name: str, limits: Limits) -> tuple[About | None, tuple[Notice, ...]]:
     """Return a description that can be stored: on one line, without control characters, and not too long."""
     try:
         return check_about(about, limits), ()
     except InvalidInput as problem:
         reason = problem.reason
-    fields = {field: _shorten(text, limits) for field, text in msgspec.structs.asdict(about or About()).items()}
+    fields = {field: _shorten(text, limits) for field, text in msgspec.structs.asdict(about).items()}
     notice = Notice(line, f"the description was changed: {reason}", name, "description")
     return check_about(About(**fields), limits), (notice,)
 

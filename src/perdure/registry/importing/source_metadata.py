@@ -61,8 +61,11 @@ def parties_in(entries: Sequence[object], type_prefix: str) -> set[str]:
     parties: set[str] = set()
     for entry in entries:
         if isinstance(entry, ImportPut):
-            creator = extract_metadata(entry, type_prefix).creator
-            parties.update(filter(None, (creator, entry.replaced_by)))
+            creator = extract_metadata(entry, type_prefix).creator if entry.values else entry.creator
+            if creator is not None:
+                parties.add(creator)
+            if entry.replaced_by is not None:
+                parties.add(entry.replaced_by)
             parties.update(entry.owners)
     return parties
 

@@ -76,9 +76,12 @@ def prepare_put(
     creator = by.identifier if creator_text is None else parties[creator_text]
     owners = dict.fromkeys([parties[owner] for owner in entry.owners])
     is_withdrawn = entry.state == "withdrawn"
+    has_tombstone = is_withdrawn or entry.reason is not None or entry.replaced_by is not None
     bound = bool(values) and entry.state == "active"
-    about, more = admit_description(entry.about, entry.line, entry.name, limits)
-    notices += more
+    about = entry.about
+    if about is not None:
+        about, more = admit_description(about, entry.line, entry.name, limits)
+        notices += more
     record = Record(
         state="active" if bound else "withdrawn" if is_withdrawn else "reserved",
         creator=creator,
@@ -86,7 +89,7 @@ def prepare_put(
         created=_creation_date(source, values, options, at) if bound or is_withdrawn else None,
         values=values,
         about=about,
-        tombstone=_tombstone(entry, parties, limits, options),
+        tombstone=_tombstone(entry, parties, limits, options) if has_tombstone else None,
     )
     if entry.values:
         record = without_derived_admin(record, type_prefix)
