@@ -68,4 +68,5 @@ def print_tally(tally: Tally, dry_run: bool, json: bool) -> None:
         typer.echo(f"{leads} not valid: {would or 'they were '}stored verbatim, and lead nowhere. To mend one:")
         typer.echo("  perdure set NAME https://…   (or import with --mend --update)")
     if tally.mended:
-        typer.echo(f"{tally.mended:,} addresses {would or 'were '}mended.")
+        were = would or ("was " if tally.mended == 1 else "were ")
+        typer.echo(f"{tally.mended:,} address{'' if tally.mended == 1 else 'es'} {were}mended.")
