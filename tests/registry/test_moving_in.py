@@ -4,11 +4,15 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.registry_fixture import Office
 
 from perdure.errors import Conflict, InvalidInput, NoTarget, NotAuthorised
 from perdure.formats.import_entries import Entry, ImportEdit, ImportPut, Notice, RejectedLine
-from perdure.records.record import About
+from perdure.records.record import About, Record
+from perdure.records.target import plain_target
+from perdure.records.validation import Limits, check_values
 from perdure.records.value import Binary, Text, Value
 from perdure.registry import (
     ImportOptions,
@@ -23,6 +27,7 @@ from perdure.registry import (
     update,
     verify,
 )
+from perdure.registry.importing.admission import admit_values
 
 PREFIX = "12345"
 GOOD = "https://example.org/"
@@ -36,7 +41,6 @@ BAD = [
     f"https://example.org/{'x' * 9000}",
     "https://",
 ]
-SETTINGS: dict[str, Any] = {}
 
 
 @pytest.fixture
@@ -117,6 +121,32 @@ def test_a_client_writes_no_new_address_that_is_not_valid(library: Office, index
     with pytest.raises(InvalidInput):
         library.do(put_handle, f"{PREFIX}/a", [other])
     assert len(library.ask(history, f"{PREFIX}/a")) == 1
+
+
+def test_an_address_that_the_settings_allow_later_is_mended_by_the_next_edit(library: Office) -> None:
+    name, address = f"{PREFIX}/a", "gopher://example.org/"
+    run_import(library, [put("a", address)])
+    library.registry = library.with_settings(limits=Limits(schemes=("https", "gopher")))
+    assert library.ask(verify) == []
+    library.do(add_values, name, [Value(5, "EMAIL", Text("a@example.org"))])
+    assert library.ask(resolve, name).target == address
+    assert library.ask(verify) == []
+
+
+@given(
+    st.one_of(st.text(max_size=30), st.sampled_from(BAD)),
+    st.booleans(),
+)
+def test_every_text_of_an_address_is_admitted_and_valid_afterwards(text: str, mend: bool) -> None:
+    (value,), notices = admit_values([url(text)], 1, "12345/a", Limits(), mend=mend)
+    assert check_values([value], Limits()) == (value,)
+    record = Record(state="active", creator="hdl:12345/a", values=(value,))
+    if value.verbatim:
+        assert plain_target(record) is None
+        assert (value.data.value.decode() if isinstance(value.data, Binary) else value.text) == text
+    else:
+        assert plain_target(record) == value.text
+        assert (value.text == text) != bool(notices)
 
 
 def test_a_valid_address_that_is_marked_in_a_file_is_a_target(library: Office) -> None:

@@ -77,7 +77,8 @@ def read_handles(table: Iterable[Row], patterns: Sequence[str] = (), targets: Ta
         cells = {column: read_cell(row, at) for column, at in position.items()}
         name = cells["handle"]
         if name is None:
-            yield RejectedLine(line, "the handle is missing")
+            if any(cells.values()):  # spreadsheet programs write empty rows
+                yield RejectedLine(line, "the handle is missing")
         elif cells["resource_id"] is None:
             yield ImportPut(line=line, name=name, state="withdrawn", reason=REASON)
         else:

@@ -55,7 +55,10 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def check_values(values: Sequence[Value], limits: Limits) -> tuple[Value, ...]:
-    """Check each value. Return the values in the order of their indexes."""
+    """Check each value. Return the values in the order of their indexes.
+
+    The mark `verbatim` stays only on addresses that are not valid: one that an agent has replaced loses it.
+    """
     if len(values) > limits.values:
         raise OutOfRange("record", "values", f"a record can have at most {limits.values} values, not {len(values)}")
     seen: set[int] = set()
@@ -64,6 +67,8 @@ def check_values(values: Sequence[Value], limits: Limits) -> tuple[Value, ...]:
         if value.index in seen:
             raise InvalidInput("record", "index", f"index {value.index} occurs twice")
         seen.add(value.index)
+    if any(value.verbatim for value in values):
+        values = [_without_needless_mark(value, limits) for value in values]
     return tuple(sorted(values, key=lambda value: value.index)) if len(values) > 1 else tuple(values)
 
 
@@ -90,6 +95,17 @@ def check_value(value: Value, limits: Limits) -> None:
     for reference in value.references:
         _check_reference(reference.handle, reference.index, f"{where}.references", f"{where}.references", limits)
     _check_data(value, where, limits)
+
+
+def _without_needless_mark(value: Value, limits: Limits) -> Value:
+    if not value.verbatim:
+        return value
+    plain = msgspec.structs.replace(value, verbatim=False)
+    try:
+        check_value(plain, limits)
+    except InvalidInput:
+        return value
+    return plain
 
 
 def can_be_verbatim(value: Value) -> bool:

@@ -231,7 +231,8 @@ def _record_problems(snapshot: _Snapshot, row: Identifier, record: Record) -> It
     if record.creator in record.owners or len(set(record.owners)) != len(record.owners):
         yield "its owners contain duplicates, or the creator"
     try:
-        if check_values(record.values, snapshot.registry.settings.limits) != record.values:
+        checked = check_values(record.values, snapshot.registry.settings.limits)
+        if [value.index for value in checked] != [value.index for value in record.values]:
             yield "its values are not in the order of their indexes"
     except InvalidInput as problem:  # they were stored before a check or the settings became stricter
         yield f"one of its values is not valid any more: {problem.reason}"

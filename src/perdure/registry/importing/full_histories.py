@@ -74,6 +74,8 @@ def _prepare(registry: Registry, prefixes: PrefixSource, entry: FullHistory, at:
     if alias is not None and (located.scheme != "ibi" or locate(prefixes, alias).prefix.key != located.prefix.key):
         raise InvalidInput("import", "alias", f"{alias!a} is not another label of {entry.name}")
     newest = entry.revisions[-1].record
+    if any(value.verbatim for value in newest.values):  # an address that is not valid elsewhere may be valid here
+        newest = records.decode(revisions[-1].record)
     return PreparedHistory(located, _build_changes(located, newest, revisions, 0), revisions, newest)
 
 
