@@ -14,7 +14,15 @@ from perdure.errors import InvalidInput, quote_text
 from perdure.formats.import_entries import FullHistory, ImportEdit, Notice, PastRevision
 from perdure.records.address_repair import mend_address
 from perdure.records.record import About
-from perdure.records.validation import Limits, can_be_verbatim, check_about, check_plain_text, check_value, check_values
+from perdure.records.validation import (
+    Limits,
+    can_be_verbatim,
+    check_about,
+    check_plain_text,
+    check_target,
+    check_value,
+    check_values,
+)
 from perdure.records.value import Binary, Text, Value
 
 _NOT_IN_LINE: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
@@ -35,6 +43,11 @@ def admit_values(
         if notice is not None:
             notices.append(notice)
     return tuple(admitted), tuple(notices)
+
+
+def has_blank_address(values: Iterable[Value]) -> bool:
+    """Return whether a value is an address with a blank: a Handle client may write it, but an import does not guess."""
+    return any(value.is_url and (text := value.text) is not None and " " in text for value in values)
 
 
 def admit_edit(entry: ImportEdit, limits: Limits, *, mend: bool) -> tuple[ImportEdit, tuple[Notice, ...]]:
@@ -85,6 +98,8 @@ def note_of(note: str, notices: Sequence[Notice]) -> str:
 def _admit_value(value: Value, line: int, name: str, limits: Limits, mend: bool) -> tuple[Value, Notice | None]:
     try:
         check_value(value, limits)
+        if value.is_url and value.text is not None:
+            check_target(value.text, limits)
     except InvalidInput as problem:
         reason = problem.reason
     else:

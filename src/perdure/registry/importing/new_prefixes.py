@@ -77,6 +77,8 @@ def _build_prefix(text: str, options: ImportOptions, at: str) -> Prefix | None:
         if _USUAL_PREFIX.fullmatch(name) is None:
             return None
         is_case_sensitive = options.new_prefixes == "case-sensitive"
-        return build_handle_prefix(name, "chosen", is_case_sensitive, "", None, False, at, parent=None)
+        return build_handle_prefix(
+            name, "chosen", is_case_sensitive, "", None, at, None, pass_through=False, ttl=None, joiners=False
+        )
     except PerdureError:
         return None

@@ -11,11 +11,11 @@ from perdure.records.authority_metadata import to_seconds
 from perdure.records.frozen_struct import FrozenStruct
 from perdure.records.record import Record, Tombstone
 from perdure.records.validation import Limits, check_one_line, check_values, to_iso_seconds
-from perdure.records.value import Text, Value, equals_ignoring_timestamp
+from perdure.records.value import UNSTATED_TTL, Text, Value, equals_ignoring_timestamp, with_stated_ttl
 from perdure.registry import revisions
 from perdure.registry.entities import Agent, Change
 from perdure.registry.identifier_lookup import require_identifier
-from perdure.registry.importing.admission import admit_description, admit_values, note_of
+from perdure.registry.importing.admission import admit_description, admit_values, has_blank_address, note_of
 from perdure.registry.importing.import_options import ImportOptions, Outcome, one_day_later
 from perdure.registry.importing.source_metadata import SourceMetadata, extract_metadata, without_derived_admin
 from perdure.registry.name_keys import LocatedName, PrefixSource, locate
@@ -63,13 +63,18 @@ def prepare_put(
     _refuse_minted_names(located, options)
     limits, type_prefix = registry.settings.limits, registry.settings.type_prefix
     source = extract_metadata(entry, type_prefix)
-    values, notices = source.values, source.notices
-    when = _source_time(values, entry, at) if values else at
+    notices = source.notices
+    when = _source_time(source.values, entry, at) if source.values else at
+    values: tuple[Value, ...] | None
     try:
-        values = build_values(Statement(entry.target, values), limits, max(when, at))
+        is_doubtful = has_blank_address(source.values)
+        values = None if is_doubtful else build_values(Statement(entry.target, source.values), limits, max(when, at))
     except InvalidInput:
-        values, more = _admit(entry, values, limits, options, max(when, at))
+        values = None
+    if values is None:
+        values, more = _admit(entry, source.values, limits, options, max(when, at))
         notices += more
+    values = tuple(with_stated_ttl(values, located.prefix.ttl))
     if values and entry.state == "reserved":
         raise InvalidInput("import", "state", "a reserved name cannot have a target or values")
     creator_text = source.creator or options.creator
@@ -105,7 +110,7 @@ def _admit(
     """Return the values and the target as they can be stored. Raise InvalidInput for what cannot be stored."""
     if entry.target is not None:
         refuse_second_target(values)
-        values = (Value(TARGET_INDEX, "URL", Text(entry.target), to_seconds(at)), *values)
+        values = (Value(TARGET_INDEX, "URL", Text(entry.target), to_seconds(at), UNSTATED_TTL), *values)
     values, notices = admit_values(values, entry.line, entry.name, limits, mend=options.mend)
     return build_values(Statement(None, values), limits, at), notices
 
