@@ -99,7 +99,10 @@ def read_identifiers(table: Iterable[Row], mapped: Sequence[FieldText] = ()) -> 
 
     def field(row: list[str], column: str) -> str | None:
         at = position.get(column)
-        return None if at is None else read_cell(row, at)
+        if at is None or at >= len(row):
+            return None
+        text = row[at].strip()  # as `read_cell`, without its call: this runs for every cell of the file
+        return None if text in NULLS else text
 
     for line, row in body:
         if isinstance(row, str):

@@ -64,12 +64,14 @@ def check_values(values: Sequence[Value], limits: Limits) -> tuple[Value, ...]:
     if len(values) > limits.values:
         raise OutOfRange("record", "values", f"a record can have at most {limits.values} values, not {len(values)}")
     seen: set[int] = set()
+    has_marks = False
     for value in values:
         check_value(value, limits)
+        has_marks = has_marks or value.verbatim
         if value.index in seen:
             raise InvalidInput("record", "index", f"index {value.index} occurs twice")
         seen.add(value.index)
-    if any(value.verbatim for value in values):
+    if has_marks:
         values = [_without_needless_mark(value, limits) for value in values]
     return tuple(sorted(values, key=lambda value: value.index)) if len(values) > 1 else tuple(values)
 

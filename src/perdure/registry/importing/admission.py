@@ -47,7 +47,7 @@ def admit_values(
 
 def has_blank_address(values: Iterable[Value]) -> bool:
     """Return whether a value is an address with a blank: a Handle client may write it, but an import does not guess."""
-    return any(value.is_url and (text := value.text) is not None and " " in text for value in values)
+    return any(value.is_url and " " in (value.text or "") for value in values)
 
 
 def admit_edit(entry: ImportEdit, limits: Limits, *, mend: bool) -> tuple[ImportEdit, tuple[Notice, ...]]:

@@ -67,7 +67,7 @@ def prepare_put(
     when = _source_time(source.values, entry, at) if source.values else at
     values: tuple[Value, ...] | None
     try:
-        is_doubtful = has_blank_address(source.values)
+        is_doubtful = bool(source.values) and has_blank_address(source.values)
         values = None if is_doubtful else build_values(Statement(entry.target, source.values), limits, max(when, at))
     except InvalidInput:
         values = None
