@@ -2,12 +2,14 @@
 
 import asyncio
 import csv
+import os
 import signal
 import stat
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -38,7 +40,7 @@ def names(folder: Path, prefix: str) -> list[str]:
 
 
 def test_the_copy_has_the_names_and_everything_else_byte_for_byte(desk: Desk) -> None:
-    content = b"\xef\xbb\xbf" + TABLE.encode() + b"\r\nhttps://e.org/3,Three,\xff"
+    content = b"\xef\xbb\xbf" + TABLE.encode() + "\r\nhttps://e.org/3,Trois,é".encode()
     (desk.folder / "theses.csv").write_bytes(content)
     said = desk.ok("mint", "20.1", "--from", "theses.csv")
     assert said == "3 minted, 0 unchanged, 0 refused\nThe names are in theses-minted.csv.\n"
@@ -48,7 +50,7 @@ def test_the_copy_has_the_names_and_everything_else_byte_for_byte(desk: Desk) ->
         b'https://e.org/1,"One, or two",A,20.1/1',
         b"https://e.org/2,Two,,20.1/2",
     ]
-    assert copy == b"\r\n".join([*lines, b"", b"https://e.org/3,Three,\xff,20.1/3"])
+    assert copy == b"\r\n".join([*lines, b"", "https://e.org/3,Trois,é,20.1/3".encode()])
     assert stat.S_IMODE((desk.folder / "theses-minted.csv").stat().st_mode) == 0o600
     assert desk.ok("resolve", "20.1/1") == "https://e.org/1\n"
     assert "minted from theses.csv" in desk.ok("history", "20.1/2")
@@ -75,6 +77,16 @@ def test_a_run_with_wrong_options_or_rows_is_not_a_request_for_new_names(desk: D
     assert desk.ok("mint", "20.1", "--from", "theses.csv", code=1).startswith("0 minted, 1 unchanged")
 
 
+def test_a_table_in_another_encoding_stays_in_it(desk: Desk) -> None:
+    (desk.folder / "theses.csv").write_bytes("url;title\nhttps://e.org/1;Café\n".encode("latin-1"))
+    assert "If it is Latin-1, add --encoding latin-1" in desk.refuses("mint", "20.1", "--from", "theses.csv")
+    assert "not a supported encoding" in desk.refuses("mint", "20.1", "--from", "theses.csv", "--encoding", "utf-16")
+    desk.ok("mint", "20.1", "--from", "theses.csv", "--encoding", "latin-1")
+    copy = (desk.folder / "theses-minted.csv").read_bytes()
+    assert copy == "url;title;name\nhttps://e.org/1;Café;20.1/1\n".encode("latin-1")
+    assert desk.json("show", "20.1/1")["about"]["what"] == "Café"
+
+
 def test_a_ttl_applies_to_every_row(desk: Desk) -> None:
     desk.ok("mint", "20.1", "--from", "theses.csv", "--ttl", "60")
     desk.ok("prefix", "change", "20.1", "--ttl", "90")
@@ -92,7 +104,7 @@ def test_refused_rows_are_mended_in_the_copy(desk: Desk) -> None:
     assert '"line": 3' in (desk.folder / "problems.ndjson").read_text()
     copy = desk.folder / "theses-minted.csv"
     copy.write_text(copy.read_text().replace("nowhere", "https://e.org/2"))
-    counts = desk.json("mint", "20.1", "--from", "theses-minted.csv", "--output", "theses-minted.csv", "--force")
+    counts = desk.json("mint", "20.1", "--from", "theses-minted.csv", "--output", "theses-minted.csv", "--overwrite")
     assert counts == {"minted": 1, "unchanged": 2, "refused": 0, "dry_run": False, "output": "theses-minted.csv"}
     rows = list(csv.DictReader(copy.read_text().splitlines()))
     assert [row["name"] for row in rows] == ["20.1/1", "20.1/3", "20.1/2"]
@@ -125,6 +137,14 @@ def test_a_table_is_read_from_a_pipe_and_written_to_one(desk: Desk) -> None:
         assert counts in done.stderr
 
 
+def test_a_table_is_read_from_a_named_pipe(desk: Desk) -> None:
+    os.mkfifo(desk.folder / "pipe.csv")
+    with ThreadPoolExecutor() as writer:
+        writer.submit((desk.folder / "pipe.csv").write_text, TABLE)
+        desk.ok("mint", "20.1", "--from", "pipe.csv", "--output", "out.csv")
+    assert "20.1/2" in (desk.folder / "out.csv").read_text()
+
+
 def test_columns_that_are_not_read_are_named(desk: Desk) -> None:
     done = desk.run("mint", "20.1", "--from", "theses.csv", "--dry-run")
     assert "copied, but not read: shelf" in done.stderr
@@ -135,7 +155,7 @@ def test_columns_that_are_not_read_are_named(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        (["--output", "other.csv"], "other.csv exists"),
+        (["--output", "other.csv"], "other.csv exists already"),
         (["--output", "nowhere/x.csv"], "folder not found"),
         (["--map", "colour=shelf"], "is not a field"),
         (["--map", "target=colour"], "there is no column"),
@@ -158,8 +178,8 @@ def test_a_file_that_appears_meanwhile_is_not_replaced(desk: Desk) -> None:
     desk.ok("mint", "20.1", "--from", "theses.csv")
     (desk.folder / "theses-minted.csv").write_text("edited by hand")
     done = desk.run("mint", "20.1", "--from", "theses.csv")
-    assert (done.returncode, "theses-minted.csv exists" in done.stderr) == (2, True)
-    desk.ok("mint", "20.1", "--from", "theses.csv", "--force")
+    assert (done.returncode, "theses-minted.csv exists already" in done.stderr) == (2, True)
+    desk.ok("mint", "20.1", "--from", "theses.csv", "--overwrite")
     assert "20.1/2" in (desk.folder / "theses-minted.csv").read_text()
     assert sorted(path.name for path in desk.folder.glob(".*.new")) == []
 

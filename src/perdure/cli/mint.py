@@ -113,12 +113,18 @@ def mint(
             metavar="CHAR", help="--from: column delimiter. Default: comma, semicolon or tab, found automatically."
         ),
     ] = None,
+    encoding: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="--from: encoding of the table, as in latin-1 or cp1252. Default: UTF-8."),
+    ] = None,
     name_column: Annotated[
         str, typer.Option(metavar="COLUMN", help="--from: column for the names. A row that has one there keeps it.")
     ] = NAME_COLUMN,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="--from: check all rows, but mint nothing.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="--from: if a row is invalid, mint nothing.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="--from: replace an existing output file.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", "--force", help="--from: overwrite an existing output file.")
+    ] = False,
     again: Annotated[
         bool,
         typer.Option(
@@ -148,11 +154,12 @@ def mint(
         name_column,
         dry_run,
         strict,
-        force,
+        overwrite,
         again,
         problems,
         json,
         ttl,
+        encoding,
     )
     if from_table is not None:
         is_other = target or value or suffix or who or what or when or where or creator or owner or count != 1
@@ -166,8 +173,8 @@ def mint(
         raise InvalidInput(
             "mint",
             "from",
-            "--output, --map, --delimiter, --name-column, --dry-run, --strict, --force, --again and --problems are "
-            "only for --from",
+            "--output, --map, --delimiter, --encoding, --name-column, --dry-run, --strict, --overwrite, --again and "
+            "--problems are only for --from",
         )
     if prefix.upper() == "POID":
         _check_no_other_inputs(count, target, value, suffix)

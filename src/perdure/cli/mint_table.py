@@ -5,8 +5,8 @@ import shutil
 import tempfile
 from collections import Counter, deque
 from collections.abc import AsyncGenerator, Iterator
-from contextlib import ExitStack, aclosing
-from hashlib import file_digest, sha256
+from contextlib import ExitStack, aclosing, nullcontext
+from hashlib import sha256
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -16,10 +16,11 @@ from perdure import registry as use
 from perdure.cli.exit_codes import SOME_REFUSED
 from perdure.cli.import_report import ProblemReport
 from perdure.cli.line_input import bounded_lines, text_stream
-from perdure.cli.output_file import OutputFile, StandardOutput, check_folder, existing_file_error
+from perdure.cli.output_file import OutputFile, StandardOutput, check_output
 from perdure.cli.progress import byte_progress, open_problems_file, size_of
 from perdure.cli.registry_session import run_as_agent
 from perdure.cli.terminal import open_standard_input, print_error, to_json
+from perdure.cli.text_encoding import UTF8, Utf8Check, check_encoding
 from perdure.errors import InvalidInput, PerdureError
 from perdure.formats.claim_fields import FieldText
 from perdure.formats.csv_rows import LONGEST_ROW
@@ -31,6 +32,7 @@ from perdure.registry.entities import Agent, Prefix
 from perdure.registry.name_keys import require_prefix
 from perdure.registry.registry import Registry
 
+_CHUNK: Final = 1 << 20
 _STANDARD: Final = "-"  # standard input or output
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
@@ -47,15 +49,18 @@ class TableOptions(NamedTuple):
     name_column: str = NAME_COLUMN
     dry_run: bool = False
     strict: bool = False
-    force: bool = False
+    overwrite: bool = False
     again: bool = False
     problems: Path | None = None
     json: bool = False
     ttl: int | str | None = None  # of all targets
+    encoding: str | None = None  # None: the table must be UTF-8
 
 
 def mint_table(folder: Path | None, prefix: str, file: Path, options: TableOptions) -> None:
     """Mint a name for each row of a table, and write a copy of the table with the names."""
+    if options.encoding is not None:
+        check_encoding(options.encoding)
     with ExitStack() as stack:
         stream = stack.enter_context(_open_table(file))
         minting = _TableMint(stream, file, prefix, options)
@@ -68,11 +73,14 @@ def mint_table(folder: Path | None, prefix: str, file: Path, options: TableOptio
 
 
 def _open_table(file: Path) -> io.BufferedReader:
-    """Open a table. One from standard input is copied to a file: it is identified by its content before it is read."""
-    if str(file) != _STANDARD:
-        return file.open("rb")
+    """Open a table. One from a pipe is copied to a file: it is identified by its content before it is read."""
+    is_standard = str(file) == _STANDARD
+    stream = open_standard_input("a table") if is_standard else file.open("rb")
+    if not is_standard and stream.seekable():
+        return stream
     copy = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - the caller closes it
-    shutil.copyfileobj(open_standard_input("a table"), copy)
+    with nullcontext() if is_standard else stream:
+        shutil.copyfileobj(stream, copy)
     copy.seek(0)
     return io.BufferedReader(copy)
 
@@ -95,10 +103,8 @@ class _TableMint:
         self._prefix = await registry.store.read(lambda reader: require_prefix(reader, self._prefix_name))
         table = self._identify_table(self._prefix)
         known = await registry.store.read(lambda reader: use.find_table(reader, by, table))
-        if self._writes_file:
-            check_folder(self._output)
-        if self._writes_file and self._output.exists() and not options.force and (known is None or options.again):
-            raise existing_file_error(self._output)
+        if self._writes_file:  # a file that exists may be the copy of this table: it is compared with it later
+            check_output(self._output, options.overwrite or (known is not None and not options.again), "mint")
         with byte_progress() as bar:
             self.report.screen = bar.console
             task = bar.add_task("checking" if options.dry_run else "minting", total=size_of(self._stream))
@@ -126,7 +132,11 @@ class _TableMint:
                 output.finish()
 
     def _open_output(self) -> OutputFile | StandardOutput:
-        return OutputFile(self._output, replaces=self._options.force) if self._writes_file else StandardOutput()
+        return (
+            OutputFile(self._output, overwrite=self._options.overwrite, scheme="mint")
+            if self._writes_file
+            else StandardOutput()
+        )
 
     async def _outcomes(
         self, registry: Registry, by: Agent, rows: "_Rows", answers: TableAnswers | None, *, dry_run: bool
@@ -173,10 +183,13 @@ class _TableMint:
         return not self._options.dry_run and str(self._output) != _STANDARD
 
     def _identify_table(self, prefix: Prefix) -> str:
-        """Return a digest of the content of the table and of the prefix."""
-        content = file_digest(self._stream, "sha256").digest()
-        self._stream.seek(0)
-        return sha256(prefix.key.encode() + b"\n" + content).hexdigest()
+        """Return a digest of the content of the table and of the prefix. Refuse a table that is not UTF-8."""
+        digest, check = sha256(prefix.key.encode() + b"\n"), Utf8Check()
+        while chunk := self._stream.read(_CHUNK):
+            digest.update(chunk)
+            if self._options.encoding is None:
+                check.feed(chunk)
+        return digest.hexdigest()
 
     def _warn(self, table: MintingTable) -> None:
         if "target" not in table.fields:
@@ -209,7 +222,8 @@ class _Rows:
         stream.seek(0)
         self._mark = _BYTE_ORDER_MARK if stream.peek(3).startswith(_BYTE_ORDER_MARK) else b""
         names = (options.name_column, ALIAS_COLUMN)[: 2 if prefix.scheme == "ibi" else 1]
-        lines = _decode_lines(text_stream(stream, lambda count: None))
+        self._encoding = options.encoding or UTF8
+        lines = _decode_lines(text_stream(stream, lambda count: None), self._encoding)
         self.table = MintingTable(lines, names, options.mapped, options.delimiter)
         self._width = len(names)
         self._ttl = options.ttl
@@ -217,11 +231,11 @@ class _Rows:
     @property
     def layout(self) -> bytes:
         """The digest of how the table is read, and of what the options add to it."""
-        return sha256(f"{self.table.layout}{self._ttl}".encode("utf-8", "surrogateescape")).digest()
+        return sha256(f"{self.table.layout}{self._ttl}{self._encoding}".encode("utf-8", "surrogateescape")).digest()
 
     @property
     def first_line(self) -> bytes:
-        return self._mark + self.table.heading.encode("utf-8", "surrogateescape")
+        return self._mark + self.table.heading.encode(self._encoding, "surrogateescape")
 
     def fill(self, rows: list[_Outcome]) -> bytes:
         """Return the text of rows with their names."""
@@ -234,19 +248,20 @@ class _Rows:
                 for row, outcome in rows
             ]
         )
-        return text.encode("utf-8", "surrogateescape")
+        return text.encode(self._encoding, "surrogateescape")
 
 
 def _size_of_rows(chunk: list[_Outcome]) -> int:
-    return sum([len(row.text.encode("utf-8", "surrogateescape")) for row, _ in chunk])
+    """Return the size of rows in bytes, or a little less: the progress need not be exact."""
+    return sum([len(row.text) for row, _ in chunk])
 
 
-def _decode_lines(stream: io.BufferedReader) -> Iterator[str]:
+def _decode_lines(stream: io.BufferedReader, encoding: str) -> Iterator[str]:
     for number, line in bounded_lines(stream, 4 * LONGEST_ROW):
         if len(line) >= 4 * LONGEST_ROW:
             reason = f"line {number} is longer than {4 * LONGEST_ROW:,} bytes: the table cannot be copied"
             raise InvalidInput("mint", "table", reason)
-        yield line.decode("utf-8", "surrogateescape")
+        yield line.decode(encoding, "surrogateescape")
 
 
 def _build_request(entry: MintEntry | InvalidInput, ttl: int | str | None) -> MintRow:

@@ -1,4 +1,4 @@
-"""A file that appears under its name only when it is complete, and that replaces no other one by accident."""
+"""Files that commands write: an existing one is replaced only if the user wants it."""
 
 import filecmp
 import os
@@ -7,10 +7,26 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Self, cast
+from typing import Annotated, BinaryIO, Self, cast
+
+import typer
 
 from perdure.errors import InvalidInput
 from perdure.store.file_sync import sync_folder
+
+Overwrite = Annotated[bool, typer.Option("--overwrite", "--force", help="Overwrite an existing file.")]
+
+
+def check_output(file: Path, overwrite: bool, scheme: str) -> None:
+    """Refuse a file whose folder does not exist, or that exists already."""
+    if not file.parent.is_dir():
+        raise InvalidInput(scheme, "file", f"folder not found: {file.parent}")
+    if file.exists() and not overwrite:
+        raise existing_file_error(file, scheme)
+
+
+def existing_file_error(file: Path, scheme: str) -> InvalidInput:
+    return InvalidInput(scheme, "file", f"{file} exists already: choose another file, or add --overwrite")
 
 
 class OutputFile:
@@ -19,9 +35,10 @@ class OutputFile:
     Two commands that write the same file never mix their content.
     """
 
-    def __init__(self, path: Path, *, replaces: bool) -> None:
+    def __init__(self, path: Path, *, overwrite: bool, scheme: str) -> None:
         self._path = path
-        self._replaces = replaces
+        self._overwrite = overwrite
+        self._scheme = scheme
 
     def __enter__(self) -> Self:
         descriptor, name = tempfile.mkstemp(suffix=".new", prefix=f".{self._path.name}.", dir=self._path.parent)
@@ -39,11 +56,11 @@ class OutputFile:
         """Give the file its name. An existing file with the same content stays."""
         self.stream.flush()
         os.fsync(self.stream.fileno())
-        if self._replaces:
+        if self._overwrite:
             self._partial.replace(self._path)
         elif not self._link():
             if not filecmp.cmp(self._partial, self._path, shallow=False):
-                raise existing_file_error(self._path)
+                raise existing_file_error(self._path, self._scheme)
             return
         sync_folder(self._path.parent)
 
@@ -74,15 +91,3 @@ class StandardOutput:
 
     def finish(self) -> None:
         self.stream.flush()
-
-
-def existing_file_error(path: Path) -> InvalidInput:
-    return InvalidInput(
-        "file", "output", f"{path} exists: choose another file with --output, or replace it with --force"
-    )
-
-
-def check_folder(path: Path) -> None:
-    """Raise InvalidInput if the folder of a new file does not exist."""
-    if not path.parent.is_dir():
-        raise InvalidInput("file", "output", f"folder not found: {path.parent}")

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 from perdure.errors import InvalidInput, quote_text
 from perdure.formats.claim_fields import FieldText
 from perdure.formats.csv_rows import detect_delimiter, read_rows
+from perdure.formats.table_columns import NULLS
 from perdure.records.frozen_struct import FrozenStruct
 from perdure.records.record import About
 
@@ -130,7 +131,7 @@ class MintingTable:
             return InvalidInput("mint", "row", reason)
         if len(cells) < len(self._headings):
             cells = [*cells, *[""] * (len(self._headings) - len(cells))]
-        fields = {field: text for field, at in self._columns.items() if (text := cells[at].strip())}
+        fields = {field: text for field, at in self._columns.items() if (text := cells[at].strip()) not in NULLS}
         for field, text in () if is_ascii else fields.items():
             if not _is_unicode(text):
                 return InvalidInput("mint", field, f"{quote_text(text)} is not UTF-8: save the table as CSV in UTF-8")

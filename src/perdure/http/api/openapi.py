@@ -22,7 +22,7 @@ from perdure.http.api.schemas.examples import (
 )
 from perdure.http.api.schemas.person_requests import ObserveRequest
 from perdure.http.api.schemas.person_responses import PERSON_RESPONSE_SCHEMAS
-from perdure.http.api.schemas.requests import REQUEST_SCHEMAS
+from perdure.http.api.schemas.requests import LINE_SCHEMAS, REQUEST_SCHEMAS
 from perdure.http.api.schemas.responses import RESPONSE_SCHEMAS
 from perdure.http.api.schemas.values import RequestSchema
 
@@ -79,7 +79,8 @@ def build_openapi(app: Litestar) -> dict[str, Any]:
     """Build the complete document."""
     document: dict[str, Any] = app.openapi_schema.to_schema()
     _, components = msgspec.json.schema_components(
-        [*REQUEST_SCHEMAS, *RESPONSE_SCHEMAS, *PERSON_RESPONSE_SCHEMAS, ActivityPage], ref_template=_REFERENCE
+        [*REQUEST_SCHEMAS, *LINE_SCHEMAS, *RESPONSE_SCHEMAS, *PERSON_RESPONSE_SCHEMAS, ActivityPage],
+        ref_template=_REFERENCE,
     )
     document["components"]["schemas"] = components
     for item in document["paths"].values():

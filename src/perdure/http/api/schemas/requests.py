@@ -232,7 +232,6 @@ class RedactValuesRequest(RequestSchema, frozen=True, kw_only=True):
 
 REQUEST_SCHEMAS: Final[tuple[type[RequestSchema], ...]] = (
     MintRequest,
-    MintLine,
     ChangeRequest,
     BindRequest,
     AddValuesRequest,
@@ -243,7 +242,8 @@ REQUEST_SCHEMAS: Final[tuple[type[RequestSchema], ...]] = (
     ChangePrefixRequest,
     *PERSON_REQUEST_SCHEMAS,
 )
-_decoders: Final = {kind: msgspec.json.Decoder(kind) for kind in REQUEST_SCHEMAS}
+LINE_SCHEMAS: Final[tuple[type[RequestSchema], ...]] = (MintLine,)  # of bodies with many lines
+_decoders: Final = {kind: msgspec.json.Decoder(kind) for kind in (*REQUEST_SCHEMAS, *LINE_SCHEMAS)}
 
 
 def parse_body(kind: type[RequestSchema], body: bytes) -> Any:
