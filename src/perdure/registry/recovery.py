@@ -1,12 +1,13 @@
 """Recovery after a backup was restored, or a database has lost acknowledged changes: no name may be issued twice."""
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final, NamedTuple
 
 from perdure.errors import InvalidInput
 from perdure.names import instant
 from perdure.records.validation import check_one_line
-from perdure.registry.entities import COUNTER_SUFFIX, Event, counter_key, from_count, to_uncertain_count
+from perdure.registry.entities import COUNTER_SUFFIX, Event, Prefix, counter_key, from_count, to_uncertain_count
 from perdure.registry.permissions.agents import MACHINE_AGENT
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Transaction
@@ -34,7 +35,9 @@ def advance_timelines(
     """
     now = now_seconds(registry.clock)
     timelines = tx.timelines()
-    counting, unseen = (set(), set()) if known else _list_possible_timelines(tx)
+    prefixes = tx.prefixes()
+    sequential = {counter_key(one) for one in prefixes if one.minter == "sequential"}
+    unseen = set() if known else _list_possible_timelines(prefixes)
     if not known:
         now += HIGH_WATER_LEAD
     moved: dict[str, str] = {}
@@ -49,8 +52,8 @@ def advance_timelines(
                 moved[key] = instant.to_iso(safe // 1)
         elif known.get(key, Fraction(-1)) < 0:
             count = max(map(from_count, candidates), default=0)
-            tx.put_timeline(key, to_uncertain_count(count), HIGH_WATER_LEAD)
-            if candidates or key in counting:
+            tx.put_timeline(key, to_uncertain_count(count), Fraction(0))
+            if count or key in sequential:
                 unsure.append(key.removesuffix(COUNTER_SUFFIX))
         elif last is None or max(candidates) > last:
             tx.put_timeline(key, max(candidates), HIGH_WATER_LEAD)
@@ -58,15 +61,10 @@ def advance_timelines(
     return Advance(moved, sorted(unsure))
 
 
-def _list_possible_timelines(tx: Transaction) -> tuple[set[str], set[str]]:
-    """Return the counters in use, and every timeline that the prefixes may have had since.
-
-    A prefix that has no counter may have had one after the backup.
-    """
-    prefixes = tx.prefixes()
-    counting = {counter_key(one) for one in prefixes if one.minter == "sequential"}
+def _list_possible_timelines(prefixes: Sequence[Prefix]) -> set[str]:
+    """Return every timeline that these prefixes may have. The minter of a prefix can be changed to a sequential one."""
     counters = {counter_key(one) for one in prefixes if one.scheme == "handle"}
-    return counting, counters | {one.key for one in prefixes if one.minter in _DATED}
+    return counters | {one.key for one in prefixes if one.minter in _DATED}
 
 
 async def accept_loss(registry: Registry, marks: dict[str, Fraction], reason: str) -> Advance:

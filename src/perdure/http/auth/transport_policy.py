@@ -11,7 +11,7 @@ _OWN_PAGES: Final = ("same-origin", "none")
 def check_channel(request: Request) -> None:
     """Raise InsecureCredentials if the connection can be overheard."""
     if not is_secure_transport(request):
-        raise InsecureCredentials()
+        raise InsecureCredentials(request.proxy_problem())
 
 
 def is_secure_transport(request: Request) -> bool:
