@@ -45,7 +45,7 @@ def test_a_registry_survives_the_loss_of_its_folder_and_repeats_no_name(maker: R
     asyncio.run(make_registry(old.folder, name="The Library", store=old.store, postgresql=FEW_PARTITIONS))
     with run_server(old.folder, settings='contact = "archive@example.org"') as server, server.client() as client:
         for prefix, minter in ((PILIN, "pilin"), (NUMBERS, "sequential")):
-            assert client.post("/api/v1/prefixes", json={"name": prefix, "minter": minter}).status_code == 201
+            assert client.post("/api/v1/prefixes", json={"prefix": prefix, "minter": minter}).status_code == 201
         names = [name for prefix in (PILIN, NUMBERS) for name in mint(client, prefix, 10)]
         assert "It does not contain admin.key" in perdure("backup", backup, "--registry", old.folder)
         lost = [name for prefix in (PILIN, NUMBERS) for name in mint(client, prefix, 10)]
