@@ -123,12 +123,13 @@ def verify(folder: Folder = None, json: Json = False) -> None:
 
 
 def stats(folder: Folder = None, json: Json = False) -> None:
-    """Print the number of identifiers, prefixes, agents and so on."""
+    """Print the number of identifiers, prefixes, agents and so on. In a pipe, numbers have no separators."""
     counts = run_anonymous(folder, lambda registry: registry.store.read(lambda reader: reader.counts()))
     if json:
         typer.echo(to_json(counts))
         return
-    print_table(("what", "count"), ((what, f"{count:,}") for what, count in counts.items()))
+    form = "{:,}" if make_console().is_terminal else "{}"
+    print_table(("what", "count"), ((what, form.format(count)) for what, count in counts.items()))
 
 
 def log(

@@ -73,9 +73,9 @@ def _read_settings(backup: Path) -> tuple[str, EnclosedSettings]:
     text, identity = facts[ENCLOSED_SETTINGS], facts[REGISTRY]
     if text is None:
         reason = (
-            f"{backup.name} was made by an older Perdure, and has no settings inside. Create the folder, copy the "
-            f"{SETTINGS} of the registry into it, and run perdure restore FILE --registry DIR. If that file is lost, "
-            f"write one with these two lines: [registry] and id = {quote_toml(identity or '')}"
+            f"{backup.name} has no settings inside (perdure migrate or an older Perdure made it). Create the folder, "
+            f"copy the {SETTINGS} of the registry into it, and run perdure restore FILE --registry DIR. If that file "
+            f"is lost, write one with these two lines: [registry] and id = {quote_toml(identity or '')}"
         )
         raise InvalidInput("restore", "file", reason)
     settings = parse_enclosed_settings(text)
