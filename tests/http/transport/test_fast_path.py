@@ -121,7 +121,7 @@ def test_requests_of_one_loop_iteration_are_one_query_of_each_kind(fixture: Fast
 def test_a_client_with_the_current_version_gets_no_body(
     fixture: FastPathFixture, url: str, current: str, other: str
 ) -> None:
-    tags = (current, f'{other}, W/{current}', "*", other, "nonsense")
+    tags = (current, f"{other}, W/{current}", "*", other, "nonsense")
     connections = [fixture.submit(url, if_none_match=tag) for tag in tags]
     fixture.fast_path.flush()
     fixture.lookup.answer(*[REDIRECT if url == "/1/a" else (7, RECORD)] * len(tags))
