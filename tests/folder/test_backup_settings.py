@@ -20,7 +20,7 @@ def read(toml: str) -> SettingsFile:
     return msgspec.toml.decode(toml, type=SettingsFile)
 
 
-def restored(sections: dict[str, dict[str, Any]], store: str = DEFAULT_STORE) -> SettingsFile:
+def rebuild_file(sections: dict[str, dict[str, Any]], store: str = DEFAULT_STORE) -> SettingsFile:
     return read(EnclosedSettings(sections).to_toml(store))
 
 
@@ -64,12 +64,12 @@ def test_every_setting_comes_back_with_its_value() -> None:
             changed += other != value
     assert changed > 40
     expected = sections | {"registry": sections["registry"] | {"store": DEFAULT_STORE}}
-    assert msgspec.json.decode(msgspec.json.encode(restored(sections))) == expected
+    assert msgspec.json.decode(msgspec.json.encode(rebuild_file(sections))) == expected
 
 
 @given(TEXTS, st.lists(TEXTS, max_size=3), st.floats(0, 80_000))
 def test_any_value_comes_back(text: str, schemes: list[str], seconds: float) -> None:
-    file = restored(
+    file = rebuild_file(
         {
             "registry": {"id": ID},
             "metadata": {"type_prefix": text},
