@@ -265,7 +265,7 @@ def test_a_backup_returns_the_digest_of_its_file(minting_registry: RegistryFolde
     file = minting_registry.folder.parent / "result.db"
     result = CliRunner().invoke(app, ["backup", str(file), "-R", str(minting_registry.folder), "--json"])
     digest = sha256(file.read_bytes()).hexdigest()
-    assert json.loads(result.stdout) == {"file": str(file), "sha256": digest}
+    assert json.loads(result.stdout) == {"file": str(file), "sha256": digest, "not_included": ["admin.key"]}
     result = CliRunner().invoke(app, ["backup", str(file), "-R", str(minting_registry.folder), "--overwrite"])
     assert digest_file(file) in result.stdout
 
