@@ -52,7 +52,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, list[s
     folder = tmp_path_factory.mktemp("archive")
 
     async def make() -> tuple[str, list[str]]:
-        created = await make_registry(folder, name="The Archive")
+        created = await make_registry(folder, name="The Archive", person_iris="https://ppid.org/")
         async with open_registry(folder) as registry:
             return created.key, await add_sample_persons(registry, created.admin)
 
@@ -83,7 +83,7 @@ def test_a_dump_is_equal_to_the_single_documents(desk: Desk, names: list[str]) -
     async def write_dump() -> bytes:
         async with open_registry(desk.folder) as registry:
             persons = [await show_person(registry, name) for name in names]
-            return b"".join(dump(persons, "nt", registry.settings.namespaces, ""))
+            return b"".join(dump(persons, "nt", registry.namespaces, ""))
 
     assert desk.ok("person", "export", "--format", "nt").encode() == asyncio.run(write_dump())
 

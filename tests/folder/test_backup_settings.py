@@ -26,7 +26,8 @@ def rebuild_file(sections: dict[str, dict[str, Any]], store: str = DEFAULT_STORE
 
 def all_settings() -> dict[str, dict[str, Any]]:
     """Return every setting with its default."""
-    sections: dict[str, dict[str, Any]] = msgspec.to_builtins(msgspec.convert({"registry": {"id": ID}}, SettingsFile))
+    encoded = msgspec.json.encode(msgspec.convert({"registry": {"id": ID}}, SettingsFile))
+    sections: dict[str, dict[str, Any]] = msgspec.json.decode(encoded)
     return {name: {key: value for key, value in one.items() if value is not None} for name, one in sections.items()}
 
 
@@ -83,7 +84,8 @@ def test_any_value_comes_back(text: str, schemes: list[str], seconds: float) -> 
 
 
 def test_the_file_is_the_usual_one_with_its_comments(tmp_path: Path) -> None:
-    write_settings(tmp_path, id=ID, store=DEFAULT_STORE, type_prefix="102.100.TYPE")
+    iris = "https://id.example.org/"
+    write_settings(tmp_path, id=ID, store=DEFAULT_STORE, type_prefix="102.100.TYPE", person_iris=iris)
     text = (tmp_path / SETTINGS).read_text()
     assert parse_enclosed_settings(enclose_settings(tmp_path)).to_toml(DEFAULT_STORE) == text
     example = '# contact = "archive@example.org"'

@@ -68,7 +68,7 @@ async def _write_persons(registry: Registry, format: PersonFormat, stream: Binar
     """Write persons one by one, in constant memory, and return their number."""
     count = 0
     waiting: deque[PersonView] = deque()
-    pieces = _document_chunks(_drain(waiting), format, registry.settings.namespaces)
+    pieces = _document_chunks(_drain(waiting), format, registry.namespaces)
     with count_progress("persons") as bar:
         task = bar.add_task("exporting", total=await count_persons(registry))
         async for person in iterate_persons(registry):

@@ -16,6 +16,8 @@ from perdure.store.postgres.postgres_options import PostgresOptions
 
 _REGISTRY, _STORE, _ID = "registry", "store", "id"
 _METADATA, _TYPE_PREFIX = "metadata", "type_prefix"
+_PERSONS, _PERSON_IRIS = "persons", "ppid"
+_IN_TEMPLATE: Final = frozenset({(_REGISTRY, _ID), (_METADATA, _TYPE_PREFIX), (_PERSONS, _PERSON_IRIS)})
 _LARGEST: Final = 1 << 20  # characters
 
 Sections = dict[str, dict[str, Any]]
@@ -30,13 +32,14 @@ class EnclosedSettings:
         self.id = file.registry.id
         self.postgresql: PostgresOptions = file.postgresql
         self._type_prefix = file.metadata.type_prefix
+        self._person_iris = str(sections.get(_PERSONS, {}).get(_PERSON_IRIS, ""))
 
     def to_toml(self, store: str) -> str:
         """Return the text of `perdure.toml`: the usual comments, with these values."""
-        text = fill_template(self.id, store, self._type_prefix)
+        text = fill_template(self.id, store, self._type_prefix, person_iris=self._person_iris)
         for section, values in self._sections.items():
             for key, value in values.items():
-                if (section, key) not in ((_REGISTRY, _ID), (_METADATA, _TYPE_PREFIX)):
+                if (section, key) not in _IN_TEMPLATE:
                     text = _set_value(text, section, key, value)
         return text
 

@@ -226,6 +226,7 @@ API_ROUTES: Final = (
     ApiRoute("GET", "/persons", api_persons.find),
     ApiRoute("PUT", "/{ppid}", person_curation.revise),
     ApiRoute("PUT", "/{ppid}/links", person_curation.link),
+    ApiRoute("PATCH", "/{ppid}/links", person_curation.change_links),
     ApiRoute("POST", "/{ppid}/merge", person_curation.merge),
     ApiRoute("POST", "/{ppid}/split", person_curation.split),
     ApiRoute("POST", "/{ppid}/undo", person_curation.undo),

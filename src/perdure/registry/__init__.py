@@ -53,7 +53,6 @@ from perdure.registry.persons import (
     split,
     undo_merge,
     undo_split,
-    uuid_of,
 )
 from perdure.registry.prefixes.prefixes import (
     add_prefix,
@@ -150,7 +149,6 @@ __all__ = [
     "undo_split",
     "unhome_prefix",
     "update",
-    "uuid_of",
     "verify",
     "withdraw",
 ]

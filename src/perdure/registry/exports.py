@@ -87,10 +87,10 @@ def _require_export_permission(registry: Registry, reader: Reader, by: Agent, un
 
 def _format_registry_parts(registry: Registry, reader: Reader) -> bytes:
     timelines = reader.timelines()
-    namespace = str(registry.ppid_namespace)
-    lines = [
-        ndjson.write_registry_part("registry", {"id": registry.id, "ppid_namespace": namespace, "perdure": _VERSION})
-    ]
+    fixed = {"id": registry.id, "ppid_namespace": str(registry.ppid_namespace), "perdure": _VERSION}
+    if registry.person_iris is not None:
+        fixed["person_iris"] = registry.person_iris
+    lines = [ndjson.write_registry_part("registry", fixed)]
     for prefix in reader.prefixes():
         last = timelines.get(counter_key(prefix) if prefix.minter == "sequential" else prefix.key)
         fields = msgspec.to_builtins(prefix, enc_hook=_encode_fraction) | ({} if last is None else {"last": str(last)})

@@ -24,7 +24,6 @@ MOST_FOUND: Final = 1000
 _MOST_WORDS: Final = 20
 _LONGEST_WORD: Final = 1000
 _SHORTEST_BEGINNING: Final = 3
-_WITHDRAWAL_ACTIONS: Final = ("withdraw", "merge", "split", "undo split")
 
 
 class Resolution(NamedTuple):
@@ -122,15 +121,6 @@ async def resolve(registry: Registry, text: str) -> Resolution:
         return Resolution(identifier.name, target, identifier.version)
 
     return await registry.store.read(work)
-
-
-def find_withdrawal(reader: Reader, subject: str) -> tuple[Act, Agent | None] | None:
-    """Return the act that withdrew an identifier with a tombstone, and its agent.
-
-    For an identifier that was imported withdrawn, that is the act that imported it.
-    """
-    act = reader.newest_act(subject, _WITHDRAWAL_ACTIONS) or reader.newest_act(subject)
-    return None if act is None else (act, reader.agent(act.agent))
 
 
 def check_limit(limit: int, part: str = "search") -> int:
