@@ -15,7 +15,8 @@ from perdure.cli import (
     edit,
     explain,
     generate,
-    import_export,
+    identifier_export,
+    identifier_import,
     init,
     maintenance,
     mint,
@@ -95,8 +96,8 @@ app.add_typer(prefix.app, name="prefix", rich_help_panel=PERMISSIONS, epilog=pre
 app.add_typer(agent.app, name="agent", rich_help_panel=PERMISSIONS, epilog=agent.EXAMPLES)
 app.command(rich_help_panel=PERMISSIONS, epilog=edit.TRANSFER_EXAMPLES)(edit.transfer)
 app.command(rich_help_panel=PERMISSIONS, epilog=maintenance.LOG_EXAMPLES)(maintenance.log)
-app.command("import", rich_help_panel=MAINTENANCE, epilog=import_export.IMPORT_EXAMPLES)(import_export.import_)
-app.command(rich_help_panel=MAINTENANCE, epilog=import_export.EXPORT_EXAMPLES)(import_export.export)
+app.command("import", rich_help_panel=MAINTENANCE, epilog=identifier_import.IMPORT_EXAMPLES)(identifier_import.import_)
+app.command(rich_help_panel=MAINTENANCE, epilog=identifier_export.EXPORT_EXAMPLES)(identifier_export.export)
 app.command(rich_help_panel=MAINTENANCE, epilog=backup.BACKUP_EXAMPLES)(backup.backup)
 app.command(rich_help_panel=MAINTENANCE, epilog=backup.RESTORE_EXAMPLES)(backup.restore)
 app.command(rich_help_panel=MAINTENANCE, epilog=maintenance.RECOVER_EXAMPLES)(maintenance.recover)
