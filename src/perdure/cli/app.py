@@ -10,6 +10,7 @@ import typer
 from perdure import __version__
 from perdure.cli import (
     agent,
+    backup,
     check,
     edit,
     explain,
@@ -97,8 +98,8 @@ app.command(rich_help_panel=PERMISSIONS, epilog=edit.TRANSFER_EXAMPLES)(edit.tra
 app.command(rich_help_panel=PERMISSIONS, epilog=maintenance.LOG_EXAMPLES)(maintenance.log)
 app.command("import", rich_help_panel=MAINTENANCE, epilog=identifier_import.IMPORT_EXAMPLES)(identifier_import.import_)
 app.command(rich_help_panel=MAINTENANCE, epilog=identifier_export.EXPORT_EXAMPLES)(identifier_export.export)
-app.command(rich_help_panel=MAINTENANCE, epilog=maintenance.BACKUP_EXAMPLES)(maintenance.backup)
-app.command(rich_help_panel=MAINTENANCE, epilog=maintenance.RESTORE_EXAMPLES)(maintenance.restore)
+app.command(rich_help_panel=MAINTENANCE, epilog=backup.BACKUP_EXAMPLES)(backup.backup)
+app.command(rich_help_panel=MAINTENANCE, epilog=backup.RESTORE_EXAMPLES)(backup.restore)
 app.command(rich_help_panel=MAINTENANCE, epilog=maintenance.RECOVER_EXAMPLES)(maintenance.recover)
 app.command(rich_help_panel=MAINTENANCE, epilog=move.MOVE_EXAMPLES)(move.move)
 app.command(rich_help_panel=MAINTENANCE, epilog=move.MIGRATE_EXAMPLES)(move.migrate)

@@ -287,10 +287,11 @@ class Store(Protocol):
         """
         ...
 
-    async def backup(self, file: Path, progress: Progress) -> str:
+    async def backup(self, file: Path, progress: Progress, settings: str | None = None) -> str:
         """Write a consistent copy while writes continue: a file of the embedded store, whatever the engine.
 
-        Return the SHA-256 digest of that file.
+        The settings of the registry, if they are given, are enclosed as a fact that only the copy has. Return the
+        SHA-256 digest of that file.
         """
         ...
 
