@@ -62,7 +62,9 @@ EVERYTHING: Final = IdentifierQuery()
 class Selection:
     """The names that a query selects for one agent: the beginning of their keys, and a test of their records."""
 
-    def __init__(self, reader: Reader, by: Agent, query: IdentifierQuery, now: str, actions: tuple[Action, ...]) -> None:
+    def __init__(
+        self, reader: Reader, by: Agent, query: IdentifierQuery, now: str, actions: tuple[Action, ...]
+    ) -> None:
         self.scope, self.beginning = WHOLE_REGISTRY, None
         if query.prefix is not None:
             prefix, self.beginning = find_beginning(reader, check_one_line(query.prefix, "prefix", _LONGEST))

@@ -41,7 +41,7 @@ class PatternReplacement:
         for text, result in zip(texts, self._run(texts), strict=True):
             if result is False:
                 self._timeouts.add(text)
-            self._results[text] = result or None
+            self._results[text] = result if isinstance(result, str) else None
         if len(self._timeouts) > _MOST_TIMEOUTS:
             raise self._too_slow()
 
