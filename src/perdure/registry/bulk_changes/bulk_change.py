@@ -180,6 +180,8 @@ def check_request(request: BulkRequest) -> None:
         raise InvalidInput("bulk", "regex", f"regex has no meaning for {request.kind}")
     if (request.query is None) == (request.names is None):
         raise InvalidInput("bulk", "names", "give either names, or filters that select them")
+    if request.query == IdentifierQuery() and request.kind != "retarget":
+        raise InvalidInput("bulk", "query", f"at least one filter is required to {request.kind}")
 
 
 def _is_id(text: str) -> bool:
