@@ -33,7 +33,11 @@ def test_a_text_that_is_not_a_list_is_not_changed() -> None:
         assert list_addresses(text) == []
 
 
-@given(st.lists(st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Co", "Cn", "Z")), min_size=1), max_size=5))
+@given(
+    st.lists(
+        st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Co", "Cn", "Z")), min_size=1), max_size=5
+    )
+)
 def test_addresses_are_replaced_by_any_text(addresses: list[str]) -> None:
     text = f"<locations>{''.join(f'<location id={quoteattr(one)} href={quoteattr(one)}/>' for one in addresses)}</locations>"
     assert list_addresses(text) == addresses

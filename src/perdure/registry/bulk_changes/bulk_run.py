@@ -198,6 +198,8 @@ class _BulkRun:
         outcome = self._check(tx, batch)
         change = self._advance(batch, outcome, is_last)
         if not self._is_begun and not outcome.changed:
+            if self._stored is not None:  # an undo that could restore nothing so far
+                change = msgspec.structs.replace(change, state=self._stored.state, ended=self._stored.ended)
             return outcome, change, False
         tx.update([change for one in outcome.changed for change in one.changes])
         for one in outcome.changed:
