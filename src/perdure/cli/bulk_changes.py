@@ -1,8 +1,7 @@
 """`perdure bulk`: withdraw and transfer many identifiers, list bulk changes, and undo them."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 import typer
@@ -41,8 +40,6 @@ from perdure.cli.terminal import escape_control, print_table, to_json
 from perdure.errors import InvalidInput
 from perdure.registry import BulkChange, BulkRequest, IdentifierQuery, NameSource, QuerySource
 from perdure.registry.bulk_changes import Source
-from perdure.registry.entities import Agent
-from perdure.registry.registry import Registry
 
 EXAMPLES = """
 **Examples**
@@ -105,8 +102,8 @@ def withdraw(
 
     After an interruption, run the same command again: it continues where it stopped.
     """
-    source, request = _build_request(BulkRequest(kind="withdraw", reason=reason), file, locals())
-    _run_change(folder, request, source, BulkOptions(dry_run, yes, problems, json, str(file) != "-"))
+    options = BulkOptions(dry_run, yes, problems, json, str(file) != "-")
+    _run_change(folder, BulkRequest(kind="withdraw", reason=reason), file, build_query(locals()), options)
 
 
 @app.command(epilog=_TRANSFER_EXAMPLES)
@@ -137,8 +134,8 @@ def transfer(
 
     After an interruption, run the same command again: it continues where it stopped.
     """
-    source, request = _build_request(BulkRequest(kind="transfer", receiver=to, reason=reason), file, locals())
-    _run_change(folder, request, source, BulkOptions(dry_run, yes, problems, json, str(file) != "-"))
+    options = BulkOptions(dry_run, yes, problems, json, str(file) != "-")
+    _run_change(folder, BulkRequest(kind="transfer", receiver=to, reason=reason), file, build_query(locals()), options)
 
 
 @app.command("list", epilog=_LIST_EXAMPLES)
@@ -185,21 +182,23 @@ def undo(
     exit_if_refused(change.undo_refused)
 
 
-def _build_request(request: BulkRequest, file: Path | None, filters: Mapping[str, Any]) -> tuple[Source, BulkRequest]:
-    query = build_query(filters)
+def _run_change(
+    folder: Path | None, request: BulkRequest, file: Path | None, query: IdentifierQuery, options: BulkOptions
+) -> None:
+    """Change the names of a file, or those that a query selects."""
     if (file is None) == (query == IdentifierQuery()):
         raise InvalidInput("bulk", "names", "give a FILE with names, or - for standard input, or at least one filter")
+
+    def run(request: BulkRequest, source: Source) -> BulkChange:
+        return run_as_agent(folder, lambda registry, by: change_after_preview(registry, by, request, source, options))
+
     if file is None:
-        return QuerySource(query), msgspec.structs.replace(request, query=query)
-    source = NameSource(NameList(file))
-    return source, msgspec.structs.replace(request, names=source.digest())
-
-
-def _run_change(folder: Path | None, request: BulkRequest, source: Source, options: BulkOptions) -> None:
-    async def work(registry: Registry, by: Agent) -> BulkChange:
-        return await change_after_preview(registry, by, request, source, options)
-
-    exit_if_refused(run_as_agent(folder, work).refused)
+        change = run(msgspec.structs.replace(request, query=query), QuerySource(query))
+    else:
+        with NameList(file) as names:
+            source = NameSource(names)
+            change = run(msgspec.structs.replace(request, names=source.digest()), source)
+    exit_if_refused(change.refused)
 
 
 def _describe(change: BulkChange) -> list[tuple[str, str]]:

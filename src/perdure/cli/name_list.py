@@ -18,8 +18,15 @@ class NameList:
         self._path = path
         self._copy: BufferedReader | None = None
         if str(path) == "-":
-            self._copy = cast(BufferedReader, tempfile.TemporaryFile())  # noqa: SIM115  (it ends with the command)
+            self._copy = cast(BufferedReader, tempfile.TemporaryFile())  # noqa: SIM115  (closed by __exit__)
             shutil.copyfileobj(open_standard_input(), self._copy)
+
+    def __enter__(self) -> "NameList":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._copy is not None:
+            self._copy.close()
 
     def __call__(self) -> Iterator[str]:
         """Yield the names; empty lines are skipped."""

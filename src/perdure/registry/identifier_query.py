@@ -79,7 +79,8 @@ class Selection:
         self._type = (query.type or "").upper()
         self._text = (query.text or "").casefold()
         self._sees_all = is_granted(reader, by, "edit", self.scope, now)
-        if not any(is_allowed(reader, by, action, self.scope, now) for action in actions):
+        self.is_own = not any(is_allowed(reader, by, action, self.scope, now) for action in actions)
+        if self.is_own:
             self._select_own(reader, by, now, actions[0])
         self._reads_records = any((
             self._creators, self._owners, self._target, self._target_part, self._type, self._text

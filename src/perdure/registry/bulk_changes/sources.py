@@ -5,7 +5,7 @@ from hashlib import sha256
 from itertools import islice
 from typing import Final, NamedTuple, Protocol
 
-from perdure.errors import NoSuchName, PerdureError
+from perdure.errors import NoSuchName, NotAuthorised, PerdureError
 from perdure.registry.bulk_changes.bulk_change import BulkProblem
 from perdure.registry.bulk_changes.bulk_edits import BulkEdit
 from perdure.registry.entities import Agent, History
@@ -43,21 +43,23 @@ class QuerySource:
         self._query = query
 
     async def chunks(self, registry: Registry, by: Agent, edit: BulkEdit, after: str) -> AsyncIterator[SourceChunk]:
-        key, is_last = after, False
+        key, is_last, is_empty = after, False, not after
         while not is_last:
 
-            def work(reader: Reader, key: str = key) -> tuple[SourceChunk, bool]:
+            def work(reader: Reader, key: str = key, is_empty: bool = is_empty) -> tuple[SourceChunk, bool]:
                 selection = self._open(registry, by, edit, reader)
                 rows = reader.newest_histories(key, CHUNK, selection.beginning)
                 found = [
                     row for row in rows if row.identifier.subject == row.identifier.key and selection.includes(row)
                 ]
+                if selection.is_own and is_empty and not found and len(rows) < CHUNK:
+                    raise NotAuthorised(by.id, edit.permission, selection.scope)  # nothing here is the agent's own
                 cursor = rows[-1].identifier.key if rows else key
                 concerned = [row for row in found if edit.concerns(row.identifier)]
                 return SourceChunk(cursor, len(found), concerned), len(rows) < CHUNK
 
             chunk, is_last = await registry.store.scan(work)
-            key = chunk.cursor
+            key, is_empty = chunk.cursor, is_empty and not chunk.seen
             yield chunk
 
     def _open(self, registry: Registry, by: Agent, edit: BulkEdit, reader: Reader) -> Selection:
