@@ -99,7 +99,8 @@ REMEDIES: Final = {
     "reserved": "Bind the name first: `perdure bind`.",
     "alias-chain-too-long": "Correct the `HS_ALIAS` values, so that the chain ends after at most ten steps.",
     "not-acceptable": "Accept one of the media types in `available`.",
-    "credentials-in-the-clear": "Use https. In a private network: [`plain_credentials`](settings.md#http).",
+    "credentials-in-the-clear": "Use https. Behind a proxy: [`trusted_proxies`](settings.md#http). "
+    "In a private network: [`plain_credentials`](settings.md#http).",
     "not-for-this-client": "Add the client's address to [`metrics_clients`](settings.md#http).",
     "from-another-site": "Send the form from a page of this server, or not from a browser.",
     "credentials-needed": "Send [credentials](authentication.md).",

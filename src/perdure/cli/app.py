@@ -10,12 +10,14 @@ import typer
 from perdure import __version__
 from perdure.cli import (
     agent,
+    backup,
     bulk_changes,
     check,
     edit,
     explain,
     generate,
-    import_export,
+    identifier_export,
+    identifier_import,
     init,
     listing,
     maintenance,
@@ -26,6 +28,7 @@ from perdure.cli import (
     query,
     retarget,
     serve,
+    stats,
     tour,
 )
 from perdure.cli.error_hints import with_hint
@@ -99,16 +102,16 @@ app.add_typer(prefix.app, name="prefix", rich_help_panel=PERMISSIONS, epilog=pre
 app.add_typer(agent.app, name="agent", rich_help_panel=PERMISSIONS, epilog=agent.EXAMPLES)
 app.command(rich_help_panel=PERMISSIONS, epilog=edit.TRANSFER_EXAMPLES)(edit.transfer)
 app.command(rich_help_panel=PERMISSIONS, epilog=maintenance.LOG_EXAMPLES)(maintenance.log)
-app.command("import", rich_help_panel=MAINTENANCE, epilog=import_export.IMPORT_EXAMPLES)(import_export.import_)
-app.command(rich_help_panel=MAINTENANCE, epilog=import_export.EXPORT_EXAMPLES)(import_export.export)
-app.command(rich_help_panel=MAINTENANCE, epilog=maintenance.BACKUP_EXAMPLES)(maintenance.backup)
-app.command(rich_help_panel=MAINTENANCE, epilog=maintenance.RESTORE_EXAMPLES)(maintenance.restore)
+app.command("import", rich_help_panel=MAINTENANCE, epilog=identifier_import.IMPORT_EXAMPLES)(identifier_import.import_)
+app.command(rich_help_panel=MAINTENANCE, epilog=identifier_export.EXPORT_EXAMPLES)(identifier_export.export)
+app.command(rich_help_panel=MAINTENANCE, epilog=backup.BACKUP_EXAMPLES)(backup.backup)
+app.command(rich_help_panel=MAINTENANCE, epilog=backup.RESTORE_EXAMPLES)(backup.restore)
 app.command(rich_help_panel=MAINTENANCE, epilog=maintenance.RECOVER_EXAMPLES)(maintenance.recover)
 app.command(rich_help_panel=MAINTENANCE, epilog=move.MOVE_EXAMPLES)(move.move)
 app.command(rich_help_panel=MAINTENANCE, epilog=move.MIGRATE_EXAMPLES)(move.migrate)
 app.command(rich_help_panel=MAINTENANCE, epilog=maintenance.COMPACT_EXAMPLES)(maintenance.compact)
 app.command(rich_help_panel=MAINTENANCE, epilog=maintenance.VERIFY_EXAMPLES)(maintenance.verify)
-app.command(rich_help_panel=MAINTENANCE, epilog=maintenance.STATS_EXAMPLES)(maintenance.stats)
+app.command(rich_help_panel=MAINTENANCE, epilog=stats.EXAMPLES)(stats.stats)
 app.command(rich_help_panel=WITHOUT_REGISTRY, epilog=explain.EXAMPLES)(explain.explain)
 app.command(rich_help_panel=WITHOUT_REGISTRY, epilog=check.EXAMPLES)(check.check)
 app.add_typer(generate.app, name="generate", rich_help_panel=WITHOUT_REGISTRY, epilog=generate.EXAMPLES)

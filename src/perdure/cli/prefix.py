@@ -1,5 +1,6 @@
 """`perdure prefix`: the prefixes that a registry manages."""
 
+import sys
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from fractions import Fraction
@@ -26,6 +27,7 @@ EXAMPLES = """
 **Examples**
 
 - `perdure prefix add 12345`
+- for names of a Handle server: `perdure prefix add 20.500.99999 --minter chosen --ignore-case`
 - `perdure prefix add 12345 --minter sequential --pattern 'thesis-####' --ignore-case`
 - `perdure prefix add --host mtc-m18.sid.inpe.br --ip 150.163.34.243 --granularity 0.1`
 - `perdure prefix derive 12345.1 --policy-file policy.txt`
@@ -37,6 +39,7 @@ CHANGE_EXAMPLES = """
 - `perdure prefix change 12345 --policy 'Names are never used again.'`
 - `perdure prefix change sid.inpe.br/mtc-m18 --granularity 0.01`
 - `perdure prefix change 12345 --pass-through`
+- an hour instead of a day, for names that move often: `perdure prefix change 12345 --ttl 3600`
 """
 
 
@@ -58,9 +61,11 @@ Pattern = Annotated[
     str | None, typer.Option(metavar="PATTERN", help="For sequential: position of the number, as in 'thesis-####'.")
 ]
 IgnoreCase = Annotated[
-    bool,
+    bool | None,
     typer.Option(
-        "--ignore-case", help="Make suffixes case-insensitive (ASCII letters only). This can never be changed."
+        "--ignore-case/--case-sensitive",
+        help="Whether suffixes are case-insensitive (ASCII letters only), as on most Handle servers. "
+        "This can never be changed. Default: case-sensitive.",
     ),
 ]
 Policy = Annotated[str | None, typer.Option(metavar="TEXT", help="Public policy for names under the prefix.")]
@@ -77,6 +82,19 @@ PassThrough = Annotated[
         help="Resolve a name that extends a registered one to the target of that one, with the rest appended.",
     ),
 ]
+Joiners = Annotated[
+    bool,
+    typer.Option(
+        "--joiners",
+        help="Allow zero-width joiners in suffixes, as Persian and Indic words need them. This cannot be withdrawn.",
+    ),
+]
+DefaultTtl = Annotated[
+    int | None,
+    typer.Option(
+        metavar="SECONDS", min=0, help="TTL of values for which none is given: how long Handle clients cache them."
+    ),
+]
 PrefixName = Annotated[str, typer.Argument(metavar="PREFIX", help="Handle prefix or IBI subsystem.")]
 
 
@@ -85,7 +103,7 @@ def add(
     prefix: Annotated[str | None, typer.Argument(metavar="PREFIX", help="Handle prefix, such as 12345.")] = None,
     minter: Minter = MinterName.pilin,
     pattern: Pattern = None,
-    ignore_case: IgnoreCase = False,
+    ignore_case: IgnoreCase = None,
     host: Annotated[
         str | None, typer.Option(metavar="HOST", help="For an IBI subsystem, instead of a prefix: host name.")
     ] = None,
@@ -101,16 +119,22 @@ def add(
     policy: Policy = None,
     policy_file: PolicyFile = None,
     pass_through: PassThrough = False,
+    ttl: DefaultTtl = None,
+    joiners: Joiners = False,
     folder: Folder = None,
     json: Json = False,
 ) -> None:
-    """Add a Handle prefix, or an IBI subsystem (--host and --ip)."""
+    """Add a Handle prefix, or an IBI subsystem (--host and --ip).
+
+    If names under the prefix come from a Handle server, add --minter chosen --ignore-case, unless that server was
+    configured as case-sensitive.
+    """
     text = _read_policy(policy, policy_file) or ""
     if (host is None) != (ip is None) or (host is None) == (prefix is None):
         raise InvalidInput("prefix", "prefix", "required: a Handle prefix, or --host and --ip of an IBI subsystem")
 
-    if host is not None and pass_through:
-        raise InvalidInput("prefix", "pass_through", "--pass-through is only for a Handle prefix")
+    if host is not None and (pass_through or joiners):
+        raise InvalidInput("prefix", "pass_through", "--pass-through and --joiners are only for a Handle prefix")
     if host is None and (granularity is not None or private):
         raise InvalidInput(
             "prefix", "granularity", "--granularity and --private are only for an IBI subsystem (--host and --ip)"
@@ -128,18 +152,22 @@ def add(
                 granularity=_parse_granularity(granularity) if granularity is not None else 1,
                 private=private,
                 policy=text,
+                ttl=ttl,
             )
         return await use.add_prefix(
             registry,
             by,
             prefix or "",
             minter=minter.value,
-            case_sensitive=not ignore_case,
+            case_sensitive=not ignores_case,
             policy=text,
             pattern=pattern,
             pass_through=pass_through,
+            ttl=ttl,
+            joiners=joiners,
         )
 
+    ignores_case = _choose_case(ignore_case, minter) if host is None else True
     added = run_as_agent(folder, work)
     how = " --suffix SUFFIX" if added.minter == "chosen" else ""
     print_result(added, json, f"Added prefix {added.name}. Next:  perdure mint {added.name}{how}")
@@ -150,10 +178,12 @@ def derive(
     prefix: PrefixName,
     minter: Minter = MinterName.pilin,
     pattern: Pattern = None,
-    ignore_case: IgnoreCase = False,
+    ignore_case: IgnoreCase = None,
     policy: Policy = None,
     policy_file: PolicyFile = None,
     pass_through: PassThrough = False,
+    ttl: DefaultTtl = None,
+    joiners: Joiners = False,
     folder: Folder = None,
     json: Json = False,
 ) -> None:
@@ -166,12 +196,15 @@ def derive(
             by,
             prefix,
             minter=minter.value,
-            case_sensitive=not ignore_case,
+            case_sensitive=not ignores_case,
             policy=text,
             pattern=pattern,
             pass_through=pass_through,
+            ttl=ttl,
+            joiners=joiners,
         )
 
+    ignores_case = _choose_case(ignore_case, minter)
     added = run_as_agent(folder, work)
     print_result(added, json, f"Added prefix {added.name}, derived from {added.parent}.")
 
@@ -243,10 +276,12 @@ def change(
             help="Resolve a name that extends a registered one to the target of that one, with the rest appended.",
         ),
     ] = None,
+    ttl: DefaultTtl = None,
+    joiners: Joiners = False,
     folder: Folder = None,
     json: Json = False,
 ) -> None:
-    """Change the policy, granularity, minter or pass-through of a prefix. Case sensitivity can never be changed."""
+    """Change the policy, granularity, minter and other settings of a prefix. Case sensitivity can never be changed."""
     text = _read_policy(policy, policy_file)
     step = None if granularity is None else _parse_granularity(granularity)
 
@@ -260,6 +295,8 @@ def change(
             minter=None if minter is None else minter.value,
             pattern=pattern,
             pass_through=pass_through,
+            ttl=ttl,
+            joiners=joiners or None,
         )
 
     changed = run_as_agent(folder, work)
@@ -285,6 +322,20 @@ def _prefix_fields(prefix: Prefix) -> dict[str, Any]:
     fields: dict[str, Any] = msgspec.to_builtins(prefix, enc_hook=str)
     subsystem = fields.pop("subsystem") or {}
     return {name: value for name, value in (fields | subsystem).items() if name != "key"}
+
+
+def _choose_case(ignore_case: bool | None, minter: MinterName) -> bool:
+    """Return whether case is ignored. Ask at a terminal, if names that people chose may come from another server."""
+    if ignore_case is not None:
+        return ignore_case
+    if minter is not MinterName.chosen or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    return typer.confirm(
+        "Handle servers ignore case in suffixes: AB and ab are one name there. This can never be changed.\n"
+        "Ignore case under this prefix?",
+        default=False,
+        err=True,
+    )
 
 
 def _read_policy(text: str | None, file: Path | None) -> str | None:

@@ -4,6 +4,7 @@
 'https://example.org/'
 """
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
@@ -13,6 +14,23 @@ from perdure.records.binary_data import bytes_to_json
 from perdure.records.frozen_struct import FrozenStruct
 
 DEFAULT_TTL: Final = 86_400
+
+
+class UnstatedTtl(int):
+    """The TTL of a value for which none was given. The default of its prefix replaces it before the value is stored.
+
+    It has a type of its own, which no encoder accepts, so that it cannot be stored by mistake.
+    """
+
+
+UNSTATED_TTL: Final = UnstatedTtl(DEFAULT_TTL)
+
+
+def stated_ttl(ttl: int | str | None) -> int | str:
+    """Return the TTL that a client gave, or the mark that it gave none."""
+    return UNSTATED_TTL if ttl is None else ttl
+
+
 # Four characters: admin read, admin write, public read, public write.
 DEFAULT_PERMISSIONS: Final = "1110"
 ADMIN_READ: Final = 0  # positions in the string
@@ -72,7 +90,11 @@ Data = Text | Binary | Admin | ValueList
 
 
 class Value(FrozenStruct, frozen=True, omit_defaults=True):
-    """A value. `ttl` is seconds, or the instant (ISO 8601) at which the value expires."""
+    """A value. `ttl` is seconds, or the instant (ISO 8601) at which the value expires.
+
+    `verbatim` marks an address that was imported as it was, although it is not valid. It is shown to every reader, but
+    no reader is redirected to it, and it is never a link, until an agent replaces it.
+    """
 
     index: int
     type: str
@@ -81,6 +103,7 @@ class Value(FrozenStruct, frozen=True, omit_defaults=True):
     ttl: int | str = DEFAULT_TTL
     permissions: str = DEFAULT_PERMISSIONS
     references: tuple[Reference, ...] = ()
+    verbatim: bool = False
 
     @property
     def text(self) -> str | None:
@@ -147,6 +170,22 @@ def to_handle_json(value: Value) -> dict[str, Any]:
 def without_secret(value: Value) -> Value:
     """Return a value without its secret. A record stores only that there is one, without public permissions."""
     return msgspec.structs.replace(value, data=Text(""), permissions=f"{value.permissions[:PUBLIC_READ]}00")
+
+
+def with_verbatim_marks(values: Iterable[Value], before: Iterable[Value]) -> list[Value]:
+    """Return the values, with the mark `verbatim` on exactly those that a client sends back as they are stored."""
+    stored = {value.index: (value.kind, value.data) for value in before if value.verbatim}
+    marked = []
+    for value in values:
+        is_stored = stored.get(value.index) == (value.kind, value.data) if stored else False
+        marked.append(value if value.verbatim == is_stored else msgspec.structs.replace(value, verbatim=is_stored))
+    return marked
+
+
+def with_stated_ttl(values: Iterable[Value], default: int | None) -> list[Value]:
+    """Return the values with a TTL each: their own, or the default of their prefix, or the usual one."""
+    ttl = DEFAULT_TTL if default is None else default
+    return [msgspec.structs.replace(value, ttl=ttl) if type(value.ttl) is UnstatedTtl else value for value in values]
 
 
 def equals_ignoring_timestamp(first: Value, second: Value) -> bool:

@@ -35,6 +35,7 @@ from perdure.registry.handles import (
     find_handles,
     find_key_material,
     home_prefix,
+    iterate_handles,
     list_handles,
     list_prefixes,
     mint_handle,
@@ -65,7 +66,6 @@ from perdure.registry.persons import (
     split,
     undo_merge,
     undo_split,
-    uuid_of,
 )
 from perdure.registry.prefixes.prefixes import (
     add_prefix,
@@ -78,6 +78,7 @@ from perdure.registry.query import find_by_value, history, resolve, search, show
 from perdure.registry.redaction import redact_values
 from perdure.registry.registry import Registry
 from perdure.registry.settings import Settings
+from perdure.registry.statistics import add_resolutions, name_statistics, prefix_statistics
 from perdure.registry.transfers import names_under, transfer_identifiers, transfer_prefix
 from perdure.registry.version_diff import diff
 
@@ -106,6 +107,7 @@ __all__ = [
     "Tally",
     "add_agent",
     "add_prefix",
+    "add_resolutions",
     "add_subsystem",
     "add_values",
     "authenticate",
@@ -127,6 +129,7 @@ __all__ = [
     "history",
     "home_prefix",
     "import_entries",
+    "iterate_handles",
     "lift_restriction",
     "list_bulk_changes",
     "list_handles",
@@ -137,9 +140,11 @@ __all__ = [
     "mint_handle",
     "mint_in_chunks",
     "mint_once",
+    "name_statistics",
     "names_under",
     "new_key",
     "observe",
+    "prefix_statistics",
     "put_handle",
     "put_values",
     "read_checkpoint",
@@ -169,7 +174,6 @@ __all__ = [
     "undo_split",
     "unhome_prefix",
     "update",
-    "uuid_of",
     "verify",
     "withdraw",
 ]

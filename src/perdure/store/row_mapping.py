@@ -18,7 +18,8 @@ _LAST_SURROGATE: Final = 0xDFFF
 MOST_ANSWERS_DELETED: Final = 1000  # in one transaction, so that no caller waits long for it
 
 PREFIX_COLUMNS: Final = (
-    "key, name, scheme, minter, case_sensitive, parent, policy, pattern, opaque, subsystem, created, pass_through"
+    "key, name, scheme, minter, case_sensitive, parent, policy, pattern, opaque, subsystem, created, pass_through, "
+    "ttl, joiners"
 )
 
 
@@ -29,7 +30,8 @@ def first_column(row: Row | None) -> str | None:
 
 def to_prefix(row: Row) -> Prefix:
     """Build a prefix from its columns."""
-    key, name, scheme, minter, case_sensitive, parent, policy, pattern, opaque, subsystem, created, pass_through = row
+    key, name, scheme, minter, case_sensitive, parent, policy, pattern, opaque, subsystem, created, *settings = row
+    pass_through, ttl, joiners = settings
     return Prefix(
         key=key,
         name=name,
@@ -43,6 +45,8 @@ def to_prefix(row: Row) -> Prefix:
         subsystem=None if subsystem is None else _read_subsystem(subsystem),
         created=created,
         pass_through=bool(pass_through),
+        ttl=ttl,
+        joiners=bool(joiners),
     )
 
 
@@ -61,6 +65,8 @@ def to_prefix_row(prefix: Prefix) -> Row:
         None if prefix.subsystem is None else _write_subsystem(prefix.subsystem),
         prefix.created,
         prefix.pass_through,
+        prefix.ttl,
+        prefix.joiners,
     )
 
 

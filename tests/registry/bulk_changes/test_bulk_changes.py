@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import pytest
-from tests.registry_fixture import Office, set_target
+from tests.registry_fixture import Office, set_target, write_unchecked
 
 from perdure.errors import Conflict, InvalidInput, NoSuchBulkChange, NotAuthorised, WrongState
 from perdure.records.value import Text, Value
@@ -126,6 +126,20 @@ def test_second_urls_their_subtypes_and_locations_change_in_one_version(library:
         f"{OLD}text",
     ]
     assert view.version == 3
+
+
+def test_an_address_that_was_imported_verbatim_redirects_once_it_is_valid(library: Office) -> None:
+    """Its undo restores it as it was imported."""
+    imported = [Value(1, "URL", Text("old.example.org/a"), verbatim=True), Value(2, "URL", Text(f"{OLD}a b"))]
+    library.run(write_unchecked(library.registry, library.admin, "12345/a", *imported))
+    request = retarget_request("12345/a", old=r"(?:http://)?old\.example\.org/", new=NEW, is_pattern=True)
+    done = run(library, request).change
+    assert (done.changed, done.urls) == (1, 2)
+    view = library.ask(show, "12345/a")
+    assert [(value.text, value.verbatim) for value in view.values] == [(f"{NEW}a", False), (f"{NEW}a b", False)]
+    assert view.target == f"{NEW}a"
+    undo(library, done.id)
+    assert [value.verbatim for value in library.ask(show, "12345/a").values] == [True, False]
 
 
 def test_a_preview_shows_counts_and_examples_and_writes_nothing(library: Office) -> None:

@@ -63,7 +63,9 @@ class HandleContext:
 
     def credentials_error(self) -> PerdureError:
         """Return the error that requests credentials, or one that says that this connection is not secure enough."""
-        return CredentialsRequired() if is_secure_transport(self.request) else InsecureCredentials()
+        if is_secure_transport(self.request):
+            return CredentialsRequired()
+        return InsecureCredentials(self.request.proxy_problem())
 
     def success_response(self, status: int = 200, **more: Any) -> Response:
         """Return a response with the response code for success."""
@@ -95,7 +97,7 @@ class HandleContext:
         more = problem_headers(problem)
         if isinstance(problem, BadKey):
             is_wrong = not isinstance(problem, CredentialsRequired)
-            more = self.app.authenticator.challenges(self.request, error=NOT_VERIFIED if is_wrong else None)
+            more = self.app.authenticator.challenges(error=NOT_VERIFIED if is_wrong else None)
             if is_wrong:
                 return Response(status, b"", [NO_STORE, *more])
         code = response_codes.code_of(problem)

@@ -11,7 +11,7 @@ from perdure.records.location_edit import replace_addresses
 from perdure.records.location_xml import LOCATIONS
 from perdure.records.record import Record, Tombstone
 from perdure.records.url_replacement import UrlReplacement
-from perdure.records.validation import Limits, check_one_line, check_target, check_value
+from perdure.records.validation import Limits, check_one_line, check_target, check_values
 from perdure.records.value import Text, Value
 from perdure.registry.bulk_changes.bulk_change import BulkRequest
 from perdure.registry.bulk_changes.pattern_replacement import PatternReplacement
@@ -92,13 +92,13 @@ class RetargetEdit:
             return value
         if text == value.text:
             return value
-        revised = msgspec.structs.replace(value, data=Text(text), timestamp="")
-        check_value(revised, self._limits)
-        return revised
+        is_verbatim = value.verbatim and value.kind == LOCATIONS  # other addresses of the list may still be invalid
+        revised = msgspec.structs.replace(value, data=Text(text), timestamp="", verbatim=is_verbatim)
+        return check_values([revised], self._limits)[0]
 
     def _replace(self, url: str) -> str | None:
         new = self._replacement.replace(url)
-        return None if new is None else check_target(new, self._limits)
+        return None if new is None else check_target(new, self._limits, allows_blanks=" " in url)
 
     def describe(self, before: Record, after: Record) -> list[tuple[str, str]]:
         """Return the URLs that are replaced, those of public values first."""
