@@ -53,7 +53,7 @@ def stats(
     """Print the number of identifiers, prefixes and so on; or how often an identifier was resolved.
 
     A server counts resolutions for each identifier, day (in UTC) and kind of client: browser, robot, program, or client
-    of the Handle System. It writes them once a minute, and stores neither addresses nor user agents.
+    of the Handle System. It writes them every few minutes, and stores neither addresses nor user agents.
     """
     if name is None:
         if since or until or csv or by is not PeriodLength.day:
