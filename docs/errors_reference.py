@@ -69,6 +69,7 @@ REMEDIES: Final = {
     "value-exists": "Choose another `index`, or allow the value to be replaced.",
     "no-such-name": "Check the spelling. `suggestions` are similar names that exist.",
     "no-such-prefix": "Check the prefix, or add it: `perdure prefix add`.",
+    "no-such-bulk-change": "List the bulk changes: `perdure bulk list`.",
     "no-target": "Show the record instead (`?info`), or give it a URL: `perdure set`.",
     "no-such-value": "Read the record and use one of its indexes.",
     "withdrawn": "Use `replaced_by` if there is one, or reinstate the identifier: `perdure reinstate`.",

@@ -19,6 +19,7 @@ from tests.authorization.preparation import (
     Stage,
     with_active,
     with_agent,
+    with_bulk_withdrawal,
     with_keys,
     with_other_owner,
     with_reserved,
@@ -243,6 +244,36 @@ IDENTIFIERS: dict[str, Write] = {
         with_active,
         lambda stage: {"names": [stage.name], "to": "theirs"},
         stated=BY_RECORD,
+    ),
+    "retarget in bulk": Write(
+        "POST /bulk-changes",
+        right_to("edit"),
+        with_active,
+        lambda stage: {"kind": "retarget", "names": [stage.name], "from": URL, "to": ELSEWHERE},
+        stated=BY_RECORD,
+    ),
+    "retarget what a query selects": Write(
+        "POST /bulk-changes",
+        right_to("edit"),
+        with_active,
+        lambda stage: {"kind": "retarget", "query": {"prefix": stage.name}, "from": URL, "to": ELSEWHERE},
+    ),
+    "withdraw in bulk": Write(
+        "POST /bulk-changes",
+        right_to("withdraw"),
+        with_active,
+        lambda stage: {"kind": "withdraw", "names": [stage.name], "reason": "x"},
+        stated=BY_RECORD,
+    ),
+    "transfer in bulk": Write(
+        "POST /bulk-changes",
+        right_to("transfer"),
+        with_active,
+        lambda stage: {"kind": "transfer", "names": [stage.name], "agent": "theirs"},
+        stated=BY_RECORD,
+    ),
+    "undo in bulk": Write(
+        "POST /bulk-changes/{id}/undo", right_to("withdraw") | right_to("admin"), with_bulk_withdrawal
     ),
 }
 PREFIXES: dict[str, Write] = {

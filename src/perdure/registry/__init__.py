@@ -4,6 +4,18 @@ Permissions are checked here, whatever API the request came through.
 """
 
 from perdure.registry.bootstrap import NewRegistry, create_registry, reopen
+from perdure.registry.bulk_changes import (
+    BulkChange,
+    BulkRequest,
+    BulkStep,
+    NameSource,
+    QuerySource,
+    find_bulk_change,
+    find_unfinished,
+    list_bulk_changes,
+    run_bulk_change,
+    undo_bulk_change,
+)
 from perdure.registry.editing import (
     add_values,
     bind,
@@ -33,9 +45,10 @@ from perdure.registry.handles import (
     unhome_prefix,
 )
 from perdure.registry.idempotency import IdempotentMint, mint_once
+from perdure.registry.identifier_query import IdentifierQuery
 from perdure.registry.importing import ImportOptions, Tally, forget_checkpoint, import_entries, read_checkpoint
 from perdure.registry.integrity import verify
-from perdure.registry.listing import IdentifierPage, list_identifiers
+from perdure.registry.listing import IdentifierPage, list_identifiers, select_identifiers
 from perdure.registry.minters import MintedIdentifier
 from perdure.registry.minting import mint, mint_in_chunks
 from perdure.registry.new_record import Statement
@@ -74,18 +87,24 @@ from perdure.registry.version_diff import diff
 
 __all__ = [
     "Agent",
+    "BulkChange",
+    "BulkRequest",
+    "BulkStep",
     "Curation",
     "HandleIdentity",
     "HandleView",
     "HandleWriteResult",
     "IdempotentMint",
     "IdentifierPage",
+    "IdentifierQuery",
     "ImportOptions",
     "KeyMaterial",
     "MintRow",
     "MintedIdentifier",
+    "NameSource",
     "NewRegistry",
     "Person",
+    "QuerySource",
     "Registry",
     "RowAnswers",
     "RowOutcome",
@@ -108,10 +127,12 @@ __all__ = [
     "derive_prefix",
     "diff",
     "export",
+    "find_bulk_change",
     "find_by_value",
     "find_handles",
     "find_key_material",
     "find_table",
+    "find_unfinished",
     "forget_checkpoint",
     "grant",
     "history",
@@ -119,6 +140,7 @@ __all__ = [
     "import_entries",
     "iterate_handles",
     "lift_restriction",
+    "list_bulk_changes",
     "list_handles",
     "list_identifiers",
     "list_prefixes",
@@ -150,11 +172,14 @@ __all__ = [
     "revise_reconstruction",
     "revoke",
     "revoke_key",
+    "run_bulk_change",
     "search",
+    "select_identifiers",
     "show",
     "split",
     "transfer_identifiers",
     "transfer_prefix",
+    "undo_bulk_change",
     "undo_merge",
     "undo_split",
     "unhome_prefix",

@@ -73,6 +73,10 @@ class Reader(Protocol):
         """Return histories with the newest revision alone: the cost does not depend on the number of versions."""
         ...
 
+    def newest_histories_of(self, keys: Sequence[str]) -> dict[str, History]:
+        """Return the histories of these names, by their keys, with the newest revision alone."""
+        ...
+
     def search(self, words: Sequence[str], limit: int, behind: str | None = None) -> list[SearchHit]:
         """Return the names that contain all these words, the newest first.
 

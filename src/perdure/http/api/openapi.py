@@ -10,6 +10,7 @@ from perdure.http.api.change_feed import ActivityPage
 from perdure.http.api.litestar_bypass import DirectHandler, is_direct
 from perdure.http.api.multipart import CONTENT, FORM, OBSERVATION
 from perdure.http.api.request_context import STATUS_DESCRIPTIONS
+from perdure.http.api.schemas.bulk_changes import BULK_RESPONSE_SCHEMAS
 from perdure.http.api.schemas.examples import (
     CSV_EXAMPLE,
     EXAMPLES,
@@ -48,6 +49,7 @@ _STREAMED: Final = {
         CSV: ("A table in UTF-8, with a header row.", "one observation", CSV_EXAMPLE),
     },
 }
+_STREAMED_RESPONSES: Final = ("export", "changeMany", "undoBulkChange")
 # An observation with its file. The first part has the schema of the JSON body.
 _FORM: Final = {
     "schema": {
@@ -79,7 +81,14 @@ def build_openapi(app: Litestar) -> dict[str, Any]:
     """Build the complete document."""
     document: dict[str, Any] = app.openapi_schema.to_schema()
     _, components = msgspec.json.schema_components(
-        [*REQUEST_SCHEMAS, *LINE_SCHEMAS, *RESPONSE_SCHEMAS, *PERSON_RESPONSE_SCHEMAS, ActivityPage],
+        [
+            *REQUEST_SCHEMAS,
+            *LINE_SCHEMAS,
+            *RESPONSE_SCHEMAS,
+            *BULK_RESPONSE_SCHEMAS,
+            *PERSON_RESPONSE_SCHEMAS,
+            ActivityPage,
+        ],
         ref_template=_REFERENCE,
     )
     document["components"]["schemas"] = components
@@ -164,7 +173,7 @@ def _add_examples(operation: dict[str, Any]) -> None:
             for media, (what, title, text) in _STREAMED[name].items()
         }
         operation["requestBody"] = {"required": True, "content": content}
-    if name in (*_STREAMED, "export"):
+    if name in (*_STREAMED, *_STREAMED_RESPONSES):
         operation["responses"]["200"]["content"] = {NDJSON: {"schema": {"type": "string"}}}
     if name == "mintMany":
         operation["responses"]["200"]["content"][CSV] = {"schema": {"type": "string"}}

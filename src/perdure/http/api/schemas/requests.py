@@ -8,6 +8,7 @@ from msgspec import Meta
 
 from perdure.errors import InvalidInput
 from perdure.formats.strict_json import refuse_duplicate_keys
+from perdure.http.api.schemas.bulk_changes import BulkChangeRequest
 from perdure.http.api.schemas.person_requests import PERSON_REQUEST_SCHEMAS
 from perdure.http.api.schemas.values import RequestSchema, Ttl, ValueInput, values_to_domain
 from perdure.http.shared.http_errors import MalformedRequest
@@ -237,6 +238,7 @@ REQUEST_SCHEMAS: Final[tuple[type[RequestSchema], ...]] = (
     AddValuesRequest,
     RedactValuesRequest,
     TransferRequest,
+    BulkChangeRequest,
     AddPrefixRequest,
     DerivePrefixRequest,
     ChangePrefixRequest,
