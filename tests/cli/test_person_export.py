@@ -115,8 +115,9 @@ def test_a_failed_export_leaves_an_existing_file_unchanged(desk: Desk, monkeypat
     async def broken(registry: Registry) -> int:
         raise StoreUnavailable("the disk is gone")
 
+    assert "exists already" in desk.run("person", "export", "-o", "all.nt").stderr
     monkeypatch.setattr("perdure.cli.person_export.count_persons", broken)
-    assert "the disk is gone" in desk.run("person", "export", "-o", "all.nt").stderr
+    assert "the disk is gone" in desk.run("person", "export", "-o", "all.nt", "--overwrite").stderr
     assert (desk.folder / "all.nt").read_text() == "before"
     assert not list(desk.folder.glob(".all*"))
 

@@ -7,6 +7,7 @@ from perdure.errors import (
     ClockUnconfirmed,
     CountUnknown,
     InvalidInput,
+    NoSuchBulkChange,
     NoSuchPrefix,
     NoTarget,
     PerdureError,
@@ -15,6 +16,7 @@ from perdure.errors import (
 
 # By the code of the error, which an error that a server reports has, too.
 _BY_CODE: Final[dict[str, str]] = {
+    NoSuchBulkChange.code: "perdure bulk list",
     NoSuchPrefix.code: "perdure prefix list",
     NoTarget.code: "perdure show",
     ClockBehind.code: "perdure prefix reset --help",

@@ -13,6 +13,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 import typer
 
+from perdure.cli.server_option import chosen_server
 from perdure.cli.terminal import print_error, to_json
 from perdure.errors import BadKey, InvalidInput
 from perdure.folder.registry_folder import ADMIN_KEY, is_registry, open_registry
@@ -40,7 +41,12 @@ Name = Annotated[
 
 
 def find_folder(given: Path | None) -> Path:
-    """Return the given folder, or the nearest one at or above the current folder with a registry."""
+    """Return the given folder, or the nearest one at or above the current folder with a registry.
+
+    Refuse work on a folder if a server was chosen: not all options of a command may have a remote form.
+    """
+    if chosen_server() is not None:
+        raise InvalidInput("server", "server", "with these options, this works on the machine of the registry only")
     if given is not None:
         return given
     here = Path.cwd()

@@ -62,9 +62,8 @@ def choose_server(ctx: Any) -> None:
     command = ctx.command_path.partition(" ")[2]
     if server is None or command in WITHOUT_REGISTRY:
         return
-    folder_is_given = ctx.params.get("folder") is not None
     is_from_environment = root.get_parameter_source("server") is ParameterSource.ENVIRONMENT
-    if folder_is_given and ctx.get_parameter_source("folder") is not ParameterSource.ENVIRONMENT:
+    if any("--registry" in option.opts for option in ctx.command.params) and _is_on_command_line(ctx, "folder"):
         if is_from_environment:
             return
         raise InvalidInput("server", "server", "--server and --registry cannot be combined")
@@ -78,6 +77,10 @@ def choose_server(ctx: Any) -> None:
 def chosen_server() -> ServerAddress | None:
     """Return the server on which this command works; None for a folder."""
     return _chosen.get()
+
+
+def _is_on_command_line(ctx: Any, name: str) -> bool:
+    return ctx.params.get(name) is not None and ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
 def _find_key(key: str | None, key_file: Path | None) -> str | None:

@@ -9,8 +9,7 @@ import typer
 from perdure.cli import use_cases as use
 from perdure.cli.any_registry import run_as_agent
 from perdure.cli.registry_session import Folder, Json, run_anonymous
-from perdure.cli.server_option import chosen_server
-from perdure.cli.terminal import escape_control, print_table, to_json
+from perdure.cli.terminal import escape_control, make_console, print_table, to_json
 from perdure.errors import InvalidInput
 from perdure.registry.statistics import (
     CLIENT_KINDS,
@@ -52,7 +51,7 @@ def stats(
     """Print the number of identifiers, prefixes and so on; or how often an identifier was resolved.
 
     A server counts resolutions for each identifier, day (in UTC) and kind of client: browser, robot, program, or client
-    of the Handle System. It writes them once a minute, and stores neither addresses nor user agents.
+    of the Handle System. It writes them every few minutes, and stores neither addresses nor user agents.
     """
     if name is None:
         if since or until or csv or by is not PeriodLength.day:
@@ -76,14 +75,12 @@ def stats(
 
 
 def _print_counts(folder: Folder, json: bool) -> None:
-    if chosen_server() is not None:
-        reason = "without an identifier or a prefix, perdure stats works on the machine of the registry only"
-        raise InvalidInput("statistics", "name", reason)
     counts = run_anonymous(folder, lambda registry: registry.store.read(lambda reader: reader.counts()))
     if json:
         typer.echo(to_json(counts))
     else:
-        print_table(("what", "count"), ((what, f"{count:,}") for what, count in counts.items()))
+        form = "{:,}" if make_console().is_terminal else "{}"  # without separators for other programs
+        print_table(("what", "count"), ((what, form.format(count)) for what, count in counts.items()))
 
 
 def _print_periods(counted: NameStatistics | PrefixStatistics) -> None:

@@ -13,7 +13,7 @@ perdure.lock       locked by every program that has the registry open
 import fcntl
 import os
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 from uuid import UUID
@@ -51,6 +51,25 @@ def is_registry(folder: Path) -> bool:
     """Return whether a folder contains a registry whose creation was completed, as far as its files show."""
     was_interrupted = (folder / f".{DATABASE}.{_NEW_SUFFIX}").exists() and not (folder / DATABASE).exists()
     return (folder / SETTINGS).is_file() and not was_interrupted
+
+
+@contextmanager
+def create_folder(folder: Path) -> Iterator[None]:
+    """Create a folder if it does not exist. If the block fails, remove what is new: the folder, and the lock in it."""
+    is_new, was_locked = not folder.exists(), (folder / LOCK).exists()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise StoreUnavailable(f"the folder {quote_text(str(folder))} cannot be created: {problem.strerror}") from None
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):
+            if not was_locked:
+                (folder / LOCK).unlink()
+            if is_new:
+                folder.rmdir()
+        raise
 
 
 @contextmanager
@@ -124,11 +143,7 @@ async def make_registry(
     if public_url:
         person_iris_at(public_url)  # raises for an invalid one
     location = parse_location(store, folder, postgresql)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as problem:
-        raise StoreUnavailable(f"the folder {quote_text(str(folder))} cannot be created: {problem.strerror}") from None
-    with lock_registry(folder, alone=True):  # two programs must not create one at once
+    with create_folder(folder), lock_registry(folder, alone=True):  # two programs must not create one at once
         building = location.temporary_location(_NEW_SUFFIX)
         _refuse_existing(folder, location, building)
         building.remove()

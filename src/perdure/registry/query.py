@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from perdure.errors import InvalidInput, NoTarget, Withdrawn, WrongState
 from perdure.records import record as records
-from perdure.records.target import first_url
+from perdure.records.target import first_stored_url, first_url
 from perdure.records.validation import check_one_line, check_storable
 from perdure.registry.entities import Act, Agent, Revision, SearchHit
 from perdure.registry.identifier_lookup import require_identifier
@@ -134,7 +134,7 @@ async def resolve(registry: Registry, text: str) -> Resolution:
             raise WrongState(identifier.name, record.state, "active")
         target = identifier.target or first_url(record)
         if target is None:
-            raise NoTarget(identifier.name)
+            raise NoTarget(identifier.name, first_stored_url(record))
         return Resolution(identifier.name, target, identifier.version)
 
     return await registry.store.read(work)

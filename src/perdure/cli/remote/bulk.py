@@ -12,7 +12,16 @@ from perdure.cli.remote.identifiers import value_fields
 from perdure.cli.remote.remote_registry import RemoteRegistry
 from perdure.errors import InvalidInput
 from perdure.formats import ndjson
-from perdure.formats.import_entries import Entry, FullHistory, ImportEdit, ImportPut, Notice, RegistryPart, RejectedLine
+from perdure.formats.import_entries import (
+    Entry,
+    FullHistory,
+    ImportEdit,
+    ImportPut,
+    Notice,
+    NoticeKind,
+    RegistryPart,
+    RejectedLine,
+)
 from perdure.registry import ImportOptions, Tally
 from perdure.registry.entities import Agent
 from perdure.registry.exports import Format, OmissionCallback
@@ -30,6 +39,12 @@ class _ReportedLine(msgspec.Struct):
     reason: str = ""
     refused: Any = False  # whether the line was refused; in the totals, a number
     name: str | None = None
+    code: str | None = None
+    kind: NoticeKind | None = None
+    before: str | None = None
+    after: str | None = None
+    verbatim: int = 0
+    mended: int = 0
     created: int = 0
     changed: int = 0
     unchanged: int = 0
@@ -118,7 +133,17 @@ async def import_entries(
     if options.strict:
         reason = "--strict works on the machine of the registry only: use --dry-run first"
         raise InvalidInput("import", "strict", reason)
-    query = {"dry_run": options.dry_run, "update": options.update, "any_suffix": options.any_suffix}
+    if options.new_prefixes is not None:
+        reason = "--new-prefixes works on the machine of the registry only: add them first, with perdure prefix add"
+        raise InvalidInput("import", "new_prefixes", reason)
+    query = {
+        "dry_run": options.dry_run,
+        "update": options.update,
+        "any_suffix": options.any_suffix,
+        "mend": options.mend,
+        "creator": options.creator,
+        "created": options.created,
+    }
     # Without lines: check the key, its permissions and the options before a long file is sent.
     with connection.stream_lines(remote.server, "POST", "/imports", query=query | {"dry_run": True}, body=()):
         pass
@@ -131,7 +156,7 @@ async def import_entries(
                 report(_to_problem(last, upload.numbers))
     if last is None or last.entries is None:
         raise ServerFailed(remote.server.url, "its report of the import is incomplete: run the same command again")
-    for field in ("created", "changed", "unchanged", "refused", "notices", "entries"):
+    for field in ("created", "changed", "unchanged", "refused", "notices", "entries", "verbatim", "mended"):
         setattr(tally, field, getattr(tally, field) + getattr(last, field))
     tally.line = upload.numbers[-1] if upload.numbers else 0
     tally.finished = True
@@ -142,7 +167,9 @@ def _to_problem(line: _ReportedLine, numbers: "array[int]") -> Problem:
     """Return a problem with the number that the line has in the file."""
     sent = line.line or 0
     number = numbers[sent - 1] if 1 <= sent <= len(numbers) else sent
-    return RejectedLine(number, line.reason, line.name) if line.refused else Notice(number, line.reason)
+    if line.refused:
+        return RejectedLine(number, line.reason, line.name, code=line.code)
+    return Notice(number, line.reason, line.name, line.kind, line.before, line.after)
 
 
 async def export(

@@ -66,6 +66,13 @@ LOCAL_ONLY: Final = frozenset(
         "migrate",
         "compact",
         "verify",
+        "retarget",
+        "list",
+        "bulk withdraw",
+        "bulk transfer",
+        "bulk list",
+        "bulk show",
+        "bulk undo",
     }
 )
 WITHOUT_REGISTRY: Final = frozenset(

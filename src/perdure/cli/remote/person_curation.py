@@ -29,7 +29,7 @@ async def revise_reconstruction(
     note: str | None = None,
 ) -> int:
     body = reconstruction_fields(observation_ids, curator_id, timestamp, details) | _given(reason=note)
-    return remote.change("PUT", path_to_person(name), ShownPerson, body, expected=expected_version).version
+    return remote.change("PUT", path_to_person(remote, name), ShownPerson, body, expected=expected_version).version
 
 
 async def merge(
@@ -58,7 +58,7 @@ async def split(
     expected_version: int | None = None,
 ) -> list[Person]:
     body = {"parts": [list(part) for part in parts], "reason": reason, **_given(**curation._asdict())}
-    path = f"{path_to_person(name)}/split"
+    path = f"{path_to_person(remote, name)}/split"
     persons = remote.change("POST", path, _Split, body, expected=expected_version).persons
     return [one.to_domain(created=True) for one in persons]
 
@@ -73,11 +73,11 @@ async def undo_merge(
     expected_version: int | None = None,
 ) -> tuple[int, int]:
     """Undo a merge. Return the new versions of both persons."""
-    merged = remote.get(path_to_person(name), ShownPerson).tombstone
+    merged = remote.get(path_to_person(remote, name), ShownPerson).tombstone
     body = {"reason": reason, **_given(**curation._asdict())}
     version = _act(remote, name, "undo", body, expected_version).version
     survivor = None if merged is None else merged.replaced_by
-    return version, 0 if survivor is None else remote.get(path_to_person(survivor), ShownPerson).version
+    return version, 0 if survivor is None else remote.get(path_to_person(remote, survivor), ShownPerson).version
 
 
 async def undo_split(
@@ -121,7 +121,7 @@ async def redact(
 
 
 def _act(remote: RemoteRegistry, name: str, act: str, body: dict[str, Any], expected: int | None) -> ShownPerson:
-    return remote.change("POST", f"{path_to_person(name)}/{act}", ShownPerson, body, expected=expected)
+    return remote.change("POST", f"{path_to_person(remote, name)}/{act}", ShownPerson, body, expected=expected)
 
 
 def _given(**fields: Any) -> dict[str, Any]:

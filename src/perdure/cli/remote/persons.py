@@ -1,17 +1,19 @@
 """Persons of a remote registry: observe, reconstruct, show and find."""
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
+from urllib.parse import quote
 from uuid import UUID
 
 import msgspec
 
 from perdure.cli.remote import connection
 from perdure.cli.remote.connection import Answer, ServerFailed
-from perdure.cli.remote.remote_registry import PAGE, RemoteRegistry
+from perdure.cli.remote.remote_registry import PAGE, RemoteRegistry, path_to
 from perdure.cli.remote.reported_error import build_error
-from perdure.errors import NoSuchName, PerdureError
-from perdure.names import external, handle
+from perdure.errors import InvalidInput, NoSuchName, PerdureError
+from perdure.names import external
 from perdure.records.authority_metadata import AuthorityMetadata
 from perdure.records.person import Claim, Link, Observation, Reconstruction, Redaction, Restriction
 from perdure.records.record import Tombstone
@@ -28,6 +30,7 @@ from perdure.registry.persons import (
 from perdure.registry.withdrawal import Withdrawal
 
 _CREATED: Final = 201
+_PPID: Final = re.compile(r"P[OR]ID-", re.IGNORECASE)
 
 
 class CreatedPerson(msgspec.Struct):
@@ -173,8 +176,8 @@ async def reconstruct(
 async def show_person(
     remote: RemoteRegistry, text: str, *, version: int | None = None, by: Agent | None = None
 ) -> PersonView:
-    shown = remote.get(path_to_person(text), ShownPerson, version=version)
-    path = path_to_person(shown.ppid)
+    shown = remote.get(path_to_person(remote, text), ShownPerson, version=version)
+    path = path_to_person(remote, shown.ppid)
     acts = remote.get(f"{path}/history", _Acts, after=shown.version - 1, limit=1).revisions
     observations = {}
     if shown.reconstruction is not None:
@@ -191,14 +194,14 @@ def _without_claims(observation: Observation | None) -> Observation | None:
 
 
 async def list_person_versions(remote: RemoteRegistry, text: str, *, by: Agent | None = None) -> list[Act]:
-    path = f"{path_to_person(text)}/history"
+    path = f"{path_to_person(remote, text)}/history"
     return [act for page in remote.pages(path, _Acts, limit=PAGE) for act in page.revisions]
 
 
 async def list_public_observations(remote: RemoteRegistry, names: Sequence[str]) -> list[str]:
     """List those of the observations whose content everyone may see."""
     public = remote.public
-    shown = [public.get(path_to_person(name), ShownPerson) for name in names]
+    shown = [public.get(path_to_person(remote, name), ShownPerson) for name in names]
     return sorted(one.ppid for one in shown if one.observation is not None)
 
 
@@ -214,7 +217,7 @@ async def list_dropped(
 
 def _reconstruction_at(remote: RemoteRegistry, name: str, version: int) -> Reconstruction | None:
     try:
-        return remote.get(path_to_person(name), ShownPerson, version=version).reconstruction
+        return remote.get(path_to_person(remote, name), ShownPerson, version=version).reconstruction
     except NoSuchName:
         return None
 
@@ -241,9 +244,14 @@ def created_person(remote: RemoteRegistry, answer: Answer) -> Person:
     return remote.decode(answer, CreatedPerson).to_domain(answer.status == _CREATED)
 
 
-def path_to_person(name: str) -> str:
-    """Return the path of a person in the API."""
-    return f"/{handle.escape(name)}"
+def path_to_person(remote: RemoteRegistry, name: str) -> str:
+    """Return the path of a person in the API. Raise an error for a name that is not that of a person."""
+    if _PPID.match(name) is None:
+        view = remote.get(path_to("identifiers", name), View)
+        if view.scheme != "ppid":
+            raise InvalidInput("ppid", "name", f"{view.name} is not a person identifier (POID or PRID)")
+        name = view.name
+    return f"/{quote(name, safe='')}"
 
 
 def reconstruction_fields(

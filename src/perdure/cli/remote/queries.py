@@ -28,8 +28,17 @@ class _RevisionPage(msgspec.Struct):
     next: int | None = None
 
 
+class _Hit(msgspec.Struct):
+    name: str
+    state: str
+    target: str | None = None
+
+
 class _Found(msgspec.Struct):
-    found: tuple[SearchHit, ...]
+    found: tuple[_Hit, ...]
+
+    def to_domain(self) -> list[SearchHit]:
+        return [SearchHit(one.name, one.state, one.target) for one in self.found]
 
 
 class _Difference(msgspec.Struct):
@@ -66,13 +75,13 @@ async def diff(
 
 async def search(remote: RemoteRegistry, words: Sequence[str], *, limit: int = 100) -> list[SearchHit]:
     check_words(words)
-    return list(remote.get("/search", _Found, q=" ".join(words), limit=check_limit(limit)).found)
+    return remote.get("/search", _Found, q=" ".join(words), limit=check_limit(limit)).to_domain()
 
 
 async def find_by_value(
     remote: RemoteRegistry, data: str, *, type: str | None = "URL", limit: int = 100
 ) -> list[SearchHit]:
-    return list(remote.get("/reverse", _Found, data=data, type=type, limit=check_limit(limit)).found)
+    return remote.get("/reverse", _Found, data=data, type=type, limit=check_limit(limit)).to_domain()
 
 
 async def resolve(remote: RemoteRegistry, text: str) -> Resolution:
