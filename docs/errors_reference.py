@@ -9,6 +9,7 @@ from typing import Final
 
 from perdure import errors
 from perdure.cli import download
+from perdure.cli.remote import connection
 from perdure.http.handle_api import response_codes
 from perdure.http.shared import http_errors, problem_json
 
@@ -109,16 +110,18 @@ REMEDIES: Final = {
     "too-busy": _RETRY,
     "took-too-long": "For a read, repeat the request. For a write, read first, or mint with an `Idempotency-Key`.",
     "not-fetched": "Check the address, or download the file yourself and use `--content FILE`.",
+    "server-failed": "Check the address and the network. After a change, read first: it may have been carried out.",
     "precondition-needed": "Send `If-Match` with the `ETag` that you have read, or `If-Match: *`.",
 }
-_MODULES: Final = (errors.__name__, http_errors.__name__, download.__name__)
+_MODULES: Final = (errors.__name__, http_errors.__name__, download.__name__, connection.__name__)
 # Inputs can be wrong in three ways for a Handle client: the request, the handle, or a value.
 _INPUT_CODES: Final = "4, 102, 202"
 
 
 def reference() -> str:
     """Return the whole page."""
-    library, server, command = (_by_code(module) for module in _MODULES)
+    library, server, *commands = (_by_code(module) for module in _MODULES)
+    command = {code: kinds for found in commands for code, kinds in found.items()}
     parts = [
         _HEAD,
         "\n".join([_LIBRARY, *map(_library_row, library.values())]),

@@ -31,7 +31,12 @@ ROWS: dict[str, Command] = {
     if row.command in REMOTE
 }
 # The API has no such operation: the text of the error is tested below.
-WITHOUT_OPERATION = {"transfer --prefix", "import of a batch that modifies", "import of a batch that deletes", "mint --from"}
+WITHOUT_OPERATION = {
+    "transfer --prefix",
+    "import of a batch that modifies",
+    "import of a batch that deletes",
+    "mint --from",
+}
 QUERIES = {command: options for command, options in READS.items() if command in REMOTE and command != "stats"}
 VERSION = re.compile(r"version (\d+)")  # of the record of a prefix, which many tests change
 

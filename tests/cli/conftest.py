@@ -63,7 +63,7 @@ def quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
             now.chdir(tmp_path)
             now.setattr(sys, "argv", ["perdure", *arguments])
             now.setattr(sys, "stdin", standard_input)
-            for name in ("PERDURE_KEY", "PERDURE_REGISTRY"):
+            for name in ("PERDURE_KEY", "PERDURE_REGISTRY", "PERDURE_SERVER"):
                 now.delenv(name, raising=False)
             for name, value in ({"COLUMNS": "80", "TERM": "dumb"} | (env or {})).items():
                 now.setenv(name, value)

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
-from click.core import ParameterSource
 
 from perdure.cli.remote.commands import REMOTE, WITHOUT_REGISTRY
 from perdure.cli.remote.server_address import ServerAddress, parse_server
@@ -62,8 +61,8 @@ def choose_server(ctx: Any) -> None:
     command = ctx.command_path.partition(" ")[2]
     if server is None or command in WITHOUT_REGISTRY:
         return
-    is_from_environment = root.get_parameter_source("server") is ParameterSource.ENVIRONMENT
-    if any("--registry" in option.opts for option in ctx.command.params) and _is_on_command_line(ctx, "folder"):
+    is_from_environment = _has_source(root, "server", "ENVIRONMENT")
+    if any("--registry" in option.opts for option in ctx.command.params) and _has_source(ctx, "folder", "COMMANDLINE"):
         if is_from_environment:
             return
         raise InvalidInput("server", "server", "--server and --registry cannot be combined")
@@ -79,8 +78,10 @@ def chosen_server() -> ServerAddress | None:
     return _chosen.get()
 
 
-def _is_on_command_line(ctx: Any, name: str) -> bool:
-    return ctx.params.get(name) is not None and ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+def _has_source(ctx: Any, option: str, source: str) -> bool:
+    """Return whether an option was given there. Typer has a copy of click, so only the names of sources compare."""
+    found = ctx.get_parameter_source(option)
+    return found is not None and found.name == source
 
 
 def _find_key(key: str | None, key_file: Path | None) -> str | None:
