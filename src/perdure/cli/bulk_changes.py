@@ -6,13 +6,15 @@ from typing import Annotated
 import msgspec
 import typer
 
-from perdure import registry as use
+from perdure.cli import use_cases as use
+from perdure.cli.any_registry import run_as_agent
 from perdure.cli.bulk_session import (
     BulkOptions,
     DryRun,
     Problems,
     Yes,
     change_after_preview,
+    change_fields,
     exit_if_refused,
     undo_after_preview,
 )
@@ -35,7 +37,7 @@ from perdure.cli.query_options import (
     build_query,
 )
 from perdure.cli.record_options import Reason
-from perdure.cli.registry_session import Folder, Json, run_as_agent
+from perdure.cli.registry_session import Folder, Json
 from perdure.cli.terminal import escape_control, print_table, to_json
 from perdure.errors import InvalidInput
 from perdure.registry import BulkChange, BulkRequest, IdentifierQuery, NameSource, QuerySource
@@ -144,7 +146,7 @@ def list_(folder: Folder = None, json: Json = False) -> None:
     changes = run_as_agent(folder, use.list_bulk_changes)
     if json:
         for change in changes:
-            typer.echo(to_json(msgspec.to_builtins(change)))
+            typer.echo(to_json(change_fields(change)))
         return
     rows = (
         (change.id, change.started[:19] + "Z", change.agent, change.request.kind, change.state, f"{change.changed:,}")
@@ -158,7 +160,7 @@ def show(id: Id, folder: Folder = None, json: Json = False) -> None:
     """Show a bulk change: what was requested, its counts, and the first problems."""
     change = run_as_agent(folder, lambda registry, by: use.find_bulk_change(registry, by, id))
     if json:
-        typer.echo(to_json(msgspec.to_builtins(change)))
+        typer.echo(to_json(change_fields(change)))
         return
     for label, fact in _describe(change):
         typer.echo(f"{label:10}  {escape_control(fact)}")

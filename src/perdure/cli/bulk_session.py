@@ -4,12 +4,13 @@ import os
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Annotated, Final, NamedTuple, TextIO
+from typing import Annotated, Any, Final, NamedTuple, TextIO
 
 import msgspec
 import typer
 
-from perdure import registry as use
+from perdure.cli import use_cases as use
+from perdure.cli.any_registry import AnyRegistry
 from perdure.cli.exit_codes import SOME_REFUSED
 from perdure.cli.progress import count_progress
 from perdure.cli.terminal import escape_control, print_error, to_json
@@ -17,9 +18,9 @@ from perdure.errors import InvalidInput
 from perdure.registry import BulkChange, BulkRequest, BulkStep
 from perdure.registry.bulk_changes import BulkProblem, Example, Source
 from perdure.registry.entities import Agent
-from perdure.registry.registry import Registry
 
 _MOST_SHOWN: Final = 20  # problems
+_POSITIONS: Final = ("cursor", "undo_cursor", "first", "last")
 _MOST_EXAMPLES: Final = 10
 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")]
@@ -66,7 +67,7 @@ class _ProblemReport:
 
 
 async def change_after_preview(
-    registry: Registry, by: Agent, request: BulkRequest, source: Source, options: BulkOptions
+    registry: AnyRegistry, by: Agent, request: BulkRequest, source: Source, options: BulkOptions
 ) -> BulkChange:
     """Show a preview, ask, and apply. Raise InvalidInput if nobody can be asked and `--yes` is missing."""
     expected: int | None = None
@@ -89,20 +90,26 @@ async def change_after_preview(
     return change
 
 
-async def undo_after_preview(registry: Registry, by: Agent, id: str, options: BulkOptions) -> BulkChange:
+async def undo_after_preview(registry: AnyRegistry, by: Agent, id: str, options: BulkOptions) -> BulkChange:
     """Show how many identifiers would be restored, ask, and restore them."""
     if not options.yes or options.dry_run:
         preview = await _follow(use.undo_bulk_change(registry, by, id, dry_run=True), "looking", None, options)
         text = f"{preview.undone:,} of {preview.changed:,} identifiers would be restored"
         if options.dry_run or not preview.undone:
-            typer.echo(to_json(msgspec.to_builtins(preview)) if options.json else f"{text}.")
+            typer.echo(to_json(change_fields(preview)) if options.json else f"{text}.")
             return preview
         typer.echo(f"{text}.", err=True)
         _confirm(options)
     change = await _follow(use.undo_bulk_change(registry, by, id), "restoring", None, options)
     text = f"Restored {change.undone:,} of {change.changed:,} identifiers."
-    typer.echo(to_json(msgspec.to_builtins(change)) if options.json else text)
+    typer.echo(to_json(change_fields(change)) if options.json else text)
     return change
+
+
+def change_fields(change: BulkChange) -> dict[str, Any]:
+    """Return the JSON object of a bulk change, without the positions at which it would continue."""
+    fields: dict[str, Any] = msgspec.to_builtins(change)
+    return {field: value for field, value in fields.items() if field not in _POSITIONS}
 
 
 def exit_if_refused(refused: int) -> None:
@@ -149,7 +156,7 @@ def _print_example(example: Example, as_json: bool) -> None:
 
 def _print_result(change: BulkChange, as_json: bool, *, to_error: bool = False) -> None:
     if as_json:
-        typer.echo(to_json(msgspec.to_builtins(change)))
+        typer.echo(to_json(change_fields(change)))
         return
     would = "would change" if change.state == "preview" else "changed"
     urls = f" ({change.urls:,} URLs)" if change.request.kind == "retarget" else ""

@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from perdure import registry as use
+from perdure.cli import use_cases as use
+from perdure.cli.any_registry import AnyRegistry, run_as_agent
 from perdure.cli.exit_codes import NOTHING_FOUND
 from perdure.cli.query_options import (
     ChangedBefore,
@@ -24,15 +25,12 @@ from perdure.cli.query_options import (
     ValueType,
     build_query,
 )
-from perdure.cli.registry_session import Folder, Json, run_as_agent
+from perdure.cli.registry_session import Folder, Json
 from perdure.cli.terminal import escape_control, to_json
 from perdure.errors import InvalidInput
 from perdure.formats.identifiers_csv import protect_cells
-from perdure.records import record as records
-from perdure.records.authority_metadata import to_seconds
-from perdure.records.target import first_url
-from perdure.registry.entities import Agent, History
-from perdure.registry.registry import Registry
+from perdure.registry.entities import Agent
+from perdure.registry.listing import ListedIdentifier
 
 EXAMPLES = """
 **Examples**
@@ -42,7 +40,6 @@ EXAMPLES = """
 - `perdure list --target-begins http://old.example.org/ --csv > old.csv`
 - `perdure list --owner maria --type 10320/loc --json`
 """
-_COLUMNS = ("name", "scheme", "state", "version", "created", "changed", "creator", "owners", "target")
 
 
 def list_(
@@ -79,9 +76,9 @@ def list_(
     query = build_query(locals())
     printer = _CsvPrinter(for_spreadsheet) if csv else _JsonPrinter() if json else _LinePrinter()
 
-    async def work(registry: Registry, by: Agent) -> int:
+    async def work(registry: AnyRegistry, by: Agent) -> int:
         count = 0
-        async for found in use.select_identifiers(registry, by, query):
+        async for found in use.select_listed(registry, by, query):
             for stored in found:
                 printer.print_row(stored)
             count += len(found)
@@ -92,27 +89,21 @@ def list_(
         raise typer.Exit(NOTHING_FOUND)
 
 
-def _row_fields(stored: History) -> dict[str, Any]:
-    row, record = stored.identifier, records.decode(stored.identifier.record)
-    changed = to_seconds(stored.revisions[-1].at) if stored.revisions else None
-    cells = (row.name, row.scheme, row.state, row.version, row.created, changed)
-    target = first_url(record) if row.state == "active" else None
-    return dict(zip(_COLUMNS, (*cells, record.creator, list(record.owners), target), strict=True))
+def _row_fields(stored: ListedIdentifier) -> dict[str, Any]:
+    return stored._asdict() | {"owners": list(stored.owners)}
 
 
 class _LinePrinter:
     """Prints each name with its target, or its state."""
 
-    def print_row(self, stored: History) -> None:
-        row = stored.identifier
-        target = row.target or (first_url(records.decode(row.record)) if row.state == "active" else None)
-        typer.echo(f"{escape_control(row.name)}\t{escape_control(target or row.state)}")
+    def print_row(self, stored: ListedIdentifier) -> None:
+        typer.echo(f"{escape_control(stored.name)}\t{escape_control(stored.target or stored.state)}")
 
 
 class _JsonPrinter:
     """Prints one JSON object per line."""
 
-    def print_row(self, stored: History) -> None:
+    def print_row(self, stored: ListedIdentifier) -> None:
         typer.echo(to_json(_row_fields(stored)))
 
 
@@ -124,10 +115,10 @@ class _CsvPrinter:
         self._writer = csv.writer(sys.stdout, lineterminator="\n")
         self._has_header = False
 
-    def print_row(self, stored: History) -> None:
+    def print_row(self, stored: ListedIdentifier) -> None:
         if not self._has_header:
-            self._writer.writerow(_COLUMNS)
+            self._writer.writerow(ListedIdentifier._fields)
             self._has_header = True
-        fields = _row_fields(stored) | {"owners": " ".join(_row_fields(stored)["owners"])}
+        fields = _row_fields(stored) | {"owners": " ".join(stored.owners)}
         cells = ["" if cell is None else str(cell) for cell in fields.values()]
         self._writer.writerow(protect_cells(cells) if self._protect else cells)

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from perdure.cli.any_registry import run_as_agent
 from perdure.cli.bulk_session import (
     BulkOptions,
     DryRun,
@@ -13,7 +14,7 @@ from perdure.cli.bulk_session import (
     exit_if_refused,
 )
 from perdure.cli.query_options import Under
-from perdure.cli.registry_session import Folder, Json, run_as_agent
+from perdure.cli.registry_session import Folder, Json
 from perdure.registry import BulkRequest, IdentifierQuery, QuerySource
 
 EXAMPLES = r"""

@@ -1,16 +1,18 @@
 """The use cases of commands that also work with `--server`: each is a function of the registry, and its remote form."""
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from fractions import Fraction
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from perdure import registry as local
 from perdure.cli.any_registry import AnyRegistry
-from perdure.cli.remote import bulk, identifiers, person_curation, persons, prefixes, queries
+from perdure.cli.remote import bulk, bulk_changes, identifiers, person_curation, persons, prefixes, queries
 from perdure.cli.remote.remote_registry import RemoteRegistry
 from perdure.names import handle
+from perdure.registry import IdentifierQuery
 from perdure.registry import persons as local_persons
 from perdure.registry.entities import Agent, Prefix, counter_key
+from perdure.registry.listing import ListedIdentifier, describe_identifier
 from perdure.registry.name_keys import require_prefix
 from perdure.registry.redaction import has_traces
 from perdure.registry.registry import Registry
@@ -73,6 +75,14 @@ async def _count_unknown(remote: RemoteRegistry) -> int | None:
     return None
 
 
+async def _select_listed(
+    registry: Registry, by: Agent, query: IdentifierQuery
+) -> AsyncIterator[list[ListedIdentifier]]:
+    """Yield the identifiers that a query selects, as a list shows them."""
+    async for found in local.select_identifiers(registry, by, query):
+        yield [describe_identifier(stored) for stored in found]
+
+
 # Identifiers
 mint_in_chunks = pair(local.mint_in_chunks, identifiers.mint_in_chunks)
 bind = pair(local.bind, identifiers.bind)
@@ -93,6 +103,7 @@ history = pair(local.history, queries.history)
 diff = pair(local.diff, queries.diff)
 search = pair(local.search, queries.search)
 find_by_value = pair(local.find_by_value, queries.find_by_value)
+select_listed = pair(_select_listed, queries.select_listed)
 resolve = pair(local.resolve, queries.resolve)
 count_resolutions = pair(_count_resolutions, queries.count_resolutions)
 
@@ -122,6 +133,13 @@ undo_split = pair(local.undo_split, person_curation.undo_split)
 restrict = pair(local.restrict, person_curation.restrict)
 lift_restriction = pair(local.lift_restriction, person_curation.lift_restriction)
 redact = pair(local.redact, person_curation.redact)
+
+# Bulk changes
+run_bulk_change = pair(local.run_bulk_change, bulk_changes.run_bulk_change)
+undo_bulk_change = pair(local.undo_bulk_change, bulk_changes.undo_bulk_change)
+list_bulk_changes = pair(local.list_bulk_changes, bulk_changes.list_bulk_changes)
+find_bulk_change = pair(local.find_bulk_change, bulk_changes.find_bulk_change)
+find_unfinished = pair(local.find_unfinished, bulk_changes.find_unfinished)
 
 # Files
 import_entries = pair(local.import_entries, bulk.import_entries)

@@ -3,6 +3,9 @@
 from collections.abc import AsyncIterator
 from typing import Final, NamedTuple
 
+from perdure.records import record as records
+from perdure.records.authority_metadata import to_seconds
+from perdure.records.target import first_url
 from perdure.records.validation import check_storable
 from perdure.registry.entities import Agent, History, Identifier
 from perdure.registry.identifier_query import EVERYTHING, LISTING_ACTIONS, IdentifierQuery, Selection
@@ -11,6 +14,13 @@ from perdure.registry.store_interface import Reader
 
 _CHUNK: Final = 1000
 MOST_SCANNED: Final = 10_000  # names, for one page
+
+
+class HistoryPage(NamedTuple):
+    """A page of identifiers with their newest revisions; `next` is as in IdentifierPage."""
+
+    histories: list[History]
+    next: str | None
 
 
 class IdentifierPage(NamedTuple):
@@ -41,26 +51,63 @@ async def list_identifiers(
         if selection.is_everything:
             rows = reader.identifiers_after(after, limit + 1, selection.beginning)
             return IdentifierPage(rows[:limit], rows[limit - 1].key if len(rows) > limit else None)
+        page = _scan_page(reader, selection, after, limit)
+        return IdentifierPage([stored.identifier for stored in page.histories], page.next)
+
+    return await registry.store.scan(work)
+
+
+class ListedIdentifier(NamedTuple):
+    """What a list shows of an identifier."""
+
+    name: str
+    scheme: str
+    state: str
+    version: int
+    created: str | None
+    changed: str | None
+    creator: str | None
+    owners: tuple[str, ...]
+    target: str | None
+
+
+def describe_identifier(stored: History) -> ListedIdentifier:
+    """Return what a list shows of an identifier, from its newest revision."""
+    row, record = stored.identifier, records.decode(stored.identifier.record)
+    changed = to_seconds(stored.revisions[-1].at) if stored.revisions else None
+    target = first_url(record) if row.state == "active" else None
+    cells = (row.name, row.scheme, row.state, row.version, row.created, changed)
+    return ListedIdentifier(*cells, record.creator, record.owners, target)
+
+
+async def list_histories(
+    registry: Registry, by: Agent, query: IdentifierQuery, *, after: str = "", limit: int = 100
+) -> HistoryPage:
+    """List the identifiers after `after` as `list_identifiers` does, each with its newest revision."""
+    check_storable(after, "after")
+
+    def work(reader: Reader) -> HistoryPage:
+        selection = Selection(reader, by, query, registry.current_time(), LISTING_ACTIONS)
         return _scan_page(reader, selection, after, limit)
 
     return await registry.store.scan(work)
 
 
-def _scan_page(reader: Reader, selection: Selection, after: str, limit: int) -> IdentifierPage:
-    page: list[Identifier] = []
+def _scan_page(reader: Reader, selection: Selection, after: str, limit: int) -> HistoryPage:
+    page: list[History] = []
     key, scanned = after, 0
     while scanned < MOST_SCANNED:
         chunk = reader.newest_histories(key, _CHUNK, selection.beginning)
         for stored in chunk:
             if selection.includes(stored):
                 if len(page) == limit:
-                    return IdentifierPage(page, key)
-                page.append(stored.identifier)
+                    return HistoryPage(page, key)
+                page.append(stored)
             key = stored.identifier.key
         scanned += len(chunk)
         if len(chunk) < _CHUNK:
-            return IdentifierPage(page, None)
-    return IdentifierPage(page, key)
+            return HistoryPage(page, None)
+    return HistoryPage(page, key)
 
 
 async def select_identifiers(

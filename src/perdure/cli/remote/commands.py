@@ -30,6 +30,13 @@ REMOTE: Final = frozenset(
         "prefix list",
         "prefix show",
         "prefix change",
+        "retarget",
+        "list",
+        "bulk withdraw",
+        "bulk transfer",
+        "bulk list",
+        "bulk show",
+        "bulk undo",
         "person observe",
         "person import",
         "person reconstruct",
@@ -66,13 +73,6 @@ LOCAL_ONLY: Final = frozenset(
         "migrate",
         "compact",
         "verify",
-        "retarget",
-        "list",
-        "bulk withdraw",
-        "bulk transfer",
-        "bulk list",
-        "bulk show",
-        "bulk undo",
     }
 )
 WITHOUT_REGISTRY: Final = frozenset(

@@ -87,11 +87,19 @@ def request(
 
 @contextmanager
 def stream_lines(
-    server: ServerAddress, method: str, path: str, *, query: Query | None = None, body: Iterable[bytes] | None = None
+    server: ServerAddress,
+    method: str,
+    path: str,
+    *,
+    query: Query | None = None,
+    body: Iterable[bytes] | None = None,
+    document: object = None,
 ) -> Iterator[Iterator[bytes]]:
-    """Send a request, with a body of lines if one is given, and yield the lines of the response."""
-    given = {"Accept": _NDJSON, **({} if body is None else {"Content-Type": _NDJSON})}
-    with _open(server, method, path, query, body, given, STREAM) as (response, deadline):
+    """Send a request, with a body of lines or a JSON document if one is given, and yield the lines of the response."""
+    data: bytes | Iterable[bytes] | None = body if document is None else msgspec.json.encode(document)
+    kind = _NDJSON if document is None else _JSON[0]
+    given = {"Accept": _NDJSON, **({} if data is None else {"Content-Type": kind})}
+    with _open(server, method, path, query, data, given, STREAM) as (response, deadline):
         if response.status >= _FIRST_ERROR:
             _check_type(server, response, _JSON)
             with _translate_errors(server, deadline):

@@ -1,14 +1,16 @@
 """Queries of a remote registry: records, histories, searches, targets and statistics."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import msgspec
 
 from perdure.cli.remote.remote_registry import PAGE, RemoteRegistry, path_to
 from perdure.errors import NoSuchPrefix, NoTarget, Withdrawn, WrongState
+from perdure.registry import IdentifierQuery
 from perdure.registry.entities import Agent, Revision, SearchHit
 from perdure.registry.identifier_view import View
+from perdure.registry.listing import ListedIdentifier
 from perdure.registry.query import Resolution, check_limit, check_words
 from perdure.registry.statistics import NameStatistics, PrefixStatistics
 from perdure.registry.version_diff import Difference
@@ -39,6 +41,23 @@ class _Found(msgspec.Struct):
 
     def to_domain(self) -> list[SearchHit]:
         return [SearchHit(one.name, one.state, one.target) for one in self.found]
+
+
+class _Listed(msgspec.Struct):
+    name: str
+    scheme: str
+    state: str
+    version: int
+    created: str | None = None
+    changed: str | None = None
+    creator: str | None = None
+    owners: tuple[str, ...] = ()
+    target: str | None = None
+
+
+class _ListedPage(msgspec.Struct):
+    identifiers: tuple[_Listed, ...]
+    next: str | None = None
 
 
 class _Difference(msgspec.Struct):
@@ -82,6 +101,14 @@ async def find_by_value(
     remote: RemoteRegistry, data: str, *, type: str | None = "URL", limit: int = 100
 ) -> list[SearchHit]:
     return remote.get("/reverse", _Found, data=data, type=type, limit=check_limit(limit)).to_domain()
+
+
+async def select_listed(
+    remote: RemoteRegistry, by: Agent, query: IdentifierQuery
+) -> AsyncIterator[list[ListedIdentifier]]:
+    filters = msgspec.to_builtins(query)
+    for page in remote.pages("/identifiers", _ListedPage, details=True, limit=PAGE, **filters):
+        yield [ListedIdentifier(**msgspec.structs.asdict(one)) for one in page.identifiers]
 
 
 async def resolve(remote: RemoteRegistry, text: str) -> Resolution:

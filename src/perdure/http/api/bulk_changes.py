@@ -21,7 +21,7 @@ from perdure.http.api.schemas.bulk_changes import (
 from perdure.http.api.views import build_from
 from perdure.http.shared.threads import ThreadedAsyncIterator
 from perdure.registry import BulkChange, BulkStep, NameSource, QuerySource
-from perdure.registry.bulk_changes import Source
+from perdure.registry.bulk_changes import BulkProblem, Source
 
 _MOST_EXAMPLES: Final = 10
 _encode: Final = msgspec.json.Encoder().encode
@@ -83,7 +83,8 @@ async def list_bulk_changes(context: InjectedContext) -> Response[BulkChangeList
 )
 async def show_bulk_change(context: InjectedContext, id: ChangeId) -> Response[BulkChangeResponse]:
     """Show how far a bulk change is."""
-    return Response(_build_change(await use.find_bulk_change(context.registry, context.agent, id)))
+    change = await use.find_bulk_change(context.registry, context.agent, id)
+    return Response(_build_change(change, problems=change.problems))
 
 
 @post(
@@ -149,5 +150,5 @@ async def _encode_steps(
                 yield b"".join(_encode(line) + b"\n" for line in lines)
 
 
-def _build_change(change: BulkChange) -> BulkChangeResponse:
-    return build_from(BulkChangeResponse, change, kind=change.request.kind)
+def _build_change(change: BulkChange, problems: tuple[BulkProblem, ...] = ()) -> BulkChangeResponse:
+    return build_from(BulkChangeResponse, change, kind=change.request.kind, problems=problems)

@@ -12,6 +12,7 @@ from perdure import registry as use
 from perdure.http.api.request_context import (
     CREDENTIALS_OPTIONAL,
     CREDENTIALS_REQUIRED,
+    ApiContext,
     IfMatch,
     InjectedContext,
     Name,
@@ -23,13 +24,14 @@ from perdure.http.api.request_context import (
     view_response,
 )
 from perdure.http.api.schemas.requests import ChangeRequest
-from perdure.http.api.schemas.responses import IdentifierListResponse, IdentifierResponse
-from perdure.http.api.views import build_summary
+from perdure.http.api.schemas.responses import IdentifierListResponse, IdentifierResponse, IdentifierSummary
+from perdure.http.api.views import build_detailed_summary, build_summary
 from perdure.http.shared.api_roots import API_ROOT
 from perdure.http.shared.conditional import expect_version, if_none_match_has, version_etag
 from perdure.records.record import State
 from perdure.registry import IdentifierQuery
 from perdure.registry.entities import Scheme
+from perdure.registry.listing import list_histories
 
 ETAG_HEADER: Final = ResponseHeader(name="ETag", documentation_only=True, description="The version, for If-Match.")
 CHANGE_ERRORS: Final = error_responses(404, 409, 410, 412, 428)
@@ -168,6 +170,9 @@ async def list_identifiers(
         str | None,
         QueryParameter(min_length=1, description="The name, a value or the description contains this, without case."),
     ] = None,
+    details: Annotated[
+        bool, QueryParameter(description="Add the dates, the creator and the owners of each identifier.")
+    ] = False,
     after: Annotated[str, QueryParameter(description="The value of `next` from the previous page.")] = "",
     limit: PageLimit = 100,
 ) -> Response[IdentifierListResponse]:
@@ -192,12 +197,22 @@ async def list_identifiers(
         text=text,
     )
     async with context.acquire_search_slot():
-        page = await use.list_identifiers(
-            context.registry, context.agent, query=query, after=after, limit=context.clamp_limit(limit)
-        )
+        rows, following = await _list_page(context, query, details, after, context.clamp_limit(limit))
     headers = {}
-    if page.next is not None:
-        parameters = {**msgspec.to_builtins(query), "after": page.next, "limit": limit}
+    if following is not None:
+        parameters = {**msgspec.to_builtins(query), "after": following, "limit": limit}
+        parameters |= {"details": "true"} if details else {}
         headers["link"] = f'<{API_ROOT}/identifiers?{urlencode(parameters)}>; rel="next"'
-    rows = tuple(build_summary(row) for row in page.identifiers)
-    return Response(IdentifierListResponse(identifiers=rows, next=page.next), headers=headers)
+    return Response(IdentifierListResponse(identifiers=rows, next=following), headers=headers)
+
+
+async def _list_page(
+    context: ApiContext, query: IdentifierQuery, details: bool, after: str, limit: int
+) -> tuple[tuple[IdentifierSummary, ...], str | None]:
+    """Return the identifiers of a page, and where the next one begins."""
+    registry, agent = context.registry, context.agent
+    if details:
+        histories, following = await list_histories(registry, agent, query, after=after, limit=limit)
+        return tuple(map(build_detailed_summary, histories)), following
+    rows, following = await use.list_identifiers(registry, agent, query=query, after=after, limit=limit)
+    return tuple(map(build_summary, rows)), following

@@ -28,9 +28,10 @@ from perdure.http.shared.problem_json import problem_document
 from perdure.names import instant
 from perdure.records.value import Value
 from perdure.registry import MintedIdentifier, RowOutcome, Tally
-from perdure.registry.entities import Act, Agent, Grant, Identifier, Prefix, Revision
+from perdure.registry.entities import Act, Agent, Grant, History, Identifier, Prefix, Revision
 from perdure.registry.entities import SearchHit as Hit
 from perdure.registry.identifier_view import View
+from perdure.registry.listing import describe_identifier
 from perdure.registry.version_diff import Difference
 
 S = TypeVar("S", bound=msgspec.Struct)
@@ -74,7 +75,11 @@ def build_identifier(view: View, *, with_handle_record: bool = False) -> Identif
 
 
 def build_summary(row: Identifier) -> IdentifierSummary:
-    return build_from(IdentifierSummary, row)
+    return IdentifierSummary(name=row.name, scheme=row.scheme, state=row.state, version=row.version, target=row.target)
+
+
+def build_detailed_summary(stored: History) -> IdentifierSummary:
+    return build_from(IdentifierSummary, describe_identifier(stored))
 
 
 def build_revisions(acts: list[Act]) -> tuple[RevisionSummary, ...]:

@@ -82,6 +82,10 @@ class NameSource:
             digest.update(name.encode("utf-8", "surrogateescape") + b"\n")
         return digest.hexdigest()
 
+    def first_names(self, count: int) -> list[str]:
+        """Return the first names of the list."""
+        return list(islice(self._names(), count))
+
     async def chunks(self, registry: Registry, by: Agent, edit: BulkEdit, after: str) -> AsyncIterator[SourceChunk]:
         done = int(after or 0)
         names = iter(islice(self._names(), done, None))

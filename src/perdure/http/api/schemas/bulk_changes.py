@@ -7,7 +7,7 @@ from msgspec import Meta
 
 from perdure.http.api.schemas.values import RequestSchema
 from perdure.registry import BulkRequest, IdentifierQuery, NameSource
-from perdure.registry.bulk_changes.bulk_change import BulkState, Kind
+from perdure.registry.bulk_changes.bulk_change import BulkProblem, BulkState, Kind
 
 MOST_NAMES: Final = 10_000
 
@@ -74,6 +74,11 @@ class BulkChangeResponse(msgspec.Struct, frozen=True, kw_only=True, omit_default
     urls: Annotated[int, Meta(description="retarget: the URLs that were replaced.")] = 0
     undone: int = 0
     undo_refused: int = 0
+    scope: Annotated[str, Meta(description="The prefix to which it is limited, or * for the whole registry.")] = ""
+    request: Annotated[BulkRequest | None, Meta(description="What was requested.")] = None
+    problems: Annotated[
+        tuple[BulkProblem, ...], Meta(description="The first problems, if one bulk change is shown.")
+    ] = ()
 
 
 class BulkProblemLine(msgspec.Struct, frozen=True, kw_only=True):

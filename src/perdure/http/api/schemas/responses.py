@@ -61,6 +61,10 @@ class IdentifierSummary(ResponseSchema, frozen=True, kw_only=True):
     state: str
     version: int
     target: str | None = None
+    created: Annotated[str, Meta(description="With details: the creation date.")] | None = None
+    changed: Annotated[str, Meta(description="With details: the time of the newest version.")] | None = None
+    creator: Annotated[str, Meta(description="With details.")] | None = None
+    owners: Annotated[tuple[str, ...], Meta(description="With details.")] = ()
 
 
 class IdentifierListResponse(ResponseSchema, frozen=True, kw_only=True):
