@@ -14,11 +14,12 @@ import msgspec
 import typer
 
 from perdure.cli.terminal import print_error, to_json
-from perdure.errors import BadKey, InvalidInput
+from perdure.errors import BadKey, InvalidInput, NoSuchName
 from perdure.folder.registry_folder import ADMIN_KEY, is_registry, open_registry
 from perdure.registry import Registry, authenticate
 from perdure.registry.entities import Agent
 from perdure.registry.opening_checks import confirm_clock
+from perdure.registry.similar_names import with_similar_names
 from perdure.settings_file import SETTINGS
 
 T = TypeVar("T")
@@ -67,7 +68,7 @@ def run_anonymous(folder: Path | None, work: Callable[[Registry], Awaitable[T]],
 
     async def session() -> T:
         async with open_registry(location, check=check) as registry:
-            return await work(registry)
+            return await _with_suggestions(registry, work(registry))
 
     return asyncio.run(session())
 
@@ -80,9 +81,17 @@ def run_as_agent(folder: Path | None, work: Callable[[Registry, Agent], Awaitabl
     async def session() -> T:
         async with open_registry(location) as registry:
             agent = await authenticate(registry, _read_key(location))
-            return await work(await _confirm_clock(registry), agent)
+            return await _with_suggestions(registry, work(await _confirm_clock(registry), agent))
 
     return asyncio.run(session())
+
+
+async def _with_suggestions(registry: Registry, work: Awaitable[T]) -> T:
+    """Return the result of work. If a name is not registered, the error suggests similar ones."""
+    try:
+        return await work
+    except NoSuchName as problem:
+        raise await with_similar_names(registry, problem) from None
 
 
 async def _confirm_clock(registry: Registry) -> Registry:
@@ -102,7 +111,7 @@ def run_maybe_as_agent(folder: Path | None, work: Callable[[Registry, Agent | No
 
     async def session() -> T:
         async with open_registry(location) as registry:
-            return await work(registry, await _find_agent(registry, location))
+            return await _with_suggestions(registry, work(registry, await _find_agent(registry, location)))
 
     return asyncio.run(session())
 

@@ -17,6 +17,7 @@ from perdure.registry.identifier_view import (
     visible_acts,
     visible_revision,
 )
+from perdure.registry.name_keys import find_own_name
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Reader
 
@@ -79,9 +80,18 @@ async def list_acts(
 
 
 async def search(registry: Registry, words: Sequence[str], *, limit: int = 100) -> list[SearchHit]:
-    """Search for identifiers whose names, targets, values or descriptions contain all these words, the newest first."""
+    """Search for identifiers whose names, targets, values or descriptions contain all these words, the newest first.
+
+    The web address of a name at this registry's own resolver stands for that name.
+    """
+
+    def work(reader: Reader) -> list[SearchHit]:
+        names = [find_own_name(reader, word) or word for word in words]
+        check_words(names)
+        return reader.search(names, check_limit(limit))
+
     check_words(words)
-    return await registry.store.scan(lambda reader: reader.search(words, check_limit(limit)))
+    return await registry.store.scan(work)
 
 
 def check_words(words: Sequence[str]) -> None:

@@ -17,6 +17,7 @@ from perdure.names import recognise
 from perdure.names.unwrap import strip_blanks
 from perdure.registry.identifier_lookup import find_located
 from perdure.registry.name_keys import locate
+from perdure.registry.own_addresses import own_addresses
 from perdure.registry.store_interface import Reader
 
 _LARGEST_FORM: Final = 65_536
@@ -46,6 +47,7 @@ async def home_response(app: AppContext, request: Request) -> Response:
     else:
         raise MethodNotAllowed(request.method, ("GET", "HEAD", "POST"))
     pasted = next((strip_blanks(value) for field, value in fields if field in _NAMES and strip_blanks(value)), None)
+    request.state = pasted
     if pasted is None:
         headers = [VARY_ACCEPT, NO_CACHE]
         return pages.render_page("home.html", 200, headers, contact=app.options.contact, origin=request.origin)
@@ -66,7 +68,7 @@ def _find_name(reader: Reader, pasted: str) -> str:
 
     Text that is not a name is returned unchanged: its page says what is wrong with it.
     """
-    recognition = recognise(pasted)
+    recognition = recognise(pasted, own_addresses())
     readings = [reading.canonical for reading in (recognition, *recognition.alternatives) if reading.canonical]
     for reading in (pasted, *readings):
         try:

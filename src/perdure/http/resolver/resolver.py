@@ -36,6 +36,7 @@ from perdure.http.shared.responses import VARY_ACCEPT
 from perdure.http.shared.threads import run_large_in_thread
 from perdure.http.urls import append_to_target, extend_target, link_to, path_of, strip_scheme, with_query
 from perdure.names import handle
+from perdure.names.resolver_address import strip_handle_path
 from perdure.records.record import TTL_MARKER
 from perdure.records.validation import Limits
 from perdure.registry.name_keys import locate
@@ -97,7 +98,7 @@ async def _resolve_name(app: AppContext, request: Request, text: str) -> Respons
     try:
         resolved = await app.registry.store.read(work)
     except NoSuchPrefix:
-        elsewhere = _upstream_redirect(app, request, text)
+        elsewhere = _handle_path_redirect(request, text) or _upstream_redirect(app, request, text)
         if elsewhere is None:
             raise
         return elsewhere
@@ -190,6 +191,14 @@ async def _respond_inactive(
     if survivor.startswith("/"):  # it is registered here, and gets the rest and the query
         survivor = with_query(survivor + handle.escape(resolved.rest), request.query)
     return redirect_response(survivor, 301, b"no-cache")  # a merge can be undone
+
+
+def _handle_path_redirect(request: Request, text: str) -> Response | None:
+    """Return the redirect from `/hdl/NAME` to `/NAME`; None for another path. No prefix `hdl` is registered."""
+    name = strip_handle_path(text)
+    if name is None:
+        return None
+    return redirect_response(with_query(path_of(name), request.query), 301, b"max-age=%d" % _A_DAY)
 
 
 def _upstream_redirect(app: AppContext, request: Request, text: str) -> Response | None:
