@@ -15,12 +15,13 @@ import typer
 
 from perdure.cli.terminal import print_error, to_json
 from perdure.errors import BadKey, InvalidInput, NoSuchName
-from perdure.folder.registry_folder import ADMIN_KEY, is_registry, open_registry
+from perdure.folder.registry_folder import ADMIN_KEY, is_registry, open_registry, resolver_addresses
 from perdure.registry import Registry, authenticate
 from perdure.registry.entities import Agent
 from perdure.registry.opening_checks import confirm_clock
+from perdure.registry.own_addresses import OwnAddresses
 from perdure.registry.similar_names import with_similar_names
-from perdure.settings_file import SETTINGS
+from perdure.settings_file import SETTINGS, read_settings
 
 T = TypeVar("T")
 
@@ -50,6 +51,15 @@ def find_folder(given: Path | None) -> Path:
             return folder
     reason = f"no registry found ({SETTINGS}): create one with perdure init, or give its folder with --registry"
     raise InvalidInput("registry", "folder", reason)
+
+
+def find_own_addresses(given: Path | None) -> OwnAddresses:
+    """Return the web addresses of the registry's resolver. Without a registry, there are none."""
+    try:
+        folder = find_folder(given)
+    except InvalidInput:
+        return ()
+    return resolver_addresses(read_settings(folder))
 
 
 def warn_about_readable_key(folder: Path) -> None:

@@ -1,7 +1,7 @@
 """Similar names: what a reader may have meant by a name that is not registered.
 
-They are found by looking up all names that one slip makes of the given one. The number of look-ups is bounded. A slip is
-tried only where the characters before it are the beginning of some name.
+They are found by looking up all names that one slip makes of the given one. The number of look-ups is bounded. A slip
+is tried only where the characters before it are the beginning of some name.
 """
 
 from bisect import bisect
@@ -16,7 +16,7 @@ from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Reader
 
 MOST_SUGGESTED: Final = 5
-_LONGEST: Final = 128  # characters; slips in longer names are not looked for
+_LONGEST: Final = 80  # characters; slips in longer names are not looked for
 _MOST_LOOKUPS: Final = 4000
 _MOST_PREFIX_LOOKUPS: Final = 1000
 _PREFIX_CHARACTERS: Final = "0123456789.abcdefghijklmnopqrstuvwxyz-"
@@ -62,9 +62,11 @@ def _is_inactive(row: Identifier) -> bool:
 
 def _keys_under_prefix(reader: Reader, located: LocatedName) -> list[str]:
     """Return the keys that one slip in the suffix makes of this name."""
+    if located.scheme == "ppid":
+        return []
     beginning = key_beginning(located.prefix) if located.scheme == "handle" else _label_beginning(located)
     suffix = located.key[len(beginning) :]
-    if located.scheme == "ppid" or len(suffix) > _LONGEST:
+    if len(suffix) > _LONGEST:
         return []
     last = _common_length(reader, beginning, suffix)
     characters = likely_characters(suffix, upper=located.scheme == "handle" and located.prefix.case_sensitive)
@@ -80,12 +82,9 @@ def _label_beginning(located: LocatedName) -> str:
 
 def _common_length(reader: Reader, beginning: str, suffix: str) -> int:
     """Return how long a beginning of the suffix is that some name has. A slip cannot come after it."""
-
-    def is_unknown(length: int) -> bool:
-        head = beginning + suffix[:length]
-        return not reader.find_many([head]) and not reader.identifiers_after(head, 1, head)
-
-    return bisect(range(1, len(suffix) + 1), False, key=is_unknown)
+    heads = [beginning + suffix[:length] for length in range(1, len(suffix) + 1)]
+    names = [len(key) - len(beginning) for key in reader.find_many(heads)]
+    return bisect(heads, False, lo=max(names, default=0), key=lambda head: not reader.identifiers_after(head, 1, head))
 
 
 def _keys_under_other_prefixes(name: str) -> list[str]:
