@@ -37,7 +37,8 @@ Folder = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Name = Annotated[
-    str, typer.Argument(metavar="NAME", help="Identifier, in any form: bare, as a URL, or with hdl: or doi:.")
+    str,
+    typer.Argument(metavar="NAME", help="Identifier, in any form: bare, as a URL of a resolver, or with hdl: or doi:."),
 ]
 
 

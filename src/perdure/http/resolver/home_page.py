@@ -47,7 +47,6 @@ async def home_response(app: AppContext, request: Request) -> Response:
     else:
         raise MethodNotAllowed(request.method, ("GET", "HEAD", "POST"))
     pasted = next((strip_blanks(value) for field, value in fields if field in _NAMES and strip_blanks(value)), None)
-    request.state = pasted
     if pasted is None:
         headers = [VARY_ACCEPT, NO_CACHE]
         return pages.render_page("home.html", 200, headers, contact=app.options.contact, origin=request.origin)

@@ -164,9 +164,7 @@ def error_page(app: AppContext, request: Request, problem: PerdureError) -> Resp
 
 
 def _typed_text(request: Request) -> str:
-    """Return the text for the box of an error page: what the reader typed into it, or the name in the URL."""
-    if isinstance(request.state, str):
-        return request.state
+    """Return the text for the box of an error page: the name in the URL, as the reader has typed it."""
     try:
         return handle.unescape(request.path[1:])
     except InvalidName:
