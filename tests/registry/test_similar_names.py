@@ -7,11 +7,11 @@ from string import ascii_letters, digits
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.names.test_misspelling import edit, slips
+from tests.names.test_misspellings import edit, slips
 from tests.registry_fixture import ENGINES, Office, locations_on, open_office
 
 from perdure.errors import NoSuchName, NoSuchPrefix, PerdureError
-from perdure.names.misspelling import likely_characters
+from perdure.names.misspellings import list_likely_characters
 from perdure.registry import Statement, add_subsystem, mint, observe, show, withdraw
 from perdure.registry.identifier_lookup import find_located
 from perdure.registry.name_keys import locate
@@ -59,7 +59,7 @@ def similar(office: Office, name: str) -> tuple[str, ...]:
 @settings(max_examples=120)
 def test_every_slip_in_a_chosen_name_is_found(library: Office, right: str, slip: str, at: int, character: str) -> None:
     wrong = edit(right, slip, at, character)
-    can_be_tried = set(right) <= set(likely_characters(wrong))
+    can_be_tried = set(right) <= set(list_likely_characters(wrong))
     if wrong and wrong not in CHOSEN and can_be_tried:
         assert f"20.500.12345/{right}" in similar(library, f"20.500.12345/{wrong}")
 
@@ -123,34 +123,34 @@ def test_the_errors_of_use_cases_get_suggestions(library: Office) -> None:
 
 
 @pytest.fixture
-def mixed(office: Office) -> Office:
+def new_library(office: Office) -> Office:
     office.prefix("20.500", "chosen")
     return office
 
 
-def test_a_reserved_name_is_not_shown_and_a_withdrawn_one_comes_last(mixed: Office) -> None:
-    mixed.do(mint, "20.500", suffixes=["thesis-0"])
-    mixed.do(mint, "20.500", statement=Statement(TARGET), suffixes=["thesis-1", "thesis-2"])
-    mixed.do(withdraw, "20.500/thesis-1", "lost")
-    assert similar(mixed, "20.500/thesis-3") == ("20.500/thesis-2", "20.500/thesis-1")
+def test_a_reserved_name_is_not_shown_and_a_withdrawn_one_comes_last(new_library: Office) -> None:
+    new_library.do(mint, "20.500", suffixes=["thesis-0"])
+    new_library.do(mint, "20.500", statement=Statement(TARGET), suffixes=["thesis-1", "thesis-2"])
+    new_library.do(withdraw, "20.500/thesis-1", "lost")
+    assert similar(new_library, "20.500/thesis-3") == ("20.500/thesis-2", "20.500/thesis-1")
 
 
-def test_there_are_a_few_suggestions_at_most(mixed: Office) -> None:
-    mixed.do(mint, "20.500", statement=Statement(TARGET), suffixes=[f"thesis-{digit}" for digit in digits])
-    assert len(similar(mixed, "20.500/thesis-x")) == MOST_SUGGESTED
+def test_there_are_a_few_suggestions_at_most(new_library: Office) -> None:
+    new_library.do(mint, "20.500", statement=Statement(TARGET), suffixes=[f"thesis-{digit}" for digit in digits])
+    assert len(similar(new_library, "20.500/thesis-x")) == MOST_SUGGESTED
 
 
-def test_a_person_is_not_found_by_a_slip_beside_its_check_digit(mixed: Office) -> None:
-    name = mixed.do(observe, "https://example.org/staff", "2025-01-09T10:30:00Z", "0" * 64).name
-    assert similar(mixed, f"{name[:-1]}{'0' if name[-1] != '0' else '1'}") == ()
-    assert similar(mixed, name.replace("POID", "PRID")) == ()
+def test_a_person_is_not_found_by_a_slip_beside_its_check_digit(new_library: Office) -> None:
+    name = new_library.do(observe, "https://example.org/staff", "2025-01-09T10:30:00Z", "0" * 64).name
+    assert similar(new_library, f"{name[:-1]}{'0' if name[-1] != '0' else '1'}") == ()
+    assert similar(new_library, name.replace("POID", "PRID")) == ()
 
 
-def test_a_slip_in_the_date_of_a_label_is_found(mixed: Office) -> None:
-    mixed.do(add_subsystem, "mtc-m18.sid.inpe.br", "150.163.34.243")
-    (minted,) = mixed.do(mint, "sid.inpe.br/mtc-m18", statement=Statement(TARGET))
+def test_a_slip_in_the_date_of_a_label_is_found(new_library: Office) -> None:
+    new_library.do(add_subsystem, "mtc-m18.sid.inpe.br", "150.163.34.243")
+    (minted,) = new_library.do(mint, "sid.inpe.br/mtc-m18", statement=Statement(TARGET))
     wrong = minted.name[:-1] + ("0" if minted.name[-1] != "0" else "1")
-    assert minted.name in similar(mixed, wrong)
+    assert minted.name in similar(new_library, wrong)
     assert minted.alias is not None
     opaque = minted.alias[:-1] + ("A" if minted.alias[-1] != "A" else "B")
-    assert minted.alias in similar(mixed, opaque)
+    assert minted.alias in similar(new_library, opaque)

@@ -9,7 +9,7 @@ from typing import Final
 
 from perdure.errors import NoSuchName, NoSuchPrefix, PerdureError
 from perdure.names import handle
-from perdure.names.misspelling import likely_characters, misspellings
+from perdure.names.misspellings import list_likely_characters, list_misspellings
 from perdure.registry.entities import Identifier
 from perdure.registry.name_keys import LocatedName, key_beginning, locate
 from perdure.registry.registry import Registry
@@ -69,8 +69,8 @@ def _keys_under_prefix(reader: Reader, located: LocatedName) -> list[str]:
     if len(suffix) > _LONGEST:
         return []
     last = _common_length(reader, beginning, suffix)
-    characters = likely_characters(suffix, upper=located.scheme == "handle" and located.prefix.case_sensitive)
-    slips = misspellings(suffix, characters, range(last + 1), _MOST_LOOKUPS)
+    characters = list_likely_characters(suffix, upper=located.scheme == "handle" and located.prefix.case_sensitive)
+    slips = list_misspellings(suffix, characters, range(last + 1), _MOST_LOOKUPS)
     return [beginning + slip for slip in slips]
 
 
@@ -93,6 +93,6 @@ def _keys_under_other_prefixes(name: str) -> list[str]:
     if not suffix or max(len(prefix), len(suffix)) > _LONGEST:
         return []
     key = handle.fold(prefix)
-    others = misspellings(key, _PREFIX_CHARACTERS, range(len(key) + 1), _MOST_PREFIX_LOOKUPS)
+    others = list_misspellings(key, _PREFIX_CHARACTERS, range(len(key) + 1), _MOST_PREFIX_LOOKUPS)
     suffixes = dict.fromkeys((suffix, handle.fold(suffix)))
     return [f"{other}/{suffix}" for other in others for suffix in suffixes if other and "/" not in other]

@@ -61,7 +61,7 @@ def client(site: Site) -> Iterator[httpx.Client]:
         yield one
 
 
-def typed(client: httpx.Client, text: str, **headers: str) -> httpx.Response:
+def type_name(client: httpx.Client, text: str, **headers: str) -> httpx.Response:
     return client.get("/", params={"name": text}, headers={**BROWSER, **headers})
 
 
@@ -70,15 +70,15 @@ def typed(client: httpx.Client, text: str, **headers: str) -> httpx.Response:
 
 @pytest.mark.parametrize("path", ["20.501/thesis-2020", "hdl/20.501/thesis-2020?info#x", "hdl:20.501/thesis%2D2020"])
 def test_the_box_takes_an_address_at_the_host_of_the_request(site: Site, client: httpx.Client, path: str) -> None:
-    assert typed(client, f"{site.server.url}/{path}").headers["location"] == "/20.501/thesis-2020"
-    wrapped = typed(client, f" <{site.server.url}/20.501/thesis-2020>. ")
+    assert type_name(client, f"{site.server.url}/{path}").headers["location"] == "/20.501/thesis-2020"
+    wrapped = type_name(client, f" <{site.server.url}/20.501/thesis-2020>. ")
     assert wrapped.headers["location"] == "/20.501/thesis-2020"
 
 
 def test_the_host_of_a_request_is_the_one_that_a_proxy_passes_on(client: httpx.Client) -> None:
     forwarded = {"host": "id.example.net", "x-forwarded-proto": "https"}
     for url in ("https://id.example.net/20.501/thesis-2020", "http://id.example.net/20.501/thesis-2020"):
-        assert typed(client, url, **forwarded).headers["location"] == "/20.501/thesis-2020"
+        assert type_name(client, url, **forwarded).headers["location"] == "/20.501/thesis-2020"
 
 
 def test_the_api_takes_an_address_for_a_name(site: Site, client: httpx.Client) -> None:
@@ -101,15 +101,15 @@ def test_the_api_takes_an_address_for_a_name(site: Site, client: httpx.Client) -
 @pytest.mark.parametrize("host", ["http://example.org", "https://id.example.net.example", "http://localhost:1"])
 def test_an_address_of_another_host_is_not_taken_for_ours(client: httpx.Client, host: str) -> None:
     address = f"{host}/20.501/thesis-2020"
-    response = typed(client, address, host="id.example.net")
+    response = type_name(client, address, host="id.example.net")
     assert "20.501/thesis-2020" not in response.headers["location"][:19]
     assert client.get(f"/api/v1/identifiers/{quote(address, safe='')}").status_code == 400
 
 
 def test_a_person_and_a_label_are_found_by_their_addresses(site: Site, client: httpx.Client) -> None:
     for rest in ("", "/history", ".ttl"):
-        assert typed(client, f"{site.server.url}/{site.person}{rest}").headers["location"] == f"/{site.person}"
-    assert typed(client, f"{site.server.url}/{LABEL}").headers["location"] == f"/{LABEL}"
+        assert type_name(client, f"{site.server.url}/{site.person}{rest}").headers["location"] == f"/{site.person}"
+    assert type_name(client, f"{site.server.url}/{LABEL}").headers["location"] == f"/{LABEL}"
 
 
 def test_the_public_address_counts_beside_that_of_the_request(tmp_path: Path) -> None:
@@ -119,8 +119,8 @@ def test_the_public_address_counts_beside_that_of_the_request(tmp_path: Path) ->
         server.client("") as client,
     ):
         for base in (f"{PUBLIC}/pid", server.url):
-            assert typed(client, f"{base}/20.500.777/a").headers["location"] == "/20.500.777/a"
-        assert typed(client, f"{PUBLIC}/20.500.777/a").headers["location"] != "/20.500.777/a"
+            assert type_name(client, f"{base}/20.500.777/a").headers["location"] == "/20.500.777/a"
+        assert type_name(client, f"{PUBLIC}/20.500.777/a").headers["location"] != "/20.500.777/a"
         assert server.perdure("resolve", f"{PUBLIC}/pid/hdl/20.500.777/a") == f"{TARGET}\n"
 
 
@@ -164,7 +164,7 @@ def test_a_prefix_hdl_keeps_its_urls(tmp_path: Path) -> None:
         assert client.get("/hdl/x").headers["location"] == f"{TARGET}/x"
         assert client.get("/20.501/thesis-2020").headers["location"] == f"{TARGET}/other"
         assert client.get("/hdl/20.501/y").status_code == 404
-        assert typed(client, f"{server.url}/hdl/x").headers["location"] == "/hdl/x"
+        assert type_name(client, f"{server.url}/hdl/x").headers["location"] == "/hdl/x"
 
 
 # Labels in other spellings
@@ -191,7 +191,7 @@ def test_an_exact_name_is_never_redirected_to_another(client: httpx.Client, name
 
 
 def test_the_box_leads_to_the_registered_spelling(client: httpx.Client) -> None:
-    assert typed(client, f"{WITH_PORT}-RPQ").headers["location"] == f"/{WITH_PORT}"
+    assert type_name(client, f"{WITH_PORT}-RPQ").headers["location"] == f"/{WITH_PORT}"
 
 
 # Slips

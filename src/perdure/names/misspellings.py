@@ -10,7 +10,7 @@ _LATIN: Final = 0xC0  # the block of the accented letters of Western Europe
 _MOST_BLOCKS: Final = 3
 
 
-def likely_characters(text: str, *, upper: bool = True) -> str:
+def list_likely_characters(text: str, *, upper: bool = True) -> str:
     """Return the characters that may be missing in a text, the likeliest first.
 
     They are its own characters, ASCII, and the letters of the scripts in it.
@@ -21,15 +21,15 @@ def likely_characters(text: str, *, upper: bool = True) -> str:
     return "".join(dict.fromkeys(chain(usual, filter(str.isalpha, letters))))
 
 
-def misspellings(text: str, characters: str, positions: Iterable[int], most: int) -> list[str]:
+def list_misspellings(text: str, characters: str, positions: Iterable[int], most: int) -> list[str]:
     """Return at most `most` texts that one slip at one of these positions makes of this one.
 
     If there are too many, the last of the characters are not tried. A swap is of the characters at a position and
     after it.
     """
-    places = list(positions)
-    tried = characters[: max(0, most // max(1, len(places)) - 2) // 2]
-    return list(islice(dict.fromkeys(_slips(text, tried, places)), most))
+    all_positions = list(positions)
+    tried = characters[: max(0, most // max(1, len(all_positions)) - 2) // 2]
+    return list(islice(dict.fromkeys(_slips(text, tried, all_positions)), most))
 
 
 def _slips(text: str, characters: str, positions: list[int]) -> Iterator[str]:
