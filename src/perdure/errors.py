@@ -153,11 +153,6 @@ class NoSuchName(PerdureError):
         self.name = name
         self.suggestions = suggestions
 
-    @property
-    def whole_name(self) -> str:
-        """Return the name, also where only its prefix is reported."""
-        return self.name
-
     def with_suggestions(self, suggestions: tuple[str, ...]) -> "NoSuchName":
         """Return the same error with suggestions."""
         return type(self)(self.name, suggestions)
@@ -181,14 +176,10 @@ class NoSuchPrefix(NoSuchName):
     def __init__(self, name: str, suggestions: tuple[str, ...] = (), whole_name: str = "") -> None:
         super().__init__(name, suggestions)
         self.args = (name, suggestions, whole_name)
-        self._whole_name = whole_name
-
-    @property
-    def whole_name(self) -> str:
-        return self._whole_name or self.name
+        self.whole_name = whole_name or name
 
     def with_suggestions(self, suggestions: tuple[str, ...]) -> "NoSuchPrefix":
-        return NoSuchPrefix(self.name, suggestions, self._whole_name)
+        return NoSuchPrefix(self.name, suggestions, self.whole_name)
 
     def __str__(self) -> str:
         return f"the prefix {quote_text(self.name)} is not registered here{self._question}"

@@ -73,6 +73,7 @@ def test_an_import_takes_addresses_for_names(library: Office) -> None:
 
 def test_a_search_finds_a_name_by_its_address(library: Office) -> None:
     assert [hit.name for hit in at_home(library, search, [f"{HERE}/20.500/thesis-1"])] == ["20.500/thesis-1"]
+    assert at_home(library, search, [f"{HERE}/20.500/%zz"]) == []
 
 
 def test_a_person_is_found_by_every_address_of_its_document(library: Office) -> None:

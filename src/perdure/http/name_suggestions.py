@@ -11,7 +11,7 @@ from typing import Final
 from perdure.errors import NoSuchName, PerdureError
 from perdure.http.app_context import AppContext
 from perdure.http.shared.request import Request
-from perdure.registry.similar_names import can_have_similar_names, find_similar_names
+from perdure.registry.similar_names import can_have_similar_names, find_similar_names, missing_name
 from perdure.registry.store_interface import Reader
 
 _INTERFACES: Final = ("resolver", "v1")  # whose errors show suggestions
@@ -25,7 +25,7 @@ async def with_suggestions(app: AppContext, request: Request, interface: str, pr
     budget = app.suggestion_budget
     if not can_have_similar_names(problem) or not budget.has_time():
         return problem
-    name = problem.whole_name
+    name = missing_name(problem)
 
     def work(reader: Reader) -> tuple[tuple[str, ...], float]:
         started = time.perf_counter()

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from perdure.errors import InvalidInput, NoTarget, Withdrawn, WrongState
+from perdure.errors import InvalidInput, InvalidName, NoTarget, Withdrawn, WrongState
 from perdure.records import record as records
 from perdure.records.target import first_url
 from perdure.records.validation import check_one_line, check_storable
@@ -86,12 +86,19 @@ async def search(registry: Registry, words: Sequence[str], *, limit: int = 100) 
     """
 
     def work(reader: Reader) -> list[SearchHit]:
-        names = [find_own_name(reader, word) or word for word in words]
+        names = [_name_or_word(reader, word) for word in words]
         check_words(names)
         return reader.search(names, check_limit(limit))
 
     check_words(words)
     return await registry.store.scan(work)
+
+
+def _name_or_word(reader: Reader, word: str) -> str:
+    try:
+        return find_own_name(reader, word) or word
+    except InvalidName:
+        return word
 
 
 def check_words(words: Sequence[str]) -> None:

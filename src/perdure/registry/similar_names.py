@@ -26,8 +26,14 @@ async def with_similar_names(registry: Registry, problem: NoSuchName) -> NoSuchN
     """Return the error with suggestions, if it has none yet and there are similar names."""
     if not can_have_similar_names(problem):
         return problem
-    found = await registry.store.scan(lambda reader: find_similar_names(reader, problem.whole_name))
+    name = missing_name(problem)
+    found = await registry.store.scan(lambda reader: find_similar_names(reader, name))
     return problem.with_suggestions(found) if found else problem
+
+
+def missing_name(problem: NoSuchName) -> str:
+    """Return the whole name that the error is about, also if it reports the prefix alone."""
+    return problem.whole_name if isinstance(problem, NoSuchPrefix) else problem.name
 
 
 def can_have_similar_names(problem: NoSuchName) -> bool:
