@@ -166,17 +166,14 @@ class NoSuchName(PerdureError):
 
 
 class NoSuchPrefix(NoSuchName):
-    """The prefix of the name is not registered here.
-
-    `whole_name` is the name that has the prefix, if there is one.
-    """
+    """The prefix of the name is not registered here."""
 
     code = "no-such-prefix"
 
     def __init__(self, name: str, suggestions: tuple[str, ...] = (), whole_name: str = "") -> None:
         super().__init__(name, suggestions)
         self.args = (name, suggestions, whole_name)
-        self.whole_name = whole_name or name
+        self.whole_name = whole_name or name  # the name that has the prefix, if there is one
 
     def with_suggestions(self, suggestions: tuple[str, ...]) -> "NoSuchPrefix":
         return NoSuchPrefix(self.name, suggestions, self.whole_name)
