@@ -32,6 +32,15 @@ class HttpOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     upstream: Annotated[
         str, Meta(description="Base URL of another resolver, to which names with an unknown prefix are redirected.")
     ] = ""
+    redirect_seconds: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=31_536_000,
+            description="Seconds for which browsers may repeat a redirect without asking the server again. "
+            "0: they ask each time, so that a change is visible at once. Handle clients use the TTL of the value.",
+        ),
+    ] = 0
     contact: Annotated[
         str, Meta(description="E-mail or web address of the operator, shown on pages and in problem documents.")
     ] = ""
@@ -95,6 +104,11 @@ class HttpOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     shutdown_seconds: Annotated[
         Seconds, Meta(description="Timeout for requests in progress when the server shuts down.")
     ] = 20.0
+
+    @property
+    def redirect_caching(self) -> bytes:
+        """The Cache-Control of redirects to targets."""
+        return b"max-age=%d" % self.redirect_seconds if self.redirect_seconds else b"no-cache"
 
     @property
     def proxies(self) -> tuple[IPv4Network | IPv6Network, ...]:

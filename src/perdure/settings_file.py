@@ -67,6 +67,8 @@ type_prefix = {type_prefix}
 # public_url = "https://id.example.org"
 # The resolver to which names with an unknown prefix are redirected. Without it, they are not found. Example:
 # upstream = "https://hdl.handle.net"
+# Seconds for which browsers may repeat a redirect without asking the server again. 0: a change is visible at once.
+# redirect_seconds = 0
 # The e-mail or web address of the operator, for pages and problem documents. Example:
 # contact = "archive@example.org"
 # The reverse proxies, by IP address or network. Only their Forwarded or X-Forwarded-For header is trusted. Without

@@ -67,7 +67,6 @@ class Record(FrozenStruct, frozen=True, omit_defaults=True, kw_only=True):
 
 # An encoded record in which a value has a TTL of its own contains this. A text may also contain it, which only costs a
 # needless decoding.
-TTL_MARKER: Final = b'"ttl":'
 
 encode: Final = msgspec.json.Encoder(order="deterministic").encode
 _decode: Final = msgspec.json.Decoder(Record).decode

@@ -47,7 +47,7 @@ def locate(prefixes: PrefixSource, text: str) -> LocatedName:
         name = ppid.canonical(text)
         return LocatedName(name, name, "ppid", require_prefix(prefixes, name[:4]))
     try:
-        parsed = handle.parse(text)
+        parsed = handle.parse(text, joiners=True)
     except InvalidName:
         own = find_own_name(prefixes, text)
         if own is not None:
@@ -61,6 +61,8 @@ def locate(prefixes: PrefixSource, text: str) -> LocatedName:
     name = str(parsed)
     check_length(name)
     prefix = prefixes.prefix(handle.fold(parsed.prefix))
+    if handle.has_joiners(name) and (prefix is None or not prefix.joiners):
+        _refuse_joiners(text, prefix)
     if prefix is not None and prefix.scheme == "handle":
         return LocatedName(handle_key(prefix, parsed.suffix), f"{prefix.name}/{parsed.suffix}", "handle", prefix)
     return _locate_label(prefixes, name, parsed.prefix)
@@ -78,6 +80,17 @@ def without_handle_path(prefixes: PrefixSource, name: str) -> str | None:
     """Return the name that `hdl/NAME` means; None if it is a name itself, because a prefix `hdl` is registered."""
     rest = resolver_address.strip_handle_path(name)
     return None if rest is None or prefixes.prefix(resolver_address.HANDLE_PATH) is not None else rest
+
+
+def _refuse_joiners(text: str, prefix: Prefix | None) -> None:
+    """Refuse a name with zero-width joiners, and say how an administrator can allow them."""
+    try:
+        handle.parse(text)
+    except InvalidName as problem:
+        if prefix is None or prefix.scheme != "handle":
+            raise
+        reason = f"{problem.reason}, which {prefix.name} does not allow (perdure prefix change {prefix.name} --joiners)"
+        raise InvalidName(problem.scheme, problem.part, problem.position, reason) from None
 
 
 def check_length(name: str) -> None:

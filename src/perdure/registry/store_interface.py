@@ -227,7 +227,7 @@ class BatchLookup(Protocol):
     """
 
     def find_redirects(self, keys: Sequence[str], give: ResultCallback[Redirect]) -> None:
-        """Find redirects. None also means that the answer of a name is more than a redirect with the usual lifetime."""
+        """Find redirects. None also means that the answer of a name is more than a redirect."""
         ...
 
     def find_records(self, keys: Sequence[str], give: ResultCallback[StoredRecord]) -> None: ...

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 from perdure.registry.entities import Act, Agent, Event, Grant, Key, NewestChange, Prefix, Revision
 from perdure.store.row_mapping import PREFIX_COLUMNS, Row, first_column, key_range, to_prefix
 
-_AGENT: Final = "SELECT id, name, identifier, created, kind FROM agents"
+_AGENT: Final = "SELECT id, name, identifier, created, kind, retired FROM agents"
 _KEY: Final = "SELECT id, agent, digest, created, expires, revoked, label FROM keys"
 
 

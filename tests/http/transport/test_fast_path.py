@@ -48,9 +48,9 @@ class SlowLookup:
 class Connection:
     """A PendingRequest that records its responses."""
 
-    def __init__(self, fast_path: FastPath, url: str, *, wants_page: bool = True) -> None:
+    def __init__(self, fast_path: FastPath, url: str, *, wants_page: bool = True, if_none_match: str = "") -> None:
         self.url, self.wants_page = url.encode(), wants_page
-        self.accept = b""
+        self.accept, self.if_none_match = b"", if_none_match.encode()
         self.host: bytes | None = b"example.org"
         self.scheme: Literal["http", "https"] | None = "http"
         self.responses: list[bytes | None] = []
@@ -82,11 +82,15 @@ class FastPathFixture:
         prefixes = SimpleNamespace(handle_prefixes={b"1": ("1/", True)})
         self.documents = PersonCache(HttpOptions())
         service = SimpleNamespace(
-            registry=registry, metrics=self.metrics, prefixes=prefixes, person_cache=self.documents
+            registry=registry,
+            metrics=self.metrics,
+            prefixes=prefixes,
+            person_cache=self.documents,
+            options=HttpOptions(),
         )
         self.fast_path = FastPath(cast(Any, service), cast(Any, SimpleNamespace(is_on=False)))
 
-    def submit(self, url: str = "/1/a", **options: bool) -> Connection:
+    def submit(self, url: str = "/1/a", **options: Any) -> Connection:
         return Connection(self.fast_path, url, **options)
 
 
@@ -109,6 +113,22 @@ def test_requests_of_one_loop_iteration_are_one_query_of_each_kind(fixture: Fast
     assert connections[1].got_record("1/b")
     assert [connection.responses for connection in connections[2:]] == [[None], [None]]
     assert (fixture.metrics.redirects, fixture.metrics.records) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("url", "current", "other"), [("/1/a", '"7"', '"2"'), ("/api/handles/1/a", '"7-record"', '"7"')]
+)
+def test_a_client_with_the_current_version_gets_no_body(
+    fixture: FastPathFixture, url: str, current: str, other: str
+) -> None:
+    tags = (current, f"{other}, W/{current}", "*", other, "nonsense")
+    connections = [fixture.submit(url, if_none_match=tag) for tag in tags]
+    fixture.fast_path.flush()
+    fixture.lookup.answer(*[REDIRECT if url == "/1/a" else (7, RECORD)] * len(tags))
+    answers = [connection.responses[0] or b"" for connection in connections]
+    assert [answer.split()[1] for answer in answers] == [b"304"] * 3 + [b"302" if url == "/1/a" else b"200"] * 2
+    for answer in answers[:3]:
+        assert answer.endswith(f"\r\netag: {current}\r\n\r\n".encode())
 
 
 def test_requests_for_the_application_are_not_looked_up(fixture: FastPathFixture) -> None:

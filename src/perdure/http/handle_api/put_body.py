@@ -19,7 +19,6 @@ from perdure.records.validation import check_plain_text, to_iso_seconds
 from perdure.records.value import (
     ADMIN,
     DEFAULT_PERMISSIONS,
-    DEFAULT_TTL,
     VALUE_LIST,
     Admin,
     AdminRights,
@@ -29,6 +28,7 @@ from perdure.records.value import (
     Text,
     Value,
     ValueList,
+    stated_ttl,
 )
 
 _STRUCTURED_TYPES: Final = frozenset({ADMIN, VALUE_LIST})
@@ -57,7 +57,7 @@ class _Value(msgspec.Struct):
     index: int | str
     type: str
     data: str | _Data
-    ttl: int | str = DEFAULT_TTL
+    ttl: int | str | None = None
     permissions: str = DEFAULT_PERMISSIONS
     references: list[_Reference] = []
 
@@ -70,7 +70,7 @@ class _Body(msgspec.Struct):
     index: int | str | UnsetType = UNSET
     type: str | UnsetType = UNSET
     data: str | _Data | UnsetType = UNSET
-    ttl: int | str = DEFAULT_TTL
+    ttl: int | str | None = None
     permissions: str = DEFAULT_PERMISSIONS
     references: list[_Reference] = []
 
@@ -125,7 +125,7 @@ def _value(given: _Value) -> Value:
     where = f"values[{index}]"
     if index < 1:
         raise OutOfRange("record", f"{where}.index", "Value indexes must be positive")
-    ttl = given.ttl
+    ttl = stated_ttl(given.ttl)
     if isinstance(ttl, str):
         ttl = int(ttl) if ttl.isascii() and ttl.isdigit() and len(ttl) <= 10 else to_iso_seconds(ttl, f"{where}.ttl")
     data = given.data

@@ -26,19 +26,20 @@ from perdure.http.resolver.name_lookup import (
     find_prefix,
 )
 from perdure.http.resolver.resolver_parameters import PROXY_PARAMETERS, ResolverParameters, parse_resolver_parameters
-from perdure.http.resolver.target_selection import choose_target, list_locations_xml
+from perdure.http.resolver.target_selection import Target, choose_target, list_locations_xml
+from perdure.http.shared.conditional import chosen_target_etag
 from perdure.http.shared.http_errors import MalformedRequest, NameReserved
 from perdure.http.shared.preferred_representation import wants_record
 from perdure.http.shared.problem_json import problem_response, status_of
-from perdure.http.shared.redirects import encode_target, redirect_response, target_redirect, ttl_seconds
+from perdure.http.shared.redirects import encode_target, plain_redirect, redirect_response, target_redirect
 from perdure.http.shared.request import Request, Response
 from perdure.http.shared.responses import VARY_ACCEPT
 from perdure.http.shared.threads import run_large_in_thread
 from perdure.http.urls import append_to_target, extend_target, link_to, path_of, strip_scheme, with_query
 from perdure.names import handle
 from perdure.names.resolver_address import strip_handle_path
-from perdure.records.record import TTL_MARKER
 from perdure.records.validation import Limits
+from perdure.records.web_address import encode_web_address
 from perdure.registry.name_keys import locate
 from perdure.registry.store_interface import Reader
 
@@ -77,7 +78,7 @@ async def _resolve_delegated(app: AppContext, request: Request, text: str, deleg
 async def _resolve_name(app: AppContext, request: Request, text: str) -> Response:
     is_record, rdf_format = wants_record(request), requested_rdf_format(request)
     if not request.query and not is_record and rdf_format is None:
-        plain = await _plain_redirect(app, text)
+        plain = await _plain_redirect(app, request, text)
         if plain is not None:
             return plain
     parameters = parse_resolver_parameters(request)
@@ -98,7 +99,7 @@ async def _resolve_name(app: AppContext, request: Request, text: str) -> Respons
     try:
         resolved = await app.registry.store.read(work)
     except NoSuchPrefix:
-        elsewhere = _handle_path_redirect(request, text) or _upstream_redirect(app, request, text)
+        elsewhere = _handle_path_redirect(app, request, text) or _upstream_redirect(app, request, text)
         if elsewhere is None:
             raise
         return elsewhere
@@ -109,13 +110,14 @@ async def _resolve_name(app: AppContext, request: Request, text: str) -> Respons
     if app.prefixes.prefix(resolved.prefix.key) is None:  # another process has added it
         await app.prefixes.refresh()
     if resolved.is_slip:
-        return redirect_response(with_query(path_of(resolved.name), request.query), 301, b"max-age=%d" % _A_DAY)
+        # Another spelling of a label may be registered later. A PILIN suffix with a typing mistake never is.
+        caching = app.options.redirect_caching if resolved.identifier.scheme == "ibi" else b"max-age=%d" % _A_DAY
+        return redirect_response(with_query(path_of(resolved.name), request.query), 301, caching)
     if resolved.record.state != "active":
         return await _respond_inactive(app, request, resolved, parameters, rdf_format)
     onward = alias_target(resolved) if follows else None
     if onward is not None and resolved.alias is not None:
-        seconds = min(ttl_seconds(resolved.alias.ttl), _A_DAY)
-        return redirect_response(with_query(path_of(onward), request.query), 301, b"max-age=%d" % seconds)
+        return redirect_response(with_query(path_of(onward), request.query), 301, app.options.redirect_caching)
     if rdf_format is not None and not await record_overrides_negotiation(
         app, request, resolved, parameters, rdf_format
     ):
@@ -123,18 +125,15 @@ async def _resolve_name(app: AppContext, request: Request, text: str) -> Respons
     return await _respond_active(app, request, resolved, parameters, is_record)
 
 
-async def _plain_redirect(app: AppContext, text: str) -> Response | None:
+async def _plain_redirect(app: AppContext, request: Request, text: str) -> Response | None:
     """Return the redirect of nearly all requests, by one look-up; None if the request needs more."""
     try:
         located = locate(app.prefixes, text)
     except PerdureError:
         return None
     found = await app.registry.store.lookup(located.key)
-    if found is None or found.target is None or TTL_MARKER in found.record:
-        return None
-    if encode_target(found.target) is None:
-        return None
-    return target_redirect(found.target, found.version)
+    url = None if found is None or found.target is None else encode_target(found.target)
+    return None if found is None or url is None else plain_redirect(request, url, found.version)
 
 
 async def _respond_active(
@@ -155,7 +154,10 @@ async def _respond_active(
     target = _extend_target(choice.target, resolved, limits) if resolved.rest else choice.target
     if parameters.append:
         target = append_to_target(target, parameters.append, limits)
-    return target_redirect(target, resolved.identifier.version, choice.ttl, choice.status, choice.vary)
+    url, version = encode_web_address(target).encode("ascii"), resolved.identifier.version
+    if target == resolved.identifier.target and choice == Target(target):
+        return plain_redirect(request, url, version)
+    return target_redirect(request, url, chosen_target_etag(version, url), choice.status, choice.vary)
 
 
 def _extend_target(target: str, resolved: ResolvedName, limits: Limits) -> str:
@@ -193,12 +195,12 @@ async def _respond_inactive(
     return redirect_response(survivor, 301, b"no-cache")  # a merge can be undone
 
 
-def _handle_path_redirect(request: Request, text: str) -> Response | None:
+def _handle_path_redirect(app: AppContext, request: Request, text: str) -> Response | None:
     """Return the redirect from `/hdl/NAME` to `/NAME`; None for another path. No prefix `hdl` is registered."""
     name = strip_handle_path(text)
     if name is None:
         return None
-    return redirect_response(with_query(path_of(name), request.query), 301, b"max-age=%d" % _A_DAY)
+    return redirect_response(with_query(path_of(name), request.query), 301, app.options.redirect_caching)
 
 
 def _upstream_redirect(app: AppContext, request: Request, text: str) -> Response | None:

@@ -76,14 +76,14 @@ class Protocol(FlowControlledProtocol):
         self._fast_path.server = server_state
         self._access = self._fast_path.access
         self._is_simple = self._is_fast_path = self.wants_page = self._is_in_flight = False
-        self.url = self.accept = b""
+        self.url = self.accept = self.if_none_match = b""
         self.host: bytes | None = None
 
     def on_message_begin(self) -> None:
         """Begin a request. The scope for the application is built only if the application is called."""
         if self._is_in_flight:
             self._fast_path.abandon(self)  # the client pipelines: keep its responses in order
-        self.url = self.accept = b""
+        self.url = self.accept = self.if_none_match = b""
         self.host = None
         self.headers = []
         self.expect_100_continue = False
@@ -108,6 +108,8 @@ class Protocol(FlowControlledProtocol):
         if name == b"accept":
             self.wants_page = self.wants_page and wants_page(value)
             self.accept = b", ".join((self.accept, value)) if self.accept else value
+        elif name == b"if-none-match":
+            self.if_none_match = b", ".join((self.if_none_match, value)) if self.if_none_match else value
         elif name != b"connection" or value.lower() != b"keep-alive" or self.parser.get_http_version() != "1.1":
             self._is_simple = False
             if name == b"expect":

@@ -15,19 +15,21 @@ _FORGET_ANSWERS: Final = (
 
 def put_prefix(connection: Connection, prefix: Prefix) -> None:
     connection.execute(
-        f"INSERT INTO prefixes ({PREFIX_COLUMNS}) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s) "
+        f"INSERT INTO prefixes ({PREFIX_COLUMNS}) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s) "
         "ON CONFLICT (key) DO UPDATE SET "
         "minter = excluded.minter, policy = excluded.policy, pattern = excluded.pattern, "
-        "subsystem = excluded.subsystem, pass_through = excluded.pass_through",
+        "subsystem = excluded.subsystem, pass_through = excluded.pass_through, ttl = excluded.ttl, "
+        "joiners = excluded.joiners",
         to_prefix_row(prefix),
     )
 
 
 def put_agent(connection: Connection, agent: Agent) -> None:
     connection.execute(
-        "INSERT INTO agents (id, name, identifier, created, kind) VALUES (%s, %s, %s, %s, %s) "
-        "ON CONFLICT (id) DO UPDATE SET name = excluded.name, identifier = excluded.identifier",
-        (agent.id, agent.name, agent.identifier, agent.created, agent.kind),
+        "INSERT INTO agents (id, name, identifier, created, kind, retired) VALUES (%s, %s, %s, %s, %s, %s) "
+        "ON CONFLICT (id) DO UPDATE SET name = excluded.name, identifier = excluded.identifier, "
+        "retired = excluded.retired",
+        (agent.id, agent.name, agent.identifier, agent.created, agent.kind, agent.retired),
     )
 
 

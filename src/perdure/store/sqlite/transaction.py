@@ -235,10 +235,11 @@ class SqliteTransaction(AdminCache, SqliteReader):
     def put_prefix(self, prefix: Prefix) -> None:
         self._cached_prefixes.clear()
         self._execute(
-            f"INSERT INTO prefixes ({PREFIX_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+            f"INSERT INTO prefixes ({PREFIX_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
             "ON CONFLICT (key) DO UPDATE SET "
             "minter = excluded.minter, policy = excluded.policy, pattern = excluded.pattern, "
-            "subsystem = excluded.subsystem, pass_through = excluded.pass_through",
+            "subsystem = excluded.subsystem, pass_through = excluded.pass_through, ttl = excluded.ttl, "
+            "joiners = excluded.joiners",
             to_prefix_row(prefix),
         )
 
@@ -265,9 +266,10 @@ class SqliteTransaction(AdminCache, SqliteReader):
     def put_agent(self, agent: Agent) -> None:
         self._cached_agents.clear()
         self._execute(
-            "INSERT INTO agents (id, name, identifier, created, kind) VALUES (?, ?, ?, ?, ?) "
-            "ON CONFLICT (id) DO UPDATE SET name = excluded.name, identifier = excluded.identifier",
-            (agent.id, agent.name, agent.identifier, agent.created, agent.kind),
+            "INSERT INTO agents (id, name, identifier, created, kind, retired) VALUES (?, ?, ?, ?, ?, ?) "
+            "ON CONFLICT (id) DO UPDATE SET name = excluded.name, identifier = excluded.identifier, "
+            "retired = excluded.retired",
+            (agent.id, agent.name, agent.identifier, agent.created, agent.kind, agent.retired),
         )
 
     def put_key(self, key: Key) -> None:

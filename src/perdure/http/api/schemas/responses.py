@@ -123,6 +123,7 @@ class PrefixResponse(ResponseSchema, frozen=True, kw_only=True):
     minter: str
     case_sensitive: Annotated[bool, Meta(description="Whether names are case-sensitive.")]
     pass_through: bool
+    joiners: bool
     created: str
     policy: str = ""
     parent: str | None = None
@@ -133,6 +134,7 @@ class PrefixResponse(ResponseSchema, frozen=True, kw_only=True):
     ip: str | None = None
     ip_port: int | None = None
     granularity: str | None = None
+    ttl: Annotated[int, Meta(description="The TTL of values for which none is given.")] | None = None
 
 
 class PrefixListResponse(ResponseSchema, frozen=True, kw_only=True):
