@@ -240,3 +240,8 @@ def test_many_unknown_names_are_answered_without_suggestions(client: httpx.Clien
     """The search for suggestions has a budget; the answers go on when it is spent."""
     answers = [client.get(f"/20.501/thesis-{number}x", headers=PROBLEM).status_code for number in range(300)]
     assert set(answers) == {404}
+
+
+def test_browsers_ask_again_for_redirects_to_names_that_may_change(client: httpx.Client) -> None:
+    for path in ("/hdl/20.501/thesis-2020", "/sid.inpe.br/mtc-m18@80/2009/02.16.17.46"):
+        assert client.get(path).headers["cache-control"] == "no-cache"

@@ -111,7 +111,7 @@ async def _resolve_name(app: AppContext, request: Request, text: str) -> Respons
         await app.prefixes.refresh()
     if resolved.is_slip:
         # Another spelling of a label may be registered later. A PILIN suffix with a typing mistake never is.
-        caching = app.options.redirect_caching if resolved.identifier.scheme == "ibi" else b"max-age=%d" % _A_DAY
+        caching = b"max-age=%d" % _A_DAY if resolved.prefix.minter == "pilin" else app.options.redirect_caching
         return redirect_response(with_query(path_of(resolved.name), request.query), 301, caching)
     if resolved.record.state != "active":
         return await _respond_inactive(app, request, resolved, parameters, rdf_format)
