@@ -46,6 +46,7 @@ def test_the_names_of_the_library() -> None:
         ("ppid", "generate_prid", ["observation_ids", "curator_id", "timestamp"]),
         ("ppid", "validate_ppid", ["text"]),
         ("ppid", "parse_ppid", ["text"]),
+        ("ppid", "ppid_to_uuid", ["text", "registry"]),
         ("ppid", "uuid_to_ppid", ["uuid", "type"]),
         ("external", "parse", ["scheme", "text"]),
         ("external", "canonical", ["scheme", "text"]),

@@ -187,7 +187,14 @@ class NoTarget(NoSuchName):
 
     code = "no-target"
 
+    def __init__(self, name: str, verbatim: str | None = None) -> None:
+        super().__init__(name)
+        self.verbatim = verbatim
+
     def __str__(self) -> str:
+        if self.verbatim is not None:
+            address = f"its address {quote_text(self.verbatim)} was imported as it was, and is not valid"
+            return f"{quote_text(self.name)} has no target: {address}; replace it by a valid one"
         return f"{quote_text(self.name)} has no target: its record has no URL"
 
 

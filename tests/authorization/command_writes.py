@@ -215,6 +215,15 @@ PERSONS: dict[str, Command] = {
         lambda s: [s.name, *CURATED, *WHY],
     ),
     "undo a split": Command("person undo", right_to("withdraw", PRID), with_split_person, lambda s: [s.name, *WHY]),
+    "add a link": Command(
+        "person revise", right_to("edit", PRID), with_person, lambda s: [s.name, "--add-link", "close:viaf:64205559"]
+    ),
+    "restrict with the observations": Command(
+        "person restrict",
+        right_to("withdraw", PRID) | right_to("withdraw", POID),
+        with_person,
+        lambda s: [s.name, *WHY, "--with-observations"],
+    ),
     "restrict": Command("person restrict", right_to("withdraw", PRID), with_person, lambda s: [s.name, *WHY]),
     "restrict an observation": Command(
         "person restrict", right_to("withdraw", POID), with_observation, lambda s: [s.name, *WHY]

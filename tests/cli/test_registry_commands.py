@@ -339,7 +339,7 @@ def test_agents_keys_and_permissions(desk: Desk) -> None:
 
 def test_import_and_export(desk: Desk) -> None:
     (desk.folder / "names.csv").write_text(
-        "name,target,what\n12345/b,https://example.org/b,Bee\n12345/c,javascript:alert(1),Cee\n12345/d,https://example.org/d,Dee\n"
+        "name,target,what\n12345/b,https://example.org/b,Bee\n12345 c,https://example.org/c,Cee\n12345/d,https://example.org/d,Dee\n"
     )
     before = registry_state(desk.folder)
     desk.ok("import", "names.csv", "--dry-run", code=1)
@@ -347,8 +347,8 @@ def test_import_and_export(desk: Desk) -> None:
     done = desk.run("import", "names.csv", "--problems", "problems.ndjson")
     assert (done.returncode, done.stdout) == (1, "2 created, 0 changed, 0 unchanged, 1 refused\n")
     [problem] = [json.loads(line) for line in (desk.folder / "problems.ndjson").read_text().splitlines()]
-    assert (problem["line"], problem["name"], problem["refused"]) == (3, "12345/c", True)
-    assert "javascript" in problem["reason"]
+    assert (problem["line"], problem["name"], problem["refused"]) == (3, "12345 c", True)
+    assert "no slash" in problem["reason"]
     after = registry_state(desk.folder)
     desk.ok("import", "names.csv", code=1)
     assert registry_state(desk.folder) == after
@@ -368,7 +368,7 @@ def test_a_csv_file_for_a_spreadsheet_runs_no_formula_and_can_be_imported_again(
         table = desk.folder / f"{form}.csv"
         desk.ok("export", table.name, "--under", "12345", "--format", form)
         plain = table.read_bytes()
-        desk.ok("export", table.name, "--under", "12345", "--format", form, "--for-spreadsheet")
+        desk.ok("export", table.name, "--under", "12345", "--format", form, "--for-spreadsheet", "--force")
         cells = [cell for row in csv.reader(table.read_text().splitlines()) for cell in row]
         assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@"))]
         assert "''=1" in cells
@@ -377,7 +377,7 @@ def test_a_csv_file_for_a_spreadsheet_runs_no_formula_and_can_be_imported_again(
         counted = desk.json("import", table.name, "--format", form, "--from-spreadsheet", "--update")
         assert (counted["created"], counted["changed"], counted["refused"]) == (0, 0, 0)
         assert registry_state(desk.folder) == before
-        desk.ok("export", "again.csv", "--under", "12345", "--format", form)
+        desk.ok("export", "again.csv", "--under", "12345", "--format", form, "--overwrite")
         assert (desk.folder / "again.csv").read_bytes() == plain
         desk.ok("import", "again.csv", "--format", form)
     assert "handles" in desk.refuses("export", "all.ndjson", "--for-spreadsheet")

@@ -17,6 +17,7 @@ from tests.registry_fixture import (
     set_values,
 )
 
+from perdure import ppid
 from perdure.errors import InvalidInput, NotAuthorised, OutOfRange, PerdureError
 from perdure.records.record import About
 from perdure.records.validation import Limits
@@ -43,7 +44,6 @@ from perdure.registry import (
     show,
     transfer_identifiers,
     transfer_prefix,
-    uuid_of,
     withdraw,
 )
 
@@ -76,7 +76,6 @@ TARGETS = [
     "https:///path",
     "https://?query",
     "http:example.org",
-    "https://example.org/a b",
     "https://example.org/\n",
     "https://example.org/\r\nSet-Cookie: a=b",
     "https://example.org/\x00",
@@ -103,6 +102,16 @@ def test_a_target_that_no_reader_should_follow_is_refused(sample_office: Office)
                 call(target)
             assert refusal.value.part == part, ascii(target)
     assert sample_office.snapshot() == before
+
+
+def test_a_blank_is_accepted_in_a_url_value_but_not_in_a_target(sample_office: Office) -> None:
+    url = "https://example.org/a b"
+    with pytest.raises(InvalidInput, match="percent-encoded"):
+        sample_office.do(mint, "12345", suffixes=["n"], statement=Statement(url))
+    with pytest.raises(InvalidInput, match="percent-encoded"):
+        sample_office.do(set_target, "12345/a", url)
+    sample_office.do(set_values, "12345/a", [Value(1, "URL", Text(url))])
+    assert sample_office.ask(resolve, "12345/a").target == url
 
 
 @pytest.mark.parametrize("type", ["url", "Url"])
@@ -274,7 +283,7 @@ CALLS: dict[str, Callable[[Office, str], object]] = {
     "resolve": lambda o, text: o.ask(resolve, text),
     "history": lambda o, text: o.ask(history, text),
     "diff": lambda o, text: o.ask(diff, text, 1, 1),
-    "uuid": lambda o, text: o.ask(uuid_of, text),
+    "uuid": lambda o, text: o.run(ppid.ppid_to_uuid(text, o.registry)),
     "search": lambda o, text: o.ask(search, [text]),
     "reverse": lambda o, text: o.ask(find_by_value, text),
     "set": lambda o, text: o.do(set_target, text, "https://example.org/"),

@@ -14,7 +14,8 @@ from perdure.cli import (
     edit,
     explain,
     generate,
-    import_export,
+    identifier_export,
+    identifier_import,
     init,
     maintenance,
     mint,
@@ -23,6 +24,7 @@ from perdure.cli import (
     prefix,
     query,
     serve,
+    stats,
     tour,
 )
 from perdure.cli.error_hints import with_hint
@@ -93,8 +95,8 @@ app.add_typer(prefix.app, name="prefix", rich_help_panel=PERMISSIONS, epilog=pre
 app.add_typer(agent.app, name="agent", rich_help_panel=PERMISSIONS, epilog=agent.EXAMPLES)
 app.command(rich_help_panel=PERMISSIONS, epilog=edit.TRANSFER_EXAMPLES)(edit.transfer)
 app.command(rich_help_panel=PERMISSIONS, epilog=maintenance.LOG_EXAMPLES)(maintenance.log)
-app.command("import", rich_help_panel=MAINTENANCE, epilog=import_export.IMPORT_EXAMPLES)(import_export.import_)
-app.command(rich_help_panel=MAINTENANCE, epilog=import_export.EXPORT_EXAMPLES)(import_export.export)
+app.command("import", rich_help_panel=MAINTENANCE, epilog=identifier_import.IMPORT_EXAMPLES)(identifier_import.import_)
+app.command(rich_help_panel=MAINTENANCE, epilog=identifier_export.EXPORT_EXAMPLES)(identifier_export.export)
 app.command(rich_help_panel=MAINTENANCE, epilog=maintenance.BACKUP_EXAMPLES)(maintenance.backup)
 app.command(rich_help_panel=MAINTENANCE, epilog=maintenance.RESTORE_EXAMPLES)(maintenance.restore)
 app.command(rich_help_panel=MAINTENANCE, epilog=maintenance.RECOVER_EXAMPLES)(maintenance.recover)
@@ -102,7 +104,7 @@ app.command(rich_help_panel=MAINTENANCE, epilog=move.MOVE_EXAMPLES)(move.move)
 app.command(rich_help_panel=MAINTENANCE, epilog=move.MIGRATE_EXAMPLES)(move.migrate)
 app.command(rich_help_panel=MAINTENANCE, epilog=maintenance.COMPACT_EXAMPLES)(maintenance.compact)
 app.command(rich_help_panel=MAINTENANCE, epilog=maintenance.VERIFY_EXAMPLES)(maintenance.verify)
-app.command(rich_help_panel=MAINTENANCE, epilog=maintenance.STATS_EXAMPLES)(maintenance.stats)
+app.command(rich_help_panel=MAINTENANCE, epilog=stats.EXAMPLES)(stats.stats)
 app.command(rich_help_panel=WITHOUT_REGISTRY, epilog=explain.EXAMPLES)(explain.explain)
 app.command(rich_help_panel=WITHOUT_REGISTRY, epilog=check.EXAMPLES)(check.check)
 app.add_typer(generate.app, name="generate", rich_help_panel=WITHOUT_REGISTRY, epilog=generate.EXAMPLES)

@@ -22,9 +22,11 @@ from perdure.errors import InvalidInput, StoreUnavailable, quote_text
 from perdure.names.resolver_address import ResolverAddress
 from perdure.names.uuid5 import PPID_NAMESPACE
 from perdure.records.authority_metadata import DEFAULT_TYPE_PREFIX
+from perdure.records.namespaces import person_iris_at
 from perdure.registry import NewRegistry, Registry, Settings, create_registry, reopen
 from perdure.registry.opening_checks import check_store, find_clock_doubt
 from perdure.registry.own_addresses import LOOPBACK, OwnAddresses, use_own_addresses
+from perdure.registry.person_iris import PersonIriSettings, adopt_person_iris
 from perdure.registry.secret_box import SECRETS_KEY
 from perdure.settings_file import (
     DATABASE,
@@ -95,6 +97,7 @@ async def open_registry(folder: Path, clock: Clock | None = None, *, check: bool
             registry = await reopen(store, clock or SystemClock(), file.settings, file.registry.id, sealer)
             if check:
                 await check_store(store)
+                registry = await adopt_person_iris(registry, file.person_iris)
                 if clock is None:
                     registry = registry._replace(clock_doubt=await find_clock_doubt(store, registry.clock))
             yield registry
@@ -112,9 +115,16 @@ async def make_registry(
     admin: str = "admin",
     type_prefix: str = DEFAULT_TYPE_PREFIX,
     ppid_namespace: UUID = PPID_NAMESPACE,
+    public_url: str = "",
+    person_iris: str = "",
     clock: Clock | None = None,
 ) -> NewRegistry:
-    """Create a registry in a folder, and the folder if it does not exist. An unfinished registry is replaced."""
+    """Create a registry in a folder, and the folder if it does not exist. An unfinished registry is replaced.
+
+    Persons are named at `person_iris`, by default at the public URL, for as long as the registry exists.
+    """
+    if public_url:
+        person_iris_at(public_url)  # raises for an invalid one
     location = parse_location(store, folder, postgresql)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -135,6 +145,7 @@ async def make_registry(
                     home=home,
                     admin=admin,
                     ppid_namespace=ppid_namespace,
+                    person_iris=PersonIriSettings(person_iris, public_url),
                 )
             finally:
                 opened.close()
@@ -142,7 +153,14 @@ async def make_registry(
             building.remove()
             raise
         write_atomically(folder / ADMIN_KEY, f"{created.key}\n", 0o600)
-        write_settings(folder, id=created.registry.id, store=store, type_prefix=type_prefix)
+        write_settings(
+            folder,
+            id=created.registry.id,
+            store=store,
+            type_prefix=type_prefix,
+            public_url=public_url,
+            person_iris=person_iris,
+        )
         location.install(building)  # the last step: if interrupted before, all can be repeated
         return created
 

@@ -20,7 +20,9 @@ from perdure.records.web_address import PLAIN_ADDRESS, encode_web_address
 _CONTROLS: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
 _LINE_CONTROLS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
 _URL: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(.*)", re.DOTALL)
-_IN_URL: Final = re.compile(r"[\x00-\x20\x7f-\xa0\u1680\u2000-\u200f\u2028-\u202f\u205f\u3000\ud800-\udfff\ufeff]")
+_OUTSIDE_URLS: Final = r"\x00-\x1f\x7f-\xa0\u1680\u2000-\u200f\u2028-\u202f\u205f\u3000\ud800-\udfff\ufeff"
+_NOT_IN_TARGET: Final = re.compile(f"[ {_OUTSIDE_URLS}]")
+_NOT_IN_URL_VALUE: Final = re.compile(f"[{_OUTSIDE_URLS}]")
 _NOT_STORABLE: Final = re.compile(r"[\x00\ud800-\udfff]")
 _PERMISSIONS: Final = re.compile(r"[01]{4}")
 _ADMIN_PERMISSIONS: Final = re.compile(r"[01]{12}")
@@ -55,15 +57,22 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def check_values(values: Sequence[Value], limits: Limits) -> tuple[Value, ...]:
-    """Check each value. Return the values in the order of their indexes."""
+    """Check each value. Return the values in the order of their indexes.
+
+    The mark `verbatim` stays only on addresses that are not valid: one that an agent has replaced loses it.
+    """
     if len(values) > limits.values:
         raise OutOfRange("record", "values", f"a record can have at most {limits.values} values, not {len(values)}")
     seen: set[int] = set()
+    has_marks = False
     for value in values:
         check_value(value, limits)
+        has_marks = has_marks or value.verbatim
         if value.index in seen:
             raise InvalidInput("record", "index", f"index {value.index} occurs twice")
         seen.add(value.index)
+    if has_marks:
+        values = [_without_needless_mark(value, limits) for value in values]
     return tuple(sorted(values, key=lambda value: value.index)) if len(values) > 1 else tuple(values)
 
 
@@ -92,6 +101,24 @@ def check_value(value: Value, limits: Limits) -> None:
     _check_data(value, where, limits)
 
 
+def _without_needless_mark(value: Value, limits: Limits) -> Value:
+    if not value.verbatim:
+        return value
+    plain = msgspec.structs.replace(value, verbatim=False)
+    try:
+        check_value(plain, limits)
+        if plain.is_url:
+            check_target(plain.text or "", limits)  # one with a blank stays as it was imported
+    except InvalidInput:
+        return value
+    return plain
+
+
+def can_be_verbatim(value: Value) -> bool:
+    """Return whether the data of a value is an address, or a list of them: only these have the mark `verbatim`."""
+    return value.is_url or value.kind == LOCATIONS
+
+
 def _check_secret(value: Value, where: str) -> None:
     """Raise InvalidInput if a record contains a secret. Secrets are stored apart from records, and encrypted."""
     if value.data != Text(""):
@@ -107,11 +134,13 @@ def _check_data(value: Value, where: str, limits: Limits) -> None:
         if len(data.value.encode("utf-8", "surrogatepass")) > limits.value_bytes:
             raise OutOfRange("record", f"{where}.data", f"the data is longer than {limits.value_bytes} bytes")
         check_plain_text(data.value, f"{where}.data")
+        if value.verbatim:
+            return
         if value.is_url:
-            check_target(data.value, limits, f"{where}.data")
+            check_target(data.value, limits, f"{where}.data", allows_blanks=True)
         elif value.kind == LOCATIONS:
             _check_locations(data.value, f"{where}.data")
-    elif value.is_url:
+    elif value.is_url and not value.verbatim:
         raise InvalidInput("record", f"{where}.data", "a URL must be text")
     elif isinstance(data, Binary):
         if len(data.value) > limits.value_bytes:
@@ -149,15 +178,18 @@ def _check_reference(name: str, index: int, name_part: str, index_part: str, lim
         raise OutOfRange("record", index_part, f"index {index} is not between 0 and {_MAX_UNSIGNED}")
 
 
-def check_target(url: str, limits: Limits, part: str = "target") -> str:
-    """Return a target unchanged. It must be absolute, with a valid host and a scheme that the settings allow."""
+def check_target(url: str, limits: Limits, part: str = "target", *, allows_blanks: bool = False) -> str:
+    """Return a target unchanged. It must be absolute, with a valid host and a scheme that the settings allow.
+
+    Handle clients write blanks into URL values. With `allows_blanks`, they are accepted; a redirect encodes them.
+    """
     if len(url) > limits.url_characters:
         raise OutOfRange("record", part, f"the target is longer than {limits.url_characters} characters")
     plain = PLAIN_ADDRESS.fullmatch(url)
     if plain is not None and plain[1] in limits.schemes:
         return url
     match = _URL.fullmatch(url)
-    if match is None or not match[2].strip("/"):
+    if match is None or not match[2].strip("/ "):
         raise InvalidInput(
             "record", part, f"the target {quote_text(url)} is not an absolute URL, as in https://example.org/"
         )
@@ -167,7 +199,7 @@ def check_target(url: str, limits: Limits, part: str = "target") -> str:
         raise InvalidInput(
             "record", part, f"targets with the scheme {quote_text(scheme)} are not allowed (allowed: {allowed})"
         )
-    bad = _IN_URL.search(url)
+    bad = (_NOT_IN_URL_VALUE if allows_blanks else _NOT_IN_TARGET).search(url)
     if bad:
         reason = f"{bad[0]!a} at position {bad.start()} of the target must be percent-encoded"
         raise InvalidInput("record", part, reason)

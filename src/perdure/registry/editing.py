@@ -16,7 +16,14 @@ from perdure.records.validation import (
     check_values,
     find_free_index,
 )
-from perdure.records.value import Text, UnstatedTtl, Value, equals_ignoring_timestamp, with_stated_ttl
+from perdure.records.value import (
+    Text,
+    UnstatedTtl,
+    Value,
+    equals_ignoring_timestamp,
+    with_stated_ttl,
+    with_verbatim_marks,
+)
 from perdure.registry import revisions
 from perdure.registry.entities import Action, Agent, Prefix
 from perdure.registry.identifier_lookup import require_identifier
@@ -180,8 +187,11 @@ def _target_value(record: Record, statement: Statement) -> Value:
     """Return the value that carries the new target or its new TTL: the first public URL value, or a new one."""
     first = next((value for value in record.values if value.is_url and value.is_public), None)
     if first is not None:
-        data = first.data if statement.target is None else Text(statement.target)
-        return msgspec.structs.replace(first, data=data, timestamp="", ttl=statement.ttl)
+        if statement.target is None:
+            return msgspec.structs.replace(first, timestamp="", ttl=statement.ttl)
+        return msgspec.structs.replace(
+            first, data=Text(statement.target), timestamp="", ttl=statement.ttl, verbatim=False
+        )
     if statement.target is None:
         raise InvalidInput("record", "ttl", "there is no target whose TTL could be changed: give a target too")
     taken = [value.index for value in record.values]
@@ -263,6 +273,7 @@ def _with_values(
     A value without a TTL takes that of the value which it replaces, or the default of the prefix.
     """
     old = {value.index: value for value in record.values}
+    new_values = with_verbatim_marks(new_values, record.values)
     check_values(new_values, limits)
     refuse_future_timestamps(new_values, at)
     for value in with_timestamps(new_values, at):

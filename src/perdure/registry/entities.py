@@ -233,6 +233,15 @@ class Event(msgspec.Struct, frozen=True):
     digest: bytes = b""
 
 
+class ResolutionCount(FrozenStruct, frozen=True):
+    """How often a name was resolved on one day (in UTC) by one kind of client."""
+
+    key: str
+    day: str
+    client: str
+    count: int
+
+
 class SearchHit(FrozenStruct, frozen=True):
     """A hit of a search."""
 

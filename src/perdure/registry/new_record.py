@@ -45,10 +45,15 @@ def build_values(statement: Statement, limits: Limits, at: str) -> tuple[Value, 
         values = check_values(with_timestamps(statement.values, at), limits)
     if statement.target is None:
         return values
-    if values and values[0].index == TARGET_INDEX:
-        raise InvalidInput("record", "index", f"index {TARGET_INDEX} is used by the target and by a value")
+    refuse_second_target(values)
     target = Value(TARGET_INDEX, "URL", Text(check_target(statement.target, limits)), to_seconds(at), statement.ttl)
     return (*check_values((target,), limits), *values)
+
+
+def refuse_second_target(values: Sequence[Value]) -> None:
+    """Refuse a value, beside a target, that has the index of the target."""
+    if any(value.index == TARGET_INDEX for value in values):
+        raise InvalidInput("record", "index", f"index {TARGET_INDEX} is used by the target and by a value")
 
 
 def refuse_future_timestamps(values: Sequence[Value], at: str) -> None:

@@ -84,6 +84,14 @@ json_values = st.recursive(
 )
 
 
+@given(st.one_of(st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.booleans()), st.booleans())
+def test_a_number_is_read_as_its_text(number: float, is_formatted: bool) -> None:
+    written = json.dumps(number)
+    data = f'{{"format": "string", "value": {written}}}' if is_formatted else written
+    (read,) = read_body(f'[{{"index": 1, "type": "DESC", "data": {data}}}]'.encode(), 1).values
+    assert read.data == Text(written)
+
+
 @given(json_values)
 def test_any_other_body_is_refused_by_name(body: object) -> None:
     try:

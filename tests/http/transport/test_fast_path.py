@@ -50,7 +50,7 @@ class Connection:
 
     def __init__(self, fast_path: FastPath, url: str, *, wants_page: bool = True, if_none_match: str = "") -> None:
         self.url, self.wants_page = url.encode(), wants_page
-        self.accept, self.if_none_match = b"", if_none_match.encode()
+        self.accept, self.if_none_match, self.user_agent = b"", if_none_match.encode(), b""
         self.host: bytes | None = b"example.org"
         self.scheme: Literal["http", "https"] | None = "http"
         self.responses: list[bytes | None] = []
@@ -87,6 +87,7 @@ class FastPathFixture:
             prefixes=prefixes,
             person_cache=self.documents,
             options=HttpOptions(),
+            resolutions=SimpleNamespace(is_on=False),
         )
         self.fast_path = FastPath(cast(Any, service), cast(Any, SimpleNamespace(is_on=False)))
 

@@ -18,6 +18,7 @@ from perdure.formats.observations_json import ObservationRow
 from perdure.http.api.bulk import NDJSON_TYPES
 from perdure.http.api.bulk_request import check_body, process_body, split_lines
 from perdure.http.api.bulk_response import CSV, NDJSON, NdjsonResponse, SpooledLines
+from perdure.http.api.person_views import ended_state
 from perdure.http.api.request_context import CREDENTIALS_REQUIRED, ApiContext, InjectedContext, error_responses
 from perdure.http.api.schemas.person_responses import ObservationLine, ObservationSummary
 from perdure.http.shared.problem_json import problem_document
@@ -125,7 +126,13 @@ async def _observe_entries(context: ApiContext, entries: Entries, dry_run: bool)
 def _build_line(number: int, outcome: Person | PerdureError) -> ObservationLine:
     if isinstance(outcome, PerdureError):
         return ObservationLine(line=number, error=problem_document(outcome))
-    return ObservationLine(line=number, ppid=outcome.name, uuid_raw=str(outcome.uuid_raw), created=outcome.created)
+    return ObservationLine(
+        line=number,
+        ppid=outcome.name,
+        uuid_raw=str(outcome.uuid_raw),
+        created=outcome.created,
+        state=ended_state(outcome),
+    )
 
 
 def _to_error(line: RejectedLine) -> InvalidInput:

@@ -4,6 +4,7 @@ from typing import Final
 
 from perdure.errors import InvalidName, NotAuthorised
 from perdure.http.handle_api.endpoint import allow_methods
+from perdure.http.handle_api.name_lists import read_page_request, stream_names
 from perdure.http.handle_api.parameters import parse_number
 from perdure.http.handle_api.put_body import PutBody, read_put
 from perdure.http.handle_api.request_context import HandleContext
@@ -20,13 +21,13 @@ from perdure.registry import Agent
 from perdure.registry.handles import (
     delete_handle,
     delete_values,
+    iterate_handles,
     list_handles,
     mint_handle,
     put_handle,
     put_values,
     read_handle,
 )
-from perdure.registry.handles.listing import MOST_LISTED
 from perdure.registry.prefixes.na_names import NA_KEY
 
 _READING: Final = frozenset({"GET", "HEAD", "POST"})  # POST reads as GET does, with its parameters in the body
@@ -35,7 +36,7 @@ _VARIOUS: Final = "various"  # the indexes of the values in the body
 
 
 @allow_methods("GET", "HEAD", "POST", "PUT", "DELETE")
-async def handles(context: HandleContext) -> Response:
+async def handles(context: HandleContext) -> Response | None:
     """Handle a request for the handle that the path names, decoded once. A plus sign is a plus sign."""
     name = unescape(context.request.rest.removeprefix("/"))
     method = context.request.method
@@ -62,6 +63,8 @@ async def read_record(context: HandleContext, name: str) -> Response:
     view = await read_handle(context.registry, name, by=by, wants_all=wants_all)
     if view.withheld and public_only is False:
         raise context.credentials_error() if by is None else NotAuthorised(by.id, "read", name)
+    if context.app.resolutions.is_on and view.version:
+        context.app.resolutions.count_handle_clients((view.key,))
     values = value_filter.select(view.values)
     if value_filter.restricts:
         if not values:
@@ -76,19 +79,21 @@ async def read_record(context: HandleContext, name: str) -> Response:
     )
 
 
-async def list_under_prefix(context: HandleContext, prefix: str) -> Response:
-    """Return a page of the handles under a prefix."""
+async def list_under_prefix(context: HandleContext, prefix: str) -> Response | None:
+    """Return a page of the handles under a prefix, or stream a longer list."""
     by = await context.require_caller()
-    page, size = read_paging(context)
+    page = read_page_request(context)
+    number, size = (page.number, page.size or 0) if page.is_short else (0, 0)  # a longer list is only counted here
     async with context.search_slot():
-        total, names = await list_handles(context.registry, by, prefix, page, size, cursors=context.app.page_cursors)
-    return context.success_response(prefix=prefix, totalCount=str(total), page=page, pageSize=size, handles=names)
-
-
-def read_paging(context: HandleContext) -> tuple[int, int]:
-    """Return the requested page and its size, by default the largest."""
-    page, size = context.parameters.natural("page"), context.parameters.natural("pageSize")
-    return page or 0, MOST_LISTED if size is None else min(size, MOST_LISTED)
+        total, names = await list_handles(context.registry, by, prefix, number, size, cursors=context.app.page_cursors)
+    fields = {"prefix": prefix, **page.describe(total)}
+    if page.is_short:
+        return context.success_response(**fields, handles=names)
+    if page.first >= total:
+        return context.success_response(**fields, handles=[])
+    parts = iterate_handles(context.registry, by, prefix, page.first, page.size)
+    await stream_names(context, fields, "handles", parts)
+    return None
 
 
 async def put_record(context: HandleContext, name: str) -> Response:

@@ -11,13 +11,13 @@ from perdure.records import record as records
 from perdure.records.record import Record
 from perdure.records.value import ALIAS, Value
 from perdure.registry.entities import Act, Agent, Identifier, Prefix
-from perdure.registry.identifier_lookup import find_located, suggest_names
+from perdure.registry.identifier_lookup import find_located, missing_name_error
 from perdure.registry.name_keys import LocatedName, handle_key, locate
 from perdure.registry.prefixes.na_names import na_name, prefix_of_record
 from perdure.registry.prefixes.na_records import prefix_record
-from perdure.registry.query import find_withdrawal
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Reader
+from perdure.registry.withdrawal import find_withdrawal
 
 _MOST_ALIASES: Final = 10
 _MOST_CUTS: Final = 256
@@ -67,7 +67,7 @@ def find_name(reader: Reader, text: str) -> ResolvedName:
     if found is None and located.prefix.pass_through:
         found, rest = _find_longest(reader, located)
     if found is None:
-        raise NoSuchName(located.name, suggest_names(reader, located))
+        raise missing_name_error(reader, located)
     record = without_restricted_content(records.decode(found.record))
     return ResolvedName(
         found,

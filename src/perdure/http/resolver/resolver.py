@@ -36,7 +36,7 @@ from perdure.http.shared.request import Request, Response
 from perdure.http.shared.responses import VARY_ACCEPT
 from perdure.http.shared.threads import run_large_in_thread
 from perdure.http.urls import append_to_target, extend_target, link_to, path_of, strip_scheme, with_query
-from perdure.names import handle
+from perdure.names import handle, ppid
 from perdure.names.resolver_address import strip_handle_path
 from perdure.records.validation import Limits
 from perdure.records.web_address import encode_web_address
@@ -45,6 +45,7 @@ from perdure.registry.store_interface import Reader
 
 _IBI: Final = "ibi:"  # a prefix that people write, which is not part of the label
 _A_DAY: Final = 86_400  # seconds
+_SHOWN: Final = (200, 304)  # the statuses of a response that shows a person
 _RECONSTRUCTION: Final = "PRID-"  # such a person has versions by date (Memento)
 
 
@@ -54,6 +55,8 @@ async def resolve(app: AppContext, request: Request) -> Response:
     text = handle.unescape(request.path[1:])
     outcome = await persons.respond(app, request, text, PROXY_PARAMETERS)
     if isinstance(outcome, Response):
+        if outcome.status in _SHOWN and ppid.validate_ppid_syntax(text):
+            app.resolutions.count(request, ppid.canonical(text))
         return outcome
     return await _resolve_delegated(app, request, text, outcome)
 
@@ -133,7 +136,10 @@ async def _plain_redirect(app: AppContext, request: Request, text: str) -> Respo
         return None
     found = await app.registry.store.lookup(located.key)
     url = None if found is None or found.target is None else encode_target(found.target)
-    return None if found is None or url is None else plain_redirect(request, url, found.version)
+    if found is None or url is None:
+        return None
+    app.resolutions.count(request, found.key)
+    return plain_redirect(request, url, found.version)
 
 
 async def _respond_active(
@@ -150,10 +156,12 @@ async def _respond_active(
     if choice is None:
         if resolved.rest:
             raise NoSuchName(resolved.requested_name, (resolved.name,))
+        app.resolutions.count(request, resolved.identifier.key)
         return await landing_pages.record_page(app, request, resolved, parameters)
     target = _extend_target(choice.target, resolved, limits) if resolved.rest else choice.target
     if parameters.append:
         target = append_to_target(target, parameters.append, limits)
+    app.resolutions.count(request, resolved.identifier.key)
     url, version = encode_web_address(target).encode("ascii"), resolved.identifier.version
     if target == resolved.identifier.target and choice == Target(target):
         return plain_redirect(request, url, version)

@@ -10,7 +10,7 @@ repeats one step for thirty requests than when it does all steps for each reques
 import asyncio
 from collections.abc import Sequence
 from functools import partial
-from itertools import islice
+from itertools import compress, islice
 from typing import Final, Literal, Protocol
 
 from uvicorn.server import ServerState
@@ -50,6 +50,7 @@ class PendingRequest(Protocol):
     wants_page: bool
     accept: bytes
     if_none_match: bytes
+    user_agent: bytes
     host: bytes | None
     scheme: Literal["http", "https"] | None
 
@@ -65,6 +66,7 @@ class FastPath:
         self.access = access if access.is_on else None
         self._call_soon = asyncio.get_running_loop().call_soon
         self._metrics = app.metrics
+        self._resolutions = app.resolutions if app.resolutions.is_on else None
         self._finder = app.registry.store.batch_lookup()
         self._prefixes = app.prefixes.handle_prefixes
         self._type_prefix = app.registry.settings.type_prefix
@@ -111,10 +113,10 @@ class FastPath:
                 (record_batch if is_record else redirect_batch).append(request)
         if redirect_keys:
             self._in_flight.append(redirect_batch)
-            self._finder.find_redirects(redirect_keys, partial(self._send_redirects, redirect_batch))
+            self._finder.find_redirects(redirect_keys, partial(self._send_redirects, redirect_batch, redirect_keys))
         if record_keys:
             self._in_flight.append(record_batch)
-            self._finder.find_records(record_keys, partial(self._send_records, record_batch))
+            self._finder.find_records(record_keys, partial(self._send_records, record_batch, record_keys))
         if cached:
             self._in_flight.append(person_batch)
             names = [name for person in cached for name in person.names]
@@ -128,7 +130,7 @@ class FastPath:
                 batch[batch.index(request)] = _ABANDONED
                 request.respond(None)
 
-    def _send_redirects(self, batch: list[PendingRequest], results: Sequence[Redirect | None]) -> None:
+    def _send_redirects(self, batch: list[PendingRequest], keys: list[str], results: Sequence[Redirect | None]) -> None:
         self._batch_done(batch)
         head, joined, is_plain = self._redirect_head, b"".join, redirects.is_plain_url
         answers: list[bytes | None] = []
@@ -149,16 +151,23 @@ class FastPath:
             tag = _NUMBERS[version] if version < _MOST else b"%d" % version
             length = _NUMBERS[size] if size < _MOST else b"%d" % size
             answers.append(joined((head, location, _TAG, tag, _LENGTH, length, _BODY_START, note, _BODY_END)))
+        if self._resolutions is not None:
+            readers = [request.user_agent for request in compress(batch, answers)]
+            self._resolutions.count_readers(compress(keys, answers), readers)
         for request, answer in zip(batch, answers, strict=True):
             request.respond(answer)
         self._metrics.redirects += len(answers) - answers.count(None)
 
-    def _send_records(self, batch: list[PendingRequest], results: Sequence[StoredRecord | None]) -> None:
+    def _send_records(
+        self, batch: list[PendingRequest], keys: list[str], results: Sequence[StoredRecord | None]
+    ) -> None:
         self._batch_done(batch)
         answers = [
             None if result is None or request is _ABANDONED else self._build_record(request, *result)
             for request, result in zip(batch, results, strict=True)
         ]
+        if self._resolutions is not None:
+            self._resolutions.count_handle_clients(compress(keys, answers))
         for request, answer in zip(batch, answers, strict=True):
             request.respond(answer)
         self._metrics.records += len(answers) - answers.count(None)
@@ -192,6 +201,9 @@ class FastPath:
             now = tuple([None if row is None else row[0] for row in islice(rows, len(person.names))])
             is_current = now == person.versions and request is not _ABANDONED
             answers.append(self._person_head + person.answer if is_current else None)
+        if self._resolutions is not None:
+            readers = [request.user_agent for request in compress(batch, answers)]
+            self._resolutions.count_readers([person.names[0] for person in compress(cached, answers)], readers)
         for request, answer in zip(batch, answers, strict=True):
             request.respond(answer)
         self._metrics.persons += len(answers) - answers.count(None)
@@ -222,7 +234,7 @@ class FastPath:
 class _AbandonedRequest:
     """The placeholder of an abandoned request in a batch."""
 
-    url = accept = if_none_match = b""
+    url = accept = if_none_match = user_agent = b""
     wants_page = False
     host: bytes | None = None
     scheme: Literal["http", "https"] | None = None

@@ -1,8 +1,9 @@
-"""Statements that write prefixes, agents, keys, grants and secrets, and delete old answers."""
+"""Statements that write prefixes, agents, keys, grants, secrets and counts of resolutions, and delete old answers."""
 
+from collections.abc import Sequence
 from typing import Final
 
-from perdure.registry.entities import Agent, Grant, Key, Prefix
+from perdure.registry.entities import Agent, Grant, Key, Prefix, ResolutionCount
 from perdure.store.postgres.connection import Connection
 from perdure.store.row_mapping import MOST_ANSWERS_DELETED, PREFIX_COLUMNS, to_prefix_row
 
@@ -21,6 +22,17 @@ def put_prefix(connection: Connection, prefix: Prefix) -> None:
         "subsystem = excluded.subsystem, pass_through = excluded.pass_through, ttl = excluded.ttl, "
         "joiners = excluded.joiners",
         to_prefix_row(prefix),
+    )
+
+
+def add_resolutions(connection: Connection, counts: Sequence[ResolutionCount]) -> None:
+    """Add counts. They are sorted, so that two processes lock the same rows in the same order."""
+    rows = sorted((one.key, one.day, one.client, one.count) for one in counts)
+    connection.execute(
+        "INSERT INTO resolutions (key, day, client, count) "
+        "SELECT * FROM unnest(%s::text[], %s::text[], %s::text[], %s::bigint[]) "
+        "ON CONFLICT (key, day, client) DO UPDATE SET count = resolutions.count + excluded.count",
+        [list(column) for column in zip(*rows, strict=True)],
     )
 
 

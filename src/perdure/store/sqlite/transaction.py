@@ -9,7 +9,7 @@ import apsw
 import msgspec
 
 from perdure.errors import Conflict, NameTaken, StoreDamaged
-from perdure.registry.entities import Agent, Change, Event, Grant, Identifier, Key, Prefix
+from perdure.registry.entities import Agent, Change, Event, Grant, Identifier, Key, Prefix, ResolutionCount
 from perdure.registry.history_digest import event_digest, original_digest
 from perdure.registry.store_interface import Prefetch
 from perdure.store.event_chain import NEWEST_EVENT, EventMark
@@ -297,6 +297,13 @@ class SqliteTransaction(AdminCache, SqliteReader):
         row = mark.number, event.at, event.agent, event.action, event.subject, event.detail, mark.digest
         self._execute(_INSERT_EVENT, row)
         self.put_fact(NEWEST_EVENT, str(mark))
+
+    def add_resolutions(self, counts: Sequence[ResolutionCount]) -> None:
+        self._executemany(
+            "INSERT INTO resolutions (key, day, client, count) VALUES (?, ?, ?, ?) "
+            "ON CONFLICT (key, day, client) DO UPDATE SET count = count + excluded.count",
+            [(one.key, one.day, one.client, one.count) for one in counts],
+        )
 
     def put_fact(self, name: str, value: str) -> None:
         self._execute("INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)", (name, value))

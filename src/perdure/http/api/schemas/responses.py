@@ -27,7 +27,7 @@ class MintResponse(ResponseSchema, frozen=True, kw_only=True):
     identifiers: tuple[MintedName, ...]
 
 
-class ValueResponse(msgspec.Struct, frozen=True, kw_only=True):
+class ValueResponse(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One typed value of a record."""
 
     index: int
@@ -37,6 +37,10 @@ class ValueResponse(msgspec.Struct, frozen=True, kw_only=True):
     timestamp: str
     permissions: str
     references: tuple[Reference, ...]
+    verbatim: Annotated[
+        bool,
+        Meta(description="Whether it was imported although it is not a valid address: no reader is redirected to it."),
+    ] = False
 
 
 class IdentifierResponse(IdentifierFields, frozen=True, kw_only=True, omit_defaults=True):
@@ -137,6 +141,39 @@ class PrefixResponse(ResponseSchema, frozen=True, kw_only=True):
     ttl: Annotated[int, Meta(description="The TTL of values for which none is given.")] | None = None
 
 
+class ResolutionPeriod(ResponseSchema, frozen=True, kw_only=True):
+    """The resolutions in one period, by kind of client."""
+
+    period: Annotated[str, Meta(description="A day (2026-11-18) or a month (2026-11).")]
+    browser: int
+    robot: Annotated[int, Meta(description="Search engines, link checkers and other automatic clients.")]
+    program: Annotated[int, Meta(description="Command-line tools and libraries.")]
+    handle: Annotated[int, Meta(description="Clients that read the Handle record.")]
+    total: Annotated[int, Meta(description="All but robots.")]
+
+
+class NameStatisticsResponse(ResponseSchema, frozen=True, kw_only=True):
+    """The resolutions of one identifier."""
+
+    name: str
+    periods: tuple[ResolutionPeriod, ...]
+
+
+class NameTotal(ResponseSchema, frozen=True, kw_only=True):
+    """The resolutions of one identifier in the whole time, without robots."""
+
+    name: str
+    total: int
+
+
+class PrefixStatisticsResponse(ResponseSchema, frozen=True, kw_only=True):
+    """The resolutions under a prefix, and the identifiers that were resolved most often."""
+
+    prefix: str
+    periods: tuple[ResolutionPeriod, ...]
+    names: tuple[NameTotal, ...]
+
+
 class PrefixListResponse(ResponseSchema, frozen=True, kw_only=True):
     """All prefixes of this registry."""
 
@@ -177,12 +214,22 @@ class ErrorListResponse(ResponseSchema, frozen=True, kw_only=True):
 
 
 class ImportProblem(ResponseSchema, frozen=True, kw_only=True):
-    """A line that was refused, or skipped on purpose (`refused` is false)."""
+    """A line that was refused, or that was not imported exactly as it is (`refused` is false)."""
 
     line: int
     reason: str
     refused: bool
     name: str | None = None
+    code: Annotated[str, Meta(description="The error, if it was refused; see /errors.")] | None = None
+    kind: (
+        Annotated[
+            str,
+            Meta(description="What was done: verbatim, mended, bytes, party, prefix, case, description."),
+        ]
+        | None
+    ) = None
+    before: Annotated[str, Meta(description="The address in the line.")] | None = None
+    after: Annotated[str, Meta(description="The address that was stored.")] | None = None
 
 
 class ImportSummary(msgspec.Struct, frozen=True, kw_only=True):
@@ -193,6 +240,8 @@ class ImportSummary(msgspec.Struct, frozen=True, kw_only=True):
     unchanged: int
     refused: int
     notices: int
+    verbatim: Annotated[int, Meta(description="Addresses that are not valid: stored as they are, they lead nowhere.")]
+    mended: int
     entries: int
     dry_run: bool
     untold: int
