@@ -65,7 +65,7 @@ def test_a_remote_change_is_like_a_local_one(served_registry: ServedRegistry, na
     local = run_locally(quick, served_registry, REGISTRY_ADMIN, arguments(row, here), row.stdin(here))
     remote = run_remotely(quick, served_registry, REGISTRY_ADMIN, arguments(row, there), row.stdin(there))
     assert local.returncode == 0, local.stderr
-    assert shown(remote, there) == shown(local, here)
+    assert describe(remote, there) == describe(local, here)
 
 
 @pytest.mark.parametrize("name", [name for name in ROWS if name not in WITHOUT_OPERATION])
@@ -204,7 +204,7 @@ def result(done: "subprocess.CompletedProcess[str]") -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
-def shown(done: "subprocess.CompletedProcess[str]", stage: Stage) -> tuple[int, str, str]:
+def describe(done: "subprocess.CompletedProcess[str]", stage: Stage) -> tuple[int, str, str]:
     """Return what was printed, without what is different for each identifier."""
     return done.returncode, _generalise(done.stdout, stage), _generalise(done.stderr, stage)
 

@@ -243,7 +243,7 @@ def test_the_url_of_a_server(text: str, url: str) -> None:
 
 
 def test_a_key_is_not_sent_in_the_clear() -> None:
-    with pytest.raises(InvalidInput, match=r"everyone on the way to id\.example\.org could read the key") as problem:
+    with pytest.raises(InvalidInput, match=r"others on the way to id\.example\.org could read the key") as problem:
         parse_server("http://id.example.org", KEY)
     assert KEY not in str(problem.value)
     assert parse_server("http://id.example.org", None).key is None

@@ -27,7 +27,7 @@ class _MintedName(msgspec.Struct):
     date: str | None = None
 
 
-class _Minted(msgspec.Struct):
+class _MintResponse(msgspec.Struct):
     identifiers: tuple[_MintedName, ...]
 
 
@@ -40,7 +40,7 @@ class _SummaryPage(msgspec.Struct):
     next: str | None = None
 
 
-class _Transferred(msgspec.Struct):
+class _TransferResponse(msgspec.Struct):
     transferred: int
 
 
@@ -58,11 +58,11 @@ async def mint_in_chunks(
     check_count(count)
     for start in range(0, count, _NAMES_AT_ONCE):
         chunk = list(suffixes[start : start + _NAMES_AT_ONCE])
-        wanted = {"suffixes": chunk} if chunk else {"count": min(_NAMES_AT_ONCE, count - start)}
-        answer = _mint_once(remote, {"prefix": prefix, **wanted, **statement_fields(statement)})
+        amount = {"suffixes": chunk} if chunk else {"count": min(_NAMES_AT_ONCE, count - start)}
+        answer = _mint_once(remote, {"prefix": prefix, **amount, **statement_fields(statement)})
         yield [
             MintedIdentifier(one.name, one.alias, None if one.date is None else _parse_date(one.date))
-            for one in remote.decode(answer, _Minted).identifiers
+            for one in remote.decode(answer, _MintResponse).identifiers
         ]
 
 
@@ -144,7 +144,7 @@ async def transfer_identifiers(remote: RemoteRegistry, by: Agent, names: Sequenc
     moved = 0
     for start in range(0, len(names), _MOST_TRANSFERRED):
         body = {"to": to, "names": list(names[start : start + _MOST_TRANSFERRED])}
-        moved += remote.decode(remote.send("POST", "/transfers", body), _Transferred).transferred
+        moved += remote.decode(remote.send("POST", "/transfers", body), _TransferResponse).transferred
     return moved
 
 

@@ -28,7 +28,7 @@ async def revise_reconstruction(
     expected_version: int | None = None,
     note: str | None = None,
 ) -> int:
-    body = reconstruction_fields(observation_ids, curator_id, timestamp, details) | _given(reason=note)
+    body = reconstruction_fields(observation_ids, curator_id, timestamp, details) | _without_none(reason=note)
     return remote.change("PUT", path_to_person(remote, name), ShownPerson, body, expected=expected_version).version
 
 
@@ -43,7 +43,7 @@ async def merge(
     expected_version: int | None = None,
 ) -> int:
     """Merge a person into another one. Return the new version of that other one."""
-    body = {"into": into, "reason": reason, **_given(**curation._asdict())}
+    body = {"into": into, "reason": reason, **_without_none(**curation._asdict())}
     return _act(remote, name, "merge", body, expected_version).version
 
 
@@ -57,7 +57,7 @@ async def split(
     *,
     expected_version: int | None = None,
 ) -> list[Person]:
-    body = {"parts": [list(part) for part in parts], "reason": reason, **_given(**curation._asdict())}
+    body = {"parts": [list(part) for part in parts], "reason": reason, **_without_none(**curation._asdict())}
     path = f"{path_to_person(remote, name)}/split"
     persons = remote.change("POST", path, _Split, body, expected=expected_version).persons
     return [one.to_domain(created=True) for one in persons]
@@ -74,7 +74,7 @@ async def undo_merge(
 ) -> tuple[int, int]:
     """Undo a merge. Return the new versions of both persons."""
     merged = remote.get(path_to_person(remote, name), ShownPerson).tombstone
-    body = {"reason": reason, **_given(**curation._asdict())}
+    body = {"reason": reason, **_without_none(**curation._asdict())}
     version = _act(remote, name, "undo", body, expected_version).version
     survivor = None if merged is None else merged.replaced_by
     return version, 0 if survivor is None else remote.get(path_to_person(remote, survivor), ShownPerson).version
@@ -89,7 +89,7 @@ async def undo_split(
     *,
     expected_version: int | None = None,
 ) -> int:
-    body = {"reason": reason, **({} if curation is None else _given(**curation._asdict()))}
+    body = {"reason": reason, **({} if curation is None else _without_none(**curation._asdict()))}
     return _act(remote, name, "undo", body, expected_version).version
 
 
@@ -124,5 +124,5 @@ def _act(remote: RemoteRegistry, name: str, act: str, body: dict[str, Any], expe
     return remote.change("POST", f"{path_to_person(remote, name)}/{act}", ShownPerson, body, expected=expected)
 
 
-def _given(**fields: Any) -> dict[str, Any]:
+def _without_none(**fields: Any) -> dict[str, Any]:
     return {field: value for field, value in fields.items() if value is not None}

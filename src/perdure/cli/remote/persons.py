@@ -199,7 +199,7 @@ async def list_person_versions(remote: RemoteRegistry, text: str, *, by: Agent |
 
 
 async def list_public_observations(remote: RemoteRegistry, names: Sequence[str]) -> list[str]:
-    """List those of the observations whose content everyone may see."""
+    """List those of the observations whose content is public."""
     public = remote.public
     shown = [public.get(path_to_person(remote, name), ShownPerson) for name in names]
     return sorted(one.ppid for one in shown if one.observation is not None)

@@ -84,7 +84,7 @@ async def add_prefix(
     ttl: int | None = None,
     joiners: bool = False,
 ) -> Prefix:
-    settings = _given(
+    settings = _without_none(
         prefix=name,
         minter=minter,
         case_sensitive=case_sensitive,
@@ -94,7 +94,7 @@ async def add_prefix(
         ttl=ttl,
         joiners=joiners,
     )
-    return _added(remote, remote.send("POST", "/prefixes", settings))
+    return _decode_prefix(remote, remote.send("POST", "/prefixes", settings))
 
 
 async def derive_prefix(
@@ -110,7 +110,7 @@ async def derive_prefix(
     ttl: int | None = None,
     joiners: bool = False,
 ) -> Prefix:
-    settings = _given(
+    settings = _without_none(
         prefix=name,
         minter=minter,
         case_sensitive=case_sensitive,
@@ -120,7 +120,7 @@ async def derive_prefix(
         ttl=ttl,
         joiners=joiners,
     )
-    return _added(remote, remote.send("POST", "/derived-prefixes", settings))
+    return _decode_prefix(remote, remote.send("POST", "/derived-prefixes", settings))
 
 
 async def add_subsystem(
@@ -136,7 +136,7 @@ async def add_subsystem(
     policy: str = "",
     ttl: int | None = None,
 ) -> Prefix:
-    settings = _given(
+    settings = _without_none(
         host=host,
         ip=ip,
         port=port,
@@ -146,7 +146,7 @@ async def add_subsystem(
         policy=policy,
         ttl=ttl,
     )
-    return _added(remote, remote.send("POST", "/prefixes", settings))
+    return _decode_prefix(remote, remote.send("POST", "/prefixes", settings))
 
 
 async def change_prefix(
@@ -163,7 +163,7 @@ async def change_prefix(
     joiners: bool | None = None,
     expected: str | None = None,
 ) -> Prefix:
-    settings = _given(
+    settings = _without_none(
         policy=policy,
         granularity=None if granularity is None else _format_seconds(granularity),
         minter=minter,
@@ -175,11 +175,11 @@ async def change_prefix(
     return remote.change("PATCH", path_to("prefixes", name), _Prefix, settings, expected=expected).to_domain()
 
 
-def _added(remote: RemoteRegistry, answer: Answer) -> Prefix:
+def _decode_prefix(remote: RemoteRegistry, answer: Answer) -> Prefix:
     return remote.decode(answer, _Prefix).to_domain()
 
 
-def _given(**settings: Any) -> dict[str, Any]:
+def _without_none(**settings: Any) -> dict[str, Any]:
     return {field: value for field, value in settings.items() if value is not None}
 
 

@@ -36,14 +36,14 @@ class _Hit(msgspec.Struct):
     target: str | None = None
 
 
-class _Found(msgspec.Struct):
+class _HitList(msgspec.Struct):
     found: tuple[_Hit, ...]
 
     def to_domain(self) -> list[SearchHit]:
         return [SearchHit(one.name, one.state, one.target) for one in self.found]
 
 
-class _Listed(msgspec.Struct):
+class _Row(msgspec.Struct):
     name: str
     scheme: str
     state: str
@@ -55,8 +55,8 @@ class _Listed(msgspec.Struct):
     target: str | None = None
 
 
-class _ListedPage(msgspec.Struct):
-    identifiers: tuple[_Listed, ...]
+class _RowPage(msgspec.Struct):
+    identifiers: tuple[_Row, ...]
     next: str | None = None
 
 
@@ -94,20 +94,20 @@ async def diff(
 
 async def search(remote: RemoteRegistry, words: Sequence[str], *, limit: int = 100) -> list[SearchHit]:
     check_words(words)
-    return remote.get("/search", _Found, q=" ".join(words), limit=check_limit(limit)).to_domain()
+    return remote.get("/search", _HitList, q=" ".join(words), limit=check_limit(limit)).to_domain()
 
 
 async def find_by_value(
     remote: RemoteRegistry, data: str, *, type: str | None = "URL", limit: int = 100
 ) -> list[SearchHit]:
-    return remote.get("/reverse", _Found, data=data, type=type, limit=check_limit(limit)).to_domain()
+    return remote.get("/reverse", _HitList, data=data, type=type, limit=check_limit(limit)).to_domain()
 
 
 async def select_listed(
     remote: RemoteRegistry, by: Agent, query: IdentifierQuery
 ) -> AsyncIterator[list[ListedIdentifier]]:
     filters = msgspec.to_builtins(query)
-    for page in remote.pages("/identifiers", _ListedPage, details=True, limit=PAGE, **filters):
+    for page in remote.pages("/identifiers", _RowPage, details=True, limit=PAGE, **filters):
         yield [ListedIdentifier(**msgspec.structs.asdict(one)) for one in page.identifiers]
 
 

@@ -37,7 +37,7 @@ def parse_server(text: str, key: str | None, *, insecure_http: bool = False) -> 
         raise InvalidInput("server", "server", reason)
     if parts.scheme == "http" and key is not None and not insecure_http and not _is_this_machine(host):
         reason = (
-            f"with http://, everyone on the way to {host} could read the key: use https://, or, in a network that you "
+            f"with http://, others on the way to {host} could read the key: use https://, or, in a network that you "
             "trust, add --insecure-http"
         )
         raise InvalidInput("server", "server", reason)
