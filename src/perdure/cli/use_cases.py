@@ -6,7 +6,7 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from perdure import registry as local
 from perdure.cli.any_registry import AnyRegistry
-from perdure.cli.remote import bulk, bulk_changes, identifiers, person_curation, persons, prefixes, queries
+from perdure.cli.remote import bulk_changes, identifiers, import_export, person_curation, persons, prefixes, queries
 from perdure.cli.remote.remote_registry import RemoteRegistry
 from perdure.names import handle
 from perdure.registry import IdentifierQuery
@@ -142,8 +142,8 @@ find_bulk_change = pair(local.find_bulk_change, bulk_changes.find_bulk_change)
 find_unfinished = pair(local.find_unfinished, bulk_changes.find_unfinished)
 
 # Files
-import_entries = pair(local.import_entries, bulk.import_entries)
-read_checkpoint = pair(local.read_checkpoint, bulk.read_checkpoint)
-forget_checkpoint = pair(local.forget_checkpoint, bulk.forget_checkpoint)
-export = pair(local.export, bulk.export)
+import_entries = pair(local.import_entries, import_export.import_entries)
+read_checkpoint = pair(local.read_checkpoint, import_export.read_checkpoint)
+forget_checkpoint = pair(local.forget_checkpoint, import_export.forget_checkpoint)
+export = pair(local.export, import_export.export)
 count_identifiers = pair(_count_identifiers, _count_unknown)
