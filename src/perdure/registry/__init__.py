@@ -38,8 +38,11 @@ from perdure.registry.integrity import verify
 from perdure.registry.listing import IdentifierPage, list_identifiers
 from perdure.registry.minting import MintedIdentifier, mint, mint_in_chunks
 from perdure.registry.new_record import Statement
-from perdure.registry.permissions.agents import add_agent, authenticate, new_key, recover_access, revoke_key
+from perdure.registry.permissions.agent_list import AgentEntry, list_agents, list_keys, show_agent
+from perdure.registry.permissions.agents import RenamedAgent, add_agent, rename_agent
 from perdure.registry.permissions.grants import grant, revoke
+from perdure.registry.permissions.keys import authenticate, new_key, recover_access, revoke_key
+from perdure.registry.permissions.retirement import RetiredAgent, reinstate_agent, retire_agent
 from perdure.registry.persons import (
     Curation,
     Person,
@@ -72,6 +75,7 @@ from perdure.registry.version_diff import diff
 
 __all__ = [
     "Agent",
+    "AgentEntry",
     "Curation",
     "HandleIdentity",
     "HandleView",
@@ -84,6 +88,8 @@ __all__ = [
     "NewRegistry",
     "Person",
     "Registry",
+    "RenamedAgent",
+    "RetiredAgent",
     "Settings",
     "Statement",
     "Tally",
@@ -111,8 +117,10 @@ __all__ = [
     "import_entries",
     "iterate_handles",
     "lift_restriction",
+    "list_agents",
     "list_handles",
     "list_identifiers",
+    "list_keys",
     "list_prefixes",
     "merge",
     "mint",
@@ -133,16 +141,20 @@ __all__ = [
     "redact",
     "redact_values",
     "reinstate",
+    "reinstate_agent",
     "remove_values",
+    "rename_agent",
     "reopen",
     "reset_timeline",
     "resolve",
     "restrict",
+    "retire_agent",
     "revise_reconstruction",
     "revoke",
     "revoke_key",
     "search",
     "show",
+    "show_agent",
     "split",
     "transfer_identifiers",
     "transfer_prefix",
