@@ -28,6 +28,7 @@ from tests.authorization.preparation import (
     with_reserved,
     with_restricted_observation,
     with_restricted_person,
+    with_retired_agent,
     with_split_person,
     with_withdrawn,
     without_identifier,
@@ -146,6 +147,13 @@ PEOPLE: dict[str, Command] = {
     "agent key": Command("agent key", right_to("admin", WHOLE_REGISTRY), with_agent, lambda s: [s.agent]),
     "agent key --revoke": Command(
         "agent key", right_to("admin", WHOLE_REGISTRY), with_agent, lambda s: [s.agent, "--revoke", s.key]
+    ),
+    "agent rename": Command(
+        "agent rename", right_to("admin", WHOLE_REGISTRY), with_agent, lambda s: [s.agent, "--name", "Nobody"]
+    ),
+    "agent retire": Command("agent retire", right_to("admin", WHOLE_REGISTRY), with_agent, lambda s: [s.agent, *WHY]),
+    "agent reinstate": Command(
+        "agent reinstate", right_to("admin", WHOLE_REGISTRY), with_retired_agent, lambda s: [s.agent]
     ),
     "agent grant": Command("agent grant", right_to("admin"), with_agent, lambda s: [s.agent, OURS, "edit"]),
     "agent grant of everything": Command(

@@ -8,7 +8,7 @@ from tests.authorization.served_registry import ADMIN, ADMIN_OF_RECORDS, PUBLIC,
 from tests.http.handle_server import administrator, text
 from tests.http.person_client import ANY, CURATED, create_observation, create_reconstruction, named_source
 
-from perdure.registry import Agent, Registry, add_agent, add_prefix, grant, new_key
+from perdure.registry import Agent, Registry, add_agent, add_prefix, grant, new_key, retire_agent
 from perdure.registry.entities import ACTIONS, WHOLE_REGISTRY
 
 URL = "https://example.org/"
@@ -183,6 +183,12 @@ def with_agent(served_registry: ServedRegistry) -> Stage:
         stage.key = (await new_key(registry, by, stage.agent))[0].id
 
     served_registry.do(hire)
+    return stage
+
+
+def with_retired_agent(served_registry: ServedRegistry) -> Stage:
+    stage = with_agent(served_registry)
+    served_registry.do(retire_agent, stage.agent, "x")
     return stage
 
 
