@@ -61,7 +61,7 @@ class Write(NamedTuple):
                 more["files"] = content
             else:
                 more |= {"content": content, "headers": {"Content-Type": self.kind}}
-        return SentRequest(method, ROOT + path.replace("{name}", name).replace("{ppid}", name), more)
+        return SentRequest(method, ROOT + path.format(name=name, ppid=name, agent=stage.agent, key=stage.key), more)
 
 
 def try_write(served_registry: ServedRegistry, write: Write) -> None:

@@ -10,6 +10,7 @@ from perdure.http.api.change_feed import ActivityPage
 from perdure.http.api.litestar_bypass import DirectHandler, is_direct
 from perdure.http.api.multipart import CONTENT, FORM, OBSERVATION
 from perdure.http.api.request_context import STATUS_DESCRIPTIONS
+from perdure.http.api.schemas.agents import AGENT_RESPONSE_SCHEMAS
 from perdure.http.api.schemas.examples import (
     CSV_EXAMPLE,
     EXAMPLES,
@@ -73,7 +74,8 @@ def build_openapi(app: Litestar) -> dict[str, Any]:
     """Build the complete document."""
     document: dict[str, Any] = app.openapi_schema.to_schema()
     _, components = msgspec.json.schema_components(
-        [*REQUEST_SCHEMAS, *RESPONSE_SCHEMAS, *PERSON_RESPONSE_SCHEMAS, ActivityPage], ref_template=_REFERENCE
+        [*REQUEST_SCHEMAS, *RESPONSE_SCHEMAS, *AGENT_RESPONSE_SCHEMAS, *PERSON_RESPONSE_SCHEMAS, ActivityPage],
+        ref_template=_REFERENCE,
     )
     document["components"]["schemas"] = components
     for item in document["paths"].values():

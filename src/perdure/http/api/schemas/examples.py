@@ -107,6 +107,14 @@ EXAMPLES: Final[dict[str, dict[str, Any]]] = {
     },
     "derivePrefix": {"below 12345": {"prefix": "12345.1", "minter": "uuid"}},
     "changePrefix": {"the policy": {"policy": "Names are never used again."}, "pass through": {"pass_through": True}},
+    "addAgent": {
+        "a person": {"id": "maria", "name": "Maria Silva", "identifier": "https://orcid.org/0000-0002-1825-0097"},
+        "a program": {"id": "repository", "name": "The repository", "kind": "program"},
+    },
+    "renameAgent": {"a new name": {"name": "Maria Costa"}},
+    "retireAgent": {"with a reason": {"reason": "left in May 2027"}},
+    "newKey": {"for a year": {"expires": "2027-12-31T00:00:00Z", "label": "laptop"}},
+    "grant": {"under a prefix": {"scope": "12345", "actions": ["mint", "edit"]}},
     **PERSON_EXAMPLES,
 }
 IMPORT_LINES: Final = (

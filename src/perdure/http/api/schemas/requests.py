@@ -8,6 +8,7 @@ from msgspec import Meta
 
 from perdure.errors import InvalidInput
 from perdure.formats.strict_json import refuse_duplicate_keys
+from perdure.http.api.schemas.agents import AGENT_REQUEST_SCHEMAS
 from perdure.http.api.schemas.person_requests import PERSON_REQUEST_SCHEMAS
 from perdure.http.api.schemas.values import RequestSchema, Ttl, ValueInput, values_to_domain
 from perdure.http.shared.http_errors import MalformedRequest
@@ -233,6 +234,7 @@ REQUEST_SCHEMAS: Final[tuple[type[RequestSchema], ...]] = (
     AddPrefixRequest,
     DerivePrefixRequest,
     ChangePrefixRequest,
+    *AGENT_REQUEST_SCHEMAS,
     *PERSON_REQUEST_SCHEMAS,
 )
 _decoders: Final = {kind: msgspec.json.Decoder(kind) for kind in REQUEST_SCHEMAS}
