@@ -20,6 +20,7 @@ from tests.authorization.preparation import (
     Stage,
     with_active,
     with_agent,
+    with_handle_user,
     with_keys,
     with_lent_prefix,
     with_merged_person,
@@ -163,6 +164,23 @@ PEOPLE: dict[str, Command] = {
     "agent revoke of everything": Command(
         "agent revoke", right_to("admin", WHOLE_REGISTRY), with_agent, lambda s: [s.agent, "*"]
     ),
+    "handle-user add": Command(
+        "handle-user add",
+        right_to("mint") | right_to("admin"),
+        without_identifier,
+        lambda s: [f"300:{s.name}", "--password-stdin"],
+        lambda s: f"password {s.number}",
+    ),
+    "handle-user add with another password": Command(
+        "handle-user add",
+        right_to("admin"),
+        with_handle_user,
+        lambda s: [f"300:{s.name}", "--password-stdin"],
+        lambda s: f"password {s.number}",
+    ),
+    "handle-user remove": Command(
+        "handle-user remove", right_to("admin"), with_handle_user, lambda s: [f"300:{s.name}"]
+    ),
 }
 PERSONS: dict[str, Command] = {
     "mint POID": Command(
@@ -254,6 +272,7 @@ READS: dict[str, Callable[[Stage], list[str]]] = {
     "prefix list": lambda _: [],
     "prefix show": lambda _: [OURS],
     "agent list": lambda _: ["--keys"],
+    "handle-user list": lambda _: [],
 }
 NEED_NO_REGISTRY = {"explain", "check", "generate pilin", "generate ibi", "generate poid", "generate prid", "tour"}
 # They create, maintain or move the files themselves, for operators who can read and write those (docs/people.md).
