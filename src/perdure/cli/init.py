@@ -104,12 +104,12 @@ def init(
     typer.echo(f"  settings    {SETTINGS}")
     typer.echo(f"  database    {registry_location(folder).database}")
     typer.echo(f"  you         {admin}, {created.admin.identifier}")
-    typer.echo(f"  your name   {escape_control(created.admin.name)}")
     typer.echo(f"  your key    {created.key}")
     typer.echo(f"The key is shown only once. It is also in the file {ADMIN_KEY}, which commands in this folder use.")
     typer.echo("If others can read that file, delete it and set PERDURE_KEY instead.")
     if name is None:
-        typer.echo(f"To change your name:  perdure agent rename {admin} --name NAME")
+        typer.echo(f"Your name in the history is {escape_control(created.admin.name)}.")
+        typer.echo(f"To change it:  perdure agent rename {admin} --name NAME")
     change_folder = "" if folder == Path() else f"cd {shlex.quote(str(folder))} && "
     typer.echo(f"Next:  {change_folder}perdure mint {created.registry.home} https://example.org/")
     typer.echo("       perdure prefix add --help   ·   perdure agent add --help")
