@@ -4,6 +4,18 @@ Permissions are checked here, whatever API the request came through.
 """
 
 from perdure.registry.bootstrap import NewRegistry, create_registry, reopen
+from perdure.registry.bulk_changes import (
+    BulkChange,
+    BulkRequest,
+    BulkStep,
+    NameSource,
+    QuerySource,
+    find_bulk_change,
+    find_unfinished,
+    list_bulk_changes,
+    run_bulk_change,
+    undo_bulk_change,
+)
 from perdure.registry.editing import (
     add_values,
     bind,
@@ -36,10 +48,12 @@ from perdure.registry.handles import (
     unhome_prefix,
 )
 from perdure.registry.idempotency import IdempotentMint, mint_once
+from perdure.registry.identifier_query import IdentifierQuery
 from perdure.registry.importing import ImportOptions, Tally, forget_checkpoint, import_entries, read_checkpoint
 from perdure.registry.integrity import verify
-from perdure.registry.listing import IdentifierPage, list_identifiers
-from perdure.registry.minting import MintedIdentifier, mint, mint_in_chunks
+from perdure.registry.listing import IdentifierPage, list_identifiers, select_identifiers
+from perdure.registry.minters import MintedIdentifier
+from perdure.registry.minting import mint, mint_in_chunks
 from perdure.registry.new_record import Statement
 from perdure.registry.permissions.agent_list import AgentEntry, list_agents, list_keys, show_agent
 from perdure.registry.permissions.agents import RenamedAgent, add_agent, rename_agent
@@ -59,7 +73,6 @@ from perdure.registry.persons import (
     split,
     undo_merge,
     undo_split,
-    uuid_of,
 )
 from perdure.registry.prefixes.prefixes import (
     add_prefix,
@@ -71,6 +84,8 @@ from perdure.registry.prefixes.prefixes import (
 from perdure.registry.query import find_by_value, history, resolve, search, show
 from perdure.registry.redaction import redact_values
 from perdure.registry.registry import Registry
+from perdure.registry.row_answers import RowAnswers, RowOutcome, TableAnswers, begin_table_again, find_table
+from perdure.registry.row_minting import MintRow, mint_rows
 from perdure.registry.settings import Settings
 from perdure.registry.statistics import add_resolutions, name_statistics, prefix_statistics
 from perdure.registry.transfers import names_under, transfer_identifiers, transfer_prefix
@@ -79,22 +94,32 @@ from perdure.registry.version_diff import diff
 __all__ = [
     "Agent",
     "AgentEntry",
+    "BulkChange",
+    "BulkRequest",
+    "BulkStep",
     "Curation",
     "HandleIdentity",
     "HandleView",
     "HandleWriteResult",
     "IdempotentMint",
     "IdentifierPage",
+    "IdentifierQuery",
     "ImportOptions",
     "KeyMaterial",
+    "MintRow",
     "MintedIdentifier",
+    "NameSource",
     "NewRegistry",
     "Person",
+    "QuerySource",
     "Registry",
     "RenamedAgent",
     "RetiredAgent",
+    "RowAnswers",
+    "RowOutcome",
     "Settings",
     "Statement",
+    "TableAnswers",
     "Tally",
     "add_agent",
     "add_handle_user",
@@ -103,6 +128,7 @@ __all__ = [
     "add_subsystem",
     "add_values",
     "authenticate",
+    "begin_table_again",
     "bind",
     "change_prefix",
     "create_registry",
@@ -111,9 +137,12 @@ __all__ = [
     "derive_prefix",
     "diff",
     "export",
+    "find_bulk_change",
     "find_by_value",
     "find_handles",
     "find_key_material",
+    "find_table",
+    "find_unfinished",
     "forget_checkpoint",
     "grant",
     "history",
@@ -122,6 +151,7 @@ __all__ = [
     "iterate_handles",
     "lift_restriction",
     "list_agents",
+    "list_bulk_changes",
     "list_handle_users",
     "list_handles",
     "list_identifiers",
@@ -132,6 +162,7 @@ __all__ = [
     "mint_handle",
     "mint_in_chunks",
     "mint_once",
+    "mint_rows",
     "name_statistics",
     "names_under",
     "new_key",
@@ -158,17 +189,19 @@ __all__ = [
     "revise_reconstruction",
     "revoke",
     "revoke_key",
+    "run_bulk_change",
     "search",
+    "select_identifiers",
     "show",
     "show_agent",
     "split",
     "transfer_identifiers",
     "transfer_prefix",
+    "undo_bulk_change",
     "undo_merge",
     "undo_split",
     "unhome_prefix",
     "update",
-    "uuid_of",
     "verify",
     "withdraw",
 ]

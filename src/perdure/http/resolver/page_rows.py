@@ -10,6 +10,7 @@ from perdure.http.app_context import AppContext
 from perdure.http.urls import link_to, target_link
 from perdure.records.value import ALIAS, Admin, Binary, Text, Value
 
+_VERBATIM_NOTE: Final = "imported as it was; not a valid address"
 _LONGEST: Final = 2_000  # characters of one value on a page; its record has all of them
 _UNITS: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 
@@ -34,6 +35,8 @@ def build_rows(app: AppContext, values: Iterable[Value]) -> list[Row]:
 
 def _build_row(app: AppContext, value: Value) -> Row:
     text, note = _text(value)
+    if value.verbatim:
+        note = ", ".join(filter(None, (note, _VERBATIM_NOTE)))
     return Row(
         value.index,
         value.type,
@@ -62,7 +65,7 @@ def _href(app: AppContext, value: Value, text: str) -> str | None:
         return link_to(app, value.data.value.handle)
     if value.kind == ALIAS:
         return link_to(app, text)
-    if not isinstance(value.data, Text) or ":" not in text[:32]:
+    if value.verbatim or not isinstance(value.data, Text) or ":" not in text[:32]:
         return None
     return target_link(text, app.registry.settings.limits, allows_blanks=value.is_url)
 
