@@ -64,7 +64,7 @@ def test_a_bad_name_creates_nothing(quick: Run, tmp_path: Path) -> None:
     assert not (tmp_path / "archive").exists()
 
 
-def test_at_a_terminal_the_operator_is_asked(quick: Run, tmp_path: Path) -> None:
+def test_at_a_terminal_the_operator_types_the_name(quick: Run, tmp_path: Path) -> None:
     run_at_terminal("init", str(tmp_path / "archive"), typed="\x01Jan de Vries\n Jan de Vries\n")
     assert administrator(quick, tmp_path / "archive").strip() == "Jan de Vries"
 

@@ -41,7 +41,7 @@ def maria(office: Office) -> Agent:
     return maria
 
 
-def stored(office: Office, id: str) -> Agent:
+def find_agent(office: Office, id: str) -> Agent:
     agent = office.read(lambda reader: reader.agent(id))
     assert agent is not None
     return agent
@@ -49,7 +49,7 @@ def stored(office: Office, id: str) -> Agent:
 
 def test_a_new_name_reaches_the_description(office: Office, maria: Agent) -> None:
     renamed, version = office.do(rename_agent, "maria", "Maria Costa")
-    assert renamed == stored(office, "maria") == msgspec.structs.replace(maria, name="Maria Costa")
+    assert renamed == find_agent(office, "maria") == msgspec.structs.replace(maria, name="Maria Costa")
     view = office.ask(show, maria.identifier)
     assert (view.values[0].text, view.version, version) == ("Maria Costa", 2, 2)
     event = office.events()[0]
@@ -67,7 +67,7 @@ def test_a_description_that_shows_something_else_stays(office: Office, maria: Ag
 def test_an_agent_described_elsewhere_is_renamed_too(office: Office, identifier: str) -> None:
     office.do(add_agent, "jan", "Jan", identifier=identifier)
     assert office.do(rename_agent, "jan", "Jan de Vries").version is None
-    assert stored(office, "jan").name == "Jan de Vries"
+    assert find_agent(office, "jan").name == "Jan de Vries"
 
 
 def test_an_equal_name_is_not_a_change(office: Office, maria: Agent) -> None:
@@ -112,7 +112,7 @@ def test_a_retired_agent_has_no_keys_and_no_grants(office: Office, maria: Agent)
     retired = office.do(retire_agent, "maria", AGAIN)
     assert (retired.keys, retired.grants) == (2, 2)
     assert retired.agent.retired is not None
-    assert retired.agent == stored(office, "maria")
+    assert retired.agent == find_agent(office, "maria")
     for token in tokens:
         with pytest.raises(BadKey):
             office.ask(authenticate, token)
@@ -157,7 +157,7 @@ def test_the_key_of_an_agent_that_is_marked_as_retired_alone_is_refused(office: 
 def test_a_reinstated_agent_starts_without_keys_and_grants(office: Office, maria: Agent) -> None:
     _, token = office.do(new_key, "maria")
     office.do(retire_agent, "maria", AGAIN)
-    assert office.do(reinstate_agent, "maria") == maria == stored(office, "maria")
+    assert office.do(reinstate_agent, "maria") == maria == find_agent(office, "maria")
     with pytest.raises(BadKey):
         office.ask(authenticate, token)
     assert office.read(lambda reader: reader.grants("maria")) == []
