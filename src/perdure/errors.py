@@ -161,9 +161,16 @@ class NoSuchName(PerdureError):
         self.name = name
         self.suggestions = suggestions
 
+    def with_suggestions(self, suggestions: tuple[str, ...]) -> "NoSuchName":
+        """Return the same error with suggestions."""
+        return type(self)(self.name, suggestions)
+
+    @property
+    def _question(self) -> str:
+        return f"; did you mean {' or '.join(self.suggestions)}?" if self.suggestions else ""
+
     def __str__(self) -> str:
-        guess = f"; did you mean {' or '.join(self.suggestions)}?" if self.suggestions else ""
-        return f"{quote_text(self.name)} is not registered here{guess}"
+        return f"{quote_text(self.name)} is not registered here{self._question}"
 
 
 class NoSuchPrefix(NoSuchName):
@@ -171,8 +178,16 @@ class NoSuchPrefix(NoSuchName):
 
     code = "no-such-prefix"
 
+    def __init__(self, name: str, suggestions: tuple[str, ...] = (), whole_name: str = "") -> None:
+        super().__init__(name, suggestions)
+        self.args = (name, suggestions, whole_name)
+        self.whole_name = whole_name or name  # the name that has the prefix, if there is one
+
+    def with_suggestions(self, suggestions: tuple[str, ...]) -> "NoSuchPrefix":
+        return NoSuchPrefix(self.name, suggestions, self.whole_name)
+
     def __str__(self) -> str:
-        return f"the prefix {quote_text(self.name)} is not registered here"
+        return f"the prefix {quote_text(self.name)} is not registered here{self._question}"
 
 
 class NoTarget(NoSuchName):

@@ -25,7 +25,11 @@ class HttpOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     public_url: Annotated[
-        str, Meta(description="Base URL at which readers reach the resolver, if it is not the address it listens on.")
+        str,
+        Meta(
+            description="Base URL at which readers reach the resolver, if it is not the address it listens on. "
+            "A URL below it is accepted wherever a name is."
+        ),
     ] = ""
     upstream: Annotated[
         str, Meta(description="Base URL of another resolver, to which names with an unknown prefix are redirected.")

@@ -67,7 +67,8 @@ type_prefix = {type_prefix}
 # url_characters = 8192
 
 [http]
-# The base URL at which readers reach the resolver, if it is not the address it listens on. Example:
+# The base URL at which readers reach the resolver, if it is not the address it listens on. A URL below it is accepted
+# wherever a name is. Example:
 {public_url}
 # The resolver to which names with an unknown prefix are redirected. Without it, they are not found. Example:
 # upstream = "https://hdl.handle.net"

@@ -19,11 +19,13 @@ from typing import Final
 from uuid import UUID
 
 from perdure.errors import InvalidInput, StoreUnavailable, quote_text
+from perdure.names.resolver_address import ResolverAddress
 from perdure.names.uuid5 import PPID_NAMESPACE
 from perdure.records.authority_metadata import DEFAULT_TYPE_PREFIX
 from perdure.records.namespaces import person_iris_at
 from perdure.registry import NewRegistry, Registry, Settings, create_registry, reopen
 from perdure.registry.opening_checks import check_store, find_clock_doubt
+from perdure.registry.own_addresses import LOOPBACK, OwnAddresses, use_own_addresses
 from perdure.registry.person_iris import PersonIriSettings, adopt_person_iris
 from perdure.registry.secret_box import SECRETS_KEY
 from perdure.settings_file import (
@@ -104,10 +106,10 @@ async def open_registry(folder: Path, clock: Clock | None = None, *, check: bool
     """Open the registry in a folder until the block ends. By then all acknowledged writes are on disk.
 
     Without `check`, a registry that has lost acknowledged writes is opened too, to inspect and repair it. A clock that
-    the caller passes in is not checked.
+    the caller passes in is not checked. Until then, names may be given as web addresses of this registry's resolver.
     """
     file = read_settings(folder)
-    with lock_registry(folder):
+    with lock_registry(folder), use_own_addresses(resolver_addresses(file)):
         store = location_of(folder, file).open()
         try:
             sealer = FileSealer(folder / SECRETS_KEY)
@@ -191,6 +193,14 @@ def _refuse_existing(folder: Path, location: StoreLocation, building: StoreLocat
             "copy that file from the folder where the registry was created, or choose another location"
         )
         raise InvalidInput("registry", "folder", reason)
+
+
+def resolver_addresses(file: SettingsFile) -> OwnAddresses:
+    """Return the addresses of a registry's resolver: the public one, and that of a server on this machine."""
+    try:
+        return ResolverAddress.parse(file.http.public_url), *LOOPBACK
+    except InvalidInput:  # it is not set, or `serve` refuses it
+        return LOOPBACK
 
 
 def registry_location(folder: Path) -> StoreLocation:

@@ -9,10 +9,11 @@ from typing import Final, Protocol
 import msgspec
 
 from perdure.errors import InvalidName, NoSuchPrefix, OutOfRange
-from perdure.names import handle, ibi, pilin, ppid, recognise
+from perdure.names import handle, ibi, pilin, ppid, recognise, resolver_address
 from perdure.records.frozen_struct import FrozenStruct
 from perdure.records.validation import check_storable
 from perdure.registry.entities import Prefix, Scheme
+from perdure.registry.own_addresses import own_addresses
 
 LONGEST_NAME: Final = 2048  # bytes; other Handle software supports it, and it fits an index of every engine
 
@@ -48,6 +49,9 @@ def locate(prefixes: PrefixSource, text: str) -> LocatedName:
     try:
         parsed = handle.parse(text, joiners=True)
     except InvalidName:
+        own = find_own_name(prefixes, text)
+        if own is not None:
+            return locate(prefixes, own)
         recognised = recognise(text)  # a resolver URL, an `ibi:` in front, a citation
         if recognised.scheme == "ppid" and not recognised.valid:
             ppid.parse(text)  # raises an error that says what is wrong with the PPID
@@ -62,6 +66,20 @@ def locate(prefixes: PrefixSource, text: str) -> LocatedName:
     if prefix is not None and prefix.scheme == "handle":
         return LocatedName(handle_key(prefix, parsed.suffix), f"{prefix.name}/{parsed.suffix}", "handle", prefix)
     return _locate_label(prefixes, name, parsed.prefix)
+
+
+def find_own_name(prefixes: PrefixSource, text: str) -> str | None:
+    """Return the name in a web address of this registry's own resolver; None if the text is not one."""
+    name = resolver_address.find_name(text, own_addresses())
+    if name is None or handle.is_web_address(name):
+        return None
+    return without_handle_path(prefixes, name) or name
+
+
+def without_handle_path(prefixes: PrefixSource, name: str) -> str | None:
+    """Return the name that `hdl/NAME` means; None if it is a name itself, because a prefix `hdl` is registered."""
+    rest = resolver_address.strip_handle_path(name)
+    return None if rest is None or prefixes.prefix(resolver_address.HANDLE_PATH) is not None else rest
 
 
 def _refuse_joiners(text: str, prefix: Prefix | None) -> None:
@@ -139,13 +157,13 @@ def _locate_label(prefixes: PrefixSource, text: str, prefix_text: str) -> Locate
     try:
         label = ibi.parse(ibi.split_document_type(label_text)[0])
     except InvalidName:
-        raise NoSuchPrefix(prefix_text) from None
+        raise NoSuchPrefix(prefix_text, whole_name=text) from None
     if isinstance(label, ibi.RepositoryName):
         key = ibi.repository_prefix(label.host, label.port)
     else:
         key = handle.fold(ibi.opaque_prefix(label.ip, label.port))
     prefix = prefixes.prefix(key)
     if prefix is None or prefix.scheme != "ibi":
-        raise NoSuchPrefix(key)
+        raise NoSuchPrefix(key, whole_name=label_text)
     # A citation's document type stays part of the name.
     return LocatedName(handle.fold(label_text), label_text, "ibi", prefix)

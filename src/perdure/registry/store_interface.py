@@ -3,7 +3,8 @@
 A use case hands the store a plain function, its *work*, which is given a `Reader` or a `Transaction` and returns a
 value. The store runs it where it likes (a writer thread, a pooled connection), possibly together with the work of other
 callers in one durable commit, and returns the value once that commit is on disk. So work must be quick, must not wait
-for anything, and must do nothing but read and write through what it is given: an engine may have to run it again.
+for anything, and must do nothing but read and write through what it is given: an engine may have to run it again. Work
+runs in the context (`contextvars`) of its caller.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -2,8 +2,10 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
+from perdure.errors import InvalidInput
 from perdure.http.shared.http_errors import (
     BodyTooLarge,
     BodyTooSlow,
@@ -16,6 +18,8 @@ from perdure.http.shared.http_errors import (
 from perdure.http.shared.proxy_headers import is_from_proxy, is_loopback, is_within, read_origin
 from perdure.http.shared.query_string import parse_proxy_query
 from perdure.http_options import HttpOptions
+from perdure.names.resolver_address import ResolverAddress
+from perdure.registry.own_addresses import OwnAddresses
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -123,8 +127,20 @@ class Request:
     @property
     def origin(self) -> str:
         """Return the URL of this server, from the settings or as the client used it, without a slash at the end."""
-        if self.options.public_url:
-            return self.options.public_url.rstrip("/")
+        return self.options.public_url.rstrip("/") or self._host_origin()
+
+    def own_addresses(self) -> OwnAddresses:
+        """Return the addresses at which this client reaches the resolver: the public one, and that of this request."""
+        urls = [self.options.public_url] if self.options.public_url else []
+        with suppress(MalformedRequest):
+            urls.append(self._host_origin())
+        found = []
+        for url in urls:
+            with suppress(InvalidInput):
+                found.append(ResolverAddress.parse(url))
+        return tuple(found)
+
+    def _host_origin(self) -> str:
         host = self.header(b"host") or "localhost"
         if any(character in host for character in "/\\?#@\"'<> \t") or not host.isprintable():
             raise MalformedRequest("invalid Host header")

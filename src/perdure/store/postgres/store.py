@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from contextvars import copy_context
 from pathlib import Path
 from typing import TypeVar
 
@@ -107,7 +108,8 @@ class PostgresStore:
 
     async def _submit(self, work: Callable[[PostgresReader], T], pool: ThreadPoolExecutor | None = None) -> T:
         self._check_open()
-        return await asyncio.get_running_loop().run_in_executor(pool or self._pool, self._read, work)
+        in_context = copy_context().run
+        return await asyncio.get_running_loop().run_in_executor(pool or self._pool, in_context, self._read, work)
 
     def precompute(self, change: Change) -> Change:
         return with_search_vector(change)

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from contextvars import copy_context
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -190,7 +191,8 @@ class SqliteStore:
 
     async def _submit(self, work: Callable[[SqliteReader], T], pool: ThreadPoolExecutor | None = None) -> T:
         self._check_open()
-        return await asyncio.get_running_loop().run_in_executor(pool or self._pool, self._read, work)
+        in_context = copy_context().run
+        return await asyncio.get_running_loop().run_in_executor(pool or self._pool, in_context, self._read, work)
 
     def _read(self, work: Callable[[SqliteReader], T]) -> T:
         with map_db_errors():
