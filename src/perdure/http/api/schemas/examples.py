@@ -104,6 +104,15 @@ EXAMPLES: Final[dict[str, dict[str, Any]]] = {
     },
     "redactValues": {"by law": {"indexes": [3], "reason": "a court order"}},
     "transfer": {"one": {"to": "maria", "names": ["12345/Y35XYS0QH"]}},
+    "changeMany": {
+        "a preview of a move": {
+            "kind": "retarget",
+            "dry_run": True,
+            "query": {"prefix": "12345"},
+            "from": "http://old.example.org/",
+            "to": "https://new.example.org/",
+        }
+    },
     "addPrefix": {
         "a Handle prefix": {"prefix": "12345", "policy": "Names are never used again."},
         "numbers": {"prefix": "12346", "minter": "sequential", "pattern": "thesis-####", "case_sensitive": False},
