@@ -122,7 +122,11 @@ def _end_problems(reader: Reader, events: Sequence[Event]) -> Iterator[str]:
     """List the grants and keys that outlive the grant or key by which they were made, as far as that is known."""
     agents = reader.agents()
     for agent in agents:
+        if agent.retired is not None and any(key.revoked is None for key in reader.keys(agent.id)):
+            yield f"{agent.id} was retired at {agent.retired}, but has a key: revoke it with perdure agent key --revoke"
         for one in reader.grants(agent.id):
+            if agent.retired is not None:
+                yield f"{agent.id} was retired at {agent.retired}, but may {one.action} on {one.scope}: revoke that"
             end = latest_end(_giver_ends(reader, one))
             if end is not None and (one.until is None or one.until > end):
                 yield (

@@ -1,5 +1,6 @@
 """Conversion of registry objects to response schemas."""
 
+from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeVar
@@ -96,7 +97,7 @@ def build_prefix(prefix: Prefix) -> PrefixResponse:
     )
 
 
-def build_agent(agent: Agent, grants: list[Grant]) -> AgentResponse:
+def build_agent(agent: Agent, grants: Sequence[Grant]) -> AgentResponse:
     return build_from(AgentResponse, agent, grants=tuple(build_from(GrantResponse, grant) for grant in grants))
 
 

@@ -10,7 +10,7 @@ from perdure.errors import Conflict, InvalidInput, quote_text
 from perdure.formats.import_entries import Notice, RegistryPart
 from perdure.names import handle, ibi, ppid
 from perdure.records.namespaces import is_local
-from perdure.records.validation import Limits, check_one_line, check_seconds
+from perdure.records.validation import Limits, check_one_line, check_seconds, to_iso_seconds
 from perdure.registry.entities import WHOLE_REGISTRY, Agent, Event, Grant, Prefix, counter_key
 from perdure.registry.importing.import_options import OUTCOMES, ImportOptions, Outcome
 from perdure.registry.name_keys import require_prefix
@@ -85,10 +85,15 @@ def _apply_agent(tx: Transaction, by: Agent, fields: dict[str, Any], options: Im
     check_agent_id(imported.id)
     check_one_line(imported.name, "name", _LIMITS.text_characters)
     check_party(imported.identifier, "identifier", _LIMITS)
+    if imported.retired is not None:
+        to_iso_seconds(imported.retired, "retired")
     existing = tx.agent(imported.id)
     if existing is not None:
         if existing.identifier != imported.identifier:
             return f"{imported.id} is another agent here ({existing.identifier}): nothing is imported for that id"
+        if (existing.retired is None) != (imported.retired is None):
+            here, there = ("active", "retired") if existing.retired is None else ("retired", "active")
+            return f"{imported.id} is {here} here, and {there} in the file: that is not changed"
         return "unchanged"
     if any(other.identifier == imported.identifier for other in tx.agents()):
         raise Conflict(imported.id, "an identifier of its own", f"{imported.identifier}, which is another agent's")
@@ -107,6 +112,8 @@ def _apply_grant(tx: Transaction, by: Agent, fields: dict[str, Any], options: Im
     agent = tx.agent(imported.agent)
     if agent is None or agent.identifier != whose:  # another agent may have that id here
         return f"{imported.agent!a} with the identifier {whose!a} is not an agent here: the grant was skipped"
+    if agent.retired is not None:
+        return f"{imported.agent!a} was retired here at {agent.retired}: the grant was skipped"
     if any((one.scope, one.action) == (imported.scope, imported.action) for one in tx.grants(imported.agent)):
         return "unchanged"
     end = limit_end(imported.until, grant_end(tx, by, "admin", imported.scope, at), "until")
