@@ -23,7 +23,12 @@ def require_identifier(
         raise missing_name_error(reader, located)
     if expected_version is not None and identifier.version != expected_version:
         raise Conflict(identifier.name, f"version {expected_version}", f"version {identifier.version}")
-    return identifier, records.decode(identifier.record), located.prefix
+    return identifier, records.decode(identifier.record), governing_prefix(reader, located, identifier)
+
+
+def governing_prefix(reader: Reader, located: LocatedName, identifier: Identifier) -> Prefix:
+    """Return the prefix whose grants decide about an identifier: that of its first name, whichever was looked up."""
+    return located.prefix if identifier.subject == identifier.key else locate(reader, identifier.subject).prefix
 
 
 def find_located(reader: Reader, located: LocatedName) -> Identifier | None:

@@ -1,16 +1,20 @@
 """The writing of records. Every change of a record goes through here, and always has a revision."""
 
+from typing import Final
+
 import msgspec
 
 from perdure.errors import Conflict, OutOfRange
-from perdure.names.handle import fold
 from perdure.records import record as records
 from perdure.records.record import Record
 from perdure.records.target import full_text, plain_target, reverse_entries
 from perdure.records.value import SECRET
 from perdure.registry.entities import Agent, Change, Identifier, Revision, Scheme
 from perdure.registry.history_digest import content_digest, revision_digest
+from perdure.registry.name_keys import LocatedName, locate
 from perdure.registry.store_interface import Transaction
+
+MOST_ALIASES: Final = 16  # of one identifier
 
 
 def first_revision(
@@ -35,10 +39,10 @@ def first_revision(
     )
 
 
-def alias_change(change: Change, name: str, key: str, record: Record) -> Change:
+def alias_change(change: Change, alias: LocatedName, record: Record) -> Change:
     """Build another name for the same object: a row of its own, with the record and history of the first."""
-    row = msgspec.structs.replace(change.identifier, name=name, key=key)
-    return Change(row, (), full_text(name, record))
+    row = msgspec.structs.replace(change.identifier, name=alias.name, key=alias.key, scheme=alias.scheme)
+    return Change(row, (), full_text(alias.name, record))
 
 
 def append_revision(
@@ -61,12 +65,11 @@ def append_revision(
     at, content = max(at, newest.at), content_digest(encoded, note)
     digest = revision_digest(identifier.subject, version, at, by.id, action, content, newest.digest)
     revision = Revision(version, at, by.id, action, encoded, note, digest)
-    names = (
-        transaction.find_many([identifier.subject])
-        if identifier.subject != identifier.key
-        else {identifier.key: identifier}
-    )
-    subject = names[identifier.subject]
+    aliases = [locate(transaction, name) for name in record.other_names]
+    rows = {identifier.key: identifier}
+    if aliases or identifier.subject != identifier.key:
+        rows = transaction.find_many([identifier.subject, *[alias.key for alias in aliases]])
+    subject = rows[identifier.subject]
     changes = [
         Change(
             _updated_row(subject, record, encoded, version),
@@ -76,10 +79,19 @@ def append_revision(
             reverse_entries(before),
         )
     ]
-    if record.alias is not None:
-        other = identifier if identifier.subject != identifier.key else _alias_row(transaction, subject, record.alias)
-        changes.append(Change(_updated_row(other, record, encoded, version), (), full_text(other.name, record)))
+    known = set(before.other_names)
+    for alias in aliases:
+        row = rows.get(alias.key)
+        if row is not None and row.subject == subject.key:
+            changes.append(Change(_updated_row(row, record, encoded, version), (), full_text(row.name, record)))
+        elif row is not None or alias.name in known:
+            raise Conflict(
+                subject.name, f"an alias {alias.name}", "none" if row is None else f"a name of {row.subject}"
+            )
     transaction.update(changes)
+    added = [alias_change(changes[0], alias, record) for alias in aliases if alias.key not in rows]
+    if added:
+        transaction.insert(added)
     forget_secrets(transaction, subject.key, before, record)
     if record.reconstruction is not None:
         transaction.put_derivations(subject.key, version, record.reconstruction.observation_ids)
@@ -103,14 +115,6 @@ def forget_secrets(transaction: Transaction, key: str, before: Record, after: Re
         )
         for index in sorted(old - remaining):
             transaction.put_secret(key, index, None)
-
-
-def _alias_row(transaction: Transaction, subject: Identifier, label: str) -> Identifier:
-    """Return the row of the other label of an IBI pair."""
-    row = transaction.find(fold(label))
-    if row is None:
-        raise Conflict(subject.name, f"an alias {label}", "none")
-    return row
 
 
 def _updated_row(row: Identifier, record: Record, encoded: bytes, version: int) -> Identifier:
