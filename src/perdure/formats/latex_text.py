@@ -63,8 +63,8 @@ def to_plain_text(text: str) -> str:
         text = _ACCENT.sub(_write_accent, text)
         text = _LETTER.sub(lambda match: _LETTERS[match[1]], text)
         text = _SYMBOL.sub(lambda match: {"{": "\ue000", "}": "\ue001"}.get(match[1], match[1]), text)
-    text = text.replace("{", "").replace("}", "").translate(_HIDDEN_BRACES)
     text = _DASHES.sub(lambda match: "–" if len(match[0]) == 2 else "—", text).replace("~", "\u00a0")
+    text = text.replace("{", "").replace("}", "").translate(_HIDDEN_BRACES)
     return unicodedata.normalize("NFC", _SPACE.sub(" ", text).strip())
 
 

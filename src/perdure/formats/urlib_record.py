@@ -41,7 +41,7 @@ _NOT_A_LABEL: Final = {"repository": 7, "identifier": 8, "ibi": 9, "metadatarepo
 _BEFORE_LABEL: Final = re.compile(r"ibi:|https?://(?:www\.)?urlib\.net/(?:(?:rep|ibi)/)?", re.IGNORECASE)
 _RESOLVER_ADDRESS: Final = re.compile(r"https?://[^/]+/(?:(?:rep|ibi)/)?(?P<label>[^?#]+?)/?(?:[?#].*)?", re.IGNORECASE)
 _UPDATE: Final = re.compile(r"([0-9]{4}):([0-9]{2})\.([0-9]{2})\.([0-9]{2})\.([0-9]{2})(?:\.([0-9]{2}))?(?![0-9])")
-_HOST: Final = re.compile(r"[A-Za-z0-9.-]+(?::[0-9]+)?")
+_SITE: Final = re.compile(r"(?P<host>[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)(?: +[0-9]+)?")
 _PATH: Final = "/@!$'()*,;:=+~"
 
 
@@ -131,8 +131,8 @@ def _columns(record: UrlibRecord, names: Sequence[str]) -> dict[str, str | None]
 
 def _site_host(record: UrlibRecord) -> str | None:
     """Return the host of a site such as `mtc-m16c.sid.inpe.br 804`. The number is not the port of a web server."""
-    host = (record.first("site") or "").partition(" ")[0]
-    return host if _HOST.fullmatch(host) else None
+    match = _SITE.fullmatch(record.first("site") or "")
+    return None if match is None else match["host"]
 
 
 def _file_address(record: UrlibRecord) -> str | None:

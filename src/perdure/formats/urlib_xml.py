@@ -47,9 +47,9 @@ def read_records(chunks: Iterable[bytes], encoding: str | None = None) -> Iterat
         listener.parser.Parse(b"", True)
     except expat.ExpatError as problem:
         yield from listener.take_records()
+        hint = "; if the file is in Latin-1, add --encoding latin-1" if "invalid token" in str(problem) else ""
         if not listener.count:
-            raise InvalidInput("import", "file", f"the file is not XML that can be read: {problem}") from None
-        hint = ". If the file is in Latin-1, add --encoding latin-1" if "invalid token" in str(problem) else ""
+            raise InvalidInput("import", "file", f"the file is not XML that can be read: {problem}{hint}") from None
         yield RejectedLine(problem.lineno, f"the XML cannot be read from here on: {problem}{hint}")
         return
     yield from listener.take_records()
