@@ -168,7 +168,7 @@ class ImportChunk:
             for text in parties_in([entry], self._registry.settings.type_prefix) - self._parties.keys():
                 self._parties[text] = self._find_party(text, entry)
             prepared = prepare_put(self._registry, tx, by, entry, options, self._parties, at)
-        if prepared.aliases:
+        if entry.is_label:
             entry, taken = without_taken_aliases(tx, entry, prepared.located, prepared.aliases)
             self._problems.extend(taken)
             if taken:
