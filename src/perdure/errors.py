@@ -8,7 +8,8 @@ PerdureError                 has a stable `code`, in every language and in every
   │    └─ ValueExists        a value with this index exists           (name, index)
   ├─ NoSuchName              the name is not registered               (name, suggestions)
   │    ├─ NoSuchPrefix       the prefix is not registered
-  │    └─ NoTarget           the name is registered, but has no URL
+  │    ├─ NoTarget           the name is registered, but has no URL
+  │    └─ NoSuchBulkChange   there is no bulk change with this id
   ├─ NoSuchValue             the record has no value with this index  (name, indexes)
   ├─ Withdrawn               there is a tombstone                     (name, reason, replaced_by)
   ├─ WrongState              not in the required state                (name, state, needed)
@@ -153,9 +154,16 @@ class NoSuchName(PerdureError):
         self.name = name
         self.suggestions = suggestions
 
+    def with_suggestions(self, suggestions: tuple[str, ...]) -> "NoSuchName":
+        """Return the same error with suggestions."""
+        return type(self)(self.name, suggestions)
+
+    @property
+    def _question(self) -> str:
+        return f"; did you mean {' or '.join(self.suggestions)}?" if self.suggestions else ""
+
     def __str__(self) -> str:
-        guess = f"; did you mean {' or '.join(self.suggestions)}?" if self.suggestions else ""
-        return f"{quote_text(self.name)} is not registered here{guess}"
+        return f"{quote_text(self.name)} is not registered here{self._question}"
 
 
 class NoSuchPrefix(NoSuchName):
@@ -163,8 +171,16 @@ class NoSuchPrefix(NoSuchName):
 
     code = "no-such-prefix"
 
+    def __init__(self, name: str, suggestions: tuple[str, ...] = (), whole_name: str = "") -> None:
+        super().__init__(name, suggestions)
+        self.args = (name, suggestions, whole_name)
+        self.whole_name = whole_name or name  # the name that has the prefix, if there is one
+
+    def with_suggestions(self, suggestions: tuple[str, ...]) -> "NoSuchPrefix":
+        return NoSuchPrefix(self.name, suggestions, self.whole_name)
+
     def __str__(self) -> str:
-        return f"the prefix {quote_text(self.name)} is not registered here"
+        return f"the prefix {quote_text(self.name)} is not registered here{self._question}"
 
 
 class NoTarget(NoSuchName):
@@ -181,6 +197,15 @@ class NoTarget(NoSuchName):
             address = f"its address {quote_text(self.verbatim)} was imported as it was, and is not valid"
             return f"{quote_text(self.name)} has no target: {address}; replace it by a valid one"
         return f"{quote_text(self.name)} has no target: its record has no URL"
+
+
+class NoSuchBulkChange(NoSuchName):
+    """There is no bulk change with this id."""
+
+    code = "no-such-bulk-change"
+
+    def __str__(self) -> str:
+        return f"there is no bulk change {quote_text(self.name)}"
 
 
 class NoSuchValue(PerdureError):

@@ -25,7 +25,11 @@ class HttpOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     public_url: Annotated[
-        str, Meta(description="Base URL at which readers reach the resolver, if it is not the address it listens on.")
+        str,
+        Meta(
+            description="Base URL at which readers reach the resolver, if it is not the address it listens on. "
+            "A URL below it is accepted wherever a name is."
+        ),
     ] = ""
     upstream: Annotated[
         str, Meta(description="Base URL of another resolver, to which names with an unknown prefix are redirected.")
@@ -75,7 +79,7 @@ class HttpOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = True
     statistics_seconds: Annotated[
         Seconds, Meta(description="Time after which counted resolutions are written to the database.")
-    ] = 60.0
+    ] = 300.0
     access_log: Annotated[bool, Meta(description="Whether each request is written to the access log.")] = True
     url_bytes: Annotated[Size, Meta(description="Maximum length of the URL of a request, in bytes.")] = 16_384
     header_bytes: Annotated[Size, Meta(description="Maximum size of all request headers together, in bytes.")] = 32_768

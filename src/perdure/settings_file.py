@@ -33,7 +33,7 @@ _TEMPLATE: Final = """\
 
 [registry]
 # The identity of this registry. A database or a key of another registry is refused.
-id = "{id}"
+id = {id}
 # The database: sqlite: and a file in the same folder as this file, or postgresql://user@host:5432/database.
 # Do not edit this: change it with perdure move, which copies everything.
 store = {store}
@@ -67,7 +67,8 @@ type_prefix = {type_prefix}
 # url_characters = 8192
 
 [http]
-# The base URL at which readers reach the resolver, if it is not the address it listens on. Example:
+# The base URL at which readers reach the resolver, if it is not the address it listens on. A URL below it is accepted
+# wherever a name is. Example:
 {public_url}
 # The resolver to which names with an unknown prefix are redirected. Without it, they are not found. Example:
 # upstream = "https://hdl.handle.net"
@@ -205,15 +206,24 @@ def read_settings(folder: Path) -> SettingsFile:
 def write_settings(
     folder: Path, *, id: str, store: str, type_prefix: str, public_url: str = "", person_iris: str = ""
 ) -> None:
-    text = _TEMPLATE.format(
-        id=id,
-        store=_quote_toml(store),
-        type_prefix=_quote_toml(type_prefix),
-        public_url=f"public_url = {_quote_toml(public_url)}"
+    write_settings_text(folder, fill_template(id, store, type_prefix, public_url, person_iris), store)
+
+
+def fill_template(id: str, store: str, type_prefix: str, public_url: str = "", person_iris: str = "") -> str:
+    """Return the text of the settings of a new registry."""
+    return _TEMPLATE.format(
+        id=quote_toml(id),
+        store=quote_toml(store),
+        type_prefix=quote_toml(type_prefix),
+        public_url=f"public_url = {quote_toml(public_url)}"
         if public_url
         else '# public_url = "https://id.example.org"',
-        person_iris=f"ppid = {_quote_toml(person_iris)}\n" if person_iris else "",
+        person_iris=f"ppid = {quote_toml(person_iris)}\n" if person_iris else "",
     )
+
+
+def write_settings_text(folder: Path, text: str, store: str) -> None:
+    """Write the settings. Only the owner can read them if the store has a password."""
     write_atomically(folder / SETTINGS, text, _file_mode(store))
 
 
@@ -226,7 +236,7 @@ def write_store(folder: Path, store: str) -> None:
 def with_store(folder: Path, store: str) -> str:
     """Return the text of the settings with another store; all other lines stay as the operator has written them."""
     text = (folder / SETTINGS).read_text()
-    line = f"store = {_quote_toml(store)}"
+    line = f"store = {quote_toml(store)}"
     if _STORE_LINE.search(text):
         text = _STORE_LINE.sub(lambda _: f"\n{line}" if _[0].startswith("\n") else line, text, count=1)
     else:  # the setting is not in the file
@@ -245,5 +255,6 @@ def _file_mode(store: str) -> int:
     return 0o600 if address is not None and address.has_password else 0o644
 
 
-def _quote_toml(text: str) -> str:
-    return msgspec.json.encode(text).decode()  # a basic string of TOML has the syntax of JSON
+def quote_toml(text: str) -> str:
+    """Return a text as a basic string of TOML."""
+    return msgspec.json.encode(text).decode().replace("\x7f", "\\u007f")  # otherwise the syntax is that of JSON

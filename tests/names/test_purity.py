@@ -10,8 +10,8 @@ import perdure.names
 
 ROOT = Path(perdure.names.__file__).parent
 PURE = {
-    "collections", "dataclasses", "datetime", "decimal", "enum", "fractions", "functools", "hashlib", "ipaddress", "math",
-    "perdure", "re", "types", "typing", "urllib.parse", "uuid",
+    "collections", "dataclasses", "datetime", "decimal", "enum", "fractions", "functools", "hashlib", "ipaddress",
+    "itertools", "math", "perdure", "re", "string", "types", "typing", "urllib.parse", "uuid",
 }  # fmt: skip
 ALLOWED = {"external.py": {"stdnum.iso7064"}}
 CLOCKS = {"now", "today", "utcnow", "uuid1", "uuid4", "time", "open", "print", "input"}

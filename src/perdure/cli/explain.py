@@ -11,6 +11,7 @@ from rich.text import Text
 
 from perdure import Recognition, recognise
 from perdure.cli.line_input import plain_lines
+from perdure.cli.registry_session import Folder, find_own_addresses
 from perdure.cli.terminal import escape_control, make_console, open_standard_input, to_json
 from perdure.names.handle import is_doi
 
@@ -53,17 +54,21 @@ def explain(
         typer.Argument(metavar="TEXT", help="Identifiers in any form. Default: one per line from standard input."),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
+    folder: Folder = None,
 ) -> None:
     """Explain an identifier: its scheme, its validity, and when and where it was created.
 
     Accepts any text that contains an identifier: the bare name, a URL, with hdl: or doi:, in brackets, with a full
     stop at the end, or from a QR scanner. If a text has several meanings, all are shown, the most likely first.
 
+    No registry is needed. If there is one, URLs of its own resolver (public_url in its settings) are explained too.
+
     The exit code is 0 for invalid identifiers too. For an exit code that depends on validity, use `perdure check`.
     """
     screen = make_console()
+    addresses = find_own_addresses(folder)
     for number, text in enumerate(texts or _read_standard_input()):
-        recognition = recognise(text)
+        recognition = recognise(text, addresses)
         if json:
             typer.echo(to_json({"input": text, **to_dict(recognition)}))
         else:

@@ -13,7 +13,8 @@ from typing import Final
 import msgspec
 
 from perdure.cli.file_formats import ImportFormat
-from perdure.cli.line_input import bounded_lines, refuse_binary, text_stream
+from perdure.cli.line_input import bounded_lines, text_stream
+from perdure.cli.text_encoding import UTF8, Utf8Check, check_encoding, decode_strictly
 from perdure.errors import InvalidInput
 from perdure.formats import batch_file, bibtex, dspace_table, identifiers_csv, ndjson, urlib_record, urlib_xml
 from perdure.formats.claim_fields import FieldText
@@ -24,8 +25,6 @@ from perdure.formats.table_columns import unescape_rows
 _CHUNK: Final = 1 << 20
 _MAX_LINE_BYTES: Final = 1 << 24
 _TAB: Final = "\t"
-_ASCII: Final = ",;\t\n\r\"'"
-_UTF8: Final = "utf-8"
 _START_OF_XML: Final = 512
 TABLES: Final = (ImportFormat.csv, ImportFormat.handles, ImportFormat.dspace)
 # Their data may be bytes that are not text, or JSON, whose reader checks every line.
@@ -62,7 +61,7 @@ def check_source_options(options: SourceOptions) -> None:
             part = option.removeprefix("--").replace("-", "_")
             raise InvalidInput("import", part, f"{option} requires the format {names}, not {chosen.value}")
     if options.encoding is not None:
-        _check_encoding(options.encoding)
+        check_encoding(options.encoding)
 
 
 def read_entries(stream: io.BufferedReader, options: SourceOptions) -> Iterator[Entry]:
@@ -82,7 +81,7 @@ def digest_file(stream: io.BufferedReader, options: SourceOptions, more: object)
     digest = hashlib.sha256(repr((options, more)).encode())
     if options.targets is not None:
         digest.update(options.targets.read_bytes())
-    check = _Utf8Check() if _must_be_utf8(stream, options) else None
+    check = Utf8Check() if _must_be_utf8(stream, options) else None
     while chunk := stream.read(_CHUNK):
         digest.update(chunk)
         if check is not None:
@@ -96,14 +95,14 @@ def _must_be_utf8(stream: io.BufferedReader, options: SourceOptions) -> bool:
     if options.encoding is not None or options.format in _UNCHECKED:
         return False
     start = stream.peek(_START_OF_XML) if options.format is ImportFormat.urlib else b""
-    return urlib_xml.declared_encoding(start) in (None, _UTF8)
+    return urlib_xml.declared_encoding(start) in (None, UTF8)
 
 
 def _read_urlib(stream: io.BufferedReader, options: SourceOptions) -> Iterator[Entry]:
     """Yield the entries of an export of URLib, in XML or in BibTeX: the first character shows which."""
     pattern = urlib_record.read_patterns(options.patterns)
     if stream.peek(_START_OF_XML).lstrip().startswith(b"<"):
-        records = urlib_xml.read_records(_chunks(stream, options.encoding), options.encoding and _UTF8)
+        records = urlib_xml.read_records(_chunks(stream, options.encoding), options.encoding and UTF8)
     else:
         records = bibtex.read_records(_decode(bounded_lines(stream, _MAX_LINE_BYTES), options))
     for record in records:
@@ -172,64 +171,10 @@ def _prepend(first: str, rest: Iterator[str]) -> Iterator[str]:
 
 def _decode(lines: Iterable[NumberedLine], options: SourceOptions) -> Iterator[tuple[int, str]]:
     """Yield the lines as text. Without an encoding, a line that is not UTF-8 stops the import with a question."""
-    encoding = options.encoding or _UTF8
+    encoding = options.encoding or UTF8
     if options.encoding is not None or options.format in _UNCHECKED:
         return ((number, line.decode(encoding, "surrogateescape")) for number, line in lines)
-    return ((number, _decode_strictly(number, line)) for number, line in lines)
-
-
-def _decode_strictly(number: int, line: bytes) -> str:
-    try:
-        return line.decode(_UTF8)
-    except UnicodeDecodeError as problem:
-        raise _encoding_question(number, problem.start + 1, line[problem.start]) from None
-
-
-class _Utf8Check:
-    """Checks the chunks of a file, and finds the first line and byte that are not UTF-8."""
-
-    def __init__(self) -> None:
-        self._decoder = codecs.getincrementaldecoder(_UTF8)()
-        self._line = 1
-        self._column = 0  # bytes of the line that were checked
-        self._tail = b""
-
-    def feed(self, chunk: bytes) -> None:
-        """Raise InvalidInput if the file is not UTF-8."""
-        if self._line == 1 and self._column == 0:
-            refuse_binary(chunk)
-        pending = self._decoder.getstate()[0]
-        try:
-            self._decoder.decode(chunk)
-        except UnicodeDecodeError as problem:
-            before = (pending + chunk)[: problem.start]
-            wrong = (pending + chunk)[problem.start]
-            line = self._line + before.count(b"\n")
-            column = len(before) - before.rfind(b"\n") - 1 + (0 if b"\n" in before else self._column - len(pending))
-            raise _encoding_question(line, column + 1, wrong) from None
-        self._line += chunk.count(b"\n")
-        at = chunk.rfind(b"\n")
-        self._column = len(chunk) - at - 1 if at >= 0 else self._column + len(chunk)
-
-
-def _encoding_question(line: int, byte: int, wrong: int) -> InvalidInput:
-    reason = (
-        f"the file is not UTF-8: line {line}, byte {byte} is 0x{wrong:02X}. "
-        "If it is Latin-1, add --encoding latin-1; if a spreadsheet program on Windows wrote it, --encoding cp1252"
-    )
-    return InvalidInput("import", "encoding", reason)
-
-
-def _check_encoding(name: str) -> None:
-    """Refuse an unknown encoding, and one in which line ends and delimiters are not those of ASCII, such as UTF-16."""
-    try:
-        is_like_ascii = _ASCII.encode(name) == _ASCII.encode("ascii")
-    except (LookupError, UnicodeError):
-        is_like_ascii = False
-    if not is_like_ascii:
-        raise InvalidInput(
-            "import", "encoding", f"{name!a} is not a supported encoding: use utf-8, latin-1, cp1252 or a similar one"
-        )
+    return ((number, decode_strictly(number, line)) for number, line in lines)
 
 
 _READERS: Final[dict[ImportFormat, Callable[[Iterable[NumberedLine], SourceOptions], Iterator[Entry]]]] = {

@@ -25,9 +25,15 @@ SEARCH_EXAMPLES = """
 
 - `perdure search lasting silva`
 - the beginning of a word: `perdure search 'thes*'`
+- a name, by its URL: `perdure search https://id.example.org/12345/thesis`, if public_url is https://id.example.org
 - identifiers with a given target: `perdure search --target https://example.org/thesis.pdf`
 """
-RESOLVE_EXAMPLES = "**Example**\n\n- `perdure resolve hdl:12345/Y35XYS0QH`"
+RESOLVE_EXAMPLES = """
+**Examples**
+
+- `perdure resolve hdl:12345/Y35XYS0QH`
+- a URL of this registry's server: `perdure resolve http://localhost:8080/12345/Y35XYS0QH`
+"""
 
 
 def show(

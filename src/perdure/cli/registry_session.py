@@ -14,12 +14,14 @@ import msgspec
 import typer
 
 from perdure.cli.terminal import print_error, to_json
-from perdure.errors import BadKey, InvalidInput
-from perdure.folder.registry_folder import ADMIN_KEY, is_registry, open_registry
+from perdure.errors import BadKey, InvalidInput, NoSuchName
+from perdure.folder.registry_folder import ADMIN_KEY, is_registry, open_registry, resolver_addresses
 from perdure.registry import Registry, authenticate
 from perdure.registry.entities import Agent
 from perdure.registry.opening_checks import confirm_clock
-from perdure.settings_file import SETTINGS
+from perdure.registry.own_addresses import OwnAddresses
+from perdure.registry.similar_names import with_similar_names
+from perdure.settings_file import SETTINGS, read_settings
 
 T = TypeVar("T")
 
@@ -35,7 +37,8 @@ Folder = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Name = Annotated[
-    str, typer.Argument(metavar="NAME", help="Identifier, in any form: bare, as a URL, or with hdl: or doi:.")
+    str,
+    typer.Argument(metavar="NAME", help="Identifier, in any form: bare, as a URL of a resolver, or with hdl: or doi:."),
 ]
 
 
@@ -49,6 +52,15 @@ def find_folder(given: Path | None) -> Path:
             return folder
     reason = f"no registry found ({SETTINGS}): create one with perdure init, or give its folder with --registry"
     raise InvalidInput("registry", "folder", reason)
+
+
+def find_own_addresses(given: Path | None) -> OwnAddresses:
+    """Return the web addresses of the registry's resolver. Without a registry, there are none."""
+    try:
+        folder = find_folder(given)
+    except InvalidInput:
+        return ()
+    return resolver_addresses(read_settings(folder))
 
 
 def warn_about_readable_key(folder: Path) -> None:
@@ -67,7 +79,7 @@ def run_anonymous(folder: Path | None, work: Callable[[Registry], Awaitable[T]],
 
     async def session() -> T:
         async with open_registry(location, check=check) as registry:
-            return await work(registry)
+            return await _with_suggestions(registry, work(registry))
 
     return asyncio.run(session())
 
@@ -80,9 +92,17 @@ def run_as_agent(folder: Path | None, work: Callable[[Registry, Agent], Awaitabl
     async def session() -> T:
         async with open_registry(location) as registry:
             agent = await authenticate(registry, _read_key(location))
-            return await work(await _confirm_clock(registry), agent)
+            return await _with_suggestions(registry, work(await _confirm_clock(registry), agent))
 
     return asyncio.run(session())
+
+
+async def _with_suggestions(registry: Registry, work: Awaitable[T]) -> T:
+    """Return the result of work. If a name is not registered, the error suggests similar ones."""
+    try:
+        return await work
+    except NoSuchName as problem:
+        raise await with_similar_names(registry, problem) from None
 
 
 async def _confirm_clock(registry: Registry) -> Registry:
@@ -102,7 +122,7 @@ def run_maybe_as_agent(folder: Path | None, work: Callable[[Registry, Agent | No
 
     async def session() -> T:
         async with open_registry(location) as registry:
-            return await work(registry, await _find_agent(registry, location))
+            return await _with_suggestions(registry, work(registry, await _find_agent(registry, location)))
 
     return asyncio.run(session())
 

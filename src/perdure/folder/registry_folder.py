@@ -13,17 +13,19 @@ perdure.lock       locked by every program that has the registry open
 import fcntl
 import os
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 from uuid import UUID
 
 from perdure.errors import InvalidInput, StoreUnavailable, quote_text
+from perdure.names.resolver_address import ResolverAddress
 from perdure.names.uuid5 import PPID_NAMESPACE
 from perdure.records.authority_metadata import DEFAULT_TYPE_PREFIX
 from perdure.records.namespaces import person_iris_at
 from perdure.registry import NewRegistry, Registry, Settings, create_registry, reopen
 from perdure.registry.opening_checks import check_store, find_clock_doubt
+from perdure.registry.own_addresses import LOOPBACK, OwnAddresses, use_own_addresses
 from perdure.registry.person_iris import PersonIriSettings, adopt_person_iris
 from perdure.registry.secret_box import SECRETS_KEY
 from perdure.settings_file import (
@@ -51,6 +53,25 @@ def is_registry(folder: Path) -> bool:
     """Return whether a folder contains a registry whose creation was completed, as far as its files show."""
     was_interrupted = (folder / f".{DATABASE}.{_NEW_SUFFIX}").exists() and not (folder / DATABASE).exists()
     return (folder / SETTINGS).is_file() and not was_interrupted
+
+
+@contextmanager
+def create_folder(folder: Path) -> Iterator[None]:
+    """Create a folder if it does not exist. If the block fails, remove what is new: the folder, and the lock in it."""
+    is_new, was_locked = not folder.exists(), (folder / LOCK).exists()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise StoreUnavailable(f"the folder {quote_text(str(folder))} cannot be created: {problem.strerror}") from None
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):
+            if not was_locked:
+                (folder / LOCK).unlink()
+            if is_new:
+                folder.rmdir()
+        raise
 
 
 @contextmanager
@@ -85,10 +106,10 @@ async def open_registry(folder: Path, clock: Clock | None = None, *, check: bool
     """Open the registry in a folder until the block ends. By then all acknowledged writes are on disk.
 
     Without `check`, a registry that has lost acknowledged writes is opened too, to inspect and repair it. A clock that
-    the caller passes in is not checked.
+    the caller passes in is not checked. Until then, names may be given as web addresses of this registry's resolver.
     """
     file = read_settings(folder)
-    with lock_registry(folder):
+    with lock_registry(folder), use_own_addresses(resolver_addresses(file)):
         store = location_of(folder, file).open()
         try:
             sealer = FileSealer(folder / SECRETS_KEY)
@@ -124,11 +145,7 @@ async def make_registry(
     if public_url:
         person_iris_at(public_url)  # raises for an invalid one
     location = parse_location(store, folder, postgresql)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as problem:
-        raise StoreUnavailable(f"the folder {quote_text(str(folder))} cannot be created: {problem.strerror}") from None
-    with lock_registry(folder, alone=True):  # two programs must not create one at once
+    with create_folder(folder), lock_registry(folder, alone=True):  # two programs must not create one at once
         building = location.temporary_location(_NEW_SUFFIX)
         _refuse_existing(folder, location, building)
         building.remove()
@@ -176,6 +193,14 @@ def _refuse_existing(folder: Path, location: StoreLocation, building: StoreLocat
             "copy that file from the folder where the registry was created, or choose another location"
         )
         raise InvalidInput("registry", "folder", reason)
+
+
+def resolver_addresses(file: SettingsFile) -> OwnAddresses:
+    """Return the addresses of a registry's resolver: the public one, and that of a server on this machine."""
+    try:
+        return ResolverAddress.parse(file.http.public_url), *LOOPBACK
+    except InvalidInput:  # it is not set, or `serve` refuses it
+        return LOOPBACK
 
 
 def registry_location(folder: Path) -> StoreLocation:

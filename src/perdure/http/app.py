@@ -21,6 +21,7 @@ from perdure.http.shared.request import CYCLE, Receive, Request, Scope, Send
 from perdure.http.shared.response_writer import ResponseWriter
 from perdure.http.transport.fast_path import FastPath
 from perdure.http_options import HttpOptions
+from perdure.registry.own_addresses import set_own_addresses
 
 _FLUSH_INTERVAL: Final = 1.0  # seconds between two flushes of the access log and the metrics
 _GC_THRESHOLD: Final = 10_000  # new objects before the collector looks for cycles: a busy second creates a million
@@ -79,6 +80,7 @@ class Application:
         writer = ResponseWriter(scope)
         request = Request(scope, receive, self._options)
         request.send = writer
+        set_own_addresses(request.own_addresses)
         route = routes.find(request)
         if not route.is_readable_anywhere:
             writer.forbid_other_origins()

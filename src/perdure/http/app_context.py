@@ -9,6 +9,7 @@ from perdure.http.shared.person_cache import PersonCache
 from perdure.http.shared.prefix_cache import PrefixCache
 from perdure.http.shared.resolution_counter import ResolutionCounter
 from perdure.http.shared.semaphore import ConcurrencyLimiter
+from perdure.http.shared.time_budget import TimeBudget
 from perdure.http.shared.timeouts import DeadlineTimer
 from perdure.http_options import HttpOptions
 from perdure.registry import Registry
@@ -17,6 +18,8 @@ from perdure.registry.handles.listing import PageCursors
 # The share of a request's time that it may wait for a date. The rest is for reading it and for the store.
 _WAITING_SHARE: Final = 0.5
 _CONCURRENT_SEARCHES: Final = 2  # at a time, in one process
+_SUGGESTION_SHARE: Final = 0.1  # of one processor, in one process, for suggestions of similar names
+_SUGGESTION_BURST: Final = 2.0  # seconds that may be spent at once
 
 
 class AppContext:
@@ -33,6 +36,7 @@ class AppContext:
         self.person_cache = PersonCache(options)
         self.page_cursors = PageCursors()
         self.search_limiter = ConcurrencyLimiter("searches", at_once=_CONCURRENT_SEARCHES, each=8, most=64)
+        self.suggestion_budget = TimeBudget(_SUGGESTION_SHARE, _SUGGESTION_BURST)
         self.authenticator = Authenticator(registry, options)
 
     def publish_metrics(self) -> None:

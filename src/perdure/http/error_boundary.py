@@ -8,6 +8,7 @@ import structlog
 
 from perdure.errors import PerdureError
 from perdure.http.app_context import AppContext
+from perdure.http.name_suggestions import with_suggestions
 from perdure.http.shared.http_errors import BodyTooSlow, ClientDisconnected, RequestTimeout
 from perdure.http.shared.problem_json import problem_response, status_of
 from perdure.http.shared.request import SAFE_METHODS, Request, Response
@@ -67,7 +68,8 @@ async def _run(
     except TimeoutError:
         return _report(app, request, interface, format_error, _timeout_error(request))
     except PerdureError as error:
-        return _report(app, request, interface, format_error, error)
+        problem = await with_suggestions(app, request, interface, error)
+        return _report(app, request, interface, format_error, problem)
     except ClientDisconnected:
         raise
     except Exception:

@@ -208,6 +208,11 @@ def unescape(escaped: str, offset: int = 0) -> str:
         ) from None
 
 
+def is_web_address(text: str) -> bool:
+    """Return whether the text begins as an http or https URL."""
+    return _WEB_ADDRESS.match(text) is not None
+
+
 def is_proxy_address(text: str) -> bool:
     """Return whether the text is a web address of a well-known handle proxy, whatever follows."""
     return _PROXY.match(text) is not None

@@ -1,13 +1,14 @@
 """Recognition of identifiers pasted in any usual form: their scheme, validity and decoded parts."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 from urllib.parse import unquote
 
 from perdure.errors import InvalidInput, InvalidName
 from perdure.names import external, handle
 from perdure.names.recognition_result import UNKNOWN, Recognition, invalid_recognition, recognition_of_error
+from perdure.names.resolver_address import ResolverAddress, find_name, strip_handle_path
 from perdure.names.scheme_readers import (
     BARE_READERS,
     Candidate,
@@ -60,8 +61,10 @@ _OTHER_SCHEMES: Final = {
 }
 
 
-def recognise(text: str) -> Recognition:
+def recognise(text: str, resolvers: Sequence[ResolverAddress] = ()) -> Recognition:
     """Return the most likely interpretation of a text, with the others as its alternatives. No text raises an error.
+
+    The web addresses of `resolvers` are understood as those of well-known resolvers are.
 
     >>> found = recognise(" <HTTPS://HDL.HANDLE.NET/102.100.272/Y35XYS0QH>. ")
     >>> found.scheme, found.canonical, found.details["instant"]
@@ -78,7 +81,7 @@ def recognise(text: str) -> Recognition:
     core = unwrap(text)
     if not core:
         return invalid_recognition(UNKNOWN, "empty", "the text is empty")
-    candidates = list(_find_candidates(core))
+    candidates = list(_find_candidates(core, resolvers))
     return _choose_best([*candidates, *_unstripped_candidates(text, core, candidates)]) or _unknown_recognition(core)
 
 
@@ -90,7 +93,7 @@ def _choose_best(candidates: Iterable[Candidate]) -> Recognition | None:
     return ranked[0].with_alternatives(tuple(ranked[1:])) if ranked else None
 
 
-def _find_candidates(core: str) -> Iterable[Candidate]:
+def _find_candidates(core: str, resolvers: Sequence[ResolverAddress]) -> Iterable[Candidate]:
     scheme = external.find_scheme(core)
     if scheme:
         return [Candidate(Rank.NAMED, read_external(scheme, core))]
@@ -106,10 +109,10 @@ def _find_candidates(core: str) -> Iterable[Candidate]:
         return [Candidate(Rank.NAMED, label_recognition(core[label.end() :]))]
     embedded = _EMBEDDED.search(core)
     if embedded and embedded[0] != core:  # in the middle of a sentence
-        return _find_candidates(unwrap(embedded[0]))
+        return _find_candidates(unwrap(embedded[0]), resolvers)
     address = _ADDRESS.match(core)
     if address:
-        return _address_candidates(core, address)
+        return _address_candidates(core, address, resolvers)
     other = _find_other_scheme(core)
     if other:  # by its grammar it may also be a handle
         return [other, *(Candidate(Rank.FAINT, recognition) for _, recognition in read_handle(core))]
@@ -117,7 +120,7 @@ def _find_candidates(core: str) -> Iterable[Candidate]:
         core = unquote(core)
     candidates = [candidate for reader in BARE_READERS for candidate in reader(core)]
     if _KNOWN_HOST.match(core) and not any(candidate.rank is Rank.UNMISTAKABLE for candidate in candidates):
-        return [*_find_candidates(f"https://{core}"), *candidates]
+        return [*_find_candidates(f"https://{core}", ()), *candidates]
     return candidates
 
 
@@ -131,14 +134,17 @@ def _handle_candidates(address: str) -> Iterable[Candidate]:
     return [*pilin, Candidate(Rank.NAMED, handle_recognition(name)), *read_ibi(bare)]
 
 
-def _address_candidates(core: str, address: re.Match[str]) -> Iterable[Candidate]:
+def _address_candidates(core: str, address: re.Match[str], resolvers: Sequence[ResolverAddress]) -> Iterable[Candidate]:
     host, path = handle.fold(address["host"]).partition(":")[0], address["path"] or "/"
     if handle.is_proxy_address(core):
         return _handle_candidates(_HANDLE_API.sub(lambda match: match["proxy"], core))
     try:
+        own = find_name(core, resolvers)
         path = handle.unescape(path)
     except InvalidName:
         return []
+    if own:
+        return _find_candidates(strip_handle_path(own) or own, ())
     person = _PERSON_PATH.search(path)
     if person:
         return read_ppid(person["name"])
@@ -150,7 +156,7 @@ def _address_candidates(core: str, address: re.Match[str]) -> Iterable[Candidate
     if _ARK_ADDRESS.match(core):
         return [_other_scheme_candidate("ark")]
     forwarded = _FORWARDED.match(core)  # for example a library's login page that redirects to this address
-    return _find_candidates(_decode_address(forwarded["address"])) if forwarded else []
+    return _find_candidates(_decode_address(forwarded["address"]), resolvers) if forwarded else []
 
 
 def _decode_address(address: str) -> str:

@@ -128,8 +128,8 @@ def read_other_externals(text: str) -> Iterator[Candidate]:
 
 
 _REPOSITORY_LIKE: Final = re.compile(r"[^/]+/[^/]+/[0-9]{4,}/[0-9]{2}\.[0-9]{2}\..*", re.DOTALL)
-# Base-53 suffixes were issued from 1995 to 2008. Those years have five digits.
-_LEGACY_LIKE: Final = re.compile(r"(?=[^/]*[2-9])[^/]+/[^/-]{5}(?:-|$)")
+# Base-53 suffixes were issued from August 1995 to 2008: four digits in the first three months, then five.
+_LEGACY_LIKE: Final = re.compile(r"(?=[^/]*[2-9])[^/]+/[^/-]{4,5}(?:-|$)")
 _LEGACY_FORM: Final = "legacy opaque (base 53, case-sensitive)"
 
 

@@ -7,7 +7,7 @@ import msgspec
 
 from perdure.errors import Immutable, InvalidInput, PerdureError, Withdrawn, WrongState
 from perdure.records.authority_metadata import to_seconds
-from perdure.records.record import About, Record, Tombstone
+from perdure.records.record import About, Record, State, Tombstone
 from perdure.records.validation import (
     Limits,
     check_about,
@@ -173,14 +173,19 @@ async def reinstate(registry: Registry, by: Agent, name: str, *, expected_versio
     """Remove the tombstone in a new version. The withdrawal stays in the history."""
 
     def edit(reader: Reader, record: Record, prefix: Prefix, at: str) -> Record:
-        if record.state != "withdrawn":
-            raise WrongState(name, record.state, "withdrawn")
-        if record.tombstone is not None and record.tombstone.successors:
-            raise WrongState(name, "split", "withdrawn: undo the split instead")
-        state = "reserved" if record.created is None else "active"
-        return msgspec.structs.replace(record, state=state, tombstone=None)
+        return without_tombstone(name, record)
 
     return await _edit_record(registry, by, name, "withdraw", "reinstate", edit, expected_version)
+
+
+def without_tombstone(name: str, record: Record) -> Record:
+    """Return the record as it was before it was withdrawn."""
+    if record.state != "withdrawn":
+        raise WrongState(name, record.state, "withdrawn")
+    if record.tombstone is not None and record.tombstone.successors:
+        raise WrongState(name, "split", "withdrawn: undo the split instead")
+    state: State = "reserved" if record.created is None else "active"
+    return msgspec.structs.replace(record, state=state, tombstone=None)
 
 
 def _target_value(record: Record, statement: Statement) -> Value:

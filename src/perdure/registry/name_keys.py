@@ -9,10 +9,11 @@ from typing import Final, Protocol
 import msgspec
 
 from perdure.errors import InvalidName, NoSuchPrefix, OutOfRange
-from perdure.names import handle, ibi, pilin, ppid, recognise
+from perdure.names import handle, ibi, pilin, ppid, recognise, resolver_address
 from perdure.records.frozen_struct import FrozenStruct
 from perdure.records.validation import check_storable
 from perdure.registry.entities import Prefix, Scheme
+from perdure.registry.own_addresses import own_addresses
 
 LONGEST_NAME: Final = 2048  # bytes; other Handle software supports it, and it fits an index of every engine
 
@@ -48,6 +49,9 @@ def locate(prefixes: PrefixSource, text: str) -> LocatedName:
     try:
         parsed = handle.parse(text, joiners=True)
     except InvalidName:
+        own = find_own_name(prefixes, text)
+        if own is not None:
+            return locate(prefixes, own)
         recognised = recognise(text)  # a resolver URL, an `ibi:` in front, a citation
         if recognised.scheme == "ppid" and not recognised.valid:
             ppid.parse(text)  # raises an error that says what is wrong with the PPID
@@ -62,6 +66,20 @@ def locate(prefixes: PrefixSource, text: str) -> LocatedName:
     if prefix is not None and prefix.scheme == "handle":
         return LocatedName(handle_key(prefix, parsed.suffix), f"{prefix.name}/{parsed.suffix}", "handle", prefix)
     return _locate_label(prefixes, name, parsed.prefix)
+
+
+def find_own_name(prefixes: PrefixSource, text: str) -> str | None:
+    """Return the name in a web address of this registry's own resolver; None if the text is not one."""
+    name = resolver_address.find_name(text, own_addresses())
+    if name is None or handle.is_web_address(name):
+        return None
+    return without_handle_path(prefixes, name) or name
+
+
+def without_handle_path(prefixes: PrefixSource, name: str) -> str | None:
+    """Return the name that `hdl/NAME` means; None if it is a name itself, because a prefix `hdl` is registered."""
+    rest = resolver_address.strip_handle_path(name)
+    return None if rest is None or prefixes.prefix(resolver_address.HANDLE_PATH) is not None else rest
 
 
 def _refuse_joiners(text: str, prefix: Prefix | None) -> None:
@@ -89,6 +107,25 @@ def handle_key(prefix: Prefix, suffix: str) -> str:
 def key_beginning(prefix: Prefix) -> str:
     """Return how the keys of all names under this prefix begin."""
     return f"{prefix.name}-" if prefix.scheme == "ppid" else f"{prefix.key}/"
+
+
+def find_beginning(prefixes: PrefixSource, text: str) -> tuple[Prefix, str]:
+    """Return the prefix that a text names or begins with, and how the keys of the names under this text begin.
+
+    The text is a prefix, or the beginning of names under one, as in `12345/thesis-`.
+    """
+    folded = handle.fold(check_storable(text, "prefix"))
+    prefix = prefixes.prefix(folded.rstrip("/")) or prefixes.prefix(text.rstrip("/"))
+    if prefix is not None:
+        return prefix, key_beginning(prefix)
+    end = len(folded)
+    while (end := folded.rfind("/", 0, end)) > 0:
+        prefix = prefixes.prefix(folded[:end]) or prefixes.prefix(text[:end])
+        if prefix is not None and prefix.scheme == "handle":
+            return prefix, handle_key(prefix, text[end + 1 :])
+        if prefix is not None:
+            return prefix, text if prefix.case_sensitive else folded
+    raise NoSuchPrefix(text)
 
 
 def correct_pilin_spelling(located: LocatedName) -> LocatedName | None:
@@ -121,12 +158,12 @@ def _locate_label(prefixes: PrefixSource, text: str, prefix_text: str) -> Locate
     try:
         label = ibi.parse_any(ibi.split_document_type(label_text)[0])
     except InvalidName:
-        raise NoSuchPrefix(prefix_text) from None
+        raise NoSuchPrefix(prefix_text, whole_name=text) from None
     is_legacy = isinstance(label, ibi.LegacyName)
     key = label_prefix_key(label)
     prefix = prefixes.prefix(key)
     if prefix is None or prefix.scheme != "ibi":
-        raise NoSuchPrefix(key)
+        raise NoSuchPrefix(key, whole_name=label_text)
     # A citation's document type stays part of the name.
     return LocatedName(label_text if is_legacy else handle.fold(label_text), label_text, "ibi", prefix)
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from perdure.errors import InvalidInput, NoTarget, Withdrawn, WrongState
+from perdure.errors import InvalidInput, InvalidName, NoTarget, Withdrawn, WrongState
 from perdure.records import record as records
 from perdure.records.target import first_stored_url, first_url
 from perdure.records.validation import check_one_line, check_storable
@@ -17,6 +17,7 @@ from perdure.registry.identifier_view import (
     visible_acts,
     visible_revision,
 )
+from perdure.registry.name_keys import find_own_name
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Reader
 
@@ -78,9 +79,25 @@ async def list_acts(
 
 
 async def search(registry: Registry, words: Sequence[str], *, limit: int = 100) -> list[SearchHit]:
-    """Search for identifiers whose names, targets, values or descriptions contain all these words, the newest first."""
+    """Search for identifiers whose names, targets, values or descriptions contain all these words, the newest first.
+
+    The web address of a name at this registry's own resolver stands for that name.
+    """
+
+    def work(reader: Reader) -> list[SearchHit]:
+        names = [_name_or_word(reader, word) for word in words]
+        check_words(names)
+        return reader.search(names, check_limit(limit))
+
     check_words(words)
-    return await registry.store.scan(lambda reader: reader.search(words, check_limit(limit)))
+    return await registry.store.scan(work)
+
+
+def _name_or_word(reader: Reader, word: str) -> str:
+    try:
+        return find_own_name(reader, word) or word
+    except InvalidName:
+        return word
 
 
 def check_words(words: Sequence[str]) -> None:

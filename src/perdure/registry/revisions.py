@@ -1,5 +1,6 @@
 """The writing of records. Every change of a record goes through here, and always has a revision."""
 
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -12,7 +13,7 @@ from perdure.records.value import SECRET
 from perdure.registry.entities import Agent, Change, Identifier, Revision, Scheme
 from perdure.registry.history_digest import content_digest, revision_digest
 from perdure.registry.name_keys import LocatedName, locate
-from perdure.registry.store_interface import Transaction
+from perdure.registry.store_interface import Reader, Transaction
 
 MOST_ALIASES: Final = 16  # of one identifier
 
@@ -56,20 +57,44 @@ def append_revision(
     largest: int | None = None,
 ) -> int:
     """Write a new version of an identifier, under all its names. Return the version number."""
-    encoded = encode_within_limit(record, largest)
     newest = transaction.newest_revision(identifier.subject)
     if newest is None or newest.version != identifier.version:
         raise Conflict(identifier.name, f"version {identifier.version}", f"version {newest.version if newest else 0}")
     before = records.decode(identifier.record)
-    version = identifier.version + 1
+    names = (
+        transaction.find_many([identifier.subject])
+        if identifier.subject != identifier.key
+        else {identifier.key: identifier}
+    )
+    subject = names[identifier.subject]
+    others = find_aliases(transaction, subject, before)
+    changes = next_revision(subject, others, newest, before, record, by, action, at, note, largest)
+    transaction.update(changes)
+    new_names = [name for name in record.other_names if name not in before.other_names]
+    if new_names:
+        transaction.insert([alias_change(changes[0], locate(transaction, name), record) for name in new_names])
+    write_consequences(transaction, subject.key, before, record, identifier.version + 1)
+    return identifier.version + 1
+
+
+def next_revision(
+    subject: Identifier,
+    others: Sequence[Identifier],
+    newest: Revision,
+    before: Record,
+    record: Record,
+    by: Agent,
+    action: str,
+    at: str,
+    note: str | None = None,
+    largest: int | None = None,
+) -> list[Change]:
+    """Build the changes that write a new version of an identifier, under its first name and its others."""
+    encoded = encode_within_limit(record, largest)
+    version = subject.version + 1
     at, content = max(at, newest.at), content_digest(encoded, note)
-    digest = revision_digest(identifier.subject, version, at, by.id, action, content, newest.digest)
+    digest = revision_digest(subject.key, version, at, by.id, action, content, newest.digest)
     revision = Revision(version, at, by.id, action, encoded, note, digest)
-    aliases = [locate(transaction, name) for name in record.other_names]
-    rows = {identifier.key: identifier}
-    if aliases or identifier.subject != identifier.key:
-        rows = transaction.find_many([identifier.subject, *[alias.key for alias in aliases]])
-    subject = rows[identifier.subject]
     changes = [
         Change(
             _updated_row(subject, record, encoded, version),
@@ -79,23 +104,17 @@ def append_revision(
             reverse_entries(before),
         )
     ]
-    known = set(before.other_names)
-    for alias in aliases:
-        row = rows.get(alias.key)
-        if row is not None and row.subject == subject.key:
-            changes.append(Change(_updated_row(row, record, encoded, version), (), full_text(row.name, record)))
-        elif row is not None or alias.name in known:
-            raise Conflict(
-                subject.name, f"an alias {alias.name}", "none" if row is None else f"a name of {row.subject}"
-            )
-    transaction.update(changes)
-    added = [alias_change(changes[0], alias, record) for alias in aliases if alias.key not in rows]
-    if added:
-        transaction.insert(added)
-    forget_secrets(transaction, subject.key, before, record)
-    if record.reconstruction is not None:
-        transaction.put_derivations(subject.key, version, record.reconstruction.observation_ids)
-    return version
+    changes += [
+        Change(_updated_row(other, record, encoded, version), (), full_text(other.name, record)) for other in others
+    ]
+    return changes
+
+
+def write_consequences(transaction: Transaction, key: str, before: Record, after: Record, version: int) -> None:
+    """Write what follows from a new version: secrets of removed values go, and a person has its observations."""
+    forget_secrets(transaction, key, before, after)
+    if after.reconstruction is not None:
+        transaction.put_derivations(key, version, after.reconstruction.observation_ids)
 
 
 def encode_within_limit(record: Record, largest: int | None) -> bytes:
@@ -115,6 +134,18 @@ def forget_secrets(transaction: Transaction, key: str, before: Record, after: Re
         )
         for index in sorted(old - remaining):
             transaction.put_secret(key, index, None)
+
+
+def find_aliases(reader: Reader, subject: Identifier, record: Record) -> list[Identifier]:
+    """Return the rows of the other names of an identifier."""
+    if not record.other_names:
+        return []  # nearly all
+    keys = {locate(reader, name).key: name for name in record.other_names}
+    rows = reader.find_many(list(keys))
+    for key, name in keys.items():
+        if key not in rows or rows[key].subject != subject.subject:
+            raise Conflict(subject.name, f"an alias {name}", "none")
+    return [rows[key] for key in keys]
 
 
 def _updated_row(row: Identifier, record: Record, encoded: bytes, version: int) -> Identifier:

@@ -3,7 +3,8 @@
 A use case hands the store a plain function, its *work*, which is given a `Reader` or a `Transaction` and returns a
 value. The store runs it where it likes (a writer thread, a pooled connection), possibly together with the work of other
 callers in one durable commit, and returns the value once that commit is on disk. So work must be quick, must not wait
-for anything, and must do nothing but read and write through what it is given: an engine may have to run it again.
+for anything, and must do nothing but read and write through what it is given: an engine may have to run it again. Work
+runs in the context (`contextvars`) of its caller.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -71,6 +72,10 @@ class Reader(Protocol):
 
     def newest_histories(self, key: str, limit: int, under: str | None = None) -> list[History]:
         """Return histories with the newest revision alone: the cost does not depend on the number of versions."""
+        ...
+
+    def newest_histories_of(self, keys: Sequence[str]) -> dict[str, History]:
+        """Return the histories of these names, by their keys, with the newest revision alone."""
         ...
 
     def search(self, words: Sequence[str], limit: int, behind: str | None = None) -> list[SearchHit]:
@@ -287,10 +292,11 @@ class Store(Protocol):
         """
         ...
 
-    async def backup(self, file: Path, progress: Progress) -> str:
+    async def backup(self, file: Path, progress: Progress, settings: str | None = None) -> str:
         """Write a consistent copy while writes continue: a file of the embedded store, whatever the engine.
 
-        Return the SHA-256 digest of that file.
+        The settings of the registry, if they are given, are enclosed as a fact that only the copy has. Return the
+        SHA-256 digest of that file.
         """
         ...
 

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Callable
+from contextvars import copy_context
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 
@@ -47,12 +48,18 @@ class Writer:
         self._thread.start()
 
     def submit(self, work: Callable[[Any], Any], prefetch: Prefetch | None = None) -> "asyncio.Future[Any]":
+        """Let the thread run this work, in the context of the caller."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
+        context = copy_context()
+
+        def in_context(transaction: Any) -> Any:
+            return context.run(work, transaction)
+
         with self._lock:
             if self._closing:
                 raise StoreUnavailable("the registry is being closed: nothing was written")
-            self._jobs.put(Job(work, loop, future, prefetch))
+            self._jobs.put(Job(in_context, loop, future, prefetch))
         return future
 
     def close(self) -> None:

@@ -17,6 +17,7 @@ from perdure.names import recognise
 from perdure.names.unwrap import strip_blanks
 from perdure.registry.identifier_lookup import find_located
 from perdure.registry.name_keys import locate
+from perdure.registry.own_addresses import own_addresses
 from perdure.registry.store_interface import Reader
 
 _LARGEST_FORM: Final = 65_536
@@ -66,7 +67,7 @@ def _find_name(reader: Reader, pasted: str) -> str:
 
     Text that is not a name is returned unchanged: its page says what is wrong with it.
     """
-    recognition = recognise(pasted)
+    recognition = recognise(pasted, own_addresses())
     readings = [reading.canonical for reading in (recognition, *recognition.alternatives) if reading.canonical]
     for reading in (pasted, *readings):
         try:

@@ -26,6 +26,7 @@ from perdure.http.shared.request import Headers, Request, Response
 from perdure.http.shared.responses import NO_CACHE, NO_STORE, VARY_ACCEPT
 from perdure.http.shared.threads import run_large_in_thread
 from perdure.http.urls import identifier_api_path, link_to, path_of
+from perdure.names import handle
 from perdure.records.location_xml import LOCATIONS
 from perdure.registry import show
 from perdure.registry.identifier_view import View
@@ -156,8 +157,17 @@ def error_page(app: AppContext, request: Request, problem: PerdureError) -> Resp
         title=_title(problem),
         detail=_detail(problem),
         guesses=[(guess, path_of(guess)) for guess in guesses],
+        typed=_typed_text(request),
         forms=zip(problem.available, problem.urls, strict=False) if isinstance(problem, NotAcceptable) else (),
     )
+
+
+def _typed_text(request: Request) -> str:
+    """Return the text for the box of an error page: the name in the URL, as the reader has typed it."""
+    try:
+        return handle.unescape(request.path[1:])
+    except InvalidName:
+        return request.path[1:]
 
 
 def _record_json(request: Request, view: View, posts: Headers) -> Response:

@@ -11,8 +11,8 @@ from perdure.records import record as records
 from perdure.records.record import Record
 from perdure.records.value import ALIAS, Value
 from perdure.registry.entities import Act, Agent, Identifier, Prefix
-from perdure.registry.identifier_lookup import governing_prefix, missing_name_error
-from perdure.registry.name_keys import LocatedName, correct_pilin_spelling, handle_key, locate
+from perdure.registry.identifier_lookup import find_located, governing_prefix, missing_name_error
+from perdure.registry.name_keys import LocatedName, handle_key, locate
 from perdure.registry.prefixes.na_names import na_name, prefix_of_record
 from perdure.registry.prefixes.na_records import prefix_record
 from perdure.registry.registry import Registry
@@ -62,10 +62,8 @@ def find_prefix(registry: Registry, reader: Reader, text: str) -> ResolvedPrefix
 def find_name(reader: Reader, text: str) -> ResolvedName:
     """Return the identifier of a name. Raise NoSuchPrefix, InvalidName, or NoSuchName with suggestions."""
     located = locate(reader, text)
-    found, rest, is_slip = reader.find(located.key), "", False
-    if found is None and (right := correct_pilin_spelling(located)) is not None:
-        found = reader.find(right.key)
-        is_slip = found is not None
+    found, rest = find_located(reader, located), ""
+    is_slip = found is not None and found.key != located.key
     if found is None and located.prefix.pass_through:
         found, rest = _find_longest(reader, located)
     if found is None:

@@ -37,6 +37,7 @@ from perdure.http.shared.responses import VARY_ACCEPT
 from perdure.http.shared.threads import run_large_in_thread
 from perdure.http.urls import append_to_target, extend_target, link_to, path_of, strip_scheme, with_query
 from perdure.names import handle, ppid
+from perdure.names.resolver_address import strip_handle_path
 from perdure.records.validation import Limits
 from perdure.records.web_address import encode_web_address
 from perdure.registry.name_keys import locate
@@ -101,7 +102,7 @@ async def _resolve_name(app: AppContext, request: Request, text: str) -> Respons
     try:
         resolved = await app.registry.store.read(work)
     except NoSuchPrefix:
-        elsewhere = _upstream_redirect(app, request, text)
+        elsewhere = _handle_path_redirect(app, request, text) or _upstream_redirect(app, request, text)
         if elsewhere is None:
             raise
         return elsewhere
@@ -112,7 +113,9 @@ async def _resolve_name(app: AppContext, request: Request, text: str) -> Respons
     if app.prefixes.prefix(resolved.prefix.key) is None:  # another process has added it
         await app.prefixes.refresh()
     if resolved.is_slip:
-        return redirect_response(with_query(path_of(resolved.name), request.query), 301, b"max-age=%d" % _A_DAY)
+        # Another spelling of a label may be registered later. A PILIN suffix with a typing mistake never is.
+        caching = b"max-age=%d" % _A_DAY if resolved.prefix.minter == "pilin" else app.options.redirect_caching
+        return redirect_response(with_query(path_of(resolved.name), request.query), 301, caching)
     if resolved.record.state != "active":
         return await _respond_inactive(app, request, resolved, parameters, rdf_format)
     onward = alias_target(resolved) if follows else None
@@ -198,6 +201,14 @@ async def _respond_inactive(
     if survivor.startswith("/"):  # it is registered here, and gets the rest and the query
         survivor = with_query(survivor + handle.escape(resolved.rest), request.query)
     return redirect_response(survivor, 301, b"no-cache")  # a merge can be undone
+
+
+def _handle_path_redirect(app: AppContext, request: Request, text: str) -> Response | None:
+    """Return the redirect from `/hdl/NAME` to `/NAME`; None for another path. No prefix `hdl` is registered."""
+    name = strip_handle_path(text)
+    if name is None:
+        return None
+    return redirect_response(with_query(path_of(name), request.query), 301, app.options.redirect_caching)
 
 
 def _upstream_redirect(app: AppContext, request: Request, text: str) -> Response | None:

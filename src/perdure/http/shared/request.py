@@ -2,19 +2,24 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
+from perdure.errors import InvalidInput
 from perdure.http.shared.http_errors import (
     BodyTooLarge,
     BodyTooSlow,
     ClientDisconnected,
     MalformedRequest,
     MethodNotAllowed,
+    ProxyProblem,
     UnsupportedEncoding,
 )
-from perdure.http.shared.proxy_headers import is_loopback, is_within, read_origin
+from perdure.http.shared.proxy_headers import is_from_proxy, is_loopback, is_within, read_origin
 from perdure.http.shared.query_string import parse_proxy_query
 from perdure.http_options import HttpOptions
+from perdure.names.resolver_address import ResolverAddress
+from perdure.registry.own_addresses import OwnAddresses
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -77,9 +82,8 @@ class Request:
         self._body: bytes | None = None
         self._single: dict[bytes, bytes] | None = None  # one value of each header, built on first use
         self.agent: str | None = None  # the id of the authenticated agent
-        peer = (scope.get("client") or ("", 0))[0]
         self.client, self.is_client_known, self.is_secure = read_origin(
-            self.headers, peer, scope["scheme"] == "https", options
+            self.headers, _peer(scope), scope["scheme"] == "https", options
         )
 
     def header(self, name: bytes) -> str | None:
@@ -112,11 +116,31 @@ class Request:
         """Return whether the client, behind any trusted proxy, is in one of the networks."""
         return self.is_client_known and is_within(self.client, networks)
 
+    def proxy_problem(self) -> ProxyProblem | None:
+        """Return why the headers of the proxy that sent this request do not show that the client used https."""
+        if not is_from_proxy(self.headers):
+            return None
+        peer = _peer(self.scope)
+        is_trusted = is_within(peer, self.options.proxies)
+        return ProxyProblem(is_trusted, peer if is_loopback(peer) else None)
+
     @property
     def origin(self) -> str:
         """Return the URL of this server, from the settings or as the client used it, without a slash at the end."""
-        if self.options.public_url:
-            return self.options.public_url.rstrip("/")
+        return self.options.public_url.rstrip("/") or self._host_origin()
+
+    def own_addresses(self) -> OwnAddresses:
+        """Return the addresses at which this client reaches the resolver: the public one, and that of this request."""
+        urls = [self.options.public_url] if self.options.public_url else []
+        with suppress(MalformedRequest):
+            urls.append(self._host_origin())
+        found = []
+        for url in urls:
+            with suppress(InvalidInput):
+                found.append(ResolverAddress.parse(url))
+        return tuple(found)
+
+    def _host_origin(self) -> str:
         host = self.header(b"host") or "localhost"
         if any(character in host for character in "/\\?#@\"'<> \t") or not host.isprintable():
             raise MalformedRequest("invalid Host header")
@@ -184,4 +208,8 @@ class Request:
 
 def is_trusted_peer(scope: Scope, options: HttpOptions) -> bool:
     """Return whether the peer of the connection is a trusted proxy."""
-    return is_within((scope.get("client") or ("", 0))[0], options.proxies)
+    return is_within(_peer(scope), options.proxies)
+
+
+def _peer(scope: Scope) -> str:
+    return str((scope.get("client") or ("", 0))[0])

@@ -35,6 +35,7 @@ from perdure.names.ibi.repository import (
     repository_prefix,
     repository_suffix,
 )
+from perdure.names.ibi.spellings import other_spellings
 
 __all__ = [
     "GRANULARITIES",
@@ -48,6 +49,7 @@ __all__ = [
     "opaque_name",
     "opaque_prefix",
     "opaque_suffix",
+    "other_spellings",
     "parse",
     "parse_any",
     "parse_legacy",

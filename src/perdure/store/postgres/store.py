@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from contextvars import copy_context
 from pathlib import Path
 from typing import TypeVar
 
@@ -25,7 +26,8 @@ from perdure.store.postgres.lookups import BatchedLookups
 from perdure.store.postgres.postgres_options import PostgresOptions
 from perdure.store.postgres.reader import PostgresReader
 from perdure.store.postgres.reconnecting import ReconnectingConnection
-from perdure.store.postgres.schema_check import SCHEMA_DIGEST, check_parts, find_differences
+from perdure.store.postgres.schema_check import check_parts, find_differences
+from perdure.store.schema_check import SCHEMA_DIGEST
 from perdure.store.sqlite import SqliteStore
 from perdure.store.writer import Writer
 
@@ -106,7 +108,8 @@ class PostgresStore:
 
     async def _submit(self, work: Callable[[PostgresReader], T], pool: ThreadPoolExecutor | None = None) -> T:
         self._check_open()
-        return await asyncio.get_running_loop().run_in_executor(pool or self._pool, self._read, work)
+        in_context = copy_context().run
+        return await asyncio.get_running_loop().run_in_executor(pool or self._pool, in_context, self._read, work)
 
     def precompute(self, change: Change) -> Change:
         return with_search_vector(change)
@@ -115,13 +118,13 @@ class PostgresStore:
         result: T = await self._writer.submit(work)
         return result
 
-    async def backup(self, file: Path, progress: Progress) -> str:
+    async def backup(self, file: Path, progress: Progress, settings: str | None = None) -> str:
         """Copy a snapshot into an embedded store, then back that up, so that the snapshot ends as early as possible."""
         with backup_folder(file) as folder:
             copy = SqliteStore(folder / "copy.db", create=True)
             try:
                 await self._submit(lambda reader: fill_copy(copy, reader, progress))
-                return await copy.backup(file, lambda done, of: None)
+                return await copy.backup(file, lambda done, of: None, settings)
             finally:
                 copy.close()
 

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from contextvars import copy_context
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -101,9 +102,9 @@ class SqliteStore:
         result: T = await self._writer.submit(work, prefetch)
         return result
 
-    async def backup(self, file: Path, progress: Progress) -> str:
+    async def backup(self, file: Path, progress: Progress, settings: str | None = None) -> str:
         self._check_open()
-        return await asyncio.get_running_loop().run_in_executor(self._pool, self._backup, file, progress)
+        return await asyncio.get_running_loop().run_in_executor(self._pool, self._backup, file, progress, settings)
 
     async def compact(self) -> tuple[int, int]:
         self._check_open()
@@ -190,7 +191,8 @@ class SqliteStore:
 
     async def _submit(self, work: Callable[[SqliteReader], T], pool: ThreadPoolExecutor | None = None) -> T:
         self._check_open()
-        return await asyncio.get_running_loop().run_in_executor(pool or self._pool, self._read, work)
+        in_context = copy_context().run
+        return await asyncio.get_running_loop().run_in_executor(pool or self._pool, in_context, self._read, work)
 
     def _read(self, work: Callable[[SqliteReader], T]) -> T:
         with map_db_errors():
@@ -214,12 +216,12 @@ class SqliteStore:
             scrub(connection)
             return before, database_size(connection)
 
-    def _backup(self, file: Path, progress: Progress) -> str:
+    def _backup(self, file: Path, progress: Progress, settings: str | None) -> str:
         if file.exists() and file.samefile(self._file):
             raise StoreUnavailable("a backup cannot replace the database itself: name another file")
         with map_db_errors():
             reader = self._reader()
-        return copy_file(reader.connection, file, progress)
+        return copy_file(reader.connection, file, progress, settings)
 
 
 def check_file_exists(file: Path) -> None:

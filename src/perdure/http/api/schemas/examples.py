@@ -117,3 +117,8 @@ IMPORT_LINES: Final = (
     '{"name": "12345/a", "target": "https://example.org/a"}\n{"name": "12345/b", "target": "https://example.org/b"}\n'
 )
 MINT_RESPONSE: Final = {"identifiers": [{"name": "12345/Y35XYS0QH", "date": "2026-03-01T09:30:00.125Z"}]}
+MINT_LINES: Final = (
+    '{"target": "https://example.org/theses/1", "about": {"what": "On lasting"}}\n'
+    '{"target": "https://example.org/theses/2"}\n'
+)
+MINT_TABLE: Final = "url,title\nhttps://example.org/theses/1,On lasting\nhttps://example.org/theses/2,On time\n"

@@ -247,6 +247,33 @@ class ImportSummary(msgspec.Struct, frozen=True, kw_only=True):
     untold: int
 
 
+class MintedLine(ResponseSchema, frozen=True, kw_only=True):
+    """The result of one line: its name, or the error. In a dry run, a line that would be minted has no name."""
+
+    line: Annotated[
+        int, Meta(description="The line number, from 1. For a row of several lines, the number of the last one.")
+    ]
+    name: str | None = None
+    alias: Annotated[str, Meta(description="The opaque label of an IBI.")] | None = None
+    date: Annotated[str, Meta(description="The instant that the name was derived from.")] | None = None
+    created: Annotated[bool, Meta(description="Whether this request minted the name.")] | None = None
+    error: Annotated[dict[str, Any], Meta(description="A problem document.")] | None = None
+
+
+class MintSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """The last line: the totals. `unchanged` lines had their names before this request.
+
+    `untold` is the number of result lines that are omitted from the response.
+    """
+
+    minted: int
+    unchanged: int
+    refused: int
+    lines: int
+    dry_run: bool
+    untold: int
+
+
 class ProblemDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A problem document (RFC 9457), with further members depending on the error: field, name, expected value …"""
 
@@ -284,5 +311,7 @@ RESPONSE_SCHEMAS: tuple[type[msgspec.Struct], ...] = (
     ErrorListResponse,
     ImportProblem,
     ImportSummary,
+    MintedLine,
+    MintSummary,
     ProblemDocument,
 )

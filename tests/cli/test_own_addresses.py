@@ -1,0 +1,85 @@
+"""The command takes the address of a name at the registry's own resolver for the name, and suggests similar names."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Run
+from tests.http.sample_registry import fill_registry
+
+from perdure.folder.registry_folder import open_registry
+from perdure.registry import show
+
+HERE = "https://id.example.org"
+TARGET = "https://example.org/thesis"
+ADDRESS = f"{HERE}/hdl/20.500.777/thesis%20one?info"
+NAME = "20.500.777/thesis one"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return the folder in which the command runs, with a registry that has a public address."""
+    fill_registry(tmp_path, {"thesis one": TARGET, "other": TARGET})
+    file = tmp_path / "perdure.toml"
+    file.write_text(file.read_text().replace("[http]", f'[http]\npublic_url = "{HERE}"', 1))
+    return tmp_path
+
+
+def test_every_command_takes_an_address_for_a_name(quick: Run, folder: Path) -> None:
+    for arguments in (
+        ("set", ADDRESS, f"{TARGET}/new"),
+        ("add-value", ADDRESS, "EMAIL", "a@example.org"),
+        ("show", ADDRESS),
+        ("resolve", ADDRESS),
+        ("history", ADDRESS),
+        ("diff", ADDRESS, "1", "2"),
+        ("search", f"{HERE}/20.500.777/other"),
+        ("withdraw", ADDRESS, "--reason", "lost"),
+    ):
+        done = quick(*arguments)
+        assert done.returncode == 0, (arguments, done.stderr)
+
+    async def state() -> str:
+        async with open_registry(folder) as registry:
+            return (await show(registry, NAME)).state
+
+    assert asyncio.run(state()) == "withdrawn"
+
+
+def test_the_address_of_a_server_on_this_machine_is_understood(quick: Run, folder: Path) -> None:
+    for host in ("localhost:8080", "127.0.0.1:9999", "[::1]"):
+        assert quick("resolve", f"http://{host}/20.500.777/thesis%20one").stdout == f"{TARGET}\n"
+
+
+def test_the_address_of_another_server_is_refused(quick: Run, folder: Path) -> None:
+    done = quick("resolve", "https://id.example.net/20.500.777/other")
+    assert done.returncode == 2
+    assert "this is a web address" in done.stderr
+
+
+def test_an_address_is_explained_beside_a_registry_only(quick: Run, folder: Path) -> None:
+    explained = json.loads(quick("explain", "--json", ADDRESS).stdout)
+    assert (explained["scheme"], explained["canonical"]) == ("handle", NAME)
+    (folder / "perdure.toml").unlink()
+    assert json.loads(quick("explain", "--json", ADDRESS).stdout)["scheme"] == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("20.500.777/thesis on", NAME),
+        ("20.500.777/thesisone", NAME),
+        ("20.500.777/thseis one", NAME),
+        (f"{HERE}/20.500.777/tthesis%20one", NAME),
+        ("20.500.77/other", "20.500.777/other"),
+    ],
+)
+@pytest.mark.parametrize("command", [("resolve",), ("show",), ("set", TARGET), ("withdraw", "--reason=lost")])
+def test_a_similar_name_is_suggested(
+    quick: Run, folder: Path, command: tuple[str, ...], typed: str, meant: str
+) -> None:
+    done = quick(command[0], typed, *command[1:])
+    assert done.returncode == 2
+    assert f"did you mean {meant}?" in done.stderr
+    assert done.stderr.count("\n") == 1
