@@ -245,10 +245,13 @@ def _record_problems(snapshot: _Snapshot, row: Identifier, record: Record) -> It
             hits = reader.find_by_value(data, kind, _MOST_HITS)
             if len(hits) < _MOST_HITS and row.name not in {hit.name for hit in hits}:
                 yield f"a reverse look-up of its {kind} does not find it"
-    if record.alias is not None:
-        other = reader.find(handle.fold(record.alias))
+    others = {locate(snapshot, name).key: name for name in record.other_names}
+    for key, name in others.items():
+        other = reader.find(key)
         if other is None or other.subject != row.subject:
-            yield f"its alias {record.alias} does not exist, or belongs to another identifier"
+            yield f"its alias {name} does not exist, or belongs to another identifier"
+    if row.subject != row.key and row.key not in others:
+        yield f"it is an alias of {row.subject}, which does not list it"
     for party in (record.creator, *record.owners):
         if party not in parties:  # thousands of names may have the same creator: it is reported once
             parties[party] = _party_problem(snapshot.registry, reader, party)

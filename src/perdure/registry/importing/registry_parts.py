@@ -17,6 +17,7 @@ from perdure.registry.name_keys import require_prefix
 from perdure.registry.permissions.agents import check_agent_id
 from perdure.registry.permissions.permissions import grant_end, limit_end
 from perdure.registry.person_iris import PERSON_IRIS
+from perdure.registry.prefixes.label_prefixes import label_prefix_named
 from perdure.registry.prefixes.prefixes import (
     check_minter,
     check_policy,
@@ -153,6 +154,11 @@ def _check_prefix(imported: Prefix) -> None:
         expected_key = ibi.repository_prefix(subsystem.host, subsystem.port)
         if imported.opaque != handle.fold(ibi.opaque_prefix(subsystem.ip, subsystem.ip_port)):
             raise InvalidInput("import", "opaque", f"{imported.opaque!a} is not the opaque prefix of {imported.name}")
+    elif imported.scheme == "ibi" and imported.minter == "ibi" and imported.opaque is None:
+        expected = label_prefix_named(imported.name, imported.created)
+        expected_key = expected.key
+        if imported.case_sensitive != expected.case_sensitive:
+            raise InvalidInput("import", "case_sensitive", f"{imported.name} has the other rule of case")
     elif imported.scheme == "ppid" and imported.minter == "ppid" and imported.name in ppid.TYPES:
         expected_key = handle.fold(imported.name)
     else:
