@@ -9,9 +9,10 @@ WORKERS := $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 DISTRIBUTE := -n $(WORKERS) --dist worksteal
 # Some machines set this variable. Then every process of the tests would compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
-# Address and port of `make serve`. Not from the environment: some shells set HOST to the name of the machine.
+# Address, port and administrator of `make serve`. Not from the environment: some shells set HOST or NAME.
 HOST := 127.0.0.1
 PORT := 8080
+NAME :=
 
 .PHONY: help serve setup test test-slow bench-names bench-registry bench-growth bench-postgres bench-http bench-persons system-packages lint format docs docs-reference lock clean
 .DEFAULT_GOAL := help
@@ -19,8 +20,8 @@ PORT := 8080
 help: ## list the tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
-serve: $(VENV)/run.stamp ## set up, and serve the registry in registry/ (created if missing); PORT=8123 and HOST=… are optional
-	@$(BIN)/python -m perdure serve --registry registry --host $(HOST) --port $(PORT)
+serve: $(VENV)/run.stamp ## set up, and serve the registry in registry/ (created if missing); PORT=8123, HOST=… and NAME=… (of the administrator) are optional
+	@$(BIN)/python -m perdure serve --registry registry --host $(HOST) --port $(PORT)$(if $(NAME), --name '$(subst ','\'',$(NAME))')
 
 setup: $(VENV)/dev.stamp ## create .venv with everything for development
 	@echo "Ready, with $$($(BIN)/python --version) (for another version: make clean setup PYTHON=…). Try: $(CURDIR)/$(BIN)/perdure --help"

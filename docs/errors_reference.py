@@ -66,6 +66,7 @@ REMEDIES: Final = {
     "invalid-name": "Correct the name, or use `suggestion` if there is one.",
     "invalid-input": _CORRECT,
     "out-of-range": _CORRECT,
+    "no-such-agent": "List the agents: `perdure agent list --keys`.",
     "name-taken": "Choose another name, or change the existing identifier.",
     "value-exists": "Choose another `index`, or allow the value to be replaced.",
     "no-such-name": "Check the spelling. `suggestions` are similar names that exist.",

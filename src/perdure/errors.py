@@ -3,7 +3,8 @@
 PerdureError                 has a stable `code`, in every language and in every API
   ├─ InvalidName             the text is not a name of its scheme     (scheme, part, position, reason)
   ├─ InvalidInput            the value is not accepted                (scheme, part, reason, rule)
-  │    └─ OutOfRange         the right kind of value, but too early, too late, too small or too large
+  │    ├─ OutOfRange         the right kind of value, but too early, too late, too small or too large
+  │    └─ NoSuchAgent        no agent, or no key of an agent, has this id
   ├─ NameTaken               the name is already in use               (name)
   │    └─ ValueExists        a value with this index exists           (name, index)
   ├─ NoSuchName              the name is not registered               (name, suggestions)
@@ -112,6 +113,12 @@ class OutOfRange(InvalidInput):
     """The value is outside the allowed range."""
 
     code = "out-of-range"
+
+
+class NoSuchAgent(InvalidInput):
+    """There is no agent, or no key of the agent, with this id."""
+
+    code = "no-such-agent"
 
 
 class NameTaken(PerdureError):

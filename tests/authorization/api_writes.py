@@ -23,6 +23,7 @@ from tests.authorization.preparation import (
     with_keys,
     with_other_owner,
     with_reserved,
+    with_retired_agent,
     with_withdrawn,
     without_identifier,
 )
@@ -302,6 +303,44 @@ PREFIXES: dict[str, Write] = {
         without_identifier,
         lambda stage: {"policy": f"Kept {stage.number}."},
         name=OURS,
+    ),
+}
+AGENTS: dict[str, Write] = {
+    "add": Write(
+        "POST /agents",
+        right_to("admin", WHOLE_REGISTRY),
+        without_identifier,
+        lambda stage: {"id": f"c{stage.number}", "name": "Somebody"},
+    ),
+    "rename": Write(
+        "PATCH /agents/{agent}", right_to("admin", WHOLE_REGISTRY), with_agent, lambda _: {"name": "Somebody else"}
+    ),
+    "retire": Write(
+        "POST /agents/{agent}/retire", right_to("admin", WHOLE_REGISTRY), with_agent, lambda _: {"reason": "x"}
+    ),
+    "reinstate": Write("POST /agents/{agent}/reinstate", right_to("admin", WHOLE_REGISTRY), with_retired_agent),
+    "create a key": Write(
+        "POST /agents/{agent}/keys", right_to("admin", WHOLE_REGISTRY), with_agent, lambda _: {"label": "x"}
+    ),
+    "revoke a key": Write("DELETE /agents/{agent}/keys/{key}", right_to("admin", WHOLE_REGISTRY), with_agent),
+    "grant": Write(
+        "POST /agents/{agent}/grants",
+        right_to("admin"),
+        with_agent,
+        lambda _: {"scope": OURS, "actions": ["edit"]},
+    ),
+    "grant everywhere": Write(
+        "POST /agents/{agent}/grants",
+        right_to("admin", WHOLE_REGISTRY),
+        with_agent,
+        lambda _: {"scope": WHOLE_REGISTRY, "actions": ["edit"]},
+    ),
+    "revoke a grant": Write("DELETE /agents/{agent}/grants", right_to("admin"), with_agent, parameters={"scope": OURS}),
+    "revoke a grant of everything": Write(
+        "DELETE /agents/{agent}/grants",
+        right_to("admin", WHOLE_REGISTRY),
+        with_agent,
+        parameters={"scope": WHOLE_REGISTRY, "action": "mint"},
     ),
 }
 IMPORTS: dict[str, Write] = {

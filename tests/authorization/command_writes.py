@@ -21,6 +21,7 @@ from tests.authorization.preparation import (
     with_active,
     with_agent,
     with_bulk_withdrawal,
+    with_handle_user,
     with_keys,
     with_lent_prefix,
     with_merged_person,
@@ -29,6 +30,7 @@ from tests.authorization.preparation import (
     with_reserved,
     with_restricted_observation,
     with_restricted_person,
+    with_retired_agent,
     with_split_person,
     with_withdrawn,
     without_identifier,
@@ -170,6 +172,13 @@ PEOPLE: dict[str, Command] = {
     "agent key --revoke": Command(
         "agent key", right_to("admin", WHOLE_REGISTRY), with_agent, lambda s: [s.agent, "--revoke", s.key]
     ),
+    "agent rename": Command(
+        "agent rename", right_to("admin", WHOLE_REGISTRY), with_agent, lambda s: [s.agent, "--name", "Nobody"]
+    ),
+    "agent retire": Command("agent retire", right_to("admin", WHOLE_REGISTRY), with_agent, lambda s: [s.agent, *WHY]),
+    "agent reinstate": Command(
+        "agent reinstate", right_to("admin", WHOLE_REGISTRY), with_retired_agent, lambda s: [s.agent]
+    ),
     "agent grant": Command("agent grant", right_to("admin"), with_agent, lambda s: [s.agent, OURS, "edit"]),
     "agent grant of everything": Command(
         "agent grant", right_to("admin", WHOLE_REGISTRY), with_agent, lambda s: [s.agent, "*", "edit"]
@@ -177,6 +186,23 @@ PEOPLE: dict[str, Command] = {
     "agent revoke": Command("agent revoke", right_to("admin"), with_agent, lambda s: [s.agent, OURS]),
     "agent revoke of everything": Command(
         "agent revoke", right_to("admin", WHOLE_REGISTRY), with_agent, lambda s: [s.agent, "*"]
+    ),
+    "handle-user add": Command(
+        "handle-user add",
+        right_to("mint") | right_to("admin"),
+        without_identifier,
+        lambda s: [f"300:{s.name}", "--password-stdin"],
+        lambda s: f"password {s.number}",
+    ),
+    "handle-user add with another password": Command(
+        "handle-user add",
+        right_to("admin"),
+        with_handle_user,
+        lambda s: [f"300:{s.name}", "--password-stdin"],
+        lambda s: f"password {s.number}",
+    ),
+    "handle-user remove": Command(
+        "handle-user remove", right_to("admin"), with_handle_user, lambda s: [f"300:{s.name}"]
     ),
 }
 PERSONS: dict[str, Command] = {
@@ -281,6 +307,7 @@ READS: dict[str, Callable[[Stage], list[str]]] = {
     "prefix list": lambda _: [],
     "prefix show": lambda _: [OURS],
     "agent list": lambda _: ["--keys"],
+    "handle-user list": lambda _: [],
 }
 NEED_NO_REGISTRY = {"explain", "check", "generate pilin", "generate ibi", "generate poid", "generate prid", "tour"}
 # They create, maintain or move the files themselves, for operators who can read and write those (docs/people.md).

@@ -61,9 +61,8 @@ class Write(NamedTuple):
                 more["files"] = content
             else:
                 more |= {"content": content, "headers": {"Content-Type": self.kind}}
-        return SentRequest(
-            method, ROOT + path.replace("{name}", name).replace("{ppid}", name).replace("{id}", stage.other), more
-        )
+        url = ROOT + path.format(name=name, ppid=name, id=stage.other, agent=stage.agent, key=stage.key)
+        return SentRequest(method, url, more)
 
 
 def try_write(served_registry: ServedRegistry, write: Write) -> None:

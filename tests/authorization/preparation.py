@@ -9,8 +9,9 @@ from tests.authorization.served_registry import ADMIN, ADMIN_OF_RECORDS, PUBLIC,
 from tests.http.handle_server import administrator, text
 from tests.http.person_client import ANY, CURATED, create_observation, create_reconstruction, named_source
 
-from perdure.registry import Agent, Registry, add_agent, add_prefix, grant, new_key
+from perdure.registry import Agent, Registry, add_agent, add_handle_user, add_prefix, grant, new_key, retire_agent
 from perdure.registry.entities import ACTIONS, WHOLE_REGISTRY
+from perdure.registry.handles.users import HandleUser
 
 URL = "https://example.org/"
 # Named in the prepared records: the administrator of the prefix, and one that the prefix does not name.
@@ -194,6 +195,19 @@ def with_agent(served_registry: ServedRegistry) -> Stage:
         stage.key = (await new_key(registry, by, stage.agent))[0].id
 
     served_registry.do(hire)
+    return stage
+
+
+def with_retired_agent(served_registry: ServedRegistry) -> Stage:
+    stage = with_agent(served_registry)
+    served_registry.do(retire_agent, stage.agent, "x")
+    return stage
+
+
+def with_handle_user(served_registry: ServedRegistry) -> Stage:
+    """Prepare a user of Handle clients, with a password."""
+    stage = Stage(served_registry)
+    served_registry.do(add_handle_user, HandleUser(300, stage.name), b"a password")
     return stage
 
 

@@ -1,7 +1,7 @@
 """The registry's own API: every write of its OpenAPI document, by every actor."""
 
 import pytest
-from tests.authorization.api_writes import IDENTIFIERS, IMPORTS, PREFIXES
+from tests.authorization.api_writes import AGENTS, IDENTIFIERS, IMPORTS, PREFIXES
 from tests.authorization.openapi_writes import Write, try_write, writes_of
 from tests.authorization.person_writes import ADMINISTERED, AS_IDENTIFIERS, PERSONS
 from tests.authorization.served_registry import ServedRegistry
@@ -11,6 +11,7 @@ WRITES: dict[str, Write] = {
     for table, rows in {
         "identifiers": IDENTIFIERS,
         "prefixes": PREFIXES,
+        "agents": AGENTS,
         "import": IMPORTS,
         "persons": PERSONS,
         "persons as identifiers": AS_IDENTIFIERS,

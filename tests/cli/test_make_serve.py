@@ -60,9 +60,10 @@ def test_host_and_port_come_from_the_command_line(tmp_path: Path) -> None:
     for variables, options in (
         ([], "--host 127.0.0.1 --port 8080"),
         (["PORT=8123"], "--host 127.0.0.1 --port 8123"),
-        (["PORT=8123", "HOST=0.0.0.0"], "--host 0.0.0.0 --port 8123"),
+        (["PORT=8123", "HOST=0.0.0.0"], "--host 0.0.0.0 --port 8123\n"),
+        (["NAME=Jan's $$(library)"], r"""--port 8080 --name 'Jan'\''s $(library)'"""),
     ):
-        environment = {**os.environ, "HOST": "not.this.host"}
+        environment = {**os.environ, "HOST": "not.this.host", "NAME": "not this name"}
         done = subprocess.run(
             [*call, *variables], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
         )

@@ -17,6 +17,7 @@ from perdure.registry import (
     ImportOptions,
     Statement,
     Tally,
+    add_agent,
     add_subsystem,
     export,
     find_by_value,
@@ -27,13 +28,16 @@ from perdure.registry import (
     observe,
     reconstruct,
     reinstate,
+    reinstate_agent,
     resolve,
+    retire_agent,
     revise_reconstruction,
     search,
     show,
     verify,
     withdraw,
 )
+from perdure.registry.entities import WHOLE_REGISTRY
 
 PREFIX = "12345"
 URL = "https://example.org/"
@@ -152,6 +156,30 @@ def test_both_labels_of_a_pair_resolve_after_an_import(library: Office, elsewher
     move(write_export(library), "ndjson", elsewhere)
     for row in pairs:
         assert elsewhere.ask(resolve, row.name) == library.ask(resolve, row.name)
+
+
+def test_a_retired_agent_is_imported_as_retired(library: Office, elsewhere: Office) -> None:
+    library.do(add_agent, "left", "An agent who left")
+    library.do(retire_agent, "left", "moved")
+    data = write_export(library)
+    move(data, "ndjson", elsewhere)
+    there, here = (office.read(lambda reader: reader.agent("left")) for office in (elsewhere, library))
+    assert there == here
+    assert there is not None
+    assert there.retired is not None
+    elsewhere.do(reinstate_agent, "left")
+    _, problems = move(data, "ndjson", elsewhere)
+    assert any("active here, and retired in the file" in getattr(one, "reason", "") for one in problems)
+
+
+def test_a_grant_of_a_retired_agent_is_not_imported(library: Office, elsewhere: Office) -> None:
+    library.do(add_agent, "left", "An agent who left")
+    move(write_export(library), "ndjson", elsewhere)
+    elsewhere.do(retire_agent, "left", "moved")
+    library.do(grant, "left", WHOLE_REGISTRY, ["mint"])
+    _, problems = move(write_export(library), "ndjson", elsewhere)
+    assert any("the grant was skipped" in getattr(one, "reason", "") for one in problems)
+    assert elsewhere.read(lambda reader: reader.grants("left")) == []
 
 
 def test_pass_through_is_imported(library: Office, elsewhere: Office) -> None:

@@ -13,6 +13,7 @@ from perdure.cli.registry_session import Folder, Json, find_folder, print_result
 from perdure.cli.terminal import escape_control, print_table, to_json
 from perdure.folder.registry_folder import open_registry
 from perdure.registry.entities import ACTIONS, WHOLE_REGISTRY, Action, Agent, Grant, Key
+from perdure.registry.permissions.retirement import Responsibilities, RetiredAgent, count_responsibilities
 from perdure.registry.registry import Registry
 
 app = CommandGroup(help="Manage agents (people and programs): their keys and permissions.")
@@ -46,6 +47,20 @@ GRANT_EXAMPLES = """
 
 - `perdure agent grant maria 12345 mint edit withdraw`
 - `perdure agent grant loader '*' import --until 2027-01-01T00:00:00Z`
+"""
+
+RENAME_EXAMPLES = """
+**Examples**
+
+- `perdure agent rename maria --name "Maria Costa"`
+- `perdure agent rename admin --name "Library of the University"`
+"""
+
+RETIRE_EXAMPLES = """
+**Examples**
+
+- `perdure agent retire maria --reason "left in May 2027"`
+- then, for what she was responsible for: `perdure transfer jan --under 12345`
 """
 
 _EXPIRES = "Expiry, ISO 8601 with a time zone. Default: the expiry of your own key or grant."
@@ -149,7 +164,7 @@ def revoke(
     """Revoke permissions of an agent under a prefix."""
     taken = _to_actions(actions) if actions else ACTIONS
     count = run_as_agent(folder, lambda registry, by: use.revoke(registry, by, agent, prefix, taken))
-    typer.echo(f"Revoked {count} {'grant' if count == 1 else 'grants'} of {agent} on {prefix}.")
+    typer.echo(f"Revoked {_count(count, 'grant')} of {agent} on {prefix}.")
 
 
 @app.command("list", epilog="**Example**\n\n- `perdure agent list --keys`")
@@ -175,8 +190,57 @@ def list_agents(
         key_rows = [(one.agent, one.id, _key_state(one), one.label) for _, _, its_keys in found for one in its_keys]
         print_table(("agent", "key", "state", "label"), key_rows, whole=("agent", "key"))
         return
-    rows = [(agent.id, agent.name, agent.identifier, _format_grants(grants)) for agent, grants, _ in found]
+    rows = [(agent.id, agent.name, agent.identifier, _format_state(agent, grants)) for agent, grants, _ in found]
     print_table(("agent", "name", "identifier", "permissions"), rows, whole=("agent", "identifier"))
+
+
+@app.command("rename", epilog=RENAME_EXAMPLES)
+def rename(
+    agent: AgentId,
+    name: Annotated[str, typer.Option(metavar="TEXT", help="New full name.")],
+    folder: Folder = None,
+    json: Json = False,
+) -> None:
+    """Change the name of an agent. Its short name never changes.
+
+    The record that describes the agent gets a new version with the new name. The old name stays in the history.
+    """
+    renamed, version = run_as_agent(folder, lambda registry, by: use.rename_agent(registry, by, agent, name))
+    shown = "" if version is None else f" Its description {renamed.identifier} has the new name (version {version})."
+    print_result(renamed, json, f"{renamed.id} is now called {escape_control(renamed.name)}.{shown}")
+
+
+@app.command("retire", epilog=RETIRE_EXAMPLES)
+def retire(
+    agent: AgentId,
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="Reason, for the log.")],
+    folder: Folder = None,
+    json: Json = False,
+) -> None:
+    """Retire an agent: all its keys and grants end at once.
+
+    The agent stays in the history, and its short name is never used again. The identifiers for which it is responsible
+    stay as they are: transfer them to another agent. The last administrator of the registry cannot be retired.
+    """
+
+    async def work(registry: Registry, by: Agent) -> tuple[RetiredAgent, Responsibilities]:
+        retired = await use.retire_agent(registry, by, agent, reason)
+        return retired, await count_responsibilities(registry, retired.agent.identifier)
+
+    retired, left = run_as_agent(folder, work)
+    ended = f"Retired {retired.agent.id}: {_count(retired.keys, 'key')} and {_count(retired.grants, 'grant')} revoked."
+    fields = {"keys": retired.keys, "grants": retired.grants, "identifiers": left.found, "counted": left.is_complete}
+    print_result(
+        msgspec.to_builtins(retired.agent) | fields, json, "\n".join([ended, *_describe_responsibilities(left)])
+    )
+
+
+@app.command("reinstate", epilog="**Example**\n\n- `perdure agent reinstate maria`")
+def reinstate(agent: AgentId, folder: Folder = None, json: Json = False) -> None:
+    """Undo the retirement of an agent. Its old keys and grants do not come back."""
+    active = run_as_agent(folder, lambda registry, by: use.reinstate_agent(registry, by, agent))
+    text = f"Reinstated {active.id}, without keys and grants. Next:  perdure agent grant {active.id} PREFIX mint edit"
+    print_result(active, json, text)
 
 
 @app.command(
@@ -205,6 +269,22 @@ Revoke one with: perdure agent key {agent} --revoke KEY-ID"""
     print_result(_key_fields(new_key) | {"key": token}, json, text)
 
 
+def _describe_responsibilities(left: Responsibilities) -> list[str]:
+    """Return what remains to be done for the identifiers of a retired agent."""
+    how_to = "To transfer them:  perdure transfer AGENT NAME …   or   perdure transfer AGENT --under PREFIX"
+    if left.found:
+        at_least = "" if left.is_complete else "at least "
+        text = f"It is still responsible for {at_least}{_count(left.found, 'identifier')}, such as {left.example}."
+        return [escape_control(text), how_to]
+    if left.is_complete:
+        return ["It is responsible for no identifiers."]
+    return [f"It may still be responsible for identifiers: not all of them were read. {how_to}"]
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def _to_actions(names: list[ActionName]) -> list[Action]:
     return [action for action in ACTIONS if action in {name.value for name in names}]
 
@@ -217,6 +297,10 @@ def _key_state(key: Key) -> str:
     if key.revoked:
         return f"revoked {key.revoked[:10]}"
     return f"expires {key.expires}" if key.expires else "never expires"
+
+
+def _format_state(agent: Agent, grants: list[Grant]) -> str:
+    return f"retired {agent.retired[:10]}" if agent.retired else _format_grants(grants)
 
 
 def _format_grants(grants: list[Grant]) -> str:

@@ -16,6 +16,7 @@ from perdure.cli import (
     edit,
     explain,
     generate,
+    handle_user,
     identifier_export,
     identifier_import,
     init,
@@ -107,6 +108,7 @@ app.command("list", rich_help_panel=FIND, epilog=listing.EXAMPLES)(listing.list_
 app.add_typer(person.app, name="person", rich_help_panel=PERSONS, epilog=person.EXAMPLES)
 app.add_typer(prefix.app, name="prefix", rich_help_panel=PERMISSIONS, epilog=prefix.EXAMPLES)
 app.add_typer(agent.app, name="agent", rich_help_panel=PERMISSIONS, epilog=agent.EXAMPLES)
+app.add_typer(handle_user.app, name="handle-user", rich_help_panel=PERMISSIONS, epilog=handle_user.EXAMPLES)
 app.command(rich_help_panel=PERMISSIONS, epilog=edit.TRANSFER_EXAMPLES)(edit.transfer)
 app.command(rich_help_panel=PERMISSIONS, epilog=maintenance.LOG_EXAMPLES)(maintenance.log)
 app.command("import", rich_help_panel=MAINTENANCE, epilog=identifier_import.IMPORT_EXAMPLES)(identifier_import.import_)

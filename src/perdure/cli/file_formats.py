@@ -17,6 +17,7 @@ class ImportFormat(StrEnum):
     batch = "batch"
     handles = "handles"
     dspace = "dspace"
+    urlib = "urlib"
 
 
 class IdentifierFormat(StrEnum):

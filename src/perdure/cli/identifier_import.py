@@ -1,5 +1,6 @@
 """`perdure import`: identifiers from a file."""
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Final, Literal
@@ -17,7 +18,7 @@ from perdure.cli.line_input import text_stream
 from perdure.cli.progress import byte_progress, open_problems_file, size_of
 from perdure.cli.registry_session import Folder, Json
 from perdure.cli.terminal import open_standard_input, print_error
-from perdure.errors import InvalidInput, NoSuchPrefix
+from perdure.errors import InvalidInput, NoSuchPrefix, quote_text
 from perdure.formats.claim_fields import parse_pairs
 from perdure.formats.table_columns import parse_date
 from perdure.registry import ImportOptions, Tally
@@ -38,6 +39,7 @@ IMPORT_EXAMPLES = """
   --target-pattern https://repo.example.org/items/{resource_id}`
 - the same, with an address for each type: `--target-pattern item=https://…/items/{resource_id}
   --target-pattern collection=https://…/collections/{resource_id}`
+- records of URLib in XML or BibTeX, with the prefixes of their labels: `perdure import urlib export.xml --new-prefixes`
 """
 
 _HINTS: Final = {
@@ -49,15 +51,18 @@ Format = Annotated[
     ImportFormat | None,
     typer.Option(
         metavar="FORMAT",
-        help="ndjson, csv, batch (batch file of a Handle server), handles (its SQL table) or dspace (its table "
-        "handle). Default: by the suffix .ndjson, .csv, .tsv or .txt.",
+        help="ndjson, csv, batch (batch file of a Handle server), handles (its SQL table), dspace (its table "
+        "handle) or urlib (full XML or BibTeX of URLib). Default: by the suffix .ndjson, .csv, .tsv or .txt.",
     ),
 ]
 
 
 def import_(
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="File to import, or - for standard input.", allow_dash=True)
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[FORMAT] FILE", help="File to import, or - for standard input; a format may be before it."
+        ),
     ],
     format: Format = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check all lines, but write nothing.")] = False,
@@ -103,8 +108,8 @@ def import_(
         list[str] | None,
         typer.Option(
             metavar="[TYPE=]URL",
-            help="dspace: address of a name, with columns in braces: https://repo.example.org/items/{resource_id}; "
-            "for one type: item=URL or 2=URL. Repeatable.",
+            help="dspace, urlib: address of a name, with columns in braces: "
+            "https://repo.example.org/items/{resource_id}; for one type of dspace: item=URL or 2=URL. Repeatable.",
         ),
     ] = None,
     targets: Annotated[
@@ -148,8 +153,9 @@ def import_(
     replaced. After an interruption, run the same command again: it continues where it stopped, and changes nothing
     twice.
     """
+    file, chosen_format = _parse_words(words, format)
     source = SourceOptions(
-        format=format or format_from_suffix(file, ImportFormat),
+        format=chosen_format,
         encoding=encoding,
         delimiter=None if delimiter is None else parse_delimiter(delimiter, "import"),
         mapped=tuple(parse_pairs(map, "import", "map", "--map ", "COLUMN")),
@@ -167,7 +173,7 @@ def import_(
         mend=mend,
         creator=creator,
         created=parse_date(created),
-        new_prefixes=_choose_case(new_prefixes, ignore_case),
+        new_prefixes=_choose_case(new_prefixes, ignore_case, source.format),
     )
     with ExitStack() as stack:
         stream = stack.enter_context(file.open("rb")) if str(file) != "-" else open_standard_input("lines")
@@ -198,8 +204,31 @@ def import_(
         raise typer.Exit(SOME_REFUSED)
 
 
-def _choose_case(new_prefixes: bool, ignore_case: bool | None) -> Literal["ignore-case", "case-sensitive"] | None:
+def _parse_words(words: Sequence[str], chosen: ImportFormat | None) -> tuple[Path, ImportFormat]:
+    """Return the file and its format, which may be written before it, as in `perdure import urlib FILE`."""
+    *before, last = words
+    if len(before) > 1:
+        raise InvalidInput("import", "file", "one file at a time, with at most a format before it")
+    if before:
+        if before[0] not in list(ImportFormat):
+            reason = f"{quote_text(before[0])} is not a format: use {', '.join(ImportFormat)}"
+            raise InvalidInput("import", "format", reason)
+        if chosen not in (None, before[0]):
+            raise InvalidInput("import", "format", f"the format is given twice: {before[0]} and {chosen}")
+        chosen = ImportFormat(before[0])
+    file = Path(last)
+    return file, chosen or format_from_suffix(file, ImportFormat)
+
+
+def _choose_case(
+    new_prefixes: bool, ignore_case: bool | None, format: ImportFormat
+) -> Literal["ignore-case", "case-sensitive", "labels"] | None:
     """Return how new prefixes compare suffixes. There is no default: it can never be changed."""
+    if format is ImportFormat.urlib:
+        if ignore_case is not None:
+            reason = "labels of URLib have their own rule: case is ignored, but not in legacy labels in base 53"
+            raise InvalidInput("import", "ignore_case", reason)
+        return "labels" if new_prefixes else None
     if not new_prefixes:
         if ignore_case is not None:
             raise InvalidInput("import", "ignore_case", "--ignore-case and --case-sensitive require --new-prefixes")

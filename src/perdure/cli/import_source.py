@@ -1,8 +1,9 @@
 """The file of `perdure import`: its format, its encoding, and the reader of its entries.
 
-A format is a member of `ImportFormat` and a reader in `_READERS`.
+A format is a member of `ImportFormat`, and a reader of lines in `_READERS`. XML is read as bytes.
 """
 
+import codecs
 import hashlib
 import io
 from collections.abc import Callable, Iterable, Iterator
@@ -15,15 +16,16 @@ from perdure.cli.file_formats import ImportFormat
 from perdure.cli.line_input import bounded_lines, text_stream
 from perdure.cli.text_encoding import UTF8, Utf8Check, check_encoding, decode_strictly
 from perdure.errors import InvalidInput
-from perdure.formats import batch_file, dspace_table, identifiers_csv, ndjson
+from perdure.formats import batch_file, bibtex, dspace_table, identifiers_csv, ndjson, urlib_record, urlib_xml
 from perdure.formats.claim_fields import FieldText
 from perdure.formats.csv_rows import Row, detect_delimiter, read_rows
-from perdure.formats.import_entries import Entry
+from perdure.formats.import_entries import Entry, RejectedLine
 from perdure.formats.table_columns import unescape_rows
 
 _CHUNK: Final = 1 << 20
 _MAX_LINE_BYTES: Final = 1 << 24
 _TAB: Final = "\t"
+_START_OF_XML: Final = 512
 TABLES: Final = (ImportFormat.csv, ImportFormat.handles, ImportFormat.dspace)
 # Their data may be bytes that are not text, or JSON, whose reader checks every line.
 _UNCHECKED: Final = (ImportFormat.handles, ImportFormat.ndjson)
@@ -50,9 +52,9 @@ def check_source_options(options: SourceOptions) -> None:
         ("--delimiter", options.delimiter is not None, TABLES),
         ("--map", bool(options.mapped), (ImportFormat.csv,)),
         ("--from-spreadsheet", options.from_spreadsheet, (ImportFormat.csv, ImportFormat.handles)),
-        ("--target-pattern", bool(options.patterns), (ImportFormat.dspace,)),
+        ("--target-pattern", bool(options.patterns), (ImportFormat.dspace, ImportFormat.urlib)),
         ("--targets", options.targets is not None, (ImportFormat.dspace,)),
-        ("--encoding", options.encoding is not None, (*TABLES, ImportFormat.batch)),
+        ("--encoding", options.encoding is not None, (*TABLES, ImportFormat.batch, ImportFormat.urlib)),
     ):
         if is_given and chosen not in formats:
             names = " or ".join(one.value for one in formats)
@@ -64,6 +66,8 @@ def check_source_options(options: SourceOptions) -> None:
 
 def read_entries(stream: io.BufferedReader, options: SourceOptions) -> Iterator[Entry]:
     """Yield the entries of a file."""
+    if options.format is ImportFormat.urlib:
+        return _read_urlib(stream, options)
     return _READERS[options.format](bounded_lines(stream, _MAX_LINE_BYTES), options)
 
 
@@ -77,13 +81,42 @@ def digest_file(stream: io.BufferedReader, options: SourceOptions, more: object)
     digest = hashlib.sha256(repr((options, more)).encode())
     if options.targets is not None:
         digest.update(options.targets.read_bytes())
-    check = None if options.encoding is not None or options.format in _UNCHECKED else Utf8Check()
+    check = Utf8Check() if _must_be_utf8(stream, options) else None
     while chunk := stream.read(_CHUNK):
         digest.update(chunk)
         if check is not None:
             check.feed(chunk)
     stream.seek(0)
     return digest.hexdigest()
+
+
+def _must_be_utf8(stream: io.BufferedReader, options: SourceOptions) -> bool:
+    """Return whether the file must be UTF-8: the user has chosen no encoding, and neither has the file itself."""
+    if options.encoding is not None or options.format in _UNCHECKED:
+        return False
+    start = stream.peek(_START_OF_XML) if options.format is ImportFormat.urlib else b""
+    return urlib_xml.declared_encoding(start) in (None, UTF8)
+
+
+def _read_urlib(stream: io.BufferedReader, options: SourceOptions) -> Iterator[Entry]:
+    """Yield the entries of an export of URLib, in XML or in BibTeX: the first character shows which."""
+    pattern = urlib_record.read_patterns(options.patterns)
+    if stream.peek(_START_OF_XML).lstrip().startswith(b"<"):
+        records = urlib_xml.read_records(_chunks(stream, options.encoding), options.encoding and UTF8)
+    else:
+        records = bibtex.read_records(_decode(bounded_lines(stream, _MAX_LINE_BYTES), options))
+    for record in records:
+        if isinstance(record, RejectedLine):
+            yield record
+        else:
+            yield from urlib_record.to_entries(record, pattern)
+
+
+def _chunks(stream: io.BufferedReader, encoding: str | None) -> Iterator[bytes]:
+    """Yield the bytes of a file; with an encoding, decoded from it and as UTF-8."""
+    decoder = None if encoding is None else codecs.getincrementaldecoder(encoding)("replace")
+    while chunk := stream.read1(_CHUNK):
+        yield chunk if decoder is None else decoder.decode(chunk).encode()
 
 
 def _read_csv(lines: Iterable[NumberedLine], options: SourceOptions) -> Iterator[Entry]:

@@ -1,7 +1,6 @@
 """`perdure init`: create a registry in a folder."""
 
 import asyncio
-import getpass
 import shlex
 from pathlib import Path
 from typing import Annotated, Final
@@ -9,8 +8,9 @@ from uuid import UUID
 
 import typer
 
+from perdure.cli.admin_name import choose_admin_name
 from perdure.cli.move import warn_about_plaintext_connection
-from perdure.cli.terminal import to_json
+from perdure.cli.terminal import escape_control, to_json
 from perdure.errors import InvalidInput
 from perdure.folder.registry_folder import ADMIN_KEY, is_registry, make_registry, open_registry, registry_location
 from perdure.names.uuid5 import PPID_NAMESPACE
@@ -37,7 +37,7 @@ def init(
     ] = Path(),
     name: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Name of the administrator or organisation. Default: your user name."),
+        typer.Option(metavar="NAME", help="Name of the administrator or organisation. Default: Administrator of HOST."),
     ] = None,
     prefix: Annotated[
         str | None,
@@ -99,7 +99,7 @@ def init(
             folder,
             store=store,
             postgresql=PostgresOptions(partitions=partitions),
-            name=name or user_name(),
+            name=choose_admin_name(name, may_ask=not json),
             home=prefix,
             admin=admin,
             type_prefix=type_prefix,
@@ -134,6 +134,9 @@ def init(
     typer.echo(f"  your key    {created.key}")
     typer.echo(f"The key is shown only once. It is also in the file {ADMIN_KEY}, which commands in this folder use.")
     typer.echo("If others can read that file, delete it and set PERDURE_KEY instead.")
+    if name is None:
+        typer.echo(f"Your name in the history is {escape_control(created.admin.name)}.")
+        typer.echo(f"To change it:  perdure agent rename {admin} --name NAME")
     change_folder = "" if folder == Path() else f"cd {shlex.quote(str(folder))} && "
     typer.echo(f"Next:  {change_folder}perdure mint {created.registry.home} https://example.org/")
     typer.echo("       perdure prefix add --help   ·   perdure agent add --help")
@@ -145,11 +148,3 @@ async def _print_existing(folder: Path, json: bool) -> None:
             typer.echo(to_json({"created": False, "registry": registry.id, "prefix": registry.home}))
         else:
             typer.echo(f"{folder.resolve()} already contains a registry ({registry.id[:8]}); nothing was changed.")
-
-
-def user_name() -> str:
-    """Return the name of the user who runs the command."""
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return "administrator"

@@ -10,14 +10,15 @@ from typing import Annotated, Final
 import msgspec
 import typer
 
+from perdure.cli.admin_name import choose_admin_name
 from perdure.cli.command_name import program_call
 from perdure.cli.error_hints import with_hint
-from perdure.cli.init import user_name
 from perdure.cli.registry_session import Folder, find_folder, warn_about_readable_key
-from perdure.cli.terminal import print_error, to_json
+from perdure.cli.terminal import escape_control, print_error, to_json
 from perdure.errors import InvalidInput
 from perdure.folder.registry_folder import ADMIN_KEY, is_registry, make_registry, open_registry, registry_location
 from perdure.http_options import check_http_options
+from perdure.registry import NewRegistry
 from perdure.registry.entities import Prefix
 from perdure.registry.name_keys import require_prefix
 from perdure.registry.person_iris import explain_person_iris
@@ -31,6 +32,7 @@ EXAMPLES = """
 
 - `perdure serve`
 - `perdure serve --registry archive --port 8000 --workers 4`
+- `perdure serve --registry archive --name "City Archive of Leiden"`
 - `perdure serve --host 0.0.0.0 --port 443 --tls-cert cert.pem --tls-key key.pem`
 - for scripts, with a free port: `perdure serve --port 0 --announce json`
 """
@@ -44,6 +46,13 @@ def serve(
     port: Annotated[
         int, typer.Option(metavar="PORT", min=0, max=65535, help="Port to listen on; 0 for any free port.")
     ] = 8080,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Name of the administrator of a new registry. Default: Administrator of HOST.",
+        ),
+    ] = None,
     workers: Annotated[int, typer.Option(metavar="N", min=1, max=256, help="Number of worker processes.")] = 1,
     tls_cert: Annotated[
         Path | None,
@@ -78,7 +87,8 @@ def serve(
         raise InvalidInput("serve", "tls_key", "--tls-key requires --tls-cert")
     listen_options = ListenOptions(host, port, workers, tls_cert, tls_key)
     listening = listen(listen_options)  # first, because the key of a new registry is shown only once
-    location, key = _find_or_create_registry(folder)
+    location, created = _find_or_create_registry(folder, name, may_ask=not announce)
+    key = None if created is None else created.key
     warn_about_readable_key(location)
     options = check_http_options(read_settings(location).http)
     if access_log is not None:
@@ -90,24 +100,27 @@ def serve(
         if announce:
             typer.echo(to_json({"url": url} | ({"admin_key": key} if key else {})))
         else:
-            _print_welcome(url, location, key, home, workers, is_proxied)
+            _print_welcome(url, location, created, home, workers, is_proxied)
 
     run(location, options, listen_options, listening, ready)
 
 
-def _find_or_create_registry(folder: Path | None) -> tuple[Path, str | None]:
-    """Return the folder to serve, and the administrator's key if the registry is new."""
+def _find_or_create_registry(
+    folder: Path | None, name: str | None, *, may_ask: bool
+) -> tuple[Path, NewRegistry | None]:
+    """Return the folder to serve, and the registry if it is new."""
     try:
         location = find_folder(folder)
     except InvalidInput:
         location = Path()  # no registry here or above: create one here
     if is_registry(location) and registry_location(location).exists():
+        if name is not None:
+            print_error("--name has no effect: the registry exists already (see: perdure agent rename --help)")
         return location, None
     if location == Path() and any(Path().iterdir()):
         reason = "no registry found, and this folder is not empty: give a folder with --registry, which will be created"
         raise InvalidInput("registry", "folder", reason)
-    created = asyncio.run(make_registry(location, name=user_name()))
-    return location, created.key
+    return location, asyncio.run(make_registry(location, name=choose_admin_name(name, may_ask=may_ask)))
 
 
 async def _home_prefix(location: Path) -> Prefix:
@@ -120,15 +133,20 @@ async def _home_prefix(location: Path) -> Prefix:
         return await registry.store.read(lambda reader: require_prefix(reader, registry.home))
 
 
-def _print_welcome(url: str, folder: Path, key: str | None, home: Prefix, workers: int, is_proxied: bool) -> None:
+def _print_welcome(
+    url: str, folder: Path, created: NewRegistry | None, home: Prefix, workers: int, is_proxied: bool
+) -> None:
     """Print the URL, the new key, and commands that work as printed in any folder."""
     folder = folder.resolve()
     typer.echo(f"Serving the registry in {folder}" + (f" with {workers} workers" if workers > 1 else ""))
     typer.echo(f"  URL         {url}")
     key_file = folder / ADMIN_KEY
-    if key is not None:
+    if created is not None:
         typer.echo("  registry    new: created just now, because this folder had none")
-        typer.echo(f"  admin key   {key}")
+        rename = f"{program_call()} agent rename {created.admin.id} --name NAME --registry {shlex.quote(str(folder))}"
+        typer.echo(f"  signed by   {escape_control(created.admin.name)}")
+        typer.echo(f"              (the name in its history; to change it: {rename})")
+        typer.echo(f"  admin key   {created.key}")
         typer.echo(f"              (shown only once; also in {key_file}, which only you can read)")
     has_key_file = key_file.is_file()
     typer.echo(

@@ -8,7 +8,7 @@ from perdure.errors import InvalidInput, StoreSealed, StoreUnavailable
 from perdure.folder.registry_folder import location_of, lock_registry
 from perdure.registry import reopen
 from perdure.registry.entities import Event
-from perdure.registry.permissions.agents import MACHINE_AGENT
+from perdure.registry.permissions.keys import MACHINE_AGENT
 from perdure.registry.recovery import Advance, accept_loss, advance_timelines
 from perdure.registry.store_interface import Progress, Transaction
 from perdure.settings_file import (

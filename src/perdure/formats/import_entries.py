@@ -26,6 +26,12 @@ class ImportPut(FrozenStruct, frozen=True, kw_only=True):
     state: State = "active"
     reason: str | None = None  # of a withdrawal
     replaced_by: str | None = None
+    aliases: tuple[str, ...] = ()  # other names of the same object
+    is_label: bool = False  # the name and its aliases are IBI labels
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.name, *self.aliases)
 
 
 class ImportEdit(FrozenStruct, frozen=True, kw_only=True):
@@ -67,7 +73,7 @@ class RegistryPart(msgspec.Struct, frozen=True, kw_only=True):
     fields: dict[str, Any]
 
 
-NoticeKind = Literal["verbatim", "mended", "bytes", "party", "prefix", "case", "description"]
+NoticeKind = Literal["verbatim", "mended", "bytes", "party", "prefix", "case", "description", "alias"]
 
 
 class RejectedLine(FrozenStruct, frozen=True):

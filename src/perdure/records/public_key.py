@@ -19,6 +19,8 @@ PUBLIC_KEY: Final = "HS_PUBKEY"
 _RSA: Final = "RSA_PUB_KEY"
 _DSA: Final = "DSA_PUB_KEY"
 _FLAGS: Final = b"\x00\x00"
+# Sizes of keys by which clients may authenticate: smaller ones are broken, larger ones are too slow.
+ACCEPTED_BITS: Final = range(1024, 8193)
 _LONGEST: Final = 2_048  # bytes of one number: keys of 16,384 bits
 
 

@@ -47,7 +47,8 @@ class Record(FrozenStruct, frozen=True, omit_defaults=True, kw_only=True):
     created: str | None = None
     values: tuple[Value, ...] = ()
     about: About | None = None
-    alias: str | None = None
+    alias: str | None = None  # the other label of an IBI pair
+    aliases: tuple[str, ...] = ()  # further names of the same object, which an import brought
     tombstone: Tombstone | None = None
     observation: Observation | None = None
     reconstruction: Reconstruction | None = None
@@ -58,6 +59,11 @@ class Record(FrozenStruct, frozen=True, omit_defaults=True, kw_only=True):
     def responsible_parties(self) -> tuple[str, ...]:
         """Return the parties that are responsible for the identifier: its owners, or the creator if there are none."""
         return self.owners or (self.creator,)
+
+    @property
+    def other_names(self) -> tuple[str, ...]:
+        """Return all names of the identifier but its first one."""
+        return self.aliases if self.alias is None else (self.alias, *self.aliases)
 
     @property
     def is_redacted(self) -> bool:

@@ -66,7 +66,7 @@ def full_text(name: str, record: Record) -> str:
     """Return all public text of a record, for the full-text index."""
     if record.restriction is not None:
         return name
-    parts = [name, record.alias]
+    parts: list[str | None] = [name, *record.other_names]
     parts.extend([value.text for value in record.values if value.is_public])
     if (about := record.about) is not None:
         parts += (about.who, about.what, about.when, about.where)

@@ -30,18 +30,21 @@ from perdure.registry.handles import (
     HandleView,
     HandleWriteResult,
     KeyMaterial,
+    add_handle_user,
     delete_handle,
     delete_values,
     find_handles,
     find_key_material,
     home_prefix,
     iterate_handles,
+    list_handle_users,
     list_handles,
     list_prefixes,
     mint_handle,
     put_handle,
     put_values,
     read_handle,
+    remove_handle_user,
     unhome_prefix,
 )
 from perdure.registry.idempotency import IdempotentMint, mint_once
@@ -52,8 +55,11 @@ from perdure.registry.listing import IdentifierPage, list_identifiers, select_id
 from perdure.registry.minters import MintedIdentifier
 from perdure.registry.minting import mint, mint_in_chunks
 from perdure.registry.new_record import Statement
-from perdure.registry.permissions.agents import add_agent, authenticate, new_key, recover_access, revoke_key
+from perdure.registry.permissions.agent_list import AgentEntry, list_agents, list_keys, show_agent
+from perdure.registry.permissions.agents import RenamedAgent, add_agent, rename_agent
 from perdure.registry.permissions.grants import grant, revoke
+from perdure.registry.permissions.keys import authenticate, new_key, recover_access, revoke_key
+from perdure.registry.permissions.retirement import RetiredAgent, reinstate_agent, retire_agent
 from perdure.registry.persons import (
     Curation,
     Person,
@@ -87,6 +93,7 @@ from perdure.registry.version_diff import diff
 
 __all__ = [
     "Agent",
+    "AgentEntry",
     "BulkChange",
     "BulkRequest",
     "BulkStep",
@@ -106,6 +113,8 @@ __all__ = [
     "Person",
     "QuerySource",
     "Registry",
+    "RenamedAgent",
+    "RetiredAgent",
     "RowAnswers",
     "RowOutcome",
     "Settings",
@@ -113,6 +122,7 @@ __all__ = [
     "TableAnswers",
     "Tally",
     "add_agent",
+    "add_handle_user",
     "add_prefix",
     "add_resolutions",
     "add_subsystem",
@@ -140,9 +150,12 @@ __all__ = [
     "import_entries",
     "iterate_handles",
     "lift_restriction",
+    "list_agents",
     "list_bulk_changes",
+    "list_handle_users",
     "list_handles",
     "list_identifiers",
+    "list_keys",
     "list_prefixes",
     "merge",
     "mint",
@@ -164,11 +177,15 @@ __all__ = [
     "redact",
     "redact_values",
     "reinstate",
+    "reinstate_agent",
+    "remove_handle_user",
     "remove_values",
+    "rename_agent",
     "reopen",
     "reset_timeline",
     "resolve",
     "restrict",
+    "retire_agent",
     "revise_reconstruction",
     "revoke",
     "revoke_key",
@@ -176,6 +193,7 @@ __all__ = [
     "search",
     "select_identifiers",
     "show",
+    "show_agent",
     "split",
     "transfer_identifiers",
     "transfer_prefix",

@@ -13,7 +13,8 @@ from perdure.records.value import Text, Value
 from perdure.registry import revisions
 from perdure.registry.entities import ACTIONS, WHOLE_REGISTRY, Agent, Event, Grant, Prefix
 from perdure.registry.name_keys import handle_key
-from perdure.registry.permissions.agents import check_agent_id, make_key
+from perdure.registry.permissions.agents import check_new_agent_id
+from perdure.registry.permissions.keys import make_key
 from perdure.registry.person_iris import PERSON_IRIS, PersonIriSettings
 from perdure.registry.prefixes.prefixes import check_prefix_name, person_prefixes
 from perdure.registry.registry import Registry
@@ -51,7 +52,7 @@ async def create_registry(
 ) -> NewRegistry:
     """Create a registry with its identity, its first agent, that agent's identifier, and the types of the metadata."""
     check_one_line(name, "name", 500)
-    check_agent_id(admin)
+    check_new_agent_id(admin)
     identity = uuid4().hex
     home_name = home or f"local-{identity[:8]}"
     check_prefix_name(home_name)

@@ -27,7 +27,12 @@ def require_identifier(
         raise missing_name_error(reader, located)
     if expected_version is not None and identifier.version != expected_version:
         raise Conflict(identifier.name, f"version {expected_version}", f"version {identifier.version}")
-    return identifier, records.decode(identifier.record), located.prefix
+    return identifier, records.decode(identifier.record), governing_prefix(reader, located, identifier)
+
+
+def governing_prefix(reader: Reader, located: LocatedName, identifier: Identifier) -> Prefix:
+    """Return the prefix whose grants decide about an identifier: that of its first name, whichever was looked up."""
+    return located.prefix if identifier.subject == identifier.key else locate(reader, identifier.subject).prefix
 
 
 def find_located(reader: Reader, located: LocatedName) -> Identifier | None:
@@ -88,12 +93,15 @@ def _suggest_labels(reader: Reader, located: LocatedName) -> tuple[str, ...]:
 
 
 def _is_citation(identifier: Identifier, key: str) -> bool:
-    return handle.fold(ibi.split_document_type(identifier.name)[0]) == key
+    bare = ibi.split_document_type(identifier.name)[0]
+    return key in (bare, handle.fold(bare))
 
 
 def _other_label_keys(located: LocatedName) -> list[list[str]]:
-    """Return the keys of the other spellings of a label. A label of the old form is registered as a handle."""
+    """Return the keys of the other spellings of a label. A label of the old form may be a handle."""
     groups = ibi.other_spellings(located.name)
+    if located.scheme == "ibi" and located.prefix.case_sensitive:
+        return [list(group) for group in groups]
     if located.scheme == "ibi":
         return [[handle.fold(label) for label in group] for group in groups]
     under = f"{located.prefix.name}/"

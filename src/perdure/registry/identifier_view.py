@@ -29,7 +29,7 @@ class IdentifierFields(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=
     """The fields of an identifier that are the same here and in the responses of the HTTP API."""
 
     name: str
-    names: Annotated[tuple[str, ...], Meta(description="All names of the identifier: an IBI has two.")]
+    names: Annotated[tuple[str, ...], Meta(description="All names of the identifier: an IBI has two or more.")]
     scheme: str
     state: Annotated[str, Meta(description="reserved, active, withdrawn or merged", examples=["active"])]
     version: int
@@ -217,7 +217,7 @@ def _build_view(
         state=record.state,
         version=revision.version,
         authority=build_metadata(record, revision.at),
-        names=(subject, record.alias) if record.alias else (subject,),
+        names=(subject, *record.other_names),
         target=first_url(visible) if record.state == "active" else None,
         locations=public_location_urls(visible.values, registry.settings.limits) if record.state == "active" else (),
         values=visible.values,

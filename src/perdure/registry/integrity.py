@@ -122,7 +122,11 @@ def _end_problems(reader: Reader, events: Sequence[Event]) -> Iterator[str]:
     """List the grants and keys that outlive the grant or key by which they were made, as far as that is known."""
     agents = reader.agents()
     for agent in agents:
+        if agent.retired is not None and any(key.revoked is None for key in reader.keys(agent.id)):
+            yield f"{agent.id} was retired at {agent.retired}, but has a key: revoke it with perdure agent key --revoke"
         for one in reader.grants(agent.id):
+            if agent.retired is not None:
+                yield f"{agent.id} was retired at {agent.retired}, but may {one.action} on {one.scope}: revoke that"
             end = latest_end(_giver_ends(reader, one))
             if end is not None and (one.until is None or one.until > end):
                 yield (
@@ -241,10 +245,13 @@ def _record_problems(snapshot: _Snapshot, row: Identifier, record: Record) -> It
             hits = reader.find_by_value(data, kind, _MOST_HITS)
             if len(hits) < _MOST_HITS and row.name not in {hit.name for hit in hits}:
                 yield f"a reverse look-up of its {kind} does not find it"
-    if record.alias is not None:
-        other = reader.find(handle.fold(record.alias))
+    others = {locate(snapshot, name).key: name for name in record.other_names}
+    for key, name in others.items():
+        other = reader.find(key)
         if other is None or other.subject != row.subject:
-            yield f"its alias {record.alias} does not exist, or belongs to another identifier"
+            yield f"its alias {name} does not exist, or belongs to another identifier"
+    if row.subject != row.key and row.key not in others:
+        yield f"it is an alias of {row.subject}, which does not list it"
     for party in (record.creator, *record.owners):
         if party not in parties:  # thousands of names may have the same creator: it is reported once
             parties[party] = _party_problem(snapshot.registry, reader, party)

@@ -16,7 +16,7 @@ from perdure.names import handle, ibi
 from perdure.records.record import Record
 from perdure.registry import revisions
 from perdure.registry.entities import Agent, Change, Prefix, Subsystem, counter_key
-from perdure.registry.name_keys import LONGEST_NAME, check_length, handle_key
+from perdure.registry.name_keys import LONGEST_NAME, LocatedName, check_length, handle_key
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Transaction
 from perdure.timelines.clock import NANOSECONDS
@@ -53,7 +53,7 @@ class RecordTemplate(NamedTuple):
             name, key, "handle", self.record, self.by, "mint", self.at, self.note, self.encoded
         )
 
-    def pair_for(self, labels: _LabelPair) -> list[Change]:
+    def pair_for(self, prefix: Prefix, labels: _LabelPair) -> list[Change]:
         """Return the first revision of both labels of a date: the repository name is the subject, the IBIp its alias.
 
         The record contains the alias, so it is not encoded before.
@@ -63,7 +63,8 @@ class RecordTemplate(NamedTuple):
         first = revisions.first_revision(
             str(readable), readable.key, "ibi", record, self.by, "mint", self.at, self.note
         )
-        return [first, revisions.alias_change(first, str(opaque), opaque.key, record)]
+        alias = LocatedName(opaque.key, str(opaque), "ibi", prefix)
+        return [first, revisions.alias_change(first, alias, record)]
 
 
 class IssuedBatch(NamedTuple):
@@ -85,6 +86,12 @@ def issue_names(
 
     The caller checks permission and waits until the names are due.
     """
+    if prefix.scheme == "ibi" and prefix.subsystem is None:
+        reason = (
+            f"{prefix.name} only holds labels that were imported: its host and IP address are not both known, so it "
+            "mints none. Mint under a subsystem (perdure prefix add --host HOST --ip ADDRESS)"
+        )
+        raise InvalidInput("mint", "prefix", reason)
     if suffixes and prefix.minter != "chosen":
         raise generated_suffix_error(prefix)
     match prefix.minter:
@@ -204,7 +211,7 @@ def _issue_pairs(
         return [label.key for label in labels_at(date)]
 
     def changes_at(date: Fraction, first: RecordTemplate) -> list[Change]:
-        return first.pair_for(labels_at(date))
+        return first.pair_for(prefix, labels_at(date))
 
     # A date of a coarse grid may be due a whole step ahead. Dates beyond the longest wait are left for the next chunk.
     wait = registry.settings.wait

@@ -1,7 +1,7 @@
 """The key under which a store holds a name, from any text that a person writes. Every API uses it.
 
 Handles are compared without ASCII case in their prefix, and in their suffix where the prefix is not case-sensitive; IBI
-labels by case folding only; PPIDs in their canonical form.
+labels by case folding only, and exactly if they are legacy ones in base 53; PPIDs in their canonical form.
 """
 
 from typing import Final, Protocol
@@ -115,16 +115,16 @@ def find_beginning(prefixes: PrefixSource, text: str) -> tuple[Prefix, str]:
     The text is a prefix, or the beginning of names under one, as in `12345/thesis-`.
     """
     folded = handle.fold(check_storable(text, "prefix"))
-    prefix = prefixes.prefix(folded.rstrip("/"))
+    prefix = prefixes.prefix(folded.rstrip("/")) or prefixes.prefix(text.rstrip("/"))
     if prefix is not None:
         return prefix, key_beginning(prefix)
     end = len(folded)
     while (end := folded.rfind("/", 0, end)) > 0:
-        prefix = prefixes.prefix(folded[:end])
+        prefix = prefixes.prefix(folded[:end]) or prefixes.prefix(text[:end])
         if prefix is not None and prefix.scheme == "handle":
             return prefix, handle_key(prefix, text[end + 1 :])
         if prefix is not None:
-            return prefix, folded
+            return prefix, text if prefix.case_sensitive else folded
     raise NoSuchPrefix(text)
 
 
@@ -145,7 +145,8 @@ def correct_pilin_spelling(located: LocatedName) -> LocatedName | None:
 
 def require_prefix(prefixes: PrefixSource, text: str) -> Prefix:
     """Return the prefix with this name, as handles or IBI labels write it. Raise NoSuchPrefix if it is unknown."""
-    prefix = prefixes.prefix(handle.fold(check_storable(text, "prefix").rstrip("/")))
+    name = check_storable(text, "prefix").rstrip("/")
+    prefix = prefixes.prefix(handle.fold(name)) or prefixes.prefix(name)  # in legacy labels, case matters
     if prefix is None:
         raise NoSuchPrefix(text)
     return prefix
@@ -155,15 +156,18 @@ def _locate_label(prefixes: PrefixSource, text: str, prefix_text: str) -> Locate
     """Locate an IBI label: it belongs to the subsystem with its host and port, or with its address and port."""
     label_text = text[len(_IBI) :] if handle.fold(text).startswith(_IBI) else text
     try:
-        label = ibi.parse(ibi.split_document_type(label_text)[0])
+        label = ibi.parse_any(ibi.split_document_type(label_text)[0])
     except InvalidName:
         raise NoSuchPrefix(prefix_text, whole_name=text) from None
-    if isinstance(label, ibi.RepositoryName):
-        key = ibi.repository_prefix(label.host, label.port)
-    else:
-        key = handle.fold(ibi.opaque_prefix(label.ip, label.port))
+    is_legacy = isinstance(label, ibi.LegacyName)
+    key = label_prefix_key(label)
     prefix = prefixes.prefix(key)
     if prefix is None or prefix.scheme != "ibi":
         raise NoSuchPrefix(key, whole_name=label_text)
     # A citation's document type stays part of the name.
-    return LocatedName(handle.fold(label_text), label_text, "ibi", prefix)
+    return LocatedName(label_text if is_legacy else handle.fold(label_text), label_text, "ibi", prefix)
+
+
+def label_prefix_key(label: ibi.RepositoryName | ibi.OpaqueName | ibi.LegacyName) -> str:
+    """Return the key of the prefix of an IBI label. In base 53, case matters, also in the prefix."""
+    return label.prefix if isinstance(label, ibi.LegacyName) else handle.fold(label.prefix)

@@ -10,7 +10,7 @@ from typing import Final
 from perdure.errors import ClockUnconfirmed, StoreBehind, StoreDamaged
 from perdure.registry.entities import Event
 from perdure.registry.history_digest import event_digest, expected_digest
-from perdure.registry.permissions.agents import MACHINE_AGENT
+from perdure.registry.permissions.keys import MACHINE_AGENT
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Reader, Store, Transaction
 from perdure.timelines.clock import NANOSECONDS, Clock

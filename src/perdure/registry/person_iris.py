@@ -11,7 +11,7 @@ from perdure.errors import InvalidInput, StoreSealed, StoreUnavailable
 from perdure.names import ppid
 from perdure.records.namespaces import check_namespace, is_local, local_person_iris, person_iris_at
 from perdure.registry.entities import Event
-from perdure.registry.permissions.agents import MACHINE_AGENT
+from perdure.registry.permissions.keys import MACHINE_AGENT
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Reader, Transaction
 

@@ -8,7 +8,7 @@ from perdure.errors import InvalidInput
 from perdure.names import instant
 from perdure.records.validation import check_one_line
 from perdure.registry.entities import COUNTER_SUFFIX, Event, Prefix, counter_key, from_count, to_uncertain_count
-from perdure.registry.permissions.agents import MACHINE_AGENT
+from perdure.registry.permissions.keys import MACHINE_AGENT
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Transaction
 from perdure.timelines.clock import now_seconds

@@ -14,7 +14,7 @@ import msgspec
 from perdure.errors import InvalidInput, StoreDamaged, StoreSealed
 from perdure.registry.bootstrap import REGISTRY
 from perdure.registry.entities import Event, History, ResolutionCount
-from perdure.registry.permissions.agents import MACHINE_AGENT
+from perdure.registry.permissions.keys import MACHINE_AGENT
 from perdure.registry.store_copy import (
     FIRST_RESOLUTION,
     ContentDigest,

@@ -1,16 +1,21 @@
 """The writing of records. Every change of a record goes through here, and always has a revision."""
 
+from collections.abc import Sequence
+from typing import Final
+
 import msgspec
 
 from perdure.errors import Conflict, OutOfRange
-from perdure.names.handle import fold
 from perdure.records import record as records
 from perdure.records.record import Record
 from perdure.records.target import full_text, plain_target, reverse_entries
 from perdure.records.value import SECRET
 from perdure.registry.entities import Agent, Change, Identifier, Revision, Scheme
 from perdure.registry.history_digest import content_digest, revision_digest
+from perdure.registry.name_keys import LocatedName, locate
 from perdure.registry.store_interface import Reader, Transaction
+
+MOST_ALIASES: Final = 16  # of one identifier
 
 
 def first_revision(
@@ -35,10 +40,10 @@ def first_revision(
     )
 
 
-def alias_change(change: Change, name: str, key: str, record: Record) -> Change:
+def alias_change(change: Change, alias: LocatedName, record: Record) -> Change:
     """Build another name for the same object: a row of its own, with the record and history of the first."""
-    row = msgspec.structs.replace(change.identifier, name=name, key=key)
-    return Change(row, (), full_text(name, record))
+    row = msgspec.structs.replace(change.identifier, name=alias.name, key=alias.key, scheme=alias.scheme)
+    return Change(row, (), full_text(alias.name, record))
 
 
 def append_revision(
@@ -61,18 +66,20 @@ def append_revision(
         if identifier.subject != identifier.key
         else {identifier.key: identifier}
     )
-    subject, other = names[identifier.subject], None
-    if record.alias is not None:
-        other = identifier if identifier.subject != identifier.key else find_alias(transaction, subject, record.alias)
-    changes = next_revision(subject, other, newest, before, record, by, action, at, note, largest)
+    subject = names[identifier.subject]
+    others = find_aliases(transaction, subject, before)
+    changes = next_revision(subject, others, newest, before, record, by, action, at, note, largest)
     transaction.update(changes)
+    new_names = [name for name in record.other_names if name not in before.other_names]
+    if new_names:
+        transaction.insert([alias_change(changes[0], locate(transaction, name), record) for name in new_names])
     write_consequences(transaction, subject.key, before, record, identifier.version + 1)
     return identifier.version + 1
 
 
 def next_revision(
     subject: Identifier,
-    other: Identifier | None,
+    others: Sequence[Identifier],
     newest: Revision,
     before: Record,
     record: Record,
@@ -82,7 +89,7 @@ def next_revision(
     note: str | None = None,
     largest: int | None = None,
 ) -> list[Change]:
-    """Build the changes that write a new version of an identifier, under its own name and its other one."""
+    """Build the changes that write a new version of an identifier, under its first name and its others."""
     encoded = encode_within_limit(record, largest)
     version = subject.version + 1
     at, content = max(at, newest.at), content_digest(encoded, note)
@@ -97,8 +104,9 @@ def next_revision(
             reverse_entries(before),
         )
     ]
-    if other is not None:
-        changes.append(Change(_updated_row(other, record, encoded, version), (), full_text(other.name, record)))
+    changes += [
+        Change(_updated_row(other, record, encoded, version), (), full_text(other.name, record)) for other in others
+    ]
     return changes
 
 
@@ -128,12 +136,16 @@ def forget_secrets(transaction: Transaction, key: str, before: Record, after: Re
             transaction.put_secret(key, index, None)
 
 
-def find_alias(reader: Reader, subject: Identifier, label: str) -> Identifier:
-    """Return the row of the other label of an IBI pair."""
-    row = reader.find(fold(label))
-    if row is None:
-        raise Conflict(subject.name, f"an alias {label}", "none")
-    return row
+def find_aliases(reader: Reader, subject: Identifier, record: Record) -> list[Identifier]:
+    """Return the rows of the other names of an identifier."""
+    if not record.other_names:
+        return []  # nearly all
+    keys = {locate(reader, name).key: name for name in record.other_names}
+    rows = reader.find_many(list(keys))
+    for key, name in keys.items():
+        if key not in rows or rows[key].subject != subject.subject:
+            raise Conflict(subject.name, f"an alias {name}", "none")
+    return [rows[key] for key in keys]
 
 
 def _updated_row(row: Identifier, record: Record, encoded: bytes, version: int) -> Identifier:

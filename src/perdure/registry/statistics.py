@@ -9,11 +9,10 @@ from datetime import date
 from typing import Final, Literal, get_args
 
 from perdure.errors import InvalidInput, NotAuthorised, quote_text
-from perdure.names import handle
 from perdure.records.frozen_struct import FrozenStruct
 from perdure.registry.entities import Agent, Prefix, ResolutionCount
 from perdure.registry.identifier_lookup import require_identifier
-from perdure.registry.name_keys import key_beginning, require_prefix
+from perdure.registry.name_keys import key_beginning, locate, require_prefix
 from perdure.registry.permissions.permissions import granted_actions
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Reader
@@ -56,7 +55,7 @@ class PrefixStatistics(FrozenStruct, frozen=True):
 
 
 class NameStatistics(FrozenStruct, frozen=True):
-    """The resolutions of one name. Those of both labels of a pair are added up."""
+    """The resolutions of one name. Those of all names of one identifier are added up."""
 
     name: str
     periods: tuple[Period, ...]
@@ -76,7 +75,7 @@ async def name_statistics(
     def work(reader: Reader) -> NameStatistics:
         identifier, record, prefix = require_identifier(reader, name)
         _require_any_permission(reader, registry, by, prefix)
-        labels = {identifier.key, identifier.subject} | ({handle.fold(record.alias)} if record.alias else set())
+        labels = {identifier.key, identifier.subject, *(locate(reader, name).key for name in record.other_names)}
         counts = [one for label in sorted(labels) for one in reader.resolutions(label, since, until)]
         return NameStatistics(identifier.name, _sum_periods(counts, monthly))
 

@@ -9,7 +9,13 @@ from perdure.registry import revisions
 from perdure.registry.entities import ACTIONS, WHOLE_REGISTRY, Action, Agent, Event, Grant, Prefix
 from perdure.registry.identifier_lookup import require_identifier
 from perdure.registry.name_keys import key_beginning, require_prefix
-from perdure.registry.permissions.permissions import grant_end, is_granted, require_agent, require_permission
+from perdure.registry.permissions.permissions import (
+    grant_end,
+    is_granted,
+    require_active_agent,
+    require_agent,
+    require_permission,
+)
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Reader, Transaction
 
@@ -26,7 +32,7 @@ async def transfer_prefix(registry: Registry, by: Agent, prefix: str, to: str, *
         require_permission(tx, by, "transfer", namespace.key, at)
         require_permission(tx, by, "admin", namespace.key, at)
         until = grant_end(tx, by, "admin", namespace.key, at)
-        receiver, source = require_agent(tx, to), require_agent(tx, giver or by.id)
+        receiver, source = require_active_agent(tx, to), require_agent(tx, giver or by.id)
         if receiver.id != source.id:
             for grant in tx.grants(source.id):
                 if grant.scope == namespace.key:
@@ -74,7 +80,7 @@ async def names_under(registry: Registry, prefix: str) -> AsyncIterator[list[str
 
 def _transfer(registry: Registry, tx: Transaction, by: Agent, names: Sequence[str], to: str) -> int:
     at = registry.current_time()
-    receiver = require_agent(tx, to)
+    receiver = require_active_agent(tx, to)
     moved = 0
     for name in names:
         identifier, record, prefix = require_identifier(tx, name)

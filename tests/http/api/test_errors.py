@@ -113,7 +113,8 @@ def test_unknown_and_invalid_names_have_different_errors(
 
 
 @pytest.mark.parametrize(
-    "path", ["/nothing", "/identifiers/", "//identifiers", "/search/x", "/agents/you", "/docs/x.js"]
+    "path",
+    ["/nothing", "/identifiers/", "//identifiers", "/search/x", "/agents/you/x", "/agents/you/keys/", "/docs/x.js"],
 )
 def test_an_unknown_path_is_answered_with_a_problem_document(client: httpx.Client, path: str) -> None:
     assert problem(client.get(f"{API}{path}"))[:2] == (404, "nothing-here")

@@ -48,6 +48,7 @@ def test_every_format_of_a_tag_is_parsed() -> None:
     assert record_etag(3) == '"3-record"'
     assert format_etag(3, "ttl") == '"3-ttl"'
     assert history_etag(3, "application/json") == '"3-history-json"'
+    assert len({history_etag(3, "text/html", names) for names in ((), ("Jan",), ("Piet",), ("Jan", "Piet"))}) == 4
     assert superseded_etag(3, 5) == '"3-5"'
     assert content_etag(b"") == '"e3b0c44298fc1c14"'
     assert document_etag(3, (1, 2), "text/turtle") == '"3.cf4dabed2ce0-turtle"'

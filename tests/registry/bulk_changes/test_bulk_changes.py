@@ -21,13 +21,15 @@ from perdure.registry import (
     list_bulk_changes,
     mint,
     observe,
+    retire_agent,
     run_bulk_change,
     show,
     undo_bulk_change,
     withdraw,
 )
-from perdure.registry.bulk_changes import BulkProblem, Example, bulk_run, sources
+from perdure.registry.bulk_changes import BulkProblem, Example, bulk_edits, bulk_run, sources
 from perdure.registry.entities import Agent
+from perdure.registry.permissions.permissions import require_agent
 
 OLD, NEW = "http://old.example.org/", "https://new.example.org/"
 LOCATIONS = f'<locations><location href="{OLD}a"/><location href="http://other.example/"/></locations>'
@@ -281,6 +283,20 @@ def test_transferred_names_go_back_by_an_undo(library: Office) -> None:
     assert undo(library, done.id).change.undone == 5
     assert library.ask(show, "12345/b").authority.owners == ()
     assert library.ask(show, "12345/a").authority.owners == (jan.identifier,)
+
+
+def test_nothing_is_transferred_to_a_retired_agent(library: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither if it was retired before, nor while the change was running."""
+    library.hire("jan")
+    request = BulkRequest(kind="transfer", query=IdentifierQuery(prefix="12345"), receiver="jan", reason="a new owner")
+    library.do(retire_agent, "jan", "left")
+    before = library.snapshot()
+    with pytest.raises(InvalidInput, match="retired"):
+        run(library, request)
+    monkeypatch.setattr(bulk_edits, "require_active_agent", require_agent)
+    with pytest.raises(InvalidInput, match="retired"):
+        run(library, request)
+    assert library.snapshot() == before
 
 
 def test_names_that_are_not_registered_are_reported(library: Office) -> None:

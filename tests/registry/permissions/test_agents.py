@@ -21,7 +21,7 @@ from perdure.registry import (
     show,
 )
 from perdure.registry.entities import ACTIONS, WHOLE_REGISTRY
-from perdure.registry.permissions.agents import MACHINE_AGENT
+from perdure.registry.permissions.keys import MACHINE_AGENT
 
 
 def test_the_first_key_authenticates_the_administrator(office: Office) -> None:

@@ -15,6 +15,7 @@ from perdure.registry import (
     mint,
     new_key,
     put_handle,
+    put_values,
     transfer_identifiers,
     transfer_prefix,
     verify,
@@ -92,7 +93,60 @@ def test_a_key_ends_no_later_than_the_key_of_its_creator(office: Office, jan: Ag
 def test_a_key_for_another_agent_ends_with_the_grant_of_its_creator(office: Office, jan: Agent) -> None:
     office.do(grant, "jan", WHOLE_REGISTRY, ["admin"], until=SOON)
     assert office.by(jan, new_key, "piet")[0].expires == SOON
-    assert office.by(jan, new_key, "jan")[0].expires is None  # a key gives no more than the agent's grants
+    with pytest.raises(OutOfRange, match=SOON):
+        office.by(jan, new_key, "piet", expires=LATER)
+
+
+def test_a_key_for_oneself_ends_with_the_last_of_the_own_grants(office: Office, jan: Agent) -> None:
+    assert office.by(jan, new_key, "jan")[0].expires == SOON
+    with pytest.raises(OutOfRange, match=SOON):
+        office.by(jan, new_key, "jan", expires=LATER)
+    office.do(grant, "jan", "777", ["edit"], until=LATER)
+    assert office.by(jan, new_key, "jan")[0].expires == LATER
+    office.do(grant, "jan", "777", ["withdraw"])
+    assert office.by(jan, new_key, "jan")[0].expires is None
+
+
+def test_an_agent_whose_grants_have_all_expired_makes_no_keys(office: Office, jan: Agent) -> None:
+    office.clock.now = 2_000_000_000
+    before = office.snapshot()
+    with pytest.raises(NotAuthorised, match="expired"):
+        office.by(jan, new_key, "jan")
+    assert office.snapshot() == before
+
+
+def test_a_key_that_ends_makes_no_lasting_key_by_another_way(office: Office, jan: Agent) -> None:
+    """The administrator's own key ends: neither another agent, nor a grant to oneself, nor a transfer outlasts it."""
+    _, token = office.do(new_key, "admin", expires=SOON)
+    acting = office.ask(authenticate, token)
+    office.by(acting, add_agent, "new", "A new agent")
+    assert office.by(acting, new_key, "new")[0].expires == SOON
+    office.by(acting, grant, "new", WHOLE_REGISTRY, ["admin"])
+    new = office.ask(authenticate, office.by(acting, new_key, "new")[1])
+    with pytest.raises(OutOfRange):
+        office.by(new, new_key, "new", expires=LATER)
+    office.by(acting, transfer_prefix, "777", "new", giver="jan")
+    assert ends(office, "new", WHOLE_REGISTRY) == ends(office, "new", "777") == {SOON}
+    assert office.ask(verify) == []
+
+
+def test_a_key_that_ends_puts_no_keys_into_records(office: Office, jan: Agent) -> None:
+    """Not even if the record of the prefix names the agent as one who may."""
+    office.do(grant, "jan", "777", ["admin", "mint"])
+    put_prefix_values(office, "777", admin(100, jan.identifier.removeprefix("hdl:"), 200))
+    office.by(jan, put_handle, "777/lasting", [pubkey(300)])
+    temporary = office.ask(authenticate, office.do(new_key, "jan", expires=SOON)[1])
+    with pytest.raises(NotAuthorised):
+        office.by(temporary, put_handle, "777/key", [pubkey(300)])
+
+
+def test_no_administrator_of_a_prefix_outlasts_the_one_who_named_it(office: Office, jan: Agent) -> None:
+    named = admin(100, "777/somebody", 300)
+    temporary = office.ask(authenticate, office.do(new_key, "admin", expires=SOON)[1])
+    for actor in (jan, temporary):
+        with pytest.raises(NotAuthorised):
+            office.by(actor, put_values, "0.NA/777", [named])
+    office.do(put_values, "0.NA/777", [named])
 
 
 def test_keys_in_records_need_an_administrator_without_an_end_date(office: Office, jan: Agent) -> None:

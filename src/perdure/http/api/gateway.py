@@ -14,6 +14,7 @@ from litestar.exceptions import HTTPException, LitestarException
 
 from perdure.errors import InvalidInput, PerdureError
 from perdure.http.api import swagger_ui
+from perdure.http.api.agent_paths import is_agent_path, match_agent_path
 from perdure.http.api.litestar_app import build_app, error_response, to_perdure_error
 from perdure.http.api.litestar_bypass import to_response
 from perdure.http.api.openapi import Operation, build_openapi, index_operations
@@ -72,12 +73,12 @@ class ApiGateway:
         self._other_types = {
             (route.path, media): handler for route in routes for media, handler in route.other_types.items()
         }
-        acts = ((path, _ACT.fullmatch(path)) for path in self._operations)
+        acts = ((path, _ACT.fullmatch(path)) for path in self._operations if not is_agent_path(path))
         self._acts = {match.groups(): path for path, match in acts if match is not None}
         roots = {
             path.partition("/{")[0]: path
             for path in self._operations
-            if "{" in path and path not in self._acts.values()
+            if "{" in path and path not in self._acts.values() and not is_agent_path(path)
         }
         self._named = {root: path for root, path in roots.items() if root}
         self._bulk_limiter = BulkLimiter("bulk bodies", at_once=_BULK_AT_ONCE, each=_BULK_OF_ONE_AGENT)
@@ -165,6 +166,9 @@ class ApiGateway:
         """
         if below in self._operations and "{" not in below:
             return below, below, None
+        of_agent = match_agent_path(below)
+        if of_agent is not None:
+            return of_agent, below, None
         root, _, rest = below[1:].partition("/")
         one, _, act = rest.partition("/")
         if one and (path := self._acts.get((root, act))) is not None:

@@ -80,7 +80,7 @@ def build_app(handlers: Sequence[Any]) -> Litestar:
                 Tag(name="bulk", description="Import and export of many records."),
                 Tag(
                     name="agents",
-                    description="The authenticated agent. Agents and grants are managed with the command line.",
+                    description="People and programs, their keys and their permissions. `me` is the caller.",
                 ),
                 Tag(name="errors", description="The meaning of error codes."),
             ],

@@ -10,6 +10,7 @@ from perdure.http.api.change_feed import ActivityPage
 from perdure.http.api.litestar_bypass import DirectHandler, is_direct
 from perdure.http.api.multipart import CONTENT, FORM, OBSERVATION
 from perdure.http.api.request_context import STATUS_DESCRIPTIONS
+from perdure.http.api.schemas.agents import AGENT_RESPONSE_SCHEMAS
 from perdure.http.api.schemas.bulk_changes import BULK_RESPONSE_SCHEMAS
 from perdure.http.api.schemas.examples import (
     CSV_EXAMPLE,
@@ -85,6 +86,7 @@ def build_openapi(app: Litestar) -> dict[str, Any]:
             *REQUEST_SCHEMAS,
             *LINE_SCHEMAS,
             *RESPONSE_SCHEMAS,
+            *AGENT_RESPONSE_SCHEMAS,
             *BULK_RESPONSE_SCHEMAS,
             *PERSON_RESPONSE_SCHEMAS,
             ActivityPage,

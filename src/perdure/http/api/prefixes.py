@@ -1,4 +1,4 @@
-"""Endpoints for prefixes, and for the authenticated agent."""
+"""Endpoints for prefixes."""
 
 from fractions import Fraction
 from typing import Any
@@ -20,8 +20,8 @@ from perdure.http.api.request_context import (
     error_responses,
 )
 from perdure.http.api.schemas.requests import AddPrefixRequest, ChangePrefixRequest, DerivePrefixRequest
-from perdure.http.api.schemas.responses import AgentResponse, PrefixListResponse, PrefixResponse
-from perdure.http.api.views import build_agent, build_prefix
+from perdure.http.api.schemas.responses import PrefixListResponse, PrefixResponse
+from perdure.http.api.views import build_prefix
 from perdure.http.shared.api_roots import API_ROOT
 from perdure.http.shared.conditional import digest_etag, expect_etag, if_none_match_has
 from perdure.names import handle
@@ -180,22 +180,6 @@ async def change_prefix(
             expected=expected,
         )
     return _prefix_response(changed)
-
-
-@get(
-    "/agents/me",
-    operation_id="me",
-    tags=["agents"],
-    summary="Show the authenticated agent",
-    security=CREDENTIALS_REQUIRED,
-    responses=error_responses(),
-    response_description="The authenticated agent.",
-)
-async def me(context: InjectedContext) -> Response[AgentResponse]:
-    """Show the agent of these credentials, and its grants."""
-    agent = context.agent
-    grants = await context.registry.store.read(lambda reader: reader.grants(agent.id))
-    return Response(build_agent(agent, grants), headers={"cache-control": "no-store"})
 
 
 def _prefix_response(

@@ -116,7 +116,7 @@ def build_prefix(prefix: Prefix) -> PrefixResponse:
     )
 
 
-def build_agent(agent: Agent, grants: list[Grant]) -> AgentResponse:
+def build_agent(agent: Agent, grants: Sequence[Grant]) -> AgentResponse:
     return build_from(AgentResponse, agent, grants=tuple(build_from(GrantResponse, grant) for grant in grants))
 
 

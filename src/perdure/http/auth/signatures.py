@@ -9,10 +9,9 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import dsa, padding, rsa
 
 from perdure.errors import InvalidInput
-from perdure.records.public_key import DsaKey, PublicKey, RsaKey, from_wire
+from perdure.records.public_key import ACCEPTED_BITS, DsaKey, PublicKey, RsaKey, from_wire
 
 _HASHES: Final = {"sha1": hashes.SHA1(), "sha256": hashes.SHA256()}  # noqa: S303  (older clients support nothing else)
-_SIZES: Final = range(1024, 8193)  # bits: smaller keys are broken, larger ones are too slow
 _LARGEST_EXPONENT: Final = 1 << 32
 
 
@@ -23,9 +22,9 @@ def load_public_key(wire: bytes) -> PublicKey | None:
     except InvalidInput:
         return None
     if isinstance(key, RsaKey):
-        is_usable = key.n.bit_length() in _SIZES and 3 <= key.e < _LARGEST_EXPONENT and key.e & 1 and key.n & 1
+        is_usable = key.n.bit_length() in ACCEPTED_BITS and 3 <= key.e < _LARGEST_EXPONENT and key.e & 1 and key.n & 1
     else:
-        is_usable = key.p.bit_length() in _SIZES
+        is_usable = key.p.bit_length() in ACCEPTED_BITS
     return key if is_usable else None
 
 

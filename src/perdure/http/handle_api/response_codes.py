@@ -108,7 +108,7 @@ _STATUSES: Final[tuple[tuple[type[errors.PerdureError], int], ...]] = (
 
 def code_of(problem: errors.PerdureError) -> int:
     """Return the response code of an error."""
-    if type(problem) in (errors.InvalidInput, errors.OutOfRange):
+    if type(problem) in (errors.InvalidInput, errors.OutOfRange, errors.NoSuchAgent):
         return _INPUTS.get(problem.scheme, INVALID_VALUE)  # type: ignore[attr-defined]
     return next(code for kind, code in _CODES if isinstance(problem, kind))
 

@@ -61,7 +61,8 @@ async def history_response(app: AppContext, request: Request, name: str, request
         past = await app.registry.store.read(lambda reader: _read_acts(app, reader, name))
     except NoSuchName:
         raise NotFound() from None
-    tag = history_etag(past.acts[-1].version, requested.media)
+    names = () if requested.media in (JSON, LINKS) else [past.agents[agent].name for agent in sorted(past.agents)]
+    tag = history_etag(past.acts[-1].version, requested.media, names)
     headers = [VARY_ACCEPT, NO_CACHE, (b"etag", tag.encode())]
     if is_not_modified(request, tag):
         return Response(304, b"", headers)

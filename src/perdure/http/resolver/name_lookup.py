@@ -11,7 +11,7 @@ from perdure.records import record as records
 from perdure.records.record import Record
 from perdure.records.value import ALIAS, Value
 from perdure.registry.entities import Act, Agent, Identifier, Prefix
-from perdure.registry.identifier_lookup import find_located, missing_name_error
+from perdure.registry.identifier_lookup import find_located, governing_prefix, missing_name_error
 from perdure.registry.name_keys import LocatedName, handle_key, locate
 from perdure.registry.prefixes.na_names import na_name, prefix_of_record
 from perdure.registry.prefixes.na_records import prefix_record
@@ -72,7 +72,7 @@ def find_name(reader: Reader, text: str) -> ResolvedName:
     return ResolvedName(
         found,
         record,
-        located.prefix,
+        governing_prefix(reader, located, found),
         located.name,
         rest,
         is_slip,

@@ -48,9 +48,10 @@ def format_etag(version: int, format_suffix: str) -> str:
     return f'"{version}-{format_suffix}"'
 
 
-def history_etag(version: int, media_type: str) -> str:
-    """Return the tag of the list of a person's versions."""
-    return f'"{version}-history-{_subtype(media_type)}"'
+def history_etag(version: int, media_type: str, names: Sequence[str] = ()) -> str:
+    """Return the tag of the list of a person's versions. It changes with the names of agents that the list shows."""
+    shown = f"-{sha256(repr(names).encode()).hexdigest()[:12]}" if names else ""
+    return f'"{version}-history-{_subtype(media_type)}{shown}"'
 
 
 def superseded_etag(version: int, newest: int) -> str:

@@ -33,6 +33,7 @@ _STATUSES: Final[tuple[tuple[type[errors.PerdureError], int], ...]] = (
     (http_errors.PreconditionRequired, 428),
     (http_errors.PreconditionFailed, 412),
     (errors.InvalidName, 400),
+    (errors.NoSuchAgent, 404),
     (errors.InvalidInput, 422),
     (errors.NameTaken, 409),
     (errors.NoSuchName, 404),

@@ -51,6 +51,7 @@ __all__ = [
     "opaque_suffix",
     "other_spellings",
     "parse",
+    "parse_any",
     "parse_legacy",
     "parse_opaque",
     "parse_repository",
@@ -77,6 +78,22 @@ def parse(label: str) -> RepositoryName | OpaqueName:
     raise InvalidName(
         "ibi", "label", None, f"a label has one slash (IBIp) or three (repository name), this has {slashes}"
     )
+
+
+def parse_any(label: str) -> RepositoryName | OpaqueName | LegacyName:
+    """Parse a label of any form, also of the old one in base 53.
+
+    >>> parse_any("APM77Z/KFQ6T").prefix, parse_any("SID.inpe.br/mtc-m18@80/2009/02.16.17.46").prefix
+    ('APM77Z', 'sid.inpe.br/mtc-m18')
+    """
+    try:
+        return parse(label)
+    except InvalidName:
+        try:
+            return parse_legacy(label)
+        except InvalidName:
+            pass
+        raise
 
 
 def canonical(label: str) -> str:

@@ -44,6 +44,11 @@ class LegacyName:
     def __str__(self) -> str:
         return self.label
 
+    @property
+    def prefix(self) -> str:
+        """Return the coded address or host, exactly as written."""
+        return self.label.partition("/")[0]
+
     def __lt__(self, other: "LegacyName") -> bool:
         if not isinstance(other, LegacyName):
             return NotImplemented

@@ -40,7 +40,12 @@ class OpaqueName(Label):
 
     @property
     def canonical(self) -> str:
-        return f"{opaque_prefix(self.ip, self.port)}/{opaque_suffix(self.date)}"
+        return f"{self.prefix}/{opaque_suffix(self.date)}"
+
+    @property
+    def prefix(self) -> str:
+        """Return the prefix of all labels of this address and port."""
+        return opaque_prefix(self.ip, self.port)
 
 
 def opaque_prefix(ip: str, port: int) -> str:

@@ -36,7 +36,12 @@ class RepositoryName(Label):
 
     @property
     def canonical(self) -> str:
-        return f"{repository_prefix(self.host, self.port)}/{repository_suffix(self.date)}"
+        return f"{self.prefix}/{repository_suffix(self.date)}"
+
+    @property
+    def prefix(self) -> str:
+        """Return the prefix of all labels of this host and port. A label may write it differently (`mtc-m18@80`)."""
+        return repository_prefix(self.host, self.port)
 
     @property
     def directory(self) -> str:

@@ -18,7 +18,7 @@ from perdure.registry.bulk_changes.pattern_replacement import PatternReplacement
 from perdure.registry.entities import Action, Agent, History, Identifier
 from perdure.registry.identifier_query import is_url_type, list_urls
 from perdure.registry.new_record import with_timestamps
-from perdure.registry.permissions.permissions import require_agent
+from perdure.registry.permissions.permissions import require_active_agent
 from perdure.registry.prefixes.na_names import refuse_withdrawal
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Reader
@@ -176,5 +176,5 @@ async def build_edit(registry: Registry, request: BulkRequest) -> BulkEdit:
     if receiver is None:
         raise InvalidInput("bulk", "agent", "agent is required to transfer")
     return TransferEdit(
-        await registry.store.read(lambda reader: require_agent(reader, receiver)), request.reason, limits
+        await registry.store.read(lambda reader: require_active_agent(reader, receiver)), request.reason, limits
     )

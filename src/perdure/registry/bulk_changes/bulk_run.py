@@ -30,7 +30,7 @@ from perdure.registry.bulk_changes.preparation import EditCheck, PreparedEdit, p
 from perdure.registry.bulk_changes.sources import CHUNK, Source
 from perdure.registry.bulk_changes.undo_edit import UndoEdit, UndoSource
 from perdure.registry.entities import Agent, Event, History
-from perdure.registry.permissions.permissions import grant_end, is_granted
+from perdure.registry.permissions.permissions import grant_end, is_granted, require_active_agent
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Reader, Transaction
 from perdure.registry.transfers import grant_own
@@ -222,7 +222,11 @@ class _BulkRun:
             tx.put_event(Event(at, self._by.id, what, change.id, detail))
 
     def _grant_receiver(self, tx: Transaction, edit: TransferEdit, changed: Sequence[PreparedEdit]) -> None:
-        """Grant the new owner what owners may do, once for each prefix and end of the permission."""
+        """Grant the new owner what owners may do, once for each prefix and end of the permission.
+
+        Refuse an agent that was retired meanwhile.
+        """
+        require_active_agent(tx, edit.receiver.id)
         at = self._registry.current_time()
         granted: set[tuple[str, str | None]] = set()
         for one in changed:

@@ -73,9 +73,9 @@ def _prepare(
         after = edit.revise(reader, stored, before, at)
         if after == before:
             return None
-        other = None if after.alias is None else revisions.find_alias(reader, row, after.alias)
+        others = revisions.find_aliases(reader, row, before)
         largest = registry.settings.limits.record_bytes
-        changes = revisions.next_revision(row, other, newest, before, after, by, edit.action, at, note, largest)
+        changes = revisions.next_revision(row, others, newest, before, after, by, edit.action, at, note, largest)
     except StoreUnavailable:
         raise
     except PerdureError as problem:

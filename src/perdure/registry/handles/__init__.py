@@ -8,6 +8,8 @@ from perdure.registry.handles.minting import mint_handle
 from perdure.registry.handles.preconditions import Precondition
 from perdure.registry.handles.reading import HandleView, read_handle
 from perdure.registry.handles.reverse_lookup import find_handles
+from perdure.registry.handles.user_list import list_handle_users
+from perdure.registry.handles.users import add_handle_user, remove_handle_user
 from perdure.registry.handles.write_handle import HandleWriteResult, put_handle, put_values
 from perdure.registry.permissions.permissions import rights
 from perdure.registry.prefixes.na_records import prefix_record
@@ -17,6 +19,7 @@ __all__ = [
     "HandleWriteResult",
     "KeyMaterial",
     "Precondition",
+    "add_handle_user",
     "build_identity",
     "delete_handle",
     "delete_values",
@@ -24,6 +27,7 @@ __all__ = [
     "find_key_material",
     "home_prefix",
     "iterate_handles",
+    "list_handle_users",
     "list_handles",
     "list_prefixes",
     "mint_handle",
@@ -31,6 +35,7 @@ __all__ = [
     "put_handle",
     "put_values",
     "read_handle",
+    "remove_handle_user",
     "rights",
     "unhome_prefix",
 ]

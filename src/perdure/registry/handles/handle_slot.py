@@ -9,7 +9,7 @@ from perdure.records import record as records
 from perdure.records.authority_metadata import to_seconds
 from perdure.records.record import Record
 from perdure.registry.entities import Identifier, Prefix, Scheme
-from perdure.registry.identifier_lookup import find_located, missing_name_error
+from perdure.registry.identifier_lookup import find_located, governing_prefix, missing_name_error
 from perdure.registry.name_keys import locate
 from perdure.registry.prefixes.na_names import (
     NA_KEY,
@@ -51,7 +51,10 @@ def find_slot(reader: Reader, text: str) -> HandleSlot:
         if of_prefix is None:
             row = find_located(reader, located)
             slot = HandleSlot(located.key, located.name, located.scheme, located.prefix.key, prefix=located.prefix)
-            return slot if row is None else _with_row(slot, row)
+            if row is None:
+                return slot
+            prefix = governing_prefix(reader, located, row)
+            return _with_row(msgspec.structs.replace(slot, scope=prefix.key, prefix=prefix), row)
     slot = HandleSlot(na_key(reader, of_prefix), na_name(of_prefix), "handle", NA_KEY, of_prefix=of_prefix)
     row = reader.find(slot.key)
     return slot if row is None else _with_row(slot, row)

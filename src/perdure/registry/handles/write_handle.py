@@ -199,20 +199,22 @@ async def put_values(
     received = normalise_values(values, text, registry.settings.limits)
 
     def work(tx: Transaction) -> HandleWriteResult:
-        write = HandleWrite(registry, tx, actor, text, expected)
-        record = write.current_record()
-        old = {value.index: value for value in record.values}
-        received_values = write.effective_values(received, record)
-        new = [value for value in received_values if value.index not in old]
-        after = sorted(
-            {**old, **{value.index: value for value in received_values}}.values(), key=lambda value: value.index
-        )
-        if not overwrite and len(new) < len(received_values):
-            write.require_change_permission(record, after, received.secrets)
-            raise ValueExists(write.slot.name, next(value.index for value in received_values if value.index in old))
-        return write.replace_values(record, after, received.secrets, "set", created=bool(new))
+        return write_some_values(HandleWrite(registry, tx, actor, text, expected), received, overwrite)
 
     return await registry.store.write(work)
+
+
+def write_some_values(write: HandleWrite, received: ReceivedValues, overwrite: bool = True) -> HandleWriteResult:
+    """Write these values of an existing handle, inside a transaction; the others stay."""
+    record = write.current_record()
+    old = {value.index: value for value in record.values}
+    received_values = write.effective_values(received, record)
+    new = [value for value in received_values if value.index not in old]
+    after = sorted({**old, **{value.index: value for value in received_values}}.values(), key=lambda value: value.index)
+    if not overwrite and len(new) < len(received_values):
+        write.require_change_permission(record, after, received.secrets)
+        raise ValueExists(write.slot.name, next(value.index for value in received_values if value.index in old))
+    return write.replace_values(record, after, received.secrets, "set", created=bool(new))
 
 
 def write_all_values(write: HandleWrite, received: ReceivedValues, overwrite: bool) -> HandleWriteResult:

@@ -9,6 +9,7 @@ from perdure.formats.import_entries import Entry, FullHistory, ImportEdit, Impor
 from perdure.records.frozen_struct import FrozenStruct
 from perdure.registry.entities import WHOLE_REGISTRY, Action, Agent, Change
 from perdure.registry.importing.admission import admit_edit, note_of
+from perdure.registry.importing.aliases import without_taken_aliases
 from perdure.registry.importing.edits import apply_edit
 from perdure.registry.importing.full_histories import PreparedHistory, apply_history
 from perdure.registry.importing.import_options import ImportOptions, Outcome, Tally
@@ -73,7 +74,8 @@ class ImportChunk:
                 self._flush()
             try:
                 if new is not None:
-                    self._require_permission(entry, new.located.prefix.key)
+                    for scope in new.scopes if isinstance(new, PreparedPut) else (new.located.prefix.key,):
+                        self._require_permission(entry, scope)
                     self._require_key_permission(new)
                     known.update(keys)
                     self._new_changes.extend(one.changes)
@@ -166,9 +168,15 @@ class ImportChunk:
             for text in parties_in([entry], self._registry.settings.type_prefix) - self._parties.keys():
                 self._parties[text] = self._find_party(text, entry)
             prepared = prepare_put(self._registry, tx, by, entry, options, self._parties, at)
+        if entry.is_label:
+            entry, taken = without_taken_aliases(tx, entry, prepared.located, prepared.aliases)
+            self._problems.extend(taken)
+            if taken:
+                prepared = prepare_put(self._registry, tx, by, entry, options, self._parties, at)
         located = prepared.located
-        self._require_permission(entry, located.prefix.key)
-        self._known.add(located.key)
+        for scope in prepared.scopes:
+            self._require_permission(entry, scope)
+        self._known.update(change.identifier.key for change in prepared.changes)
         existing = tx.find(located.key)
         if existing is None:
             self._require_key_permission(prepared)

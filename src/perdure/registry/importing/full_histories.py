@@ -32,7 +32,7 @@ from perdure.registry.persons.history_checks import (
 )
 from perdure.registry.registry import Registry
 from perdure.registry.responsible_parties import check_party
-from perdure.registry.revisions import alias_change, forget_secrets
+from perdure.registry.revisions import MOST_ALIASES, alias_change, forget_secrets
 from perdure.registry.store_interface import Transaction
 
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z")
@@ -49,6 +49,7 @@ class PreparedHistory(FrozenStruct, frozen=True):
     changes: tuple[Change, ...]
     revisions: tuple[Revision, ...]
     newest: Record
+    aliases: tuple[LocatedName, ...] = ()
     notices: tuple[Notice, ...] = ()
 
 
@@ -70,13 +71,11 @@ def _prepare(registry: Registry, prefixes: PrefixSource, entry: FullHistory, at:
     for past in entry.revisions:
         _raise_first_problem(located.name, _content_problems(registry, located, past.record))
     revisions = _check_revisions(registry, entry, one_day_later(at))
-    alias = entry.revisions[-1].record.alias
-    if alias is not None and (located.scheme != "ibi" or locate(prefixes, alias).prefix.key != located.prefix.key):
-        raise InvalidInput("import", "alias", f"{alias!a} is not another label of {entry.name}")
     newest = entry.revisions[-1].record
+    aliases = _locate_aliases(prefixes, located, newest)
     if any(value.verbatim for value in newest.values):  # an address that is not valid elsewhere may be valid here
         newest = records.decode(revisions[-1].record)
-    return PreparedHistory(located, _build_changes(located, newest, revisions, 0), revisions, newest)
+    return PreparedHistory(located, _build_changes(located, aliases, newest, revisions, 0), revisions, newest, aliases)
 
 
 def apply_history(registry: Registry, tx: Transaction, entry: FullHistory) -> tuple[Outcome, tuple[Notice, ...]]:
@@ -101,7 +100,15 @@ def _write_history(registry: Registry, tx: Transaction, entry: FullHistory, prep
         _check_person(registry, tx, located.name, entry, len(stored_revisions))
     if stored_revisions:
         newest, digest = prepared.newest, stored_revisions[-1].digest
-        tx.update(_build_changes(located, newest, revisions, len(stored_revisions), digest))
+        own, *others = _build_changes(located, prepared.aliases, newest, revisions, len(stored_revisions), digest)
+        known = tx.find_many([one.identifier.key for one in others])
+        for row in known.values():
+            if row.subject != located.key:
+                raise Conflict(row.name, f"a name of {located.name}", f"a name of {row.subject}")
+        tx.update([own, *[one for one in others if one.identifier.key in known]])
+        added = [one for one in others if one.identifier.key not in known]
+        if added:
+            tx.insert(added)
         forget_secrets(tx, located.key, records.decode(stored_revisions[-1].record), newest)
     else:
         tx.insert(prepared.changes)
@@ -115,7 +122,12 @@ def _is_builtin_type(registry: Registry, key: str) -> bool:
 
 
 def _build_changes(
-    located: LocatedName, record: Record, revisions: tuple[Revision, ...], stored_count: int, digest: bytes = b""
+    located: LocatedName,
+    aliases: tuple[LocatedName, ...],
+    record: Record,
+    revisions: tuple[Revision, ...],
+    stored_count: int,
+    digest: bytes = b"",
 ) -> tuple[Change, ...]:
     """Build the changes for a history with `stored_count` versions stored already, the last with this digest."""
     row = Identifier(
@@ -132,9 +144,20 @@ def _build_changes(
     before = reverse_entries(records.decode(revisions[stored_count - 1].record)) if stored_count else ()
     chained = tuple(add_digests(located.key, revisions[stored_count:], digest))
     change = Change(row, chained, full_text(located.name, record), reverse_entries(record), before)
-    if record.alias is None:
-        return (change,)
-    return change, alias_change(change, record.alias, handle.fold(record.alias), record)
+    return change, *[alias_change(change, alias, record) for alias in aliases]
+
+
+def _locate_aliases(prefixes: PrefixSource, located: LocatedName, newest: Record) -> tuple[LocatedName, ...]:
+    """Return the other names of an IBI. Raise InvalidInput for any other identifier, and for a name that it repeats."""
+    names = newest.other_names
+    if not names:
+        return ()
+    if located.scheme != "ibi" or len(names) > MOST_ALIASES:
+        raise InvalidInput("import", "alias", f"{located.name} cannot have the other names {', '.join(names)[:200]!a}")
+    aliases = tuple([locate(prefixes, name) for name in names])
+    if len({located.key, *[one.key for one in aliases]}) <= len(aliases):
+        raise InvalidInput("import", "alias", f"{located.name} has the same name twice")
+    return aliases
 
 
 def _check_person(registry: Registry, tx: Transaction, name: str, entry: FullHistory, stored_count: int) -> None:

@@ -16,7 +16,8 @@ class ImportOptions(msgspec.Struct, frozen=True):
     `update`: existing names are changed to what the file says, as a new version. `any_suffix`: names under a PILIN
     prefix are accepted although its minter did not make them. `mend`: addresses that are not valid are repaired if
     there is one sure repair. `creator` and `created` are for names whose creator and date the file does not state.
-    `new_prefixes`: unknown prefixes are added, with the minter `chosen`, and case-sensitive as this says.
+    `new_prefixes`: unknown prefixes are added, with the minter `chosen`, and case-sensitive as this says; or `labels`,
+    for a file of IBI labels, whose case has rules of its own.
     """
 
     update: bool = False
@@ -27,7 +28,7 @@ class ImportOptions(msgspec.Struct, frozen=True):
     mend: bool = False
     creator: str | None = None
     created: str | None = None
-    new_prefixes: Literal["ignore-case", "case-sensitive"] | None = None
+    new_prefixes: Literal["ignore-case", "case-sensitive", "labels"] | None = None
 
     @property
     def note(self) -> str:

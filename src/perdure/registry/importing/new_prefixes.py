@@ -1,17 +1,18 @@
 """Prefixes that an import adds, because names of its file need them."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 import msgspec
 
-from perdure.errors import Conflict, PerdureError
+from perdure.errors import Conflict, InvalidName, PerdureError
 from perdure.formats.import_entries import Entry, ImportPut, Notice
 from perdure.names import handle
 from perdure.registry.entities import WHOLE_REGISTRY, Agent, Prefix
 from perdure.registry.importing.import_options import ImportOptions
 from perdure.registry.permissions.permissions import require_permission
+from perdure.registry.prefixes.label_prefixes import label_prefix
 from perdure.registry.prefixes.na_names import NA_KEY
 from perdure.registry.prefixes.prefixes import build_handle_prefix, insert_prefix, prefix_parents
 from perdure.registry.store_interface import Transaction
@@ -38,6 +39,10 @@ def find_new_prefixes(
     for entry in entries:
         if not isinstance(entry, ImportPut):
             continue
+        if entry.is_label:
+            for of_labels in _label_prefixes(entry, known, at):
+                found.setdefault(of_labels.key, NewPrefix(of_labels, entry.line))
+            continue
         key = handle.fold(entry.name.partition("/")[0])
         if key in known or key in found or key in refused:
             continue  # nearly all
@@ -60,6 +65,7 @@ def insert_new_prefixes(tx: Transaction, by: Agent, prefixes: Iterable[NewPrefix
             parent = next(iter(prefix_parents(tx, prefix.name)), None)
             insert_prefix(tx, msgspec.structs.replace(prefix, parent=parent), by)
             case = "case-sensitive" if prefix.case_sensitive else "case is ignored"
+            case = f"{case}; for these labels only, it mints none" if prefix.scheme == "ibi" else case
             notices.append(Notice(one.line, f"added the prefix {prefix.name} ({case})", None, "prefix"))
         elif (existing.scheme, existing.case_sensitive) != (prefix.scheme, prefix.case_sensitive):
             raise Conflict(prefix.name, "a new prefix", "one that was added meanwhile: import again")
@@ -69,6 +75,18 @@ def insert_new_prefixes(tx: Transaction, by: Agent, prefixes: Iterable[NewPrefix
 def _depth(one: NewPrefix) -> int:
     """Return how many segments a prefix has: 12345 is added before 12345.1, which is derived from it."""
     return one.prefix.key.count(".")
+
+
+def _label_prefixes(entry: ImportPut, known: Mapping[str, Prefix], at: str) -> Iterator[Prefix]:
+    """Yield the unknown prefixes of IBI labels. An entry whose label is wrong, or a handle here, is left alone."""
+    for label in entry.names:
+        try:
+            prefix = label_prefix(label, at)
+        except InvalidName:
+            continue
+        handles = known.get(handle.fold(prefix.key.partition("/")[0]))
+        if prefix.key not in known and (handles is None or handles.scheme == "ibi"):
+            yield prefix
 
 
 def _build_prefix(text: str, options: ImportOptions, at: str) -> Prefix | None:

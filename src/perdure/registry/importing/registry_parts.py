@@ -10,13 +10,14 @@ from perdure.errors import Conflict, InvalidInput, quote_text
 from perdure.formats.import_entries import Notice, RegistryPart
 from perdure.names import handle, ibi, ppid
 from perdure.records.namespaces import is_local
-from perdure.records.validation import Limits, check_one_line, check_seconds
+from perdure.records.validation import Limits, check_one_line, check_seconds, to_iso_seconds
 from perdure.registry.entities import WHOLE_REGISTRY, Agent, Event, Grant, Prefix, counter_key
 from perdure.registry.importing.import_options import OUTCOMES, ImportOptions, Outcome
 from perdure.registry.name_keys import require_prefix
 from perdure.registry.permissions.agents import check_agent_id
 from perdure.registry.permissions.permissions import grant_end, limit_end
 from perdure.registry.person_iris import PERSON_IRIS
+from perdure.registry.prefixes.label_prefixes import label_prefix_named
 from perdure.registry.prefixes.prefixes import (
     check_minter,
     check_policy,
@@ -85,10 +86,15 @@ def _apply_agent(tx: Transaction, by: Agent, fields: dict[str, Any], options: Im
     check_agent_id(imported.id)
     check_one_line(imported.name, "name", _LIMITS.text_characters)
     check_party(imported.identifier, "identifier", _LIMITS)
+    if imported.retired is not None:
+        to_iso_seconds(imported.retired, "retired")
     existing = tx.agent(imported.id)
     if existing is not None:
         if existing.identifier != imported.identifier:
             return f"{imported.id} is another agent here ({existing.identifier}): nothing is imported for that id"
+        if (existing.retired is None) != (imported.retired is None):
+            here, there = ("active", "retired") if existing.retired is None else ("retired", "active")
+            return f"{imported.id} is {here} here, and {there} in the file: that is not changed"
         return "unchanged"
     if any(other.identifier == imported.identifier for other in tx.agents()):
         raise Conflict(imported.id, "an identifier of its own", f"{imported.identifier}, which is another agent's")
@@ -107,6 +113,8 @@ def _apply_grant(tx: Transaction, by: Agent, fields: dict[str, Any], options: Im
     agent = tx.agent(imported.agent)
     if agent is None or agent.identifier != whose:  # another agent may have that id here
         return f"{imported.agent!a} with the identifier {whose!a} is not an agent here: the grant was skipped"
+    if agent.retired is not None:
+        return f"{imported.agent!a} was retired here at {agent.retired}: the grant was skipped"
     if any((one.scope, one.action) == (imported.scope, imported.action) for one in tx.grants(imported.agent)):
         return "unchanged"
     end = limit_end(imported.until, grant_end(tx, by, "admin", imported.scope, at), "until")
@@ -146,6 +154,11 @@ def _check_prefix(imported: Prefix) -> None:
         expected_key = ibi.repository_prefix(subsystem.host, subsystem.port)
         if imported.opaque != handle.fold(ibi.opaque_prefix(subsystem.ip, subsystem.ip_port)):
             raise InvalidInput("import", "opaque", f"{imported.opaque!a} is not the opaque prefix of {imported.name}")
+    elif imported.scheme == "ibi" and imported.minter == "ibi" and imported.opaque is None:
+        expected = label_prefix_named(imported.name, imported.created)
+        expected_key = expected.key
+        if imported.case_sensitive != expected.case_sensitive:
+            raise InvalidInput("import", "case_sensitive", f"{imported.name} has the other rule of case")
     elif imported.scheme == "ppid" and imported.minter == "ppid" and imported.name in ppid.TYPES:
         expected_key = handle.fold(imported.name)
     else:

@@ -16,6 +16,7 @@ from perdure.registry import revisions
 from perdure.registry.entities import Agent, Change
 from perdure.registry.identifier_lookup import require_identifier
 from perdure.registry.importing.admission import admit_description, admit_values, has_blank_address, note_of
+from perdure.registry.importing.aliases import locate_aliases, with_aliases, without_known_names
 from perdure.registry.importing.import_options import ImportOptions, Outcome, one_day_later
 from perdure.registry.importing.source_metadata import SourceMetadata, extract_metadata, without_derived_admin
 from perdure.registry.name_keys import LocatedName, PrefixSource, locate
@@ -44,6 +45,12 @@ class PreparedPut(FrozenStruct, frozen=True):
     changes: tuple[Change, ...]
     notices: tuple[Notice, ...]
     note: str  # of the version
+    aliases: tuple[LocatedName, ...] = ()
+
+    @property
+    def scopes(self) -> frozenset[str]:
+        """Return the keys of the prefixes under which this writes names."""
+        return frozenset((self.located.prefix.key, *[alias.prefix.key for alias in self.aliases]))
 
 
 def prepare_put(
@@ -96,12 +103,17 @@ def prepare_put(
         about=about,
         tombstone=_tombstone(entry, parties, limits, options) if has_tombstone else None,
     )
+    aliases = locate_aliases(prefixes, located, entry) if entry.aliases else ()
+    record = with_aliases(record, aliases) if aliases else record
     if entry.values:
         record = without_derived_admin(record, type_prefix)
     encoded = revisions.encode_within_limit(record, limits.record_bytes)
     note = note_of(options.note, notices) if notices else options.note
     new = revisions.first_revision(located.name, located.key, located.scheme, record, by, "import", when, note, encoded)
-    return PreparedPut(located, record, (new,), notices, note)
+    if not aliases:
+        return PreparedPut(located, record, (new,), notices, note)
+    others = [revisions.alias_change(new, alias, record) for alias in aliases]
+    return PreparedPut(located, record, (new, *others), notices, note, aliases)
 
 
 def _admit(
@@ -160,6 +172,8 @@ def update_existing(
     withdraws = entry.state == "withdrawn" and record.state != "withdrawn"
     _refuse_different_origin(record, prepared.record, entry, registry.settings.type_prefix)
     desired = _merge_records(record, prepared.record, entry)
+    if prepared.aliases:
+        desired = with_aliases(desired, without_known_names(tx, prepared.aliases))
     if desired == record:
         return "unchanged"
     if is_other_spelling(identifier.name, prepared.located):

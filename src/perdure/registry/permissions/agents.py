@@ -1,58 +1,30 @@
-"""Agents and their keys.
+"""Agents: add, rename, and show them."""
 
-A key is a long random token, so a plain digest of it is as good as a slow one would be. It is shown once and never
-stored. It contains the first characters of the registry's id, so that a key of another registry is recognised at once.
-"""
-
-import hashlib
-import hmac
 import re
-import secrets
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 import msgspec
 
-from perdure.errors import BadKey, InvalidInput, NameTaken, quote_text
+from perdure.errors import InvalidInput, NameTaken, NoSuchName, quote_text
 from perdure.records.authority_metadata import to_seconds
-from perdure.records.validation import check_one_line, check_storable, to_iso_seconds
+from perdure.records.validation import check_one_line
 from perdure.records.value import Text, Value
-from perdure.registry.entities import ACTIONS, WHOLE_REGISTRY, Agent, Event, Grant, Key, TemporaryAgent
+from perdure.registry import revisions
+from perdure.registry.entities import WHOLE_REGISTRY, Agent, Event
+from perdure.registry.identifier_lookup import require_identifier
 from perdure.registry.minting import mint
 from perdure.registry.new_record import Statement
-from perdure.registry.permissions.permissions import grant_end, limit_end, require_agent, require_permission
+from perdure.registry.permissions.agent_etag import check_agent_digest
+from perdure.registry.permissions.permissions import require_agent, require_change_permission, require_permission
 from perdure.registry.registry import Registry
 from perdure.registry.responsible_parties import check_resolvable_party
-from perdure.registry.store_interface import Reader, Transaction
+from perdure.registry.store_interface import Transaction
 
 _ID: Final = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?")
-_TOKEN: Final = re.compile(r"perdure_([0-9a-f]{8})_([0-9a-f]{12})_([0-9a-f]{64})")
-_LONGEST_NAME: Final = 500
-MACHINE_AGENT: Final = "the machine itself"
-
-
-async def authenticate(registry: Registry, token: str) -> Agent:
-    """Return the agent that this key belongs to. Raise BadKey, which never repeats the key, if it is not valid."""
-    match = _TOKEN.fullmatch(token.strip())
-    if match is None:
-        raise BadKey("it is not a Perdure key (perdure_…)")
-    if match[1] != registry.id[:8]:
-        raise BadKey("it belongs to another registry")
-    digest = _digest(token.strip())
-
-    def work(reader: Reader) -> tuple[Key | None, Agent | None]:
-        key = reader.key(match[2])
-        return key, None if key is None else reader.agent(key.agent)
-
-    key, agent = await registry.store.read_quick(work)
-    if not hmac.compare_digest(b"" if key is None else key.digest, digest) or key is None or agent is None:
-        raise BadKey("it is unknown")
-    if key.revoked is not None:
-        raise BadKey(f"it was revoked at {key.revoked}")
-    if key.expires is not None and key.expires <= to_seconds(registry.current_time()):
-        raise BadKey(f"it expired at {key.expires}")
-    if key.expires is not None:
-        return TemporaryAgent(**msgspec.structs.asdict(agent), key_expires=key.expires)
-    return agent
+LONGEST_NAME: Final = 500
+CALLER: Final = "me"
+_DESCRIPTION: Final = "DESC"
+_OF_HANDLE: Final = "hdl:"
 
 
 async def add_agent(
@@ -68,8 +40,8 @@ async def add_agent(
 
     Without an identifier of its own, mint one here, so that it resolves.
     """
-    check_agent_id(id)
-    check_one_line(name, "name", _LONGEST_NAME)
+    check_new_agent_id(id)
+    check_one_line(name, "name", LONGEST_NAME)
 
     def check_new(tx: Transaction) -> None:
         require_permission(tx, by, "admin", WHOLE_REGISTRY, registry.current_time())
@@ -90,91 +62,77 @@ async def add_agent(
     minted_name = ""
     if identifier is None:
         await registry.store.write(check_new)  # before a name is minted for it
-        statement = Statement(values=(Value(1, "DESC", Text(name)),))
+        statement = Statement(values=(Value(1, _DESCRIPTION, Text(name)),))
         minted_name = f"hdl:{(await mint(registry, by, registry.home, statement=statement))[0].name}"
     return await registry.store.write(work)
 
 
-async def new_key(
-    registry: Registry, by: Agent, id: str, *, expires: str | None = None, label: str = ""
-) -> tuple[Key, str]:
-    """Create another key for an agent. The second value is the key itself, which is never shown again.
+class RenamedAgent(NamedTuple):
+    """An agent with its new name, and the new version of its description; None if that does not show the name."""
 
-    It expires no later than the caller's own key and grant; without `expires`, it expires with them.
+    agent: Agent
+    version: int | None
+
+
+async def rename_agent(
+    registry: Registry, by: Agent, id: str, name: str, *, expected: str | None = None
+) -> RenamedAgent:
+    """Change the name of an agent, and of its description where that shows the name. The old one stays in the history.
+
+    With `expected`, a digest of the agent (`agent_etag`), raise Conflict if the agent has changed.
     """
-    until = None if expires is None else to_iso_seconds(expires, "expires")
-    if label:
-        check_one_line(label, "label", _LONGEST_NAME)
+    check_one_line(name, "name", LONGEST_NAME)
 
-    def work(tx: Transaction) -> tuple[Key, str]:
+    def work(tx: Transaction) -> RenamedAgent:
         at = registry.current_time()
+        require_permission(tx, by, "admin", WHOLE_REGISTRY, at)
         agent = require_agent(tx, id)
-        ends = [by.key_expires] if isinstance(by, TemporaryAgent) else []
-        if by.id != agent.id:
-            require_permission(tx, by, "admin", WHOLE_REGISTRY, at)
-            end = grant_end(tx, by, "admin", WHOLE_REGISTRY, at)
-            ends += [] if end is None else [end]
-        if until is not None and until <= to_seconds(at):
-            raise InvalidInput("agent", "expires", f"the expiry {until} is in the past: give a later date")
-        key, token = make_key(registry.id, agent.id, at, limit_end(until, min(ends, default=None), "expires"), label)
-        tx.put_key(key)
-        tx.put_event(Event(at, by.id, "key add", agent.id, f"key {key.id}"))
-        return key, token
+        check_agent_digest(tx, agent, expected)
+        if agent.name == name:
+            return RenamedAgent(agent, None)
+        renamed = msgspec.structs.replace(agent, name=name)
+        tx.put_agent(renamed)
+        version = _rename_description(registry, tx, by, agent, name, at)
+        tx.put_event(Event(at, by.id, "agent rename", id, f"from {agent.name} to {name}"))
+        return RenamedAgent(renamed, version)
 
     return await registry.store.write(work)
 
 
-async def revoke_key(registry: Registry, by: Agent, key_id: str) -> Key:
-    """Revoke a key, immediately. The agent's other keys stay valid."""
-
-    def work(tx: Transaction) -> Key:
-        at = registry.current_time()
-        key = tx.key(check_storable(key_id, "key"))
-        if key is None:
-            raise InvalidInput("agent", "key", f"key not found: {quote_text(key_id)} (see: perdure agent list --keys)")
-        if by.id != key.agent:
-            require_permission(tx, by, "admin", WHOLE_REGISTRY, at)
-        if key.revoked is None:
-            key = msgspec.structs.replace(key, revoked=at)
-            tx.put_key(key)
-            tx.put_event(Event(at, by.id, "key revoke", key.agent, f"key {key.id}"))
-        return key
-
-    return await registry.store.write(work)
-
-
-async def recover_access(registry: Registry, id: str, reason: str) -> tuple[Key, str]:
-    """Create a new key and all grants for an agent when every key is lost.
-
-    Only the command on the machine itself calls this: it is for operators who can write the store's files. The history
-    records it.
-    """
-
-    def work(tx: Transaction) -> tuple[Key, str]:
-        at = registry.current_time()
-        agent = require_agent(tx, id)
-        key, token = make_key(registry.id, agent.id, at, None, "recovery")
-        tx.put_key(key)
-        for action in ACTIONS:
-            tx.put_grant(Grant(agent.id, WHOLE_REGISTRY, action, given_by=MACHINE_AGENT, given_at=at))
-        tx.put_event(Event(at, MACHINE_AGENT, "recovery", agent.id, check_one_line(reason, "reason", _LONGEST_NAME)))
-        return key, token
-
-    return await registry.store.write(work)
+def _rename_description(registry: Registry, tx: Transaction, by: Agent, agent: Agent, name: str, at: str) -> int | None:
+    """Write the new name into the record that describes the agent, if it is here and contains the old name."""
+    if not agent.identifier.startswith(_OF_HANDLE):
+        return None
+    try:
+        identifier, record, prefix = require_identifier(tx, agent.identifier)
+    except NoSuchName:  # it is elsewhere
+        return None
+    newest = tx.newest_revision(identifier.subject)
+    when = at if newest is None else max(at, newest.at)
+    values = tuple(
+        msgspec.structs.replace(value, data=Text(name), timestamp=to_seconds(when))
+        if value.kind == _DESCRIPTION and value.text == agent.name
+        else value
+        for value in record.values
+    )
+    if record.state != "active" or values == record.values:
+        return None
+    require_permission(tx, by, "edit", prefix.key, at, record, identifier.key)
+    require_change_permission(tx, by, record, values, prefix.key, at, identifier.key)
+    revised = msgspec.structs.replace(record, values=values)
+    return revisions.append_revision(
+        tx, identifier, revised, by, "set", when, largest=registry.settings.limits.record_bytes
+    )
 
 
-def make_key(registry_id: str, agent: str, at: str, expires: str | None, label: str) -> tuple[Key, str]:
-    """Create a key. Return its stored form, and the token."""
-    key_id = secrets.token_hex(6)
-    token = f"perdure_{registry_id[:8]}_{key_id}_{secrets.token_hex(32)}"
-    return Key(key_id, agent, _digest(token), at, expires, None, label), token
+def check_new_agent_id(id: str) -> str:
+    """Check the id of a new agent. One word is reserved: the HTTP API understands it as the caller."""
+    if id == CALLER:
+        raise InvalidInput("agent", "agent", f"{CALLER!a} means the authenticated agent: choose another id")
+    return check_agent_id(id)
 
 
 def check_agent_id(id: str) -> str:
     if _ID.fullmatch(id) is None:
         raise InvalidInput("agent", "agent", f"{quote_text(id)} is not a valid agent id: up to 64 of a-z, 0-9, . _ -")
     return id
-
-
-def _digest(token: str) -> bytes:
-    return hashlib.sha256(token.encode()).digest()

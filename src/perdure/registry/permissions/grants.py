@@ -7,7 +7,13 @@ from perdure.records.authority_metadata import to_seconds
 from perdure.records.validation import to_iso_seconds
 from perdure.registry.entities import ACTIONS, WHOLE_REGISTRY, Action, Agent, Event, Grant
 from perdure.registry.name_keys import require_prefix
-from perdure.registry.permissions.permissions import grant_end, limit_end, require_agent, require_permission
+from perdure.registry.permissions.permissions import (
+    grant_end,
+    limit_end,
+    require_active_agent,
+    require_agent,
+    require_permission,
+)
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Transaction
 
@@ -33,7 +39,7 @@ async def grant(
 
     def work(tx: Transaction) -> list[Grant]:
         at = registry.current_time()
-        agent = require_agent(tx, id)
+        agent = require_active_agent(tx, id)
         where = scope if scope == WHOLE_REGISTRY else require_prefix(tx, scope).key
         require_permission(tx, by, "admin", where, at)
         if expiry is not None and expiry <= to_seconds(at):
@@ -43,7 +49,7 @@ async def grant(
         for one in grants:
             tx.remove_grant(agent.id, where, one.action)  # the new grant replaces the old one
             tx.put_grant(one)
-        _require_administrator(tx, agent.id)
+        require_remaining_administrator(tx, agent.id)
         what = ", ".join(actions) + (" (own only)" if own else "") + (f" until {end}" if end else "")
         tx.put_event(Event(at, by.id, "grant", agent.id, f"{what} on {where}"))
         return grants
@@ -63,7 +69,7 @@ async def revoke(registry: Registry, by: Agent, id: str, scope: str, actions: Se
         revoked = [one for one in tx.grants(agent.id) if one.scope == where and one.action in actions]
         for one in revoked:
             tx.remove_grant(agent.id, where, one.action)
-        _require_administrator(tx, agent.id)
+        require_remaining_administrator(tx, agent.id)
         if revoked:
             what = ", ".join(one.action for one in revoked)
             tx.put_event(Event(at, by.id, "revoke", agent.id, f"{what} on {where}"))
@@ -72,7 +78,7 @@ async def revoke(registry: Registry, by: Agent, id: str, scope: str, actions: Se
     return await registry.store.write(work)
 
 
-def _require_administrator(tx: Transaction, id: str) -> None:
+def require_remaining_administrator(tx: Transaction, id: str) -> None:
     """Require at least one agent with all permissions whose grant does not expire."""
     for agent in tx.agents():
         for one in tx.grants(agent.id):

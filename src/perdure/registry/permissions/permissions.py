@@ -6,7 +6,7 @@ Both are read in every transaction, so a revoked permission is gone at once.
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
-from perdure.errors import InvalidInput, NotAuthorised, OutOfRange
+from perdure.errors import InvalidInput, NoSuchAgent, NotAuthorised, OutOfRange
 from perdure.records.authority_metadata import to_seconds
 from perdure.records.record import Record
 from perdure.records.validation import check_storable
@@ -156,10 +156,11 @@ def rights(reader: Reader, by: Agent, record: Record, scope: str, now: str, name
     for action in granted_actions(reader, by, scope, now, record, name):
         allowed |= RIGHTS_BY_GRANT[action]
     is_named = ADMINS & ~stated == 0
-    if _is_permanent_administrator(reader, by, scope, now, name) or (
-        is_named and _is_trusted_by_prefix(reader, by, scope, name)
-    ):
+    is_permanent = _is_permanent_administrator(reader, by, scope, now, name)
+    if is_permanent or (is_named and _is_trusted_by_prefix(reader, by, scope, name)):
         allowed |= CHANGE_KEYS
+    if scope == NA_KEY and not is_permanent and (isinstance(by, TemporaryAgent) or not is_named):
+        allowed &= ~ADMINS  # an administrator in the record of a prefix would outlast this permission
     return allowed
 
 
@@ -192,8 +193,10 @@ def _is_trusted_by_prefix(reader: Reader, by: Agent, scope: str, name: str | Non
     """Return whether the record of the prefix lets an actor set the keys of administrators under it.
 
     The record itself can never be enough for that: its creator names its administrators, and could thereby create
-    a key for an administrator that the prefix already trusts.
+    a key for an administrator that the prefix already trusts. An agent whose own key expires cannot set keys.
     """
+    if isinstance(by, TemporaryAgent):
+        return False
     of_prefix = prefix_of_key(reader, name) if scope == NA_KEY else None
     return (ADD_HANDLE | ADMINS) & ~prefix_rights(reader, by, scope if of_prefix is None else of_prefix.key) == 0
 
@@ -301,6 +304,20 @@ def grant_end(
     return min(end or by.key_expires, by.key_expires) if isinstance(by, TemporaryAgent) else end
 
 
+def authority_end(reader: Reader, by: Agent, now: str) -> str | None:
+    """Return when all that an agent may do ends: the last of its grants, or its key if that is earlier.
+
+    None if neither ends. An agent without grants may have permissions of HS_ADMIN values, which do not end. An agent
+    whose grants have all expired is refused.
+    """
+    grants = reader.grants(by.id)
+    live = [grant.until for grant in grants if not has_expired(grant, now)]
+    if grants and not live:
+        raise NotAuthorised(by.id, "create keys (all its grants have expired)", WHOLE_REGISTRY)
+    end = latest_end(live)
+    return min(end or by.key_expires, by.key_expires) if isinstance(by, TemporaryAgent) else end
+
+
 def latest_end(ends: Sequence[str | None]) -> str | None:
     """Return the latest of these ends; None if there are none, or one of them is unlimited."""
     known = [end for end in ends if end is not None]
@@ -333,5 +350,14 @@ def require_agent(reader: Reader, id: str) -> Agent:
     """Return the agent with this id."""
     agent = reader.agent(check_storable(id, "agent"))
     if agent is None:
-        raise InvalidInput("agent", "agent", f"agent not found: {id!a}")
+        raise NoSuchAgent("agent", "agent", f"agent not found: {id!a}")
+    return agent
+
+
+def require_active_agent(reader: Reader, id: str) -> Agent:
+    """Return the agent with this id, which is to get something: a key, a grant, an identifier. Refuse a retired one."""
+    agent = require_agent(reader, id)
+    if agent.retired is not None:
+        reason = f"{agent.id} was retired at {agent.retired}: choose another agent, or reinstate it first"
+        raise InvalidInput("agent", "agent", reason)
     return agent

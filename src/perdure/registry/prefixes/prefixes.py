@@ -358,7 +358,7 @@ def insert_prefix(tx: Transaction, prefix: Prefix, by: Agent) -> None:
 
 
 def _first_parts(prefix: Prefix) -> set[str]:
-    return {key.partition("/")[0] for key in (prefix.key, prefix.opaque) if key is not None}
+    return {handle.fold(key.partition("/")[0]) for key in (prefix.key, prefix.opaque) if key is not None}
 
 
 def _format_settings(prefix: Prefix) -> str:
@@ -369,6 +369,8 @@ def _format_settings(prefix: Prefix) -> str:
         parts.append(f"TTL {prefix.ttl}")
     if prefix.joiners:
         parts.append("zero-width joiners allowed")
+    if prefix.scheme == "ibi" and prefix.subsystem is None:
+        parts = ["imported labels only"]
     if prefix.subsystem is not None:
         parts.append(f"granularity {prefix.subsystem.granularity}")
     return ", ".join(parts)

@@ -104,6 +104,15 @@ EXAMPLES: Final[dict[str, dict[str, Any]]] = {
     },
     "redactValues": {"by law": {"indexes": [3], "reason": "a court order"}},
     "transfer": {"one": {"to": "maria", "names": ["12345/Y35XYS0QH"]}},
+    "changeMany": {
+        "a preview of a move": {
+            "kind": "retarget",
+            "dry_run": True,
+            "query": {"prefix": "12345"},
+            "from": "http://old.example.org/",
+            "to": "https://new.example.org/",
+        }
+    },
     "addPrefix": {
         "a Handle prefix": {"prefix": "12345", "policy": "Names are never used again."},
         "numbers": {"prefix": "12346", "minter": "sequential", "pattern": "thesis-####", "case_sensitive": False},
@@ -111,6 +120,14 @@ EXAMPLES: Final[dict[str, dict[str, Any]]] = {
     },
     "derivePrefix": {"below 12345": {"prefix": "12345.1", "minter": "uuid"}},
     "changePrefix": {"the policy": {"policy": "Names are never used again."}, "pass through": {"pass_through": True}},
+    "addAgent": {
+        "a person": {"id": "maria", "name": "Maria Silva", "identifier": "https://orcid.org/0000-0002-1825-0097"},
+        "a program": {"id": "repository", "name": "The repository", "kind": "program"},
+    },
+    "renameAgent": {"a new name": {"name": "Maria Costa"}},
+    "retireAgent": {"with a reason": {"reason": "left in May 2027"}},
+    "newKey": {"for a year": {"expires": "2027-12-31T00:00:00Z", "label": "laptop"}},
+    "grant": {"under a prefix": {"scope": "12345", "actions": ["mint", "edit"]}},
     **PERSON_EXAMPLES,
 }
 IMPORT_LINES: Final = (

@@ -204,13 +204,15 @@ class GrantResponse(ResponseSchema, frozen=True, kw_only=True):
 
 
 class AgentResponse(ResponseSchema, frozen=True, kw_only=True):
-    """The authenticated agent and its grants."""
+    """An agent and its grants."""
 
     id: str
     name: str
     identifier: str
     kind: str
     grants: tuple[GrantResponse, ...]
+    created: str = ""
+    retired: Annotated[str, Meta(description="When the agent was retired. It has no keys and no grants.")] | None = None
 
 
 class ErrorDescription(ResponseSchema, frozen=True, kw_only=True):
