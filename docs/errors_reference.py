@@ -9,7 +9,7 @@ from typing import Final
 
 from perdure import errors
 from perdure.cli import download
-from perdure.cli.remote import connection
+from perdure.cli.remote import api_client
 from perdure.http.handle_api import response_codes
 from perdure.http.shared import http_errors, problem_json
 
@@ -114,7 +114,7 @@ REMEDIES: Final = {
     "server-failed": "Check the address and the network. After a change, read first: it may have been carried out.",
     "precondition-needed": "Send `If-Match` with the `ETag` that you have read, or `If-Match: *`.",
 }
-_MODULES: Final = (errors.__name__, http_errors.__name__, download.__name__, connection.__name__)
+_MODULES: Final = (errors.__name__, http_errors.__name__, download.__name__, api_client.__name__)
 # Inputs can be wrong in three ways for a Handle client: the request, the handle, or a value.
 _INPUT_CODES: Final = "4, 102, 202"
 

@@ -22,7 +22,7 @@ from tests.authorization.test_command import commands, outcome_of_command
 from tests.authorization.test_command import run as run_locally
 from tests.cli.conftest import COMMAND, Run
 
-from perdure.cli.remote import connection
+from perdure.cli.remote import api_client
 from perdure.cli.remote.commands import LOCAL_ONLY, REMOTE, WITHOUT_REGISTRY
 
 ROWS: dict[str, Command] = {
@@ -45,7 +45,7 @@ VERSION = re.compile(r"version (\d+)")  # of the record of a prefix, which many 
 @pytest.fixture(autouse=True)
 def another_loopback_address(monkeypatch: pytest.MonkeyPatch) -> None:
     """Connect from 127.0.0.2: the server takes 127.0.0.1 for a proxy, whose clients are on other machines."""
-    monkeypatch.setattr(connection, "HTTPConnection", partial(HTTPConnection, source_address=("127.0.0.2", 0)))
+    monkeypatch.setattr(api_client, "HTTPConnection", partial(HTTPConnection, source_address=("127.0.0.2", 0)))
 
 
 def test_every_command_is_remote_or_says_that_it_is_not() -> None:

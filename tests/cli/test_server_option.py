@@ -16,8 +16,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from tests.cli.conftest import Run
 from tests.http.certificates import certificate, subject, write_pair
 
-from perdure.cli.remote import connection
-from perdure.cli.remote.connection import Patience
+from perdure.cli.remote import api_client
+from perdure.cli.remote.api_client import Patience
 from perdure.cli.remote.server_address import parse_server
 from perdure.errors import BadKey, InvalidInput
 
@@ -128,8 +128,8 @@ def stranger(behaviour: str) -> Iterator[tuple[str, type[Stranger]]]:
 def test_a_wrong_answer_is_one_clear_line(
     behaviour: str, reason: str, quick: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection, "_MAX_BYTES", 1 << 20)
-    monkeypatch.setattr(connection.request, "__kwdefaults__", {**SHORT_DEFAULTS})
+    monkeypatch.setattr(api_client, "_MAX_BYTES", 1 << 20)
+    monkeypatch.setattr(api_client.request, "__kwdefaults__", {**SHORT_DEFAULTS})
     with stranger(behaviour) as (url, _):
         done = quick("--server", url, "show", NAME, env=ENV)
     assert (done.returncode, done.stdout) == (2, "")

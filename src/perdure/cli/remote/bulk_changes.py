@@ -5,8 +5,8 @@ from typing import Any, Final
 
 import msgspec
 
-from perdure.cli.remote import connection
-from perdure.cli.remote.connection import Answer, ServerFailed
+from perdure.cli.remote import api_client
+from perdure.cli.remote.api_client import Answer, ServerFailed
 from perdure.cli.remote.remote_registry import RemoteRegistry, path_to
 from perdure.errors import InvalidInput
 from perdure.registry import BulkChange, BulkRequest, BulkStep
@@ -77,7 +77,7 @@ def _read_steps(
     """Yield a step for each state, with the problems and the examples in the lines before it."""
     problems: list[BulkProblem] = []
     examples: list[Example] = []
-    with connection.stream_lines(remote.server, "POST", path, query=query, document=body) as lines:
+    with api_client.stream_lines(remote.server, "POST", path, query=query, document=body) as lines:
         is_whole = False
         for line in lines:
             kind = _kind_of_line(remote, line)

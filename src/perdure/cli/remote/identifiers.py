@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import msgspec
 
-from perdure.cli.remote.connection import Answer, ServerFailed
+from perdure.cli.remote.api_client import Answer, ServerFailed
 from perdure.cli.remote.remote_registry import PAGE, RemoteRegistry, path_to
 from perdure.errors import InvalidInput
 from perdure.names import instant

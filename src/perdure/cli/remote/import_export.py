@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import msgspec
 
-from perdure.cli.remote import connection
-from perdure.cli.remote.connection import Answer, ServerFailed
+from perdure.cli.remote import api_client
+from perdure.cli.remote.api_client import Answer, ServerFailed
 from perdure.cli.remote.identifiers import value_fields
 from perdure.cli.remote.remote_registry import RemoteRegistry
 from perdure.errors import InvalidInput
@@ -145,11 +145,11 @@ async def import_entries(
         "created": options.created,
     }
     # Without lines: check the key, its permissions and the options before a long file is sent.
-    with connection.stream_lines(remote.server, "POST", "/imports", query=query | {"dry_run": True}, body=()):
+    with api_client.stream_lines(remote.server, "POST", "/imports", query=query | {"dry_run": True}, body=()):
         pass
     upload = _Upload(entries, report)
     tally, last = upload.tally, None
-    with connection.stream_lines(remote.server, "POST", "/imports", query=query, body=upload.lines()) as lines:
+    with api_client.stream_lines(remote.server, "POST", "/imports", query=query, body=upload.lines()) as lines:
         for line in lines:
             last = remote.decode(Answer(200, line), _ReportedLine)
             if last.entries is None:
@@ -185,7 +185,7 @@ async def export(
     if format != "ndjson" or for_spreadsheet:
         reason = f"a remote registry exports ndjson only, not {format}: add --format ndjson"
         raise InvalidInput("export", "format", reason)
-    with connection.stream_lines(remote.server, "GET", "/exports", query={"prefix": under}) as lines:
+    with api_client.stream_lines(remote.server, "GET", "/exports", query={"prefix": under}) as lines:
         chunk: list[bytes] = []
         for line in lines:
             chunk.append(line)

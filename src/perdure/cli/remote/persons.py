@@ -8,8 +8,8 @@ from uuid import UUID
 
 import msgspec
 
-from perdure.cli.remote import connection
-from perdure.cli.remote.connection import Answer, ServerFailed
+from perdure.cli.remote import api_client
+from perdure.cli.remote.api_client import Answer, ServerFailed
 from perdure.cli.remote.remote_registry import PAGE, RemoteRegistry, path_to
 from perdure.cli.remote.reported_error import build_error
 from perdure.errors import InvalidInput, NoSuchName, PerdureError
@@ -147,7 +147,7 @@ async def observe_many(
         return []
     body = (msgspec.json.encode(one) + b"\n" for one in observations)
     query = {"dry_run": dry_run}
-    with connection.stream_lines(remote.server, "POST", "/observations", query=query, body=body) as lines:
+    with api_client.stream_lines(remote.server, "POST", "/observations", query=query, body=body) as lines:
         read = [remote.decode(Answer(200, line), _ObservedLine) for line in lines]
     outcomes = [_to_outcome(one) for one in read if one.line is not None]
     if len(outcomes) != len(observations):

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from perdure.cli.remote.connection import Answer
+from perdure.cli.remote.api_client import Answer
 from perdure.cli.remote.remote_registry import RemoteRegistry, path_to
 from perdure.names import handle
 from perdure.names.instant import Exact

@@ -6,8 +6,8 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from perdure.cli.remote import connection
-from perdure.cli.remote.connection import Answer, ServerFailed
+from perdure.cli.remote import api_client
+from perdure.cli.remote.api_client import Answer, ServerFailed
 from perdure.cli.remote.server_address import ServerAddress
 from perdure.names import handle
 from perdure.registry.entities import Agent
@@ -35,7 +35,7 @@ class RemoteRegistry:
 
     def get(self, path: str, kind: type[T], **query: object) -> T:
         """Read a resource."""
-        return self.decode(connection.request(self.server, "GET", path, query=query), kind)
+        return self.decode(api_client.request(self.server, "GET", path, query=query), kind)
 
     def send(
         self,
@@ -47,7 +47,7 @@ class RemoteRegistry:
         headers: Mapping[str, str] | None = None,
     ) -> Answer:
         """Send a change."""
-        return connection.request(self.server, method, path, query=query, body=body, headers=headers)
+        return api_client.request(self.server, method, path, query=query, body=body, headers=headers)
 
     def change(
         self,
