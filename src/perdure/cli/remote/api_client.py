@@ -270,7 +270,7 @@ def _watched_connection(
 ) -> HTTPConnection:
     """Return a connection that the deadline watches, and that reads the answer of a server that stops reading."""
     connection = kind(host, **options)
-    connect, send = connection.connect, api_client.request
+    connect, send = connection.connect, connection.request
 
     def connect_and_watch() -> None:
         connect()
@@ -285,5 +285,5 @@ def _watched_connection(
                 raise
 
     connection.connect = connect_and_watch  # type: ignore[method-assign]
-    api_client.request = send_as_far_as_read  # type: ignore[method-assign]
+    connection.request = send_as_far_as_read  # type: ignore[method-assign]
     return connection
