@@ -134,7 +134,7 @@ ACTIVITIES: Final = frozenset(
 # Base names that occur more than once, each for one thing at several layers, with the thing.
 SHARED_BASE_NAMES: Final = {
     "__init__": "a package",
-    "agents": "agents: their use cases, and their RDF",
+    "agents": "agents: use cases, endpoints, RDF, and requests of the command",
     "app": "the application: of the server, and of the command",
     "authority_metadata": "authority metadata: its values, and its RDF",
     "backup": "the backup of a store, one for each engine",

@@ -38,7 +38,7 @@ WITHOUT_OPERATION = {
     "mint --from",
 }
 QUERIES = {command: options for command, options in READS.items() if command in REMOTE and command != "stats"}
-NEED_A_KEY = {"export", "list", "bulk list", "bulk show"}
+NEED_A_KEY = {"agent list", "export", "list", "bulk list", "bulk show"}
 VERSION = re.compile(r"version (\d+)")  # of the record of a prefix, which many tests change
 
 
@@ -213,5 +213,7 @@ def _generalise(text: str, stage: Stage) -> str:
     for name in (stage.name, stage.prefix, f"20.800.{stage.number}", f"{OURS}.c{stage.number}"):
         text = text.replace(name, "<name>") if name else text
     text = re.sub(r"P[OR]ID(-\w{4}){4}", "<ppid>", text)
+    text = re.sub(r"perdure_\w+|\b[0-9a-f]{12}\b", "<key>", text)
+    text = re.sub(rf"\b(b{stage.number}|{stage.agent or None})\b|hdl:local-\w+/\w+", "<agent>", text)
     text = re.sub(r"bulk undo \w+", "bulk undo <id>", text)
     return text.replace(f"version {VERSION.findall(text)[0]}", "version 0") if RECORD in text else text

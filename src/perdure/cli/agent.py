@@ -7,14 +7,16 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from perdure import registry as use
+from perdure.cli import use_cases as use
+from perdure.cli.any_registry import AnyRegistry, run_anonymous, run_as_agent
 from perdure.cli.help import CommandGroup
-from perdure.cli.registry_session import Folder, Json, find_folder, print_result, run_anonymous, run_as_agent
+from perdure.cli.registry_session import Folder, Json, find_folder, print_result
+from perdure.cli.server_option import chosen_server
 from perdure.cli.terminal import escape_control, print_table, to_json
 from perdure.folder.registry_folder import open_registry
+from perdure.registry import recover_access
 from perdure.registry.entities import ACTIONS, WHOLE_REGISTRY, Action, Agent, Grant, Key
-from perdure.registry.permissions.retirement import Responsibilities, RetiredAgent, count_responsibilities
-from perdure.registry.registry import Registry
+from perdure.registry.permissions.retirement import Responsibilities, RetiredAgent
 
 app = CommandGroup(help="Manage agents (people and programs): their keys and permissions.")
 
@@ -87,7 +89,7 @@ def add(
 ) -> None:
     """Add an agent. A new agent has no permissions and no keys."""
 
-    async def work(registry: Registry, by: Agent) -> Agent:
+    async def work(registry: AnyRegistry, by: Agent) -> Agent:
         return await use.add_agent(registry, by, agent, name, identifier=identifier, kind=kind.value)
 
     added = run_as_agent(folder, work)
@@ -116,7 +118,7 @@ def key(
     To replace a key without an interruption: create a new one, use it everywhere, then --revoke the old one.
     """
     if revoke is not None:
-        ended = run_as_agent(folder, lambda registry, by: use.revoke_key(registry, by, revoke))
+        ended = run_as_agent(folder, lambda registry, by: use.revoke_key(registry, by, revoke, agent=agent))
         print_result(_key_fields(ended), json, f"Revoked key {ended.id} of {ended.agent}.")
         return
     new_key, token = run_as_agent(
@@ -144,7 +146,7 @@ def grant(
 ) -> None:
     """Grant permissions under a prefix to an agent."""
 
-    async def work(registry: Registry, by: Agent) -> list[Grant]:
+    async def work(registry: AnyRegistry, by: Agent) -> list[Grant]:
         return await use.grant(registry, by, agent, prefix, _to_actions(actions), own=own, until=until)
 
     grants = run_as_agent(folder, work)
@@ -177,10 +179,11 @@ def list_agents(
 ) -> None:
     """List all agents and their permissions."""
 
-    def look_up(reader: Any) -> list[tuple[Agent, list[Grant], list[Key]]]:
-        return [(agent, reader.grants(agent.id), reader.keys(agent.id)) for agent in reader.agents()]
-
-    found = run_anonymous(folder, lambda registry: registry.store.read(look_up))
+    found = (
+        run_anonymous(folder, lambda registry: use.list_agents(registry, None, keys))
+        if chosen_server() is None  # who can read the files of a registry needs no key
+        else run_as_agent(folder, lambda registry, by: use.list_agents(registry, by, keys))
+    )
     if json:
         for agent, grants, its_keys in found:
             fields = msgspec.to_builtins(agent) | {"grants": msgspec.to_builtins(grants)}
@@ -223,9 +226,9 @@ def retire(
     stay as they are: transfer them to another agent. The last administrator of the registry cannot be retired.
     """
 
-    async def work(registry: Registry, by: Agent) -> tuple[RetiredAgent, Responsibilities]:
+    async def work(registry: AnyRegistry, by: Agent) -> tuple[RetiredAgent, Responsibilities]:
         retired = await use.retire_agent(registry, by, agent, reason)
-        return retired, await count_responsibilities(registry, retired.agent.identifier)
+        return retired, await use.count_responsibilities(registry, retired.agent.identifier)
 
     retired, left = run_as_agent(folder, work)
     ended = f"Retired {retired.agent.id}: {_count(retired.keys, 'key')} and {_count(retired.grants, 'grant')} revoked."
@@ -259,7 +262,7 @@ def recover(
 
     async def session() -> tuple[Key, str]:
         async with open_registry(find_folder(folder)) as registry:
-            return await use.recover_access(registry, agent, reason)
+            return await recover_access(registry, agent, reason)
 
     new_key, token = asyncio.run(session())
     text = f"""{token}

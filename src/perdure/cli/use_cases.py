@@ -6,7 +6,16 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from perdure import registry as local
 from perdure.cli.any_registry import AnyRegistry
-from perdure.cli.remote import bulk_changes, identifiers, import_export, person_curation, persons, prefixes, queries
+from perdure.cli.remote import (
+    agents,
+    bulk_changes,
+    identifiers,
+    import_export,
+    person_curation,
+    persons,
+    prefixes,
+    queries,
+)
 from perdure.cli.remote.remote_registry import RemoteRegistry
 from perdure.names import handle
 from perdure.registry import IdentifierQuery
@@ -14,6 +23,8 @@ from perdure.registry import persons as local_persons
 from perdure.registry.entities import Agent, Prefix, counter_key
 from perdure.registry.listing import ListedIdentifier, describe_identifier
 from perdure.registry.name_keys import require_prefix
+from perdure.registry.permissions.retirement import Responsibilities
+from perdure.registry.permissions.retirement import count_responsibilities as count_responsibilities_of
 from perdure.registry.redaction import has_traces
 from perdure.registry.registry import Registry
 from perdure.registry.statistics import NameStatistics, PrefixStatistics
@@ -75,6 +86,19 @@ async def _count_unknown(remote: RemoteRegistry) -> int | None:
     return None
 
 
+async def _list_agents(registry: Registry, by: Agent | None, keys: bool) -> list[agents.AgentEntry]:
+    """List all agents with their grants and keys. Who can read the files of the registry may see all of them."""
+
+    def look_up(reader: Reader) -> list[agents.AgentEntry]:
+        return [(agent, reader.grants(agent.id), reader.keys(agent.id)) for agent in reader.agents()]
+
+    return await registry.store.read(look_up)
+
+
+async def _count_responsibilities(registry: Registry, party: str) -> Responsibilities:
+    return await count_responsibilities_of(registry, party)
+
+
 async def _select_listed(
     registry: Registry, by: Agent, query: IdentifierQuery
 ) -> AsyncIterator[list[ListedIdentifier]]:
@@ -133,6 +157,18 @@ undo_split = pair(local.undo_split, person_curation.undo_split)
 restrict = pair(local.restrict, person_curation.restrict)
 lift_restriction = pair(local.lift_restriction, person_curation.lift_restriction)
 redact = pair(local.redact, person_curation.redact)
+
+# Agents
+list_agents = pair(_list_agents, agents.list_agents)
+add_agent = pair(local.add_agent, agents.add_agent)
+rename_agent = pair(local.rename_agent, agents.rename_agent)
+retire_agent = pair(local.retire_agent, agents.retire_agent)
+reinstate_agent = pair(local.reinstate_agent, agents.reinstate_agent)
+count_responsibilities = pair(_count_responsibilities, agents.count_responsibilities)
+new_key = pair(local.new_key, agents.new_key)
+revoke_key = pair(local.revoke_key, agents.revoke_key)
+grant = pair(local.grant, agents.grant)
+revoke = pair(local.revoke, agents.revoke)
 
 # Bulk changes
 run_bulk_change = pair(local.run_bulk_change, bulk_changes.run_bulk_change)

@@ -78,6 +78,9 @@ class _Upload:
 
     def _encode(self, entry: Entry) -> bytes | None:
         match entry:
+            case ImportPut() if entry.aliases or entry.is_label:
+                reason = "labels of URLib and their aliases are imported on the machine of the registry only"
+                self._refuse(RejectedLine(entry.line, reason, entry.name))
             case ImportPut():
                 return msgspec.json.encode(_put_fields(entry))
             case FullHistory():
@@ -103,7 +106,8 @@ class _Upload:
 
 def _put_fields(entry: ImportPut) -> dict[str, Any]:
     fields = msgspec.structs.asdict(entry)
-    del fields["line"]
+    for field in ("line", "aliases", "is_label"):
+        del fields[field]
     if entry.about is not None:
         fields["about"] = msgspec.to_builtins(entry.about)
     fields["values"] = [value_fields(value) for value in entry.values]

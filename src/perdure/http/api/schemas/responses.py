@@ -201,6 +201,8 @@ class GrantResponse(ResponseSchema, frozen=True, kw_only=True):
     action: str
     own: Annotated[bool, Meta(description="Only for identifiers that the agent is responsible for.")] = False
     until: str | None = None
+    given_by: Annotated[str, Meta(description="The agent who gave it.")] = ""
+    given_at: str = ""
 
 
 class AgentResponse(ResponseSchema, frozen=True, kw_only=True):
