@@ -13,7 +13,9 @@ from perdure.formats import urlib_record, urlib_xml
 from perdure.formats.import_entries import Entry, ImportPut, Notice, RegistryPart, RejectedLine
 from perdure.records.value import UNSTATED_TTL, Text, Value
 from perdure.registry import (
+    BulkRequest,
     ImportOptions,
+    NameSource,
     Statement,
     Tally,
     add_prefix,
@@ -25,12 +27,13 @@ from perdure.registry import (
     mint,
     name_statistics,
     resolve,
+    run_bulk_change,
     search,
     show,
     verify,
     withdraw,
 )
-from perdure.registry.entities import ResolutionCount
+from perdure.registry.entities import Agent, ResolutionCount
 
 MOVED = "https://example.org/moved"
 NAMES = (ITEM, LEGACY, METADATA)
@@ -237,6 +240,31 @@ def test_the_grants_under_the_prefix_of_the_first_name_decide_about_all_names(ar
         with pytest.raises(NotAuthorised):
             archive.by(other, set_target, name, "https://example.org/stolen")
     assert archive.ask(resolve, ITEM).target == MOVED
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_bulk_change_finds_an_identifier_by_any_name_and_asks_for_the_grant_of_the_first(
+    archive: Office, name: str
+) -> None:
+    other = archive.hire("other", "83LX3pFwXQZ5Jpy", "edit", "admin")
+    request = BulkRequest(
+        kind="retarget", names="the list", old="http://mtc-m16c.sid.inpe.br/", new="https://example.org/"
+    )
+
+    def run(by: Agent) -> tuple[int, int]:
+        async def work() -> tuple[int, int]:
+            steps = run_bulk_change(archive.registry, by, request, NameSource(lambda: [name]))
+            last = [step async for step in steps][-1].change
+            return last.changed, last.refused
+
+        return archive.run(work())
+
+    assert run(other) == (0, 1)
+    assert run(archive.admin) == (1, 0)
+    assert {archive.ask(resolve, one).target for one in NAMES} == {
+        f"https://example.org/col/{ITEM}/doc/publica%C3%A7%C3%A3o%20final.pdf"
+    }
+    assert archive.ask(verify) == []
 
 
 # Exports
