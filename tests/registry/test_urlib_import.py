@@ -188,6 +188,15 @@ def test_a_subsystem_that_exists_takes_the_labels_of_its_host_and_of_its_address
     assert office.do(mint, "sid.inpe.br/mtc-m18")[0].alias is not None
 
 
+@pytest.mark.parametrize(
+    ("host", "ip"), [("mtc-m18.sid.inpe.br", "150.163.34.250"), ("new.sid.inpe.br", "150.163.34.243")]
+)
+def test_a_prefix_of_labels_cannot_become_a_subsystem(archive: Office, host: str, ip: str) -> None:
+    with pytest.raises(InvalidInput, match="holds imported labels, and cannot become a subsystem"):
+        archive.do(add_subsystem, host, ip)
+    assert archive.do(add_subsystem, "new.sid.inpe.br", "150.163.34.250").subsystem is not None
+
+
 def test_without_their_prefixes_records_are_refused_whole(office: Office) -> None:
     before = office.snapshot()
     tally, problems = run_import(office, samples(), new_prefixes=None)
