@@ -5,6 +5,7 @@ import msgspec
 from perdure.errors import Conflict, OutOfRange
 from perdure.names.handle import fold
 from perdure.records import record as records
+from perdure.records.authority_metadata import with_change_time
 from perdure.records.record import Record
 from perdure.records.target import full_text, plain_target, reverse_entries
 from perdure.records.value import SECRET
@@ -52,13 +53,15 @@ def append_revision(
     largest: int | None = None,
 ) -> int:
     """Write a new version of an identifier, under all its names. Return the version number."""
-    encoded = encode_within_limit(record, largest)
     newest = transaction.newest_revision(identifier.subject)
     if newest is None or newest.version != identifier.version:
         raise Conflict(identifier.name, f"version {identifier.version}", f"version {newest.version if newest else 0}")
     before = records.decode(identifier.record)
     version = identifier.version + 1
-    at, content = max(at, newest.at), content_digest(encoded, note)
+    at = max(at, newest.at)
+    record = with_change_time(record, at, before, newest.at)
+    encoded = encode_within_limit(record, largest)
+    content = content_digest(encoded, note)
     digest = revision_digest(identifier.subject, version, at, by.id, action, content, newest.digest)
     revision = Revision(version, at, by.id, action, encoded, note, digest)
     names = (

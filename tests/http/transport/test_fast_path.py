@@ -104,7 +104,7 @@ def test_requests_of_one_loop_iteration_are_one_query_of_each_kind(fixture: Fast
     fixture.fast_path.flush()
     assert [keys for keys, _ in fixture.lookup.queries] == [["1/a", "1/c"], ["1/b", "1/d"]]
     fixture.lookup.answer(REDIRECT, None)
-    fixture.lookup.answer((7, RECORD), None)
+    fixture.lookup.answer((1, RECORD), None)
     assert connections[0].was_redirected
     assert connections[1].got_record("1/b")
     assert [connection.responses for connection in connections[2:]] == [[None], [None]]
@@ -130,7 +130,7 @@ def test_an_abandoned_request_is_passed_on_once_and_affects_no_other(
         fixture.fast_path.flush()
     fixture.fast_path.abandon(abandoned)
     assert abandoned.responses == [None]
-    result = REDIRECT if url == "/1/a" else (7, RECORD)
+    result = REDIRECT if url == "/1/a" else (1, RECORD)
     fixture.lookup.answer(result, result, result)
     assert abandoned.responses == [None]
     for connection in (before, behind):
@@ -144,7 +144,7 @@ def test_an_abandoned_request_is_not_counted(fixture: FastPathFixture, url: str)
     fixture.submit(url)
     abandoned = fixture.submit(url)
     fixture.fast_path.abandon(abandoned)
-    result = REDIRECT if url == "/1/a" else (7, RECORD)
+    result = REDIRECT if url == "/1/a" else (1, RECORD)
     fixture.lookup.answer(result, result)
     assert fixture.metrics.redirects + fixture.metrics.records == 1
 
@@ -159,7 +159,7 @@ def test_a_connection_that_submits_again_after_abandon_gets_only_the_new_respons
     fixture.fast_path.flush()
     fixture.lookup.answer(REDIRECT)
     assert connection.responses == []
-    fixture.lookup.answer((7, RECORD))
+    fixture.lookup.answer((1, RECORD))
     assert connection.got_record("1/b")
 
 
@@ -178,7 +178,7 @@ def test_queries_may_be_answered_in_any_order(fixture: FastPathFixture) -> None:
 def test_a_damaged_record_does_not_affect_other_requests(fixture: FastPathFixture) -> None:
     connections = [fixture.submit(f"/api/handles/1/{suffix}") for suffix in "abc"]
     fixture.fast_path.flush()
-    fixture.lookup.answer((7, RECORD), (7, RECORD.replace(b"jan", b"\xff\xfe")), (7, RECORD))
+    fixture.lookup.answer((1, RECORD), (1, RECORD.replace(b"jan", b"\xff\xfe")), (1, RECORD))
     assert [len(connection.responses) for connection in connections] == [1, 1, 1]
     assert connections[1].responses == [None]
     assert None not in connections[0].responses + connections[2].responses

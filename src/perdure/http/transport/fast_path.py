@@ -157,7 +157,7 @@ class FastPath:
         self._metrics.records += len(answers) - answers.count(None)
 
     def _build_record(self, name: bytes, version: int, stored: bytes) -> bytes | None:
-        values = fast_values_json(stored, self._type_prefix)
+        values = fast_values_json(stored, version, self._type_prefix)
         if values is None:
             return None
         body = responses.record_body_from_json(name, values)

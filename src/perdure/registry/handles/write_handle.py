@@ -93,11 +93,12 @@ class HandleWrite:
     ) -> list[Value]:
         """Return the received values with timestamps, without derived values that the client only sends back."""
         type_prefix = self.registry.settings.type_prefix
-        derived: Sequence[Value] = ()
+        derived: list[Value] = []
         before: tuple[Value, ...] = () if record is None else record.values
         if self.slot.of_prefix is not None:
             taken = [value.index for value in before]
             derived = granted_administrators(self.tx, self.slot.of_prefix, self.now, taken)
+            derived += [] if record is None else derived_values(record, type_prefix)
         elif record is not None and was_seen:
             derived = derived_values(record, type_prefix)
         return stamp_values(

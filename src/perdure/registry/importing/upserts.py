@@ -1,7 +1,7 @@
 """Names that a file creates or updates."""
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -11,14 +11,16 @@ from perdure.names import handle
 from perdure.records.authority_metadata import (
     CREATION_DATE,
     CREATOR,
-    handle_values,
+    OWNER,
     metadata_types,
     to_seconds,
+    with_change_time,
 )
+from perdure.records.derived_values import names_owner, old_administrator
 from perdure.records.frozen_struct import FrozenStruct
 from perdure.records.record import Record
 from perdure.records.validation import check_about, check_values, to_iso_seconds
-from perdure.records.value import ADMIN, SECRET, Text, Value, equals_ignoring_timestamp
+from perdure.records.value import ADMIN, SECRET, Admin, Text, Value, equals_ignoring_timestamp
 from perdure.registry import revisions
 from perdure.registry.entities import Agent, Change
 from perdure.registry.identifier_lookup import require_identifier
@@ -30,6 +32,16 @@ from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Transaction
 
 _TO_MICROSECONDS: Final = ".000000Z"
+
+
+class _Extracted(NamedTuple):
+    """An entry with the authority metadata in its values moved out of them, and without secrets."""
+
+    values: tuple[Value, ...]
+    created: str | None
+    creator: str | None
+    owners: tuple[str, ...]
+    notices: tuple[Notice, ...]
 
 
 class PreparedPut(FrozenStruct, frozen=True):
@@ -57,13 +69,13 @@ def prepare_put(
     located = locate(prefixes, entry.name)
     _refuse_minted_names(located, options)
     limits = registry.settings.limits
-    values, created, creator_text, notices = _extract_metadata(entry, registry.settings.type_prefix)
+    values, created, creator_text, owner_texts, notices = _extract_metadata(entry, registry.settings.type_prefix)
     when = _source_time(values, entry, at) if values else at
     values = build_values(Statement(entry.target, values), limits, max(when, at))
     if values and entry.state == "reserved":
         raise InvalidInput("import", "state", "a reserved name cannot have a target or values")
     creator = by.identifier if creator_text is None else parties[creator_text]
-    owners = dict.fromkeys([parties[owner] for owner in entry.owners])
+    owners = dict.fromkeys([parties[owner] for owner in owner_texts])
     bound = bool(values) and entry.state == "active"
     if created is not None:
         created = to_iso_seconds(created, "created")
@@ -80,7 +92,7 @@ def prepare_put(
         about=check_about(entry.about, limits),
     )
     if entry.values:
-        record = _without_derived_admin(record, registry.settings.type_prefix)
+        record = with_change_time(_without_old_admin(record), when)
     encoded = revisions.encode_within_limit(record, limits.record_bytes)
     new = revisions.first_revision(
         located.name, located.key, located.scheme, record, by, "import", when, options.note, encoded
@@ -91,7 +103,7 @@ def prepare_put(
 def _source_time(values: Sequence[Value], entry: ImportPut, at: str) -> str:
     """Return the time of the source, if it gives one: a move to another registry is not a change of the record."""
     refuse_future_timestamps(values, one_day_later(at))
-    newest = max(value.timestamp for value in values)
+    newest = max(value.timestamp for value in entry.values or values)
     has_source_time = bool(newest) and (entry.target is None or newest > to_seconds(at))
     return newest[:19] + _TO_MICROSECONDS if has_source_time else at
 
@@ -132,7 +144,7 @@ def update_existing(
 
 def _refuse_different_origin(record: Record, imported: Record, entry: ImportPut, type_prefix: str) -> None:
     """Refuse another creator or creation date: these never change, so the file means another identifier."""
-    _, created, creator, _ = _extract_metadata(entry, type_prefix)
+    _, created, creator, _, _ = _extract_metadata(entry, type_prefix)
     if creator is not None and imported.creator != record.creator:
         raise Conflict(entry.name, f"the creator {imported.creator}", record.creator)
     if created is not None and record.created is not None and imported.created not in (None, record.created):
@@ -152,11 +164,13 @@ def _merge_records(record: Record, imported: Record, entry: ImportPut) -> Record
         before = old.get(value.index)
         if before is None or not equals_ignoring_timestamp(before, value):
             old[value.index] = value
+    is_same_set = set(imported.owners) == set(record.owners)  # an export does not preserve their order
+    states_owners = (entry.owners or imported.owners) and not is_same_set
     return msgspec.structs.replace(
         record,
         values=tuple(old[index] for index in sorted(old)),
         about=imported.about or record.about,
-        owners=imported.owners if entry.owners else record.owners,
+        owners=imported.owners if states_owners else record.owners,
     )
 
 
@@ -169,15 +183,12 @@ def _refuse_minted_names(located: LocatedName, options: ImportOptions) -> None:
         raise InvalidInput("import", "name", reason)
 
 
-def _extract_metadata(
-    entry: ImportPut, type_prefix: str
-) -> tuple[tuple[Value, ...], str | None, str | None, tuple[Notice, ...]]:
-    """Move authority metadata out of the values into its own fields, and drop secrets."""
+def _extract_metadata(entry: ImportPut, type_prefix: str) -> _Extracted:
     created, creator = entry.created, entry.creator
     if not entry.values:
-        return (), created, creator, ()
+        return _Extracted((), created, creator, entry.owners, ())
     metadata = metadata_types(type_prefix)
-    values, notices = [], []
+    values, notices, owners = [], [], list(entry.owners)
     for value in entry.values:
         kind = metadata.get(handle.fold(value.type))
         if kind == CREATION_DATE and value.text:
@@ -185,25 +196,23 @@ def _extract_metadata(
         elif kind == CREATOR and value.text:
             is_handle = "/" in value.text and "://" not in value.text
             creator = creator or (f"hdl:{value.text}" if is_handle else value.text)
+        elif kind == OWNER and value.text:
+            owners.append(value.text)
+        elif isinstance(value.data, Admin) and names_owner(value.data.value):
+            owners.append(f"hdl:{value.data.value.handle}")
         elif value.type.upper() == SECRET:
             notices.append(Notice(entry.line, f"the secret in value {value.index} ({SECRET}) was omitted"))
         else:
             values.append(value)
-    return tuple(values), created, creator, tuple(notices)
+    return _Extracted(tuple(values), created, creator, tuple(owners), tuple(notices))
 
 
-def _without_derived_admin(record: Record, type_prefix: str) -> Record:
-    """Drop an HS_ADMIN that equals the derived one: an export wrote it, and it is not stored beside the metadata."""
-    if record.created is None or not any(value.type == ADMIN for value in record.values):
+def _without_old_admin(record: Record) -> Record:
+    """Drop an HS_ADMIN that an export of an earlier release derived: it is not stored beside the metadata."""
+    own = [value for value in record.values if value.type == ADMIN]
+    if record.created is None or len(own) != 1 or own[0].data != Admin(old_administrator(record)):
         return record
-    without_admin = msgspec.structs.replace(
-        record, values=tuple(value for value in record.values if value.type != ADMIN)
-    )
-    if len(without_admin.values) != len(record.values) - 1:
-        return record
-    derived = next(value for value in handle_values(without_admin, type_prefix) if value.type == ADMIN)
-    own = next(value for value in record.values if value.type == ADMIN)
-    return without_admin if own.data == derived.data else record
+    return msgspec.structs.replace(record, values=tuple(value for value in record.values if value.type != ADMIN))
 
 
 def parties_in(entries: Sequence[object], type_prefix: str) -> set[str]:
@@ -211,8 +220,8 @@ def parties_in(entries: Sequence[object], type_prefix: str) -> set[str]:
     parties: set[str] = set()
     for entry in entries:
         if isinstance(entry, ImportPut):
-            creator = _extract_metadata(entry, type_prefix)[2]
-            if creator is not None:
-                parties.add(creator)
-            parties.update(entry.owners)
+            extracted = _extract_metadata(entry, type_prefix)
+            if extracted.creator is not None:
+                parties.add(extracted.creator)
+            parties.update(extracted.owners)
     return parties
