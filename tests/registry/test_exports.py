@@ -249,10 +249,13 @@ def test_moving_out_and_in_again_changes_nothing(library: Office, format: str) -
 
 
 def test_the_batch_format_writes_the_permissions_of_an_administrator_in_reverse(library: Office) -> None:
+    administrator = Value(100, "HS_ADMIN", Admin(AdminRights("0.NA/12345", 300, "011111110011")))
+    library.do(mint, PREFIX, statement=Statement(URL, (administrator,)), suffixes=["b"])
     creator = library.admin.identifier.removeprefix("hdl:")
     text = write_export(library, "batch", under=PREFIX).decode()
     assert text.startswith(f"CREATE {PREFIX}/a\n1 URL 86400 1110 UTF8 https://example.org/new\n")
-    assert f" HS_ADMIN 86400 1110 ADMIN 200:110011111110:{creator}\n" in text
+    assert f"100 HS_ADMIN 86400 1110 ADMIN 200:000000000000:{creator}\n" in text  # derived: it gives no permission
+    assert "100 HS_ADMIN 86400 1110 ADMIN 300:110011111110:0.NA/12345\n" in text
     assert text.endswith("\n\n")
 
 
@@ -260,7 +263,7 @@ def test_the_handles_form_has_binary_data_in_hexadecimal(library: Office) -> Non
     text = write_export(library, "handles", under=PREFIX).decode()
     assert text.splitlines()[0] == ",".join(identifiers_csv.HANDLE_COLUMNS)
     assert f"{PREFIX}/a,4,THUMB,\\x89504e4700,0,86400,1800000000,,1,1,1,0" in text
-    assert f"{PREFIX}/a,100,HS_ADMIN,\\x07f3" in text
+    assert f"{PREFIX}/a,100,HS_ADMIN,\\x0000" in text
 
 
 def test_an_imported_administrator_is_stored_unchanged(library: Office, elsewhere: Office) -> None:

@@ -20,6 +20,7 @@ from perdure.registry import revisions
 from perdure.registry.entities import Agent, Change, Prefix, Subsystem, counter_key
 from perdure.registry.name_keys import check_length, handle_key, require_prefix
 from perdure.registry.new_record import Statement, build_values, first_record, refuse_metadata
+from perdure.registry.permissions.hs_admin import with_administrators
 from perdure.registry.permissions.permissions import require_key_permission, require_permission
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Transaction
@@ -94,7 +95,10 @@ def prepare_mint(
     """Check the statement and the clock before a transaction is opened."""
     registry.check_clock()
     refuse_metadata(statement.values, registry.settings.type_prefix)
-    values = build_values(statement, registry.settings.limits, registry.current_time())
+    now = registry.current_time()
+    values = build_values(statement, registry.settings.limits, now)
+    if values:
+        values = tuple(with_administrators(by, values, now))
     return MintRequest(registry, by, prefix, statement, values, patience)
 
 

@@ -27,7 +27,7 @@ from perdure.registry.handles.received_values import (
     normalise_values,
     stamp_values,
 )
-from perdure.registry.permissions.hs_admin import ADD_HANDLE, ADMINS, VALUES
+from perdure.registry.permissions.hs_admin import ADD_HANDLE, ADMINS, VALUES, with_administrators
 from perdure.registry.permissions.permissions import (
     CHANGE_KEYS,
     own_key,
@@ -104,6 +104,10 @@ class HandleWrite:
         return stamp_values(
             drop_derived_values(received.values, record, type_prefix, derived), before, received, self.at
         )
+
+    def new_values(self, received: ReceivedValues) -> list[Value]:
+        """Return the values of a new record, with an administrator if a Handle client creates it."""
+        return with_administrators(self.by, self.effective_values(received, None), self.at)
 
     def replace_values(
         self, record: Record, values: Sequence[Value], secrets: dict[int, bytes], act: str, *, created: bool = False
@@ -235,7 +239,8 @@ def write_all_values(write: HandleWrite, received: ReceivedValues, overwrite: bo
         return _bind(write, record, received)
     if not overwrite:
         raise NameTaken(slot.name)
-    return write.replace_values(record, write.effective_values(received, record), received.secrets, "set")
+    values = with_administrators(write.by, write.effective_values(received, record), write.at, record.values)
+    return write.replace_values(record, values, received.secrets, "set")
 
 
 def require_create_permission(write: HandleWrite, received: ReceivedValues) -> None:
@@ -252,7 +257,7 @@ def build_record(write: HandleWrite) -> Record:
 def _create(write: HandleWrite, received: ReceivedValues) -> HandleWriteResult:
     require_create_permission(write, received)
     _refuse_chosen_suffix(write.slot)
-    values = write.effective_values(received, None)
+    values = write.new_values(received)
     return write.save(build_record(write), values, received.secrets, "create", created=True)
 
 
@@ -276,7 +281,7 @@ def _reinstate(write: HandleWrite, record: Record, received: ReceivedValues) -> 
             slot.name, tombstone.reason if tombstone else record.state, tombstone.replaced_by if tombstone else None
         )
     require_permission(tx, by, "mint", slot.scope, write.now, None, slot.key)
-    values = write.effective_values(received, record, was_seen=False)
+    values = with_administrators(by, write.effective_values(received, record, was_seen=False), write.at)
     if prefix_rights(tx, by, slot.scope) & ADD_HANDLE:
         require_key_permission(tx, by, values, slot.scope, write.now, slot.key)
     else:
