@@ -5,10 +5,8 @@ import pytest
 from perdure.records.authority_metadata import (
     AuthorityMetadata,
     build_metadata,
-    party_handle,
     to_handle,
     to_seconds,
-    with_change_time,
 )
 from perdure.records.derived_values import handle_values
 from perdure.records.record import Record

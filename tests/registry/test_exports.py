@@ -1,28 +1,22 @@
 """Exports of everything, and imports into another registry with equal content."""
 
 import asyncio
-from collections.abc import Iterable
-from typing import Any
 
 import pytest
+from tests.registry.file_moves import move, write_export
 from tests.registry_fixture import NOON, ManualClock, Office, StoreFactory, describe, open_office, set_target
 
 from perdure.errors import NoSuchPrefix, NotAuthorised
-from perdure.formats import batch_file, identifiers_csv, ndjson
-from perdure.formats.csv_rows import read_rows
-from perdure.formats.import_entries import Entry, RejectedLine
+from perdure.formats import identifiers_csv
+from perdure.formats.import_entries import RejectedLine
 from perdure.records.record import About
 from perdure.records.value import Admin, AdminRights, Binary, Reference, Text, Value, ValueList
 from perdure.registry import (
-    ImportOptions,
     Statement,
-    Tally,
     add_subsystem,
-    export,
     find_by_value,
     grant,
     history,
-    import_entries,
     mint,
     observe,
     reconstruct,
@@ -42,37 +36,6 @@ CURATOR = "https://orcid.org/0000-0002-1825-0097"
 # Two sources whose person identifiers collide: the second one takes a successor's name.
 COLLIDING = tuple(f"https://example.org/archive/{number}" for number in (291994108, 292908847))
 EMPTY = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-
-
-def write_export(office: Office, format: str = "ndjson", by: Any = None, **options: Any) -> bytes:
-    async def work() -> bytes:
-        agent = by or office.admin
-        return b"".join([data async for _, data in export(office.registry, agent, format, **options)])
-
-    return office.run(work())
-
-
-def lines(data: bytes) -> Iterable[tuple[int, bytes]]:
-    return enumerate(data.splitlines(), 1)
-
-
-def text_lines(data: bytes) -> list[str]:
-    return [f"{line}\n" for line in data.decode().split("\n")[:-1]]
-
-
-def entries(data: bytes, format: str) -> Iterable[Entry]:
-    if format == "ndjson":
-        return ndjson.read(lines(data))
-    if format == "batch":
-        return batch_file.read((number, line.rstrip("\n")) for number, line in enumerate(text_lines(data), 1))
-    rows = read_rows(text_lines(data))
-    return identifiers_csv.read_handles(rows) if format == "handles" else identifiers_csv.read_identifiers(rows)
-
-
-def move(data: bytes, format: str, into: Office, **options: Any) -> tuple[Tally, list[Any]]:
-    problems: list[Any] = []
-    tally = into.do(import_entries, entries(data, format), ImportOptions(**options), report=problems.append)
-    return tally, problems
 
 
 def identifiers(data: bytes) -> list[bytes]:

@@ -24,6 +24,7 @@ from perdure.records.authority_metadata import DEFAULT_TYPE_PREFIX
 from perdure.registry import NewRegistry, Registry, Settings, create_registry, reopen
 from perdure.registry.opening_checks import check_store, find_clock_doubt
 from perdure.registry.secret_box import SECRETS_KEY
+from perdure.registry.value_types import register_missing_types
 from perdure.settings_file import (
     DATABASE,
     DEFAULT_STORE,
@@ -95,6 +96,8 @@ async def open_registry(folder: Path, clock: Clock | None = None, *, check: bool
                 await check_store(store)
                 if clock is None:
                     registry = registry._replace(clock_doubt=await find_clock_doubt(store, registry.clock))
+                if registry.clock_doubt is None:
+                    await register_missing_types(registry)
             yield registry
         finally:
             store.close()
