@@ -23,6 +23,7 @@ from perdure.http.api import (
     person_curation,
     prefixes,
     search,
+    value_types,
 )
 from perdure.http.api import persons as api_persons
 from perdure.http.api.gateway import ApiGateway, ApiRoute
@@ -40,7 +41,7 @@ from perdure.http.handle_api import (
 )
 from perdure.http.persons import handler as persons
 from perdure.http.persons import vocabulary
-from perdure.http.resolver import home_page, resolver
+from perdure.http.resolver import home_page, resolver, types_page
 from perdure.http.shared.api_roots import API_ROOT, HANDLES_ROOT
 from perdure.http.shared.cors import preflight_response
 from perdure.http.shared.http_errors import MalformedRequest
@@ -154,6 +155,7 @@ ROUTES: Final = (
     Route("/", home_page.home_response),
     Route("/robots.txt", home_page.robots_response),
     Route("/favicon.ico", home_page.favicon_response),
+    Route(types_page.TYPES_PATH, types_page.types_response),
     Route("/context.jsonld", vocabulary.context_response),
     Route("/shapes.ttl", vocabulary.shapes_response),
     # Persons, each with or without a suffix that names a format
@@ -201,6 +203,7 @@ API_ROUTES: Final = (
     ApiRoute("GET", "/prefixes/{name}", prefixes.show_prefix),
     ApiRoute("PATCH", "/prefixes/{name}", prefixes.change_prefix),
     ApiRoute("POST", "/derived-prefixes", prefixes.derive_prefix),
+    ApiRoute("GET", "/value-types", value_types.list_value_types),
     ApiRoute("GET", "/agents/me", prefixes.me),
     ApiRoute("POST", "/imports", bulk.import_identifiers, is_bulk=True),
     ApiRoute("GET", "/exports", bulk.export_identifiers, is_bulk=True),

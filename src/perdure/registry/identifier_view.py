@@ -22,7 +22,7 @@ from perdure.registry.permissions.permissions import is_granted, rights
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Reader
 
-_HIDDEN_REASON: Final = "not shown"
+HIDDEN_REASON: Final = "not shown"
 _MOST_VERSIONS: Final = 1000  # read to find the last state of a removed value
 
 
@@ -81,7 +81,7 @@ class Visibility(NamedTuple):
                 observation=None,
                 reconstruction=None,
                 restriction=self.restriction,
-                tombstone=None if tombstone is None else msgspec.structs.replace(tombstone, reason=_HIDDEN_REASON),
+                tombstone=None if tombstone is None else msgspec.structs.replace(tombstone, reason=HIDDEN_REASON),
             )
         values = tuple(value for value in record.values if self.sees(value) and self._sees_newest(value, last or {}))
         return record if len(values) == len(record.values) else msgspec.structs.replace(record, values=values)

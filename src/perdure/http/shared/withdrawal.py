@@ -6,6 +6,11 @@ from perdure.records.authority_metadata import to_seconds
 from perdure.registry.entities import Act, Agent
 
 
+def withdrawal_fields(withdrawal: Withdrawal) -> dict[str, str]:
+    """Return the fields of a JSON document that say when an identifier was withdrawn, and by whom."""
+    return {f"withdrawn_{part}": text for part, text in withdrawal._asdict().items() if text}
+
+
 def describe_withdrawal(name: str, act: Act, agent: Agent | None) -> Withdrawal:
     """Return when an identifier was withdrawn, and by whom.
 

@@ -6,13 +6,14 @@ from perdure.registry.handles.identities import KeyMaterial, build_identity, fin
 from perdure.registry.handles.listing import list_handles, list_prefixes
 from perdure.registry.handles.minting import mint_handle
 from perdure.registry.handles.preconditions import Precondition
-from perdure.registry.handles.reading import HandleView, read_handle
+from perdure.registry.handles.reading import HandleTombstone, HandleView, read_handle, read_tombstone
 from perdure.registry.handles.reverse_lookup import find_handles
 from perdure.registry.handles.write_handle import HandleWriteResult, put_handle, put_values
 from perdure.registry.permissions.permissions import rights
 from perdure.registry.prefixes.na_records import prefix_record
 
 __all__ = [
+    "HandleTombstone",
     "HandleView",
     "HandleWriteResult",
     "KeyMaterial",
@@ -30,6 +31,7 @@ __all__ = [
     "put_handle",
     "put_values",
     "read_handle",
+    "read_tombstone",
     "rights",
     "unhome_prefix",
 ]
