@@ -23,7 +23,7 @@ from perdure.http.api import (
     person_curation,
     prefixes,
     search,
-    value_types,
+    type_list,
 )
 from perdure.http.api import persons as api_persons
 from perdure.http.api.gateway import ApiGateway, ApiRoute
@@ -203,7 +203,7 @@ API_ROUTES: Final = (
     ApiRoute("GET", "/prefixes/{name}", prefixes.show_prefix),
     ApiRoute("PATCH", "/prefixes/{name}", prefixes.change_prefix),
     ApiRoute("POST", "/derived-prefixes", prefixes.derive_prefix),
-    ApiRoute("GET", "/value-types", value_types.list_value_types),
+    ApiRoute("GET", "/value-types", type_list.list_value_types),
     ApiRoute("GET", "/agents/me", prefixes.me),
     ApiRoute("POST", "/imports", bulk.import_identifiers, is_bulk=True),
     ApiRoute("GET", "/exports", bulk.export_identifiers, is_bulk=True),

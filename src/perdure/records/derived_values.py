@@ -39,7 +39,7 @@ _BY_INDEX: Final = attrgetter("index")
 _ADMIN_FOLDED: Final = handle.fold(ADMIN)
 
 
-class _Derived(NamedTuple):
+class _DerivedValue(NamedTuple):
     """A value before it has an index and a timestamp."""
 
     first_index: int
@@ -47,7 +47,7 @@ class _Derived(NamedTuple):
     data: Data
 
 
-def _by_first_index(dated: tuple[_Derived, str]) -> int:
+def _by_first_index(dated: tuple[_DerivedValue, str]) -> int:
     return dated[0].first_index
 
 
@@ -57,21 +57,21 @@ def _folded_type(type_prefix: str, kind: str) -> str:
 
 
 @lru_cache(maxsize=4096)  # few parties are responsible for many identifiers
-def _party_values(owners: tuple[str, ...], type_prefix: str) -> tuple[_Derived, ...]:
+def _party_values(owners: tuple[str, ...], type_prefix: str) -> tuple[_DerivedValue, ...]:
     """Return one value for each of these parties: an administrator without permissions if it is a handle."""
-    derived: list[_Derived] = []
+    derived: list[_DerivedValue] = []
     for owner in owners:
         name = party_handle(owner)
         if name is None:
-            derived.append(_Derived(FIRST_METADATA, f"{type_prefix}/{OWNER}", Text(owner)))
+            derived.append(_DerivedValue(FIRST_METADATA, f"{type_prefix}/{OWNER}", Text(owner)))
         else:
-            derived.append(_Derived(FIRST_ADMIN, ADMIN, Admin(AdminRights(name, ADMIN_INDEX, NO_RIGHTS))))
+            derived.append(_DerivedValue(FIRST_ADMIN, ADMIN, Admin(AdminRights(name, ADMIN_INDEX, NO_RIGHTS))))
     return tuple(derived)
 
 
 def _responsible_parties(
     record: Record, type_prefix: str, is_administered: bool, names_creator: bool
-) -> tuple[_Derived, ...]:
+) -> tuple[_DerivedValue, ...]:
     """Return the values that name the owners, or the creator as administrator, and that the record does not state."""
     if not record.owners:
         if is_administered or not names_creator or party_handle(record.creator) is None:
@@ -100,7 +100,7 @@ def handle_values(
     types = {handle.fold(value.type) for value in record.values}
     parties = _responsible_parties(record, type_prefix, _ADMIN_FOLDED in types, names_creator)
     about_origin = [
-        _Derived(FIRST_METADATA, f"{type_prefix}/{kind}", Text(text))
+        _DerivedValue(FIRST_METADATA, f"{type_prefix}/{kind}", Text(text))
         for kind, text in ((CREATION_DATE, record.created), (CREATOR, to_handle(record.creator)))
         if _folded_type(type_prefix, kind) not in types
     ]

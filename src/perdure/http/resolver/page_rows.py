@@ -85,7 +85,8 @@ def _text(value: Value) -> tuple[str, str]:
     if isinstance(data, Binary):
         return base64.b64encode(data.value).decode(), f"{len(data.value)} bytes, in Base64"
     if isinstance(data, Admin):
-        return f"{data.value.index}:{data.value.handle}", f"permissions {data.value.permissions}"
+        given = data.value.permissions
+        return f"{data.value.index}:{data.value.handle}", f"permissions {given}" if "1" in given else "no permissions"
     return "\n".join(f"{one.index}:{one.handle}" for one in data.value), "list of references"
 
 

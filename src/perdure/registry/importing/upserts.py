@@ -34,7 +34,7 @@ from perdure.registry.store_interface import Transaction
 _TO_MICROSECONDS: Final = ".000000Z"
 
 
-class _Extracted(NamedTuple):
+class _EntryMetadata(NamedTuple):
     """An entry with the authority metadata in its values moved out of them, and without secrets."""
 
     values: tuple[Value, ...]
@@ -183,10 +183,10 @@ def _refuse_minted_names(located: LocatedName, options: ImportOptions) -> None:
         raise InvalidInput("import", "name", reason)
 
 
-def _extract_metadata(entry: ImportPut, type_prefix: str) -> _Extracted:
+def _extract_metadata(entry: ImportPut, type_prefix: str) -> _EntryMetadata:
     created, creator = entry.created, entry.creator
     if not entry.values:
-        return _Extracted((), created, creator, entry.owners, ())
+        return _EntryMetadata((), created, creator, entry.owners, ())
     metadata = metadata_types(type_prefix)
     values, notices, owners = [], [], list(entry.owners)
     for value in entry.values:
@@ -204,7 +204,7 @@ def _extract_metadata(entry: ImportPut, type_prefix: str) -> _Extracted:
             notices.append(Notice(entry.line, f"the secret in value {value.index} ({SECRET}) was omitted"))
         else:
             values.append(value)
-    return _Extracted(tuple(values), created, creator, tuple(owners), tuple(notices))
+    return _EntryMetadata(tuple(values), created, creator, tuple(owners), tuple(notices))
 
 
 def _without_old_admin(record: Record) -> Record:
