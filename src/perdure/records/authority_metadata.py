@@ -24,7 +24,7 @@ DESCRIPTIONS: Final = {
     "the thing being identified. ISO 8601, in UTC.",
     CREATOR: "Identifier creator: the party that first created the identifier, given as an actionable identifier "
     "that resolves to information about that party.",
-    OWNER: "Identifier owner: a party that is responsible for the identifier and is not its creator, given as an "
+    OWNER: "Identifier owner: a party other than the creator that is responsible for the identifier, given as an "
     "actionable identifier that is not a handle. An owner that is a handle is in an HS_ADMIN value.",
 }
 
