@@ -47,6 +47,12 @@ PACKAGES: Final = {
         "HAProxy",
         "apt-get install haproxy (`make test` does this as root)",
     ),
+    "chromium": Package(
+        "chromium",
+        lambda: chromium() is not None,
+        "Chromium",
+        "apt-get install chromium (`make test` does this as root)",
+    ),
     "nginx": Package(
         "nginx",
         lambda: nginx() is not None,
@@ -64,6 +70,11 @@ FOR_BENCHMARKS: Final = (
         "apt-get install wrk (`make bench-http` does this as root)",
     ),
 )
+
+
+def chromium() -> str | None:
+    """Return the path of the browser, or None if it is not installed."""
+    return shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 def require_package(name: str) -> None:

@@ -159,6 +159,7 @@ SHARED_BASE_NAMES: Final = {
     "restore": "the restore of a backup: of a registry, and of an SQLite file",
     "responses": "responses: their headers, and the types of their bodies",
     "schema_check": "the check of a database schema: the comparison, and one for each engine",
+    "statistics": "statistics of resolutions: use cases and endpoints",
     "store": "a store, one for each engine",
     "transaction": "a transaction, one for each engine",
     "vocabulary": "the vocabulary: its terms, and its URLs",
@@ -181,6 +182,8 @@ def is_participle(word: str) -> bool:
 
 def explain_bad_name(name: str) -> str | None:
     """Return the rule that a name breaks."""
+    if name.startswith("__"):
+        return None  # the language's own
     words = split_words(name)
     if retired := RETIRED_WORDS.intersection(words):
         return f"the word {', '.join(sorted(retired))} is retired"

@@ -1,5 +1,6 @@
 """The section [http] of the settings: how a registry is served over HTTP."""
 
+import re
 from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Annotated, Final
@@ -11,6 +12,7 @@ from perdure.errors import InvalidInput, quote_text
 
 Size = Annotated[int, Meta(ge=1, le=1 << 40)]
 Seconds = Annotated[float, Meta(gt=0, le=86_400)]
+_ORIGIN: Final = re.compile(r"https?://(?:[a-z0-9_.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
 _IPV4_MAPPED: Final = IPv6Network("::ffff:0:0/96")
 LOOPBACK: Final = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
 
@@ -28,6 +30,15 @@ class HttpOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     upstream: Annotated[
         str, Meta(description="Base URL of another resolver, to which names with an unknown prefix are redirected.")
     ] = ""
+    redirect_seconds: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=31_536_000,
+            description="Seconds for which browsers may repeat a redirect without asking the server again. "
+            "0: they ask each time, so that a change is visible at once. Handle clients use the TTL of the value.",
+        ),
+    ] = 0
     contact: Annotated[
         str, Meta(description="E-mail or web address of the operator, shown on pages and in problem documents.")
     ] = ""
@@ -41,6 +52,13 @@ class HttpOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     plain_credentials: Annotated[
         bool, Meta(description="Whether credentials are accepted over plain HTTP from other machines than this one.")
     ] = False
+    cors_origins: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Origins of the web pages that may write, with credentials that they send. Pages of all "
+            "origins may read what is public."
+        ),
+    ] = ()
     metrics_clients: Annotated[
         tuple[str, ...], Meta(description="IP addresses or networks of the clients that may read /metrics.")
     ] = ("127.0.0.0/8", "::1")
@@ -52,6 +70,12 @@ class HttpOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             description="The max-age of Strict-Transport-Security, sent if the server uses TLS; 0: not sent.",
         ),
     ] = 0
+    statistics: Annotated[
+        bool, Meta(description="Whether resolutions are counted, for each name, day and kind of client.")
+    ] = True
+    statistics_seconds: Annotated[
+        Seconds, Meta(description="Time after which counted resolutions are written to the database.")
+    ] = 60.0
     access_log: Annotated[bool, Meta(description="Whether each request is written to the access log.")] = True
     url_bytes: Annotated[Size, Meta(description="Maximum length of the URL of a request, in bytes.")] = 16_384
     header_bytes: Annotated[Size, Meta(description="Maximum size of all request headers together, in bytes.")] = 32_768
@@ -93,6 +117,11 @@ class HttpOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = 20.0
 
     @property
+    def redirect_caching(self) -> bytes:
+        """The Cache-Control of redirects to targets."""
+        return b"max-age=%d" % self.redirect_seconds if self.redirect_seconds else b"no-cache"
+
+    @property
     def proxies(self) -> tuple[IPv4Network | IPv6Network, ...]:
         """The networks of the trusted proxies."""
         return _parse_networks(self.trusted_proxies, "trusted_proxies")
@@ -106,6 +135,12 @@ class HttpOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def check_http_options(options: HttpOptions) -> HttpOptions:
     """Refuse invalid addresses and URLs when the server starts."""
     _ = options.proxies, options.metrics_networks
+    for origin in options.cors_origins:
+        if _ORIGIN.fullmatch(origin) is None:
+            reason = (
+                f"{quote_text(origin)} in cors_origins is not an origin in lower case, as in https://app.example.org"
+            )
+            raise InvalidInput("settings", "cors_origins", reason)
     for name in ("public_url", "upstream"):
         text = getattr(options, name)
         if text and not text.startswith(("https://", "http://")):

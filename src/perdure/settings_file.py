@@ -66,6 +66,8 @@ type_prefix = {type_prefix}
 # public_url = "https://id.example.org"
 # The resolver to which names with an unknown prefix are redirected. Without it, they are not found. Example:
 # upstream = "https://hdl.handle.net"
+# Seconds for which browsers may repeat a redirect without asking the server again. 0: a change is visible at once.
+# redirect_seconds = 0
 # The e-mail or web address of the operator, for pages and problem documents. Example:
 # contact = "archive@example.org"
 # The reverse proxies, by IP address or network. Only their Forwarded or X-Forwarded-For header is trusted. Without
@@ -76,11 +78,15 @@ type_prefix = {type_prefix}
 # certificate_header = ""
 # If true, credentials over plain HTTP are accepted from other machines too.
 # plain_credentials = false
+# The origins of the web pages that may write with credentials. All pages may read what is public. Default: none.
+# cors_origins = ["https://deposit.example.org"]
 # The clients that may read /metrics, by IP address or network.
 # metrics_clients = ["127.0.0.0/8", "::1"]
 # With --tls-cert: the max-age of Strict-Transport-Security, in seconds. 0 does not send it.
 # hsts_seconds = 0
 # access_log = true
+# If false, resolutions are not counted.
+# statistics = true
 # body_bytes = 4194304
 # The largest file that can be uploaded with an observation, to be hashed.
 # content_bytes = 1073741824

@@ -59,6 +59,8 @@ MIXED: tuple[tuple[str, ...], ...] = (
     (f"/api/handles/{EXACT}/nobody",),
     (f"/api/handles/{EXACT}/binary",),
     (f"/{EXACT}/short-lived",),
+    (f"/{EXACT}/abc", 'if-none-match: "1"'),
+    (f"/api/handles/{EXACT}/abc", 'if-none-match: W/"1-record", "7"'),
     (f"/{EXACT}/a//b",),
     (f"/{EXACT}/abc", "accept: application/json"),
     (f"/api/handles/{EXACT}/with-admin",),

@@ -92,10 +92,22 @@ def test_the_urls_of_persons_are_those_that_are_parsed(routes: Routes) -> None:
         "/robots.txt/a",
         "/%2F",
         "//",
+        "//12345/a",
+        "//apis",
+        "//metrics",
+        "//healthz",
     ],
 )
 def test_any_other_url_is_a_name_to_resolve(routes: Routes, path: str) -> None:
     assert find(routes, path)[0] is RESOLVER
+
+
+@pytest.mark.parametrize(
+    "path", ["/api/handles/12345/a//b/", "/api/v1/prefixes", "/api", "/hrls/handles/", "/api/nope"]
+)
+def test_a_slash_too_many_in_front_of_an_api_changes_nothing(routes: Routes, path: str) -> None:
+    for slashes in ("/", "//"):
+        assert find(routes, slashes + path) == find(routes, path)
 
 
 def test_the_fast_path_answers_for_urls_of_the_table(routes: Routes) -> None:

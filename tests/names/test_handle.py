@@ -96,6 +96,20 @@ def test_every_other_character_of_the_plane_is_allowed(character: str) -> None:
     assert handle.parse(f"1/{character}").suffix == character
 
 
+@given(text=st.text(st.sampled_from(["a", "é", "م", "\u200c", "\u200d", "\u200b"]), min_size=1, max_size=6))
+def test_joiners_are_allowed_on_demand_where_both_neighbours_are_beyond_ascii(text: str) -> None:
+    joined = f"1{text}2"
+    neighbours = [joined[at - 1] + joined[at + 1] for at, character in enumerate(joined) if character in "\u200c\u200d"]
+    are_right = all(one > "\x7f" and one not in "\u200c\u200d" for pair in neighbours for one in pair)
+    is_right = are_right and "\u200b" not in text
+    try:
+        assert str(handle.parse(f"12345/{text}", joiners=True)) == f"12345/{text}"
+        assert is_right
+    except InvalidName:
+        assert not is_right
+    assert handle.is_valid(f"12345/{text}") == (is_right and not handle.has_joiners(text))
+
+
 @pytest.mark.parametrize("text", ["", "/", "noslash", "/suffix", "prefix/", "hdl:", "https://doi.org/", "info:hdl/"])
 def test_empty_parts_are_refused(text: str) -> None:
     with pytest.raises(InvalidName):

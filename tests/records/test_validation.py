@@ -17,6 +17,7 @@ from perdure.records.validation import (
     to_iso_seconds,
 )
 from perdure.records.value import Admin, AdminRights, Binary, Reference, Text, Value, ValueList
+from perdure.records.web_address import encode_web_address
 
 LIMITS = Limits()
 
@@ -98,16 +99,19 @@ def test_a_line_of_text_has_no_control_characters(text: str) -> None:
         assert all(character >= " " and not "\x7f" <= character <= "\x9f" for character in text)
 
 
-@given(st.text(max_size=40).map(lambda rest: "https://" + rest))
-def test_an_accepted_target_is_safe_in_a_header_and_in_a_page(url: str) -> None:
+@given(st.text(max_size=40).map(lambda rest: "https://" + rest), st.booleans())
+def test_an_accepted_target_is_safe_in_a_header_and_in_a_page(url: str, allows_blanks: bool) -> None:
     try:
-        check_target(url, LIMITS)
+        check_target(url, LIMITS, allows_blanks=allows_blanks)
     except InvalidInput as refusal:
         assert refusal.part == "target"
     else:
         assert url.splitlines() == [url]
-        assert all(character > " " and not "\x7f" <= character <= "\xa0" for character in url)
-        url.encode()
+        assert all(character >= " " and not "\x7f" <= character <= "\xa0" for character in url)
+        assert allows_blanks or " " not in url
+        encoded = encode_web_address(url)
+        assert encoded.isascii()
+        assert " " not in encoded
 
 
 def test_the_message_names_the_character_and_its_position() -> None:

@@ -76,7 +76,6 @@ TARGETS = [
     "https:///path",
     "https://?query",
     "http:example.org",
-    "https://example.org/a b",
     "https://example.org/\n",
     "https://example.org/\r\nSet-Cookie: a=b",
     "https://example.org/\x00",
@@ -103,6 +102,16 @@ def test_a_target_that_no_reader_should_follow_is_refused(sample_office: Office)
                 call(target)
             assert refusal.value.part == part, ascii(target)
     assert sample_office.snapshot() == before
+
+
+def test_a_blank_is_accepted_in_a_url_value_but_not_in_a_target(sample_office: Office) -> None:
+    url = "https://example.org/a b"
+    with pytest.raises(InvalidInput, match="percent-encoded"):
+        sample_office.do(mint, "12345", suffixes=["n"], statement=Statement(url))
+    with pytest.raises(InvalidInput, match="percent-encoded"):
+        sample_office.do(set_target, "12345/a", url)
+    sample_office.do(set_values, "12345/a", [Value(1, "URL", Text(url))])
+    assert sample_office.ask(resolve, "12345/a").target == url
 
 
 @pytest.mark.parametrize("type", ["url", "Url"])

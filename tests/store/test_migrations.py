@@ -22,6 +22,7 @@ from perdure.cli.app import app
 from perdure.errors import PerdureError, StoreBehind, StoreUnavailable
 from perdure.folder.registry_folder import Registry, make_registry, open_registry, registry_location
 from perdure.folder.restore import recover_registry, restore_registry
+from perdure.records.value import Text, Value
 from perdure.registry import Statement, bind, mint, observe, redact, show, verify
 from perdure.registry.store_interface import Transaction
 from perdure.settings_file import DEFAULT_STORE
@@ -85,6 +86,15 @@ class Home:
         [minted] = self.inside(lambda registry: mint(registry, self.admin, registry.home))
         return minted.name
 
+    def find_redirects(self, *names: str) -> list[Any]:
+        async def find(registry: Registry) -> list[Any]:
+            future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+            registry.store.batch_lookup().find_redirects(names, future.set_result)
+            return list(await asyncio.wait_for(future, 20))
+
+        found: list[Any] = self.inside(find)
+        return found
+
     def version(self) -> int:
         return registry_location(self.folder).schema_versions()[0]
 
@@ -138,12 +148,21 @@ def _trigger(name: str, step: object) -> str:
     return re.findall(rf"CREATE TRIGGER {name} .*?END;", str(step), re.DOTALL)[0]
 
 
+_SETTINGS_OF_THE_SIXTH = (
+    "DROP TABLE resolutions; ALTER TABLE agents DROP COLUMN retired; "
+    "ALTER TABLE prefixes DROP COLUMN ttl; ALTER TABLE prefixes DROP COLUMN joiners; "
+)
+TO_THE_FIFTH = {
+    "sqlite": f"{_SETTINGS_OF_THE_SIXTH} DROP INDEX redirects; {sqlite.MIGRATIONS[2]}",
+    "postgres": _SETTINGS_OF_THE_SIXTH,
+}
 TO_THE_FOURTH = {
-    "sqlite": "DROP TRIGGER revisions_stay; DROP TRIGGER events_stay; ALTER TABLE revisions DROP COLUMN original; "  # noqa: S608
+    "sqlite": f"{TO_THE_FIFTH['sqlite']} DROP TRIGGER revisions_stay; DROP TRIGGER events_stay; ALTER TABLE revisions DROP COLUMN original; "  # noqa: S608
     "ALTER TABLE revisions DROP COLUMN digest; ALTER TABLE events DROP COLUMN digest; "
     "DELETE FROM facts WHERE name IN ('newest_event', 'lineage'); "
     f"{_trigger('revisions_stay', sqlite.MIGRATIONS[3])} {_trigger('events_stay', sqlite.MIGRATIONS[0])}",
-    "postgres": "DROP TRIGGER revisions_stay ON revisions; DROP TRIGGER events_stay ON events; "
+    "postgres": f"{TO_THE_FIFTH['postgres']} DROP TRIGGER revisions_stay ON revisions; "  # noqa: S608
+    "DROP TRIGGER events_stay ON events; "
     "ALTER TABLE revisions DROP COLUMN original, DROP COLUMN digest; ALTER TABLE events DROP COLUMN digest; "
     "DELETE FROM facts WHERE name IN ('newest_event', 'lineage'); "
     "CREATE TRIGGER revisions_stay BEFORE UPDATE ON revisions FOR EACH ROW EXECUTE FUNCTION refuse_change('no'); "
@@ -197,13 +216,21 @@ def test_a_registry_of_the_second_schema_redirects_once_it_is_brought_up_to_date
     with pytest.raises(StoreUnavailable, match="run perdure migrate"):
         home.mint()
     assert f"from schema 2 to {TODAY}." in home.migrate("--no-backup")
+    assert home.find_redirects(minted.name, "nothing") == [("https://example.org/", 1), None]
+    assert home.inside(verify) == []
 
-    async def redirect(registry: Registry) -> Any:
-        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        registry.store.batch_lookup().find_redirects([minted.name, "nothing"], future.set_result)
-        return list(await asyncio.wait_for(future, 20))
 
-    assert home.inside(redirect) == [("https://example.org/", 1), None]
+def test_a_registry_of_the_fifth_schema_redirects_names_with_a_ttl_once_it_is_brought_up_to_date(home: Home) -> None:
+    value = Value(1, "URL", Text("https://example.org/"), ttl=60)
+    [minted] = home.inside(
+        lambda registry: mint(registry, home.admin, registry.home, statement=Statement(values=(value,)))
+    )
+    before = home.inside(lambda registry: registry.store.read(lambda reader: (reader.prefixes(), reader.agents())))
+    home.go_back(TO_THE_FIFTH, 5)
+    assert f"from schema 5 to {TODAY}." in home.migrate("--no-backup")
+    after = home.inside(lambda registry: registry.store.read(lambda reader: (reader.prefixes(), reader.agents())))
+    assert after == before
+    assert home.find_redirects(minted.name) == [("https://example.org/", 1)]
     assert home.inside(verify) == []
 
 

@@ -23,6 +23,7 @@ from perdure.cli import (
     prefix,
     query,
     serve,
+    stats,
     tour,
 )
 from perdure.cli.error_hints import with_hint
@@ -102,7 +103,7 @@ app.command(rich_help_panel=MAINTENANCE, epilog=move.MOVE_EXAMPLES)(move.move)
 app.command(rich_help_panel=MAINTENANCE, epilog=move.MIGRATE_EXAMPLES)(move.migrate)
 app.command(rich_help_panel=MAINTENANCE, epilog=maintenance.COMPACT_EXAMPLES)(maintenance.compact)
 app.command(rich_help_panel=MAINTENANCE, epilog=maintenance.VERIFY_EXAMPLES)(maintenance.verify)
-app.command(rich_help_panel=MAINTENANCE, epilog=maintenance.STATS_EXAMPLES)(maintenance.stats)
+app.command(rich_help_panel=MAINTENANCE, epilog=stats.EXAMPLES)(stats.stats)
 app.command(rich_help_panel=WITHOUT_REGISTRY, epilog=explain.EXAMPLES)(explain.explain)
 app.command(rich_help_panel=WITHOUT_REGISTRY, epilog=check.EXAMPLES)(check.check)
 app.add_typer(generate.app, name="generate", rich_help_panel=WITHOUT_REGISTRY, epilog=generate.EXAMPLES)

@@ -8,6 +8,7 @@ from perdure import registry as use
 from perdure.cli.progress import count_progress
 from perdure.cli.record_options import (
     Reason,
+    Ttl,
     Values,
     Version,
     What,
@@ -21,7 +22,7 @@ from perdure.cli.record_options import (
 from perdure.cli.redaction_options import ForGood, check_confirmed, print_traces
 from perdure.cli.registry_session import Folder, Name, run_as_agent
 from perdure.errors import InvalidInput
-from perdure.records.value import DEFAULT_PERMISSIONS, DEFAULT_TTL, Text, Value
+from perdure.records.value import DEFAULT_PERMISSIONS, Text, Value, stated_ttl
 from perdure.registry import Statement
 from perdure.registry.editing import ANY_INDEX
 from perdure.registry.entities import Agent
@@ -75,11 +76,13 @@ def bind(
         list[str] | None,
         typer.Option(metavar="ID", help="Owner (hdl: or https: identifier), if not the creator. Repeatable."),
     ] = None,
+    ttl: Ttl = None,
     if_version: Version = None,
     folder: Folder = None,
 ) -> None:
     """Bind a reserved name to a target or to values. This sets its creation date."""
-    statement = Statement(target, parse_values(value), build_about(who, what, when, where), None, tuple(owner or ()))
+    about, owners = build_about(who, what, when, where), tuple(owner or ())
+    statement = Statement(target, parse_values(value, ttl=ttl), about, None, owners, stated_ttl(ttl))
     version = run_as_agent(
         folder, lambda registry, by: use.bind(registry, by, name, statement, expected_version=if_version)
     )
@@ -108,12 +111,25 @@ def set_(
     at: Annotated[
         str | None, typer.Option(metavar="DATE", help="PRID only: date of the revision, ISO 8601 with a time zone.")
     ] = None,
+    ttl: Ttl = None,
     if_version: Version = None,
     folder: Folder = None,
 ) -> None:
-    """Change the target, values or description. Everything else stays, and old versions stay readable."""
+    """Change the target, values, TTL or description. Everything else stays, and old versions stay readable."""
     if observation or curator or at:
-        if not observation or curator is None or at is None or target or value or who or what or when or where or owner:
+        if (
+            not observation
+            or curator is None
+            or at is None
+            or target
+            or value
+            or who
+            or what
+            or when
+            or where
+            or owner
+            or ttl
+        ):
             raise InvalidInput(
                 "ppid",
                 "inputs",
@@ -132,7 +148,10 @@ def set_(
             "record", "index", "an index is required to set a value, as in 3:EMAIL=… (to add one: perdure add-value)"
         )
     about = build_about(who, what, when, where)
-    statement = Statement(target, parse_values(value, taken=0), about, None, tuple(owner or ()))
+    values = parse_values(value, taken=0, ttl=ttl)
+    # With a value, the TTL is for that value alone, unless there is a target too.
+    of_target = None if value and target is None else ttl
+    statement = Statement(target, values, about, None, tuple(owner or ()), stated_ttl(of_target))
     _print_version(
         name,
         run_as_agent(
@@ -148,9 +167,7 @@ def add_value(
     index: Annotated[
         int | None, typer.Option(metavar="N", help="Index of the value. Default: the lowest free index.")
     ] = None,
-    ttl: Annotated[
-        int, typer.Option(metavar="SECONDS", help="TTL: how long clients may cache the value.")
-    ] = DEFAULT_TTL,
+    ttl: Ttl = None,
     permissions: Annotated[
         str,
         typer.Option(
@@ -163,7 +180,7 @@ def add_value(
     """Add a value to an identifier."""
     if index is not None and index < 1:
         raise InvalidInput("record", "index", f"index {index} is below 1")
-    value = Value(index or ANY_INDEX, type, Text(data), "", ttl, permissions)
+    value = Value(index or ANY_INDEX, type, Text(data), "", stated_ttl(ttl), permissions)
     version = run_as_agent(
         folder, lambda registry, by: use.add_values(registry, by, name, [value], expected_version=if_version)
     )

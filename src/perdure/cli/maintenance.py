@@ -27,7 +27,6 @@ RECOVER_EXAMPLES = (
 RESTORE_EXAMPLES = "**Example**\n\n- `perdure restore /mnt/safe/registry-2026-11-16.db`"
 COMPACT_EXAMPLES = "**Example**\n\n- `perdure compact`"
 VERIFY_EXAMPLES = "**Example**\n\n- `perdure verify`"
-STATS_EXAMPLES = "**Example**\n\n- `perdure stats --json`"
 LOG_EXAMPLES = "**Example**\n\n- `perdure log --limit 5`"
 
 _MAX_EVENTS = 10_000
@@ -202,15 +201,6 @@ def verify(folder: Folder = None, json: Json = False) -> None:
         typer.echo(f"Found {len(problems)} problems." if problems else "No problems found.")
     if problems:
         raise typer.Exit(PROBLEMS_FOUND)
-
-
-def stats(folder: Folder = None, json: Json = False) -> None:
-    """Print the number of identifiers, prefixes, agents and so on."""
-    counts = run_anonymous(folder, lambda registry: registry.store.read(lambda reader: reader.counts()))
-    if json:
-        typer.echo(to_json(counts))
-        return
-    print_table(("what", "count"), ((what, f"{count:,}") for what, count in counts.items()))
 
 
 def log(

@@ -14,11 +14,12 @@ from perdure.cli.exit_codes import INTERRUPTED
 from perdure.cli.file_formats import hash_file
 from perdure.cli.person_options import print_person
 from perdure.cli.progress import count_progress
-from perdure.cli.record_options import Values, What, When, Where, Who, build_about, parse_values
+from perdure.cli.record_options import Ttl, Values, What, When, Where, Who, build_about, parse_values
 from perdure.cli.registry_session import Folder, run_as_agent
 from perdure.cli.terminal import to_json
 from perdure.errors import InvalidInput
 from perdure.names import instant
+from perdure.records.value import stated_ttl
 from perdure.registry import MintedIdentifier, Statement
 from perdure.registry.entities import Agent
 from perdure.registry.registry import Registry
@@ -57,6 +58,7 @@ def mint(
         list[str] | None,
         typer.Option(metavar="ID", help="Owner (hdl: or https: identifier), if not the creator. Repeatable."),
     ] = None,
+    ttl: Ttl = None,
     source: Annotated[str | None, typer.Option(metavar="URL", help="POID: URL of the source.")] = None,
     at: Annotated[
         str | None,
@@ -102,7 +104,8 @@ def mint(
         )
     if suffix and count != 1:
         raise InvalidInput("mint", "count", "--count cannot be combined with --suffix: repeat --suffix for each name")
-    statement = Statement(target, parse_values(value), build_about(who, what, when, where), creator, tuple(owner or ()))
+    about, owners = build_about(who, what, when, where), tuple(owner or ())
+    statement = Statement(target, parse_values(value, ttl=ttl), about, creator, owners, stated_ttl(ttl))
     run_as_agent(
         folder, lambda registry, by: _mint_and_print(registry, by, prefix, count, statement, suffix or [], json)
     )

@@ -37,6 +37,7 @@ CHANGE_EXAMPLES = """
 - `perdure prefix change 12345 --policy 'Names are never used again.'`
 - `perdure prefix change sid.inpe.br/mtc-m18 --granularity 0.01`
 - `perdure prefix change 12345 --pass-through`
+- an hour instead of a day, for names that move often: `perdure prefix change 12345 --ttl 3600`
 """
 
 
@@ -77,6 +78,19 @@ PassThrough = Annotated[
         help="Resolve a name that extends a registered one to the target of that one, with the rest appended.",
     ),
 ]
+Joiners = Annotated[
+    bool,
+    typer.Option(
+        "--joiners",
+        help="Allow zero-width joiners in suffixes, as Persian and Indic words need them. This cannot be withdrawn.",
+    ),
+]
+DefaultTtl = Annotated[
+    int | None,
+    typer.Option(
+        metavar="SECONDS", min=0, help="TTL of values for which none is given: how long Handle clients cache them."
+    ),
+]
 PrefixName = Annotated[str, typer.Argument(metavar="PREFIX", help="Handle prefix or IBI subsystem.")]
 
 
@@ -101,6 +115,8 @@ def add(
     policy: Policy = None,
     policy_file: PolicyFile = None,
     pass_through: PassThrough = False,
+    ttl: DefaultTtl = None,
+    joiners: Joiners = False,
     folder: Folder = None,
     json: Json = False,
 ) -> None:
@@ -109,8 +125,8 @@ def add(
     if (host is None) != (ip is None) or (host is None) == (prefix is None):
         raise InvalidInput("prefix", "prefix", "required: a Handle prefix, or --host and --ip of an IBI subsystem")
 
-    if host is not None and pass_through:
-        raise InvalidInput("prefix", "pass_through", "--pass-through is only for a Handle prefix")
+    if host is not None and (pass_through or joiners):
+        raise InvalidInput("prefix", "pass_through", "--pass-through and --joiners are only for a Handle prefix")
     if host is None and (granularity is not None or private):
         raise InvalidInput(
             "prefix", "granularity", "--granularity and --private are only for an IBI subsystem (--host and --ip)"
@@ -128,6 +144,7 @@ def add(
                 granularity=_parse_granularity(granularity) if granularity is not None else 1,
                 private=private,
                 policy=text,
+                ttl=ttl,
             )
         return await use.add_prefix(
             registry,
@@ -138,6 +155,8 @@ def add(
             policy=text,
             pattern=pattern,
             pass_through=pass_through,
+            ttl=ttl,
+            joiners=joiners,
         )
 
     added = run_as_agent(folder, work)
@@ -154,6 +173,8 @@ def derive(
     policy: Policy = None,
     policy_file: PolicyFile = None,
     pass_through: PassThrough = False,
+    ttl: DefaultTtl = None,
+    joiners: Joiners = False,
     folder: Folder = None,
     json: Json = False,
 ) -> None:
@@ -170,6 +191,8 @@ def derive(
             policy=text,
             pattern=pattern,
             pass_through=pass_through,
+            ttl=ttl,
+            joiners=joiners,
         )
 
     added = run_as_agent(folder, work)
@@ -243,10 +266,12 @@ def change(
             help="Resolve a name that extends a registered one to the target of that one, with the rest appended.",
         ),
     ] = None,
+    ttl: DefaultTtl = None,
+    joiners: Joiners = False,
     folder: Folder = None,
     json: Json = False,
 ) -> None:
-    """Change the policy, granularity, minter or pass-through of a prefix. Case sensitivity can never be changed."""
+    """Change the policy, granularity, minter and other settings of a prefix. Case sensitivity can never be changed."""
     text = _read_policy(policy, policy_file)
     step = None if granularity is None else _parse_granularity(granularity)
 
@@ -260,6 +285,8 @@ def change(
             minter=None if minter is None else minter.value,
             pattern=pattern,
             pass_through=pass_through,
+            ttl=ttl,
+            joiners=joiners or None,
         )
 
     changed = run_as_agent(folder, work)

@@ -8,7 +8,7 @@ import typer
 from perdure.errors import InvalidInput, quote_text
 from perdure.records.record import About
 from perdure.records.validation import find_free_index
-from perdure.records.value import Text, Value
+from perdure.records.value import Text, Value, stated_ttl
 
 _VALUE: Final = re.compile(r"(?:([0-9]{1,10}):)?([^=]+)=(.*)", re.DOTALL)
 
@@ -22,6 +22,15 @@ Who = Annotated[
 What = Annotated[str | None, typer.Option(metavar="TITLE", help="Description: title.")]
 When = Annotated[str | None, typer.Option(metavar="DATE", help="Description: date.")]
 Where = Annotated[str | None, typer.Option(metavar="TEXT", help="Description: publisher or repository.")]
+Ttl = Annotated[
+    int | None,
+    typer.Option(
+        metavar="SECONDS",
+        min=0,
+        help="TTL: how long Handle clients may cache the target and the values. Default: that of the value that is "
+        "replaced, or of the prefix (perdure prefix change --ttl), or a day.",
+    ),
+]
 Reason = Annotated[str, typer.Option(metavar="TEXT", help="Reason. It is public.")]
 Version = Annotated[
     int | None,
@@ -29,7 +38,7 @@ Version = Annotated[
 ]
 
 
-def parse_values(texts: list[str] | None, taken: int = 1) -> tuple[Value, ...]:
+def parse_values(texts: list[str] | None, taken: int = 1, ttl: int | None = None) -> tuple[Value, ...]:
     """Parse values. Those without an index get the next free indexes after that of the target."""
     parsed: list[tuple[int | None, str, str]] = []
     for text in texts or ():
@@ -45,7 +54,7 @@ def parse_values(texts: list[str] | None, taken: int = 1) -> tuple[Value, ...]:
         if index is None:
             index = find_free_index(used)
             used.add(index)
-        values.append(Value(index, kind, Text(data)))
+        values.append(Value(index, kind, Text(data), ttl=stated_ttl(ttl)))
     return tuple(values)
 
 

@@ -15,6 +15,7 @@ from perdure.folder.registry_folder import open_registry
 from perdure.http.app_context import AppContext
 from perdure.http.error_boundary import respond
 from perdure.http.routes import Routes
+from perdure.http.shared.cors import is_from_listed_origin
 from perdure.http.shared.logging import AccessLog
 from perdure.http.shared.request import CYCLE, Receive, Request, Scope, Send
 from perdure.http.shared.response_writer import ResponseWriter
@@ -67,6 +68,7 @@ class Application:
             gc.set_threshold(_GC_THRESHOLD, *gc.get_threshold()[1:])
             await send({"type": "lifespan.startup.complete"})
             await receive()
+            await app.resolutions.write()
             self._access.close()
         await send({"type": "lifespan.shutdown.complete"})
 
@@ -80,6 +82,8 @@ class Application:
         route = routes.find(request)
         if not route.is_readable_anywhere:
             writer.forbid_other_origins()
+        elif is_from_listed_origin(request):
+            writer.allow_other_origins()
         await respond(
             app,
             request,
@@ -117,3 +121,4 @@ async def _flush_periodically(app: AppContext, access: AccessLog) -> None:
         await asyncio.sleep(_FLUSH_INTERVAL)
         access.flush()
         app.publish_metrics()
+        await app.resolutions.write_if_due()

@@ -7,6 +7,7 @@ from perdure.http.auth import Authenticator
 from perdure.http.shared.metrics import Metrics
 from perdure.http.shared.person_cache import PersonCache
 from perdure.http.shared.prefix_cache import PrefixCache
+from perdure.http.shared.resolution_counter import ResolutionCounter
 from perdure.http.shared.semaphore import ConcurrencyLimiter
 from perdure.http.shared.timeouts import DeadlineTimer
 from perdure.http_options import HttpOptions
@@ -26,6 +27,7 @@ class AppContext:
         self.options = options
         self.patience = Fraction(options.request_seconds * _WAITING_SHARE)
         self.metrics = Metrics()
+        self.resolutions = ResolutionCounter(registry, options)
         self.deadlines = DeadlineTimer()
         self.prefixes = PrefixCache(registry)
         self.person_cache = PersonCache(options)

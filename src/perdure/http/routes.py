@@ -23,6 +23,7 @@ from perdure.http.api import (
     person_curation,
     prefixes,
     search,
+    statistics,
     type_list,
 )
 from perdure.http.api import persons as api_persons
@@ -47,6 +48,8 @@ from perdure.http.shared.cors import preflight_response
 from perdure.http.shared.http_errors import MalformedRequest
 from perdure.http.shared.problem_json import problem_response
 from perdure.http.shared.request import Request, Response
+
+_CLIENT_ROOTS: Final = ("/api", "/hrls")  # not the URLs for monitoring, which proxies restrict by their paths
 
 
 class Match(Enum):
@@ -74,7 +77,7 @@ class Route(NamedTuple):
         """Return the response to a request; None if the handler has written it."""
         is_preflight = request.method == "OPTIONS" and self.answers_preflight
         if is_preflight and request.header(b"access-control-request-method") is not None:
-            return preflight_response()
+            return preflight_response(request)
         if not request.path.startswith("/"):
             return problem_response(MalformedRequest("the request target is not a path"))
         response: Response | None = await self.handler(app, request)
@@ -91,8 +94,13 @@ class Routes:
         self._formats = {route.url: route for route in self.all if route.match is Match.FORMATS}
 
     def find(self, request: Request) -> Route:
-        """Return the route of a request, and store in `request.rest` its path after the URL of the route."""
+        """Return the route of a request, and store in `request.rest` its path after the URL of the route.
+
+        Some clients join the URLs of the server and of an API with one slash too many. That slash is removed.
+        """
         path = request.path
+        if path.startswith("//") and any(is_under(single := f"/{path.lstrip('/')}", root) for root in _CLIENT_ROOTS):
+            path = request.path = single
         route = self._exact.get(path)
         if route is not None:
             return route
@@ -198,6 +206,8 @@ API_ROUTES: Final = (
     ApiRoute("GET", "/search", search.search),
     ApiRoute("GET", "/reverse", search.reverse),
     ApiRoute("GET", "/changes", change_feed.changes),
+    ApiRoute("GET", "/statistics/{name}", statistics.name_statistics),
+    ApiRoute("GET", "/prefix-statistics/{name}", statistics.prefix_statistics),
     ApiRoute("GET", "/prefixes", prefixes.list_prefixes),
     ApiRoute("POST", "/prefixes", prefixes.add_prefix),
     ApiRoute("GET", "/prefixes/{name}", prefixes.show_prefix),

@@ -57,10 +57,10 @@ def link_to(app: AppContext, identifier: str) -> str | None:
         return None
 
 
-def target_link(text: str, limits: Limits) -> str | None:
+def target_link(text: str, limits: Limits, *, allows_blanks: bool = False) -> str | None:
     """Return the URL of a link to a target; None for text that must not be linked."""
     try:
-        return encode_web_address(check_target(text, limits))
+        return encode_web_address(check_target(text, limits, allows_blanks=allows_blanks))
     except PerdureError:
         return None
 

@@ -19,7 +19,7 @@ perdure.errors.InvalidName: not a valid handle name: '\\u200b' (U+200B) at posit
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import quote, unquote_to_bytes
 
@@ -40,6 +40,13 @@ REFUSED: Final = (
     (0xFFFE, 0xFFFF, "a noncharacter"),
     (0x10000, 0x10FFFF, "beyond the Basic Multilingual Plane"),
 )
+# Persian and Indic words need these. Elsewhere they are invisible, so that two names would look the same.
+_LONE: Final = "a zero-width joiner that is not between two characters beyond ASCII"
+_JOINERS: Final = re.compile("[\u200c\u200d]")
+_LONE_JOINER: Final = re.compile(
+    "(?<![^\x00-\x7f\u200c\u200d])[\u200c\u200d]|[\u200c\u200d](?![^\x00-\x7f\u200c\u200d])"
+)
+
 _REFUSED: Final = re.compile("[" + "".join(f"{chr(low)}-{chr(high)}" for low, high, _ in REFUSED) + "]")
 
 HANDLE_PROXY: Final = "https://hdl.handle.net/"
@@ -66,10 +73,14 @@ _ASCII_UPPER_TO_LOWER: Final = {code: code + 32 for code in range(ord("A"), ord(
 
 @dataclass(frozen=True, slots=True, order=True)
 class Handle:
-    """A well-formed handle. `str()` returns its canonical spelling."""
+    """A well-formed handle. `str()` returns its canonical spelling.
+
+    With `joiners`, the suffix may contain zero-width joiners between letters that are not ASCII.
+    """
 
     prefix: str
     suffix: str
+    joiners: bool = field(default=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for part, text in (("prefix", self.prefix), ("suffix", self.suffix)):
@@ -77,7 +88,7 @@ class Handle:
                 raise InvalidInput("handle", part, f"the {part} must be text, not {type(text).__name__}")
         if "/" in self.prefix:
             raise InvalidName("handle", "prefix", self.prefix.index("/"), "the prefix contains a slash")
-        _check_parts(self.prefix, self.suffix)
+        _check_parts(self.prefix, self.suffix, joiners=self.joiners)
 
     def __str__(self) -> str:
         return f"{self.prefix}/{self.suffix}"
@@ -92,21 +103,29 @@ class Handle:
         return proxy + escape(str(self))
 
 
-def parse(text: str) -> Handle:
-    """Parse a handle: bare, or after `hdl:`, `doi:`, `info:hdl/` or the address of a well-known proxy."""
+def parse(text: str, *, joiners: bool = False) -> Handle:
+    """Parse a handle: bare, or after `hdl:`, `doi:`, `info:hdl/` or the address of a well-known proxy.
+
+    With `joiners`, the suffix may contain zero-width joiners between letters that are not ASCII.
+    """
     if not isinstance(text, str):
         raise InvalidInput("handle", "name", f"a handle must be text, not {type(text).__name__}")
     name, offset = _strip_introduction(text)
     prefix, slash, suffix = name.partition("/")
     if not slash:
         raise InvalidName("handle", "name", None, "there is no slash between a prefix and a suffix")
-    _check_parts(prefix, suffix, offset)
-    return Handle(prefix, suffix)
+    _check_parts(prefix, suffix, offset, joiners=joiners)
+    return Handle(prefix, suffix, joiners)
 
 
 def canonical(text: str) -> str:
     """Return a handle as `prefix/suffix`, without what introduces it. Raise InvalidName as `parse` does."""
     return str(parse(text))
+
+
+def has_joiners(text: str) -> bool:
+    """Return whether the text contains zero-width joiners."""
+    return not text.isascii() and _JOINERS.search(text) is not None
 
 
 def is_valid(text: str) -> bool:
@@ -180,7 +199,7 @@ def unescape(escaped: str, offset: int = 0) -> str:
     if bad:
         position = offset + bad.start()
         raise InvalidName("handle", "name", position, f"the % at position {position} is not followed by two hex digits")
-    _refuse_characters("name", escaped, offset)
+    _refuse_characters("name", _JOINERS.sub("-", escaped), offset)  # joiners are checked once the name is decoded
     try:
         return unquote_to_bytes(escaped).decode("utf-8")
     except UnicodeDecodeError as problem:
@@ -208,25 +227,26 @@ def _strip_introduction(text: str) -> tuple[str, int]:
     return text[start:], start
 
 
-def _check_parts(prefix: str, suffix: str, offset: int = 0) -> None:
+def _check_parts(prefix: str, suffix: str, offset: int = 0, *, joiners: bool = False) -> None:
     suffix_at = offset + len(prefix) + 1
     if not prefix:
         raise InvalidName("handle", "prefix", offset, "the prefix, before the first slash, is empty")
     if not suffix:
         raise InvalidName("handle", "suffix", suffix_at, "the suffix, after the first slash, is empty")
     _refuse_characters("prefix", prefix, offset)
-    _refuse_characters("suffix", suffix, suffix_at)
+    _refuse_characters("suffix", suffix, suffix_at, joiners=joiners)
     if _RESERVED_PREFIX.fullmatch(prefix):
         raise InvalidName(
             "handle", "prefix", offset, f"a prefix cannot be {quote_text(prefix)}, which is how a handle is introduced"
         )
 
 
-def _refuse_characters(part: str, text: str, offset: int) -> None:
-    found = _REFUSED.search(text)
+def _refuse_characters(part: str, text: str, offset: int, *, joiners: bool = False) -> None:
+    lone = _LONE_JOINER.search(text) if joiners else None
+    found = lone or _REFUSED.search(_JOINERS.sub("-", text) if joiners else text)
     if found is None:
         return
     code = ord(found[0])
-    why = next(why for low, high, why in REFUSED if low <= code <= high)
+    why = _LONE if lone else next(why for low, high, why in REFUSED if low <= code <= high)
     position = offset + found.start()
     raise InvalidName("handle", part, position, f"{found[0]!a} (U+{code:04X}) at position {position} is {why}")

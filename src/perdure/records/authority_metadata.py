@@ -110,7 +110,7 @@ def party_handle(identifier: str) -> str | None:
 def to_handle(identifier: str) -> str:
     """Return an actionable identifier as in Handle records: a handle without `hdl:`, anything else unchanged."""
     try:
-        return str(handle.parse(identifier))
+        return str(handle.parse(identifier, joiners=True))  # it was checked before it was stored
     except InvalidName:
         return identifier
 

@@ -90,7 +90,7 @@ def read_locations(value: Value, limits: Limits) -> Locations | None:
     found = []
     for href, attributes in read_addresses(root):
         try:
-            check_target(href, limits)
+            check_target(href, limits, allows_blanks=True)
         except PerdureError:
             continue
         found.append(Location(href, {name: text.strip() for name, text in attributes.items() if name != "href"}))

@@ -71,10 +71,6 @@ class Record(FrozenStruct, frozen=True, omit_defaults=True, kw_only=True):
         return self.redaction is not None and self.redaction.is_whole
 
 
-# An encoded record in which a value has a TTL of its own contains this. A text may also contain it, which only costs a
-# needless decoding.
-TTL_MARKER: Final = b'"ttl":'
-
 encode: Final = msgspec.json.Encoder(order="deterministic").encode
 _decode: Final = msgspec.json.Decoder(Record).decode
 

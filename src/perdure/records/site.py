@@ -1,6 +1,6 @@
 """Sites (HS_SITE): the servers of a prefix, as bytes, as they are stored, and as JSON, as clients write them."""
 
-from base64 import b64decode, b64encode
+from base64 import b64encode
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Annotated, Any, Final, Literal
 
@@ -8,6 +8,7 @@ import msgspec
 
 from perdure.errors import InvalidInput, quote_text
 from perdure.records import public_key
+from perdure.records.base64_text import decode_base64
 from perdure.records.wire_bytes import WireReader, with_length, write_number
 
 SITE_TYPES: Final = frozenset({"HS_SITE", "HS_SITE.PREFIX", "HS_NA_DELEGATE"})
@@ -202,7 +203,7 @@ def _key_from_json(key: dict[str, Any] | None) -> bytes:
     text = key.get("value")
     if key.get("format") == "base64" and isinstance(text, str):
         try:
-            return b64decode(text, validate=True)
+            return decode_base64(text)
         except ValueError:
             pass
     raise InvalidInput("record", "data.value.servers.publicKey", "the key of a server has the format key, or base64")

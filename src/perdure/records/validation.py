@@ -20,7 +20,9 @@ from perdure.records.web_address import PLAIN_ADDRESS, encode_web_address
 _CONTROLS: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
 _LINE_CONTROLS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
 _URL: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(.*)", re.DOTALL)
-_IN_URL: Final = re.compile(r"[\x00-\x20\x7f-\xa0\u1680\u2000-\u200f\u2028-\u202f\u205f\u3000\ud800-\udfff\ufeff]")
+_OUTSIDE_URLS: Final = r"\x00-\x1f\x7f-\xa0\u1680\u2000-\u200f\u2028-\u202f\u205f\u3000\ud800-\udfff\ufeff"
+_NOT_IN_TARGET: Final = re.compile(f"[ {_OUTSIDE_URLS}]")
+_NOT_IN_URL_VALUE: Final = re.compile(f"[{_OUTSIDE_URLS}]")
 _NOT_STORABLE: Final = re.compile(r"[\x00\ud800-\udfff]")
 _PERMISSIONS: Final = re.compile(r"[01]{4}")
 _ADMIN_PERMISSIONS: Final = re.compile(r"[01]{12}")
@@ -108,7 +110,7 @@ def _check_data(value: Value, where: str, limits: Limits) -> None:
             raise OutOfRange("record", f"{where}.data", f"the data is longer than {limits.value_bytes} bytes")
         check_plain_text(data.value, f"{where}.data")
         if value.is_url:
-            check_target(data.value, limits, f"{where}.data")
+            check_target(data.value, limits, f"{where}.data", allows_blanks=True)
         elif value.kind == LOCATIONS:
             _check_locations(data.value, f"{where}.data")
     elif value.is_url:
@@ -149,15 +151,18 @@ def _check_reference(name: str, index: int, name_part: str, index_part: str, lim
         raise OutOfRange("record", index_part, f"index {index} is not between 0 and {_MAX_UNSIGNED}")
 
 
-def check_target(url: str, limits: Limits, part: str = "target") -> str:
-    """Return a target unchanged. It must be absolute, with a valid host and a scheme that the settings allow."""
+def check_target(url: str, limits: Limits, part: str = "target", *, allows_blanks: bool = False) -> str:
+    """Return a target unchanged. It must be absolute, with a valid host and a scheme that the settings allow.
+
+    Handle clients write blanks into URL values. With `allows_blanks`, they are accepted; a redirect encodes them.
+    """
     if len(url) > limits.url_characters:
         raise OutOfRange("record", part, f"the target is longer than {limits.url_characters} characters")
     plain = PLAIN_ADDRESS.fullmatch(url)
     if plain is not None and plain[1] in limits.schemes:
         return url
     match = _URL.fullmatch(url)
-    if match is None or not match[2].strip("/"):
+    if match is None or not match[2].strip("/ "):
         raise InvalidInput(
             "record", part, f"the target {quote_text(url)} is not an absolute URL, as in https://example.org/"
         )
@@ -167,7 +172,7 @@ def check_target(url: str, limits: Limits, part: str = "target") -> str:
         raise InvalidInput(
             "record", part, f"targets with the scheme {quote_text(scheme)} are not allowed (allowed: {allowed})"
         )
-    bad = _IN_URL.search(url)
+    bad = (_NOT_IN_URL_VALUE if allows_blanks else _NOT_IN_TARGET).search(url)
     if bad:
         reason = f"{bad[0]!a} at position {bad.start()} of the target must be percent-encoded"
         raise InvalidInput("record", part, reason)

@@ -4,6 +4,7 @@
 'https://example.org/'
 """
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
@@ -13,6 +14,23 @@ from perdure.records.binary_data import bytes_to_json
 from perdure.records.frozen_struct import FrozenStruct
 
 DEFAULT_TTL: Final = 86_400
+
+
+class UnstatedTtl(int):
+    """The TTL of a value for which none was given. The default of its prefix replaces it before the value is stored.
+
+    It has a type of its own, which no encoder accepts, so that it cannot be stored by mistake.
+    """
+
+
+UNSTATED_TTL: Final = UnstatedTtl(DEFAULT_TTL)
+
+
+def stated_ttl(ttl: int | str | None) -> int | str:
+    """Return the TTL that a client gave, or the mark that it gave none."""
+    return UNSTATED_TTL if ttl is None else ttl
+
+
 # Four characters: admin read, admin write, public read, public write.
 DEFAULT_PERMISSIONS: Final = "1110"
 ADMIN_READ: Final = 0  # positions in the string
@@ -147,6 +165,12 @@ def to_handle_json(value: Value) -> dict[str, Any]:
 def without_secret(value: Value) -> Value:
     """Return a value without its secret. A record stores only that there is one, without public permissions."""
     return msgspec.structs.replace(value, data=Text(""), permissions=f"{value.permissions[:PUBLIC_READ]}00")
+
+
+def with_stated_ttl(values: Iterable[Value], default: int | None) -> list[Value]:
+    """Return the values with a TTL each: their own, or the default of their prefix, or the usual one."""
+    ttl = DEFAULT_TTL if default is None else default
+    return [msgspec.structs.replace(value, ttl=ttl) if type(value.ttl) is UnstatedTtl else value for value in values]
 
 
 def equals_ignoring_timestamp(first: Value, second: Value) -> bool:

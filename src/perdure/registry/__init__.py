@@ -23,6 +23,7 @@ from perdure.registry.handles import (
     find_handles,
     find_key_material,
     home_prefix,
+    iterate_handles,
     list_handles,
     list_prefixes,
     mint_handle,
@@ -65,6 +66,7 @@ from perdure.registry.query import find_by_value, history, resolve, search, show
 from perdure.registry.redaction import redact_values
 from perdure.registry.registry import Registry
 from perdure.registry.settings import Settings
+from perdure.registry.statistics import add_resolutions, name_statistics, prefix_statistics
 from perdure.registry.transfers import names_under, transfer_identifiers, transfer_prefix
 from perdure.registry.version_diff import diff
 
@@ -87,6 +89,7 @@ __all__ = [
     "Tally",
     "add_agent",
     "add_prefix",
+    "add_resolutions",
     "add_subsystem",
     "add_values",
     "authenticate",
@@ -106,6 +109,7 @@ __all__ = [
     "history",
     "home_prefix",
     "import_entries",
+    "iterate_handles",
     "lift_restriction",
     "list_handles",
     "list_identifiers",
@@ -115,9 +119,11 @@ __all__ = [
     "mint_handle",
     "mint_in_chunks",
     "mint_once",
+    "name_statistics",
     "names_under",
     "new_key",
     "observe",
+    "prefix_statistics",
     "put_handle",
     "put_values",
     "read_checkpoint",

@@ -16,9 +16,9 @@ from perdure.records.validation import (
     check_values,
     find_free_index,
 )
-from perdure.records.value import Text, Value, equals_ignoring_timestamp
+from perdure.records.value import Text, UnstatedTtl, Value, equals_ignoring_timestamp, with_stated_ttl
 from perdure.registry import revisions
-from perdure.registry.entities import Action, Agent
+from perdure.registry.entities import Action, Agent, Prefix
 from perdure.registry.identifier_lookup import require_identifier
 from perdure.registry.new_record import (
     TARGET_INDEX,
@@ -47,7 +47,7 @@ async def bind(
         raise InvalidInput("record", "creator", "the creator cannot be changed: it is the agent that minted the name")
     limits = registry.settings.limits
 
-    def edit(reader: Reader, record: Record, at: str) -> Record:
+    def edit(reader: Reader, record: Record, prefix: Prefix, at: str) -> Record:
         if record.state != "reserved":
             raise WrongState(name, record.state, "reserved")
         owners = (
@@ -57,7 +57,7 @@ async def bind(
             record,
             state="active",
             created=to_seconds(at),
-            values=build_values(statement, limits, at),
+            values=tuple(with_stated_ttl(build_values(statement, limits, at), prefix.ttl)),
             about=check_about(statement.about, limits) or record.about,
             owners=owners,
         )
@@ -74,7 +74,7 @@ async def update(
     replaces the same field. The creator is the agent that created the identifier, and never changes.
     """
     limits = registry.settings.limits
-    if statement == Statement():
+    if statement == Statement() and isinstance(statement.ttl, UnstatedTtl):
         raise InvalidInput("record", "target", "nothing to change: give a target, a value, a description or the owners")
     if statement.creator is not None:
         raise InvalidInput(
@@ -83,10 +83,11 @@ async def update(
     if statement.target is not None:
         check_target(statement.target, limits)
 
-    def edit(reader: Reader, record: Record, at: str) -> Record:
-        revised = _with_values(record, statement.values, limits, at) if statement.values else record
-        if statement.target is not None:
-            revised = _with_values(revised, [_target_value(revised, statement.target)], limits, at)
+    def edit(reader: Reader, record: Record, prefix: Prefix, at: str) -> Record:
+        ttl = prefix.ttl
+        revised = _with_values(record, statement.values, limits, at, ttl) if statement.values else record
+        if statement.target is not None or not isinstance(statement.ttl, UnstatedTtl):
+            revised = _with_values(revised, [_target_value(revised, statement)], limits, at, ttl)
         if statement.about is not None:
             revised = msgspec.structs.replace(
                 revised, about=check_about(_merge_about(record.about, statement.about), limits)
@@ -105,7 +106,7 @@ async def add_values(
     """Add values. An index in use is an error; `ANY_INDEX` takes the lowest free one."""
     limits = registry.settings.limits
 
-    def edit(reader: Reader, record: Record, at: str) -> Record:
+    def edit(reader: Reader, record: Record, prefix: Prefix, at: str) -> Record:
         taken = {value.index for value in record.values}
         added = []
         for value in values:
@@ -114,7 +115,7 @@ async def add_values(
             index = find_free_index(taken) if value.index == ANY_INDEX else value.index
             taken.add(index)
             added.append(msgspec.structs.replace(value, index=index, timestamp=""))
-        return _with_values(record, added, limits, at)
+        return _with_values(record, added, limits, at, prefix.ttl)
 
     return await _edit_record(registry, by, name, "edit", "add value", _require_active(name, edit), expected_version)
 
@@ -124,7 +125,7 @@ async def remove_values(
 ) -> int:
     """Remove values. They stay in the history."""
 
-    def edit(reader: Reader, record: Record, at: str) -> Record:
+    def edit(reader: Reader, record: Record, prefix: Prefix, at: str) -> Record:
         unwanted = set(indexes)
         missing = unwanted - {value.index for value in record.values}
         if missing:
@@ -148,7 +149,7 @@ async def withdraw(
     limits = registry.settings.limits
     check_one_line(reason, "reason", limits.text_characters)
 
-    def edit(reader: Reader, record: Record, at: str) -> Record:
+    def edit(reader: Reader, record: Record, prefix: Prefix, at: str) -> Record:
         if record.state in ("withdrawn", "merged"):
             raise WrongState(name, record.state, "active or reserved")
         replacement = (
@@ -164,7 +165,7 @@ async def withdraw(
 async def reinstate(registry: Registry, by: Agent, name: str, *, expected_version: int | None = None) -> int:
     """Remove the tombstone in a new version. The withdrawal stays in the history."""
 
-    def edit(reader: Reader, record: Record, at: str) -> Record:
+    def edit(reader: Reader, record: Record, prefix: Prefix, at: str) -> Record:
         if record.state != "withdrawn":
             raise WrongState(name, record.state, "withdrawn")
         if record.tombstone is not None and record.tombstone.successors:
@@ -175,13 +176,17 @@ async def reinstate(registry: Registry, by: Agent, name: str, *, expected_versio
     return await _edit_record(registry, by, name, "withdraw", "reinstate", edit, expected_version)
 
 
-def _target_value(record: Record, target: str) -> Value:
-    """Return the value that carries the new target: the first public URL value, or a new one."""
+def _target_value(record: Record, statement: Statement) -> Value:
+    """Return the value that carries the new target or its new TTL: the first public URL value, or a new one."""
     first = next((value for value in record.values if value.is_url and value.is_public), None)
     if first is not None:
-        return msgspec.structs.replace(first, data=Text(target), timestamp="")
+        data = first.data if statement.target is None else Text(statement.target)
+        return msgspec.structs.replace(first, data=data, timestamp="", ttl=statement.ttl)
+    if statement.target is None:
+        raise InvalidInput("record", "ttl", "there is no target whose TTL could be changed: give a target too")
     taken = [value.index for value in record.values]
-    return Value(TARGET_INDEX if TARGET_INDEX not in taken else find_free_index(taken), "URL", Text(target))
+    index = TARGET_INDEX if TARGET_INDEX not in taken else find_free_index(taken)
+    return Value(index, "URL", Text(statement.target), ttl=statement.ttl)
 
 
 def _merge_about(old: About | None, new: About) -> About:
@@ -197,7 +202,7 @@ def _is_same_subject(reader: Reader, one: str, other: str) -> bool:
         return False
 
 
-_Edit = Callable[[Reader, Record, str], Record]
+_Edit = Callable[[Reader, Record, Prefix, str], Record]
 
 
 async def _edit_record(
@@ -225,7 +230,7 @@ async def _edit_record(
             raise Immutable(identifier.name, "an observation never changes; a new extraction is a new observation")
         if act == "withdraw":
             refuse_withdrawal(tx, identifier.key, identifier.name)
-        revised = edit(tx, record, at)
+        revised = edit(tx, record, prefix, at)
         if revised == record:
             return identifier.version
         refuse_metadata(revised.values, registry.settings.type_prefix, record.values)
@@ -240,23 +245,32 @@ async def _edit_record(
 
 
 def _require_active(name: str, edit: _Edit) -> _Edit:
-    def check_and_edit(reader: Reader, record: Record, at: str) -> Record:
+    def check_and_edit(reader: Reader, record: Record, prefix: Prefix, at: str) -> Record:
         if record.tombstone is not None:
             raise Withdrawn(name, record.tombstone.reason, record.tombstone.replaced_by)
         if record.state != "active":
             raise WrongState(name, record.state, "active (bind it first)")
-        return edit(reader, record, at)
+        return edit(reader, record, prefix, at)
 
     return check_and_edit
 
 
-def _with_values(record: Record, new_values: Sequence[Value], limits: Limits, at: str) -> Record:
-    """Return the record with these values. A value that is equal to the old one keeps its timestamp."""
+def _with_values(
+    record: Record, new_values: Sequence[Value], limits: Limits, at: str, default_ttl: int | None
+) -> Record:
+    """Return the record with these values. A value that is equal to the old one keeps its timestamp.
+
+    A value without a TTL takes that of the value which it replaces, or the default of the prefix.
+    """
     old = {value.index: value for value in record.values}
     check_values(new_values, limits)
     refuse_future_timestamps(new_values, at)
     for value in with_timestamps(new_values, at):
         before = old.get(value.index)
+        if isinstance(value.ttl, UnstatedTtl):
+            [value] = (
+                [msgspec.structs.replace(value, ttl=before.ttl)] if before else with_stated_ttl([value], default_ttl)
+            )
         if before is None or not equals_ignoring_timestamp(before, value):
             old[value.index] = value
     return msgspec.structs.replace(record, values=check_values(list(old.values()), limits))

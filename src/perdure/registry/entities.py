@@ -134,6 +134,8 @@ class Prefix(msgspec.Struct, frozen=True, kw_only=True):
     subsystem: Subsystem | None = None
     created: str = ""
     pass_through: bool = False  # a name that extends a registered one leads to its target, with the rest appended
+    ttl: int | None = None  # seconds, of values for which no TTL is given
+    joiners: bool = False  # whether suffixes may contain zero-width joiners; never unset again
 
 
 COUNTER_SUFFIX: Final = "/#"  # no key of a prefix ends with this
@@ -171,6 +173,7 @@ class Agent(msgspec.Struct, frozen=True):
     identifier: str
     created: str
     kind: Literal["person", "program"] = "person"
+    retired: str | None = None  # the time since which the agent has no key and no grant
 
 
 class TemporaryAgent(Agent, frozen=True, kw_only=True):
@@ -228,6 +231,15 @@ class Event(msgspec.Struct, frozen=True):
     subject: str
     detail: str = ""
     digest: bytes = b""
+
+
+class ResolutionCount(FrozenStruct, frozen=True):
+    """How often a name was resolved on one day (in UTC) by one kind of client."""
+
+    key: str
+    day: str
+    client: str
+    count: int
 
 
 class SearchHit(FrozenStruct, frozen=True):

@@ -15,7 +15,7 @@ import msgspec
 from perdure.errors import ClockJumped, CountUnknown, InvalidInput, NameTaken, OutOfRange
 from perdure.names import handle, ibi
 from perdure.records.record import Record
-from perdure.records.value import Value
+from perdure.records.value import Value, with_stated_ttl
 from perdure.registry import revisions
 from perdure.registry.entities import Agent, Change, Prefix, Subsystem, counter_key
 from perdure.registry.name_keys import check_length, handle_key, require_prefix
@@ -84,7 +84,8 @@ class MintRequest(NamedTuple):
     def issue(self, tx: Transaction, namespace: Prefix, at: str, count: int, suffixes: Sequence[str]) -> IssuedBatch:
         """Issue `count` names, or as many as fit into the time that one transaction may take from a timeline."""
         limits = self.registry.settings.limits
-        record = first_record(tx, self.by, self.statement, self.values, limits, at)
+        values = tuple(with_stated_ttl(self.values, namespace.ttl))
+        record = first_record(tx, self.by, self.statement, values, limits, at)
         first = RecordTemplate(record, revisions.encode_within_limit(record, limits.record_bytes), self.by, at)
         return _issue_names(self.registry, tx, namespace, first, count, suffixes, self.patience)
 
@@ -185,7 +186,7 @@ def _issue_names(
 
 def _check_suffixes(prefix: Prefix, suffixes: Sequence[str]) -> Sequence[str]:
     for suffix in suffixes:
-        check_length(str(handle.Handle(prefix.name, suffix)))
+        check_length(str(handle.Handle(prefix.name, suffix, prefix.joiners)))
     return suffixes
 
 

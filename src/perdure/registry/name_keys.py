@@ -46,7 +46,7 @@ def locate(prefixes: PrefixSource, text: str) -> LocatedName:
         name = ppid.canonical(text)
         return LocatedName(name, name, "ppid", require_prefix(prefixes, name[:4]))
     try:
-        parsed = handle.parse(text)
+        parsed = handle.parse(text, joiners=True)
     except InvalidName:
         recognised = recognise(text)  # a resolver URL, an `ibi:` in front, a citation
         if recognised.scheme == "ppid" and not recognised.valid:
@@ -57,9 +57,22 @@ def locate(prefixes: PrefixSource, text: str) -> LocatedName:
     name = str(parsed)
     check_length(name)
     prefix = prefixes.prefix(handle.fold(parsed.prefix))
+    if handle.has_joiners(name) and (prefix is None or not prefix.joiners):
+        _refuse_joiners(text, prefix)
     if prefix is not None and prefix.scheme == "handle":
         return LocatedName(handle_key(prefix, parsed.suffix), f"{prefix.name}/{parsed.suffix}", "handle", prefix)
     return _locate_label(prefixes, name, parsed.prefix)
+
+
+def _refuse_joiners(text: str, prefix: Prefix | None) -> None:
+    """Refuse a name with zero-width joiners, and say how an administrator can allow them."""
+    try:
+        handle.parse(text)
+    except InvalidName as problem:
+        if prefix is None or prefix.scheme != "handle":
+            raise
+        reason = f"{problem.reason}, which {prefix.name} does not allow (perdure prefix change {prefix.name} --joiners)"
+        raise InvalidName(problem.scheme, problem.part, problem.position, reason) from None
 
 
 def check_length(name: str) -> None:

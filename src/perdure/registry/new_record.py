@@ -10,7 +10,7 @@ from perdure.records.authority_metadata import immutable_metadata_error, metadat
 from perdure.records.frozen_struct import FrozenStruct
 from perdure.records.record import About, Record
 from perdure.records.validation import Limits, check_about, check_target, check_values
-from perdure.records.value import Text, Value, equals_ignoring_timestamp
+from perdure.records.value import UNSTATED_TTL, Text, Value, equals_ignoring_timestamp
 from perdure.registry.entities import Agent
 from perdure.registry.responsible_parties import check_resolvable_party, distinct_owners
 from perdure.registry.store_interface import Reader
@@ -26,6 +26,7 @@ class Statement(FrozenStruct, frozen=True):
     about: About | None = None
     creator: str | None = None
     owners: tuple[str, ...] = ()
+    ttl: int | str = UNSTATED_TTL  # of the target
 
     @property
     def binds(self) -> bool:
@@ -34,17 +35,20 @@ class Statement(FrozenStruct, frozen=True):
 
 
 def build_values(statement: Statement, limits: Limits, at: str) -> tuple[Value, ...]:
-    """Return the values, with the target among them as a URL, checked and with timestamps."""
+    """Return the values, with the target among them as a URL, checked and with timestamps.
+
+    Those without a TTL get that of their prefix later, when it is known (`with_stated_ttl`).
+    """
     values: tuple[Value, ...] = ()
     if statement.values:
         refuse_future_timestamps(statement.values, at)
         values = check_values(with_timestamps(statement.values, at), limits)
     if statement.target is None:
         return values
-    check_target(statement.target, limits)
     if values and values[0].index == TARGET_INDEX:
         raise InvalidInput("record", "index", f"index {TARGET_INDEX} is used by the target and by a value")
-    return (Value(TARGET_INDEX, "URL", Text(statement.target), to_seconds(at)), *values)
+    target = Value(TARGET_INDEX, "URL", Text(check_target(statement.target, limits)), to_seconds(at), statement.ttl)
+    return (*check_values((target,), limits), *values)
 
 
 def refuse_future_timestamps(values: Sequence[Value], at: str) -> None:

@@ -13,16 +13,20 @@ import msgspec
 
 from perdure.errors import InvalidInput, StoreDamaged, StoreSealed
 from perdure.registry.bootstrap import REGISTRY
-from perdure.registry.entities import Event, History
+from perdure.registry.entities import Event, History, ResolutionCount
 from perdure.registry.permissions.agents import MACHINE_AGENT
 from perdure.registry.store_copy import (
+    FIRST_RESOLUTION,
     ContentDigest,
     RegistryState,
+    ResolutionKey,
     encode_histories,
     iterate_histories,
+    iterate_resolutions,
     put_histories,
     put_registry_state,
     read_registry_state,
+    resolution_key,
 )
 from perdure.registry.store_interface import Reader, Store, Transaction
 from perdure.timelines.clock import Clock, iso_now
@@ -40,6 +44,7 @@ class _Position(msgspec.Struct, frozen=True):
     key: str = ""
     names: int = 0
     digest: str | None = None
+    resolution: ResolutionKey = FIRST_RESOLUTION  # the last count of resolutions that was copied
 
 
 class MoveResult(NamedTuple):
@@ -157,7 +162,8 @@ def _begin(tx: Transaction, state: RegistryState, position: _Position) -> None:
 
 async def _copy(source: Store, target: Store, position: _Position, total: int, watch: MoveProgress) -> None:
     async for chunk in iterate_histories(source, position.key):
-        position = _Position(position.seal, chunk[-1].identifier.key, position.names + len(chunk))
+        names = position.names + len(chunk)
+        position = msgspec.structs.replace(position, key=chunk[-1].identifier.key, names=names)
 
         def work(tx: Transaction, chunk: list[History] = chunk, position: _Position = position) -> None:
             put_histories(tx, chunk)
@@ -165,6 +171,14 @@ async def _copy(source: Store, target: Store, position: _Position, total: int, w
 
         await target.write(work)
         watch("copying", position.names, total)
+    async for counts in iterate_resolutions(source, position.resolution):
+        position = msgspec.structs.replace(position, resolution=resolution_key(counts[-1]))
+
+        def add(tx: Transaction, counts: list[ResolutionCount] = counts, position: _Position = position) -> None:
+            tx.add_resolutions(counts)
+            _save_position(tx, position)
+
+        await target.write(add)
 
 
 async def _compare(
@@ -186,11 +200,21 @@ async def _compare(
         watch("comparing", content.names, total)
     if await anext(others, None):
         raise StoreDamaged("the copy has names that the registry does not have: the move is not finished")
+    await _compare_resolutions(source, target)
     target_state = await target.read(lambda reader: _without_identity(read_registry_state(reader)))
     for part, one, other in zip(RegistryState._fields, state, target_state, strict=True):
         if one != other:
             raise StoreDamaged(f"the copied {part} differ from what they were copied from: the move is not finished")
     return content
+
+
+async def _compare_resolutions(source: Store, target: Store) -> None:
+    others = iterate_resolutions(target)
+    async for chunk in iterate_resolutions(source):
+        if chunk != await anext(others, []):
+            raise StoreDamaged("the copied statistics differ from what they were copied from: the move is not finished")
+    if await anext(others, None):
+        raise StoreDamaged("the copy has statistics that the registry does not have: the move is not finished")
 
 
 def _finish(tx: Transaction, identity: str, finished: _Position, event: Event) -> None:

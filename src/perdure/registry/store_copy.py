@@ -12,10 +12,12 @@ import msgspec
 
 from perdure.records import record as records
 from perdure.records.target import full_text, reverse_entries
-from perdure.registry.entities import Agent, Change, Event, Grant, History, Key, Prefix
+from perdure.registry.entities import Agent, Change, Event, Grant, History, Key, Prefix, ResolutionCount
 from perdure.registry.store_interface import Reader, Store, Transaction
 
 CHUNK: Final = 2000
+ResolutionKey = tuple[str, str, str]  # the key of a name, a day, and a kind of client
+FIRST_RESOLUTION: Final[ResolutionKey] = ("", "", "")
 _ALL: Final = 1 << 62
 
 
@@ -104,6 +106,19 @@ async def iterate_histories(store: Store, after: str = "") -> AsyncIterator[list
             return
         yield chunk
         after = chunk[-1].identifier.key
+
+
+async def iterate_resolutions(
+    store: Store, last: ResolutionKey = FIRST_RESOLUTION
+) -> AsyncIterator[list[ResolutionCount]]:
+    """Yield the counts of resolutions after one, chunk by chunk."""
+    while chunk := await store.read(lambda reader, last=last: reader.resolutions_after(last, CHUNK)):  # type: ignore[misc]
+        yield chunk
+        last = resolution_key(chunk[-1])
+
+
+def resolution_key(count: ResolutionCount) -> ResolutionKey:
+    return count.key, count.day, count.client
 
 
 def encode_histories(histories: Iterable[History]) -> list[bytes]:

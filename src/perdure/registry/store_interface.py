@@ -24,6 +24,7 @@ from perdure.registry.entities import (
     Key,
     NewestChange,
     Prefix,
+    ResolutionCount,
     Revision,
     SearchHit,
 )
@@ -142,6 +143,22 @@ class Reader(Protocol):
         """Return the answer to an agent's request with this token: the request's digest, the answer, and the time."""
         ...
 
+    def resolutions(self, key: str, since: str, until: str) -> list[ResolutionCount]:
+        """Return the resolutions of one name from one day to another, both included."""
+        ...
+
+    def resolutions_by_day(self, under: str, since: str, until: str) -> list[ResolutionCount]:
+        """Return the sums for all names whose keys begin with `under`, one for each day and kind of client."""
+        ...
+
+    def most_resolved(self, under: str, since: str, until: str, limit: int) -> list[tuple[str, int]]:
+        """Return the names whose keys begin with `under` that were resolved most often, not by robots."""
+        ...
+
+    def resolutions_after(self, last: tuple[str, str, str], limit: int) -> list[ResolutionCount]:
+        """Return all counts after one, in the order of key, day and client. For copies of the whole registry."""
+        ...
+
     def fact(self, name: str) -> str | None:
         """Return a fact about the registry itself: its identity, its namespace."""
         ...
@@ -217,6 +234,10 @@ class Transaction(Reader, Protocol):
         """
         ...
 
+    def add_resolutions(self, counts: Sequence[ResolutionCount]) -> None:
+        """Add counts to those that are stored."""
+        ...
+
 
 class BatchLookup(Protocol):
     """The fastest look-up of several keys. The results are passed to a callback in their order, at once or later.
@@ -226,7 +247,7 @@ class BatchLookup(Protocol):
     """
 
     def find_redirects(self, keys: Sequence[str], give: ResultCallback[Redirect]) -> None:
-        """Find redirects. None also means that the answer of a name is more than a redirect with the usual lifetime."""
+        """Find redirects. None also means that the answer of a name is more than a redirect."""
         ...
 
     def find_records(self, keys: Sequence[str], give: ResultCallback[StoredRecord]) -> None: ...

@@ -15,7 +15,8 @@ LAST_CHARACTER: Final = chr(0x10FFFF)  # sorts after every character of a key
 MOST_ANSWERS_DELETED: Final = 1000  # in one transaction, so that no caller waits long for it
 
 PREFIX_COLUMNS: Final = (
-    "key, name, scheme, minter, case_sensitive, parent, policy, pattern, opaque, subsystem, created, pass_through"
+    "key, name, scheme, minter, case_sensitive, parent, policy, pattern, opaque, subsystem, created, pass_through, "
+    "ttl, joiners"
 )
 
 
@@ -26,7 +27,8 @@ def first_column(row: Row | None) -> str | None:
 
 def to_prefix(row: Row) -> Prefix:
     """Build a prefix from its columns."""
-    key, name, scheme, minter, case_sensitive, parent, policy, pattern, opaque, subsystem, created, pass_through = row
+    key, name, scheme, minter, case_sensitive, parent, policy, pattern, opaque, subsystem, created, *settings = row
+    pass_through, ttl, joiners = settings
     return Prefix(
         key=key,
         name=name,
@@ -40,6 +42,8 @@ def to_prefix(row: Row) -> Prefix:
         subsystem=None if subsystem is None else _read_subsystem(subsystem),
         created=created,
         pass_through=bool(pass_through),
+        ttl=ttl,
+        joiners=bool(joiners),
     )
 
 
@@ -58,6 +62,8 @@ def to_prefix_row(prefix: Prefix) -> Row:
         None if prefix.subsystem is None else _write_subsystem(prefix.subsystem),
         prefix.created,
         prefix.pass_through,
+        prefix.ttl,
+        prefix.joiners,
     )
 
 

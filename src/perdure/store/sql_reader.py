@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, ClassVar, Final, NamedTuple
 
-from perdure.registry.entities import Act, Agent, Event, Grant, Key, NewestChange, Prefix, Revision
+from perdure.registry.entities import Act, Agent, Event, Grant, Key, NewestChange, Prefix, ResolutionCount, Revision
 from perdure.store.row_mapping import PREFIX_COLUMNS, Row, first_column, key_range, to_prefix
 
-_AGENT: Final = "SELECT id, name, identifier, created, kind FROM agents"
+_AGENT: Final = "SELECT id, name, identifier, created, kind, retired FROM agents"
 _KEY: Final = "SELECT id, agent, digest, created, expires, revoked, label FROM keys"
 
 
@@ -43,6 +43,23 @@ class SharedStatements(NamedTuple):
     sealed_value: str = "SELECT sealed FROM secrets WHERE key = ? AND value_index = ?"
     sealed_values: str = "SELECT key, value_index, sealed FROM secrets ORDER BY key, value_index"
     fact: str = "SELECT value FROM facts WHERE name = ?"
+    resolutions: str = (
+        "SELECT key, day, client, count FROM resolutions WHERE key = ? AND day >= ? AND day <= ? ORDER BY day, client"
+    )
+    resolutions_by_day: str = (
+        "SELECT '', day, client, CAST(sum(count) AS bigint) FROM resolutions "
+        "WHERE key > ? AND key < ? AND day >= ? AND day <= ? GROUP BY day, client ORDER BY day, client"
+    )
+    most_resolved: str = (
+        "SELECT i.name, i.key, r.total FROM (SELECT key, CAST(sum(count) AS bigint) AS total FROM resolutions "
+        "WHERE key > ? AND key < ? AND day >= ? AND day <= ? AND client <> 'robot' "
+        "GROUP BY key ORDER BY total DESC, key LIMIT ?) AS r JOIN identifiers AS i ON i.key = r.key "
+        "ORDER BY r.total DESC, i.key"
+    )
+    resolutions_after: str = (
+        "SELECT key, day, client, count FROM resolutions WHERE (key, day, client) > (?, ?, ?) "
+        "ORDER BY key, day, client LIMIT ?"
+    )
 
     def with_placeholder(self, placeholder: str) -> "SharedStatements":
         """Return the statements with another placeholder for parameters."""
@@ -150,6 +167,20 @@ class SqlReader(ABC):
 
     def secrets(self) -> list[tuple[str, int, bytes]]:
         return [(key, index, sealed) for key, index, sealed in self._rows(self._statements.sealed_values)]
+
+    def resolutions(self, key: str, since: str, until: str) -> list[ResolutionCount]:
+        return [ResolutionCount(*row) for row in self._rows(self._statements.resolutions, (key, since, until))]
+
+    def resolutions_by_day(self, under: str, since: str, until: str) -> list[ResolutionCount]:
+        rows = self._rows(self._statements.resolutions_by_day, (*key_range("", under), since, until))
+        return [ResolutionCount(*row) for row in rows]
+
+    def most_resolved(self, under: str, since: str, until: str, limit: int) -> list[tuple[str, int]]:
+        rows = self._rows(self._statements.most_resolved, (*key_range("", under), since, until, limit))
+        return [(name or key, total) for name, key, total in rows]
+
+    def resolutions_after(self, last: tuple[str, str, str], limit: int) -> list[ResolutionCount]:
+        return [ResolutionCount(*row) for row in self._rows(self._statements.resolutions_after, (*last, limit))]
 
     def fact(self, name: str) -> str | None:
         return first_column(self._row(self._statements.fact, (name,)))

@@ -90,7 +90,7 @@ def test_a_revoked_key_and_an_expired_key_are_refused_at_once(auth: Authenticato
     assert is_refused(auth, f"Bearer {until}")
 
 
-@pytest.mark.parametrize("name", [f"300:{ADMIN}", "300:12345/admin", f"0:{ADMIN}"])
+@pytest.mark.parametrize("name", [f"300:{ADMIN}", "300:12345/admin", f"0:{ADMIN}", ADMIN, "12345/admin"])
 def test_a_password_is_that_of_the_value(auth: AuthenticatorFixture, name: str) -> None:
     identity = auth.authenticate(basic_header(name, PASSWORD))
     assert isinstance(identity, HandleIdentity)
@@ -118,7 +118,9 @@ def test_a_name_may_be_percent_encoded_partly_or_fully(auth: AuthenticatorFixtur
         ("300:no handle", PASSWORD),
         ("99999999999:12345/ADMIN", PASSWORD),
         ("-1:12345/ADMIN", PASSWORD),
-        (ADMIN, PASSWORD),
+        (ADMIN, PASSWORD[:-1]),
+        ("12345/UNKNOWN", PASSWORD),
+        ("ADMIN", PASSWORD),
         ("", ""),
     ],
 )
@@ -228,6 +230,32 @@ def test_a_proof_that_is_malformed_or_costs_too_much_is_refused_before_it_is_com
         sqlite_auth.authenticate(handle_header(sessionId=session.id, **proof))
     assert refusal.value.reason != NOT_PROVEN
     assert name in refusal.value.reason
+
+
+@pytest.mark.parametrize("id", [f"0:{ADMIN}", ADMIN])
+def test_a_proof_of_an_identity_without_an_index_is_that_of_the_key(sqlite_auth: AuthenticatorFixture, id: str) -> None:
+    for index in (300, 301):
+        session = sqlite_auth.authenticator.sessions.create()
+        by_secret = secret_proof(session.nonce, PASSWORD, "SHA256")
+        proof = by_secret if index == 300 else public_proof(session.nonce, RSA_KEY, "SHA256")
+        identity = sqlite_auth.authenticate(handle_header(sessionId=session.id, id=id, **proof))
+        assert isinstance(identity, HandleIdentity)
+        assert identity.index == index
+
+
+def test_base64_in_credentials_may_lack_its_padding(sqlite_auth: AuthenticatorFixture) -> None:
+    whole = b64(f"300%3A{ADMIN}:{PASSWORD}".encode())
+    assert whole.endswith("=")
+    assert isinstance(sqlite_auth.authenticate(f"Basic {whole.rstrip('=')}"), HandleIdentity)
+    assert is_refused(sqlite_auth, f"Basic {whole.rstrip('=')[:-1]}")
+
+
+def test_names_of_parameters_are_compared_without_case(sqlite_auth: AuthenticatorFixture) -> None:
+    session = sqlite_auth.authenticator.sessions.create()
+    proof = secret_proof(session.nonce, PASSWORD, "SHA256")
+    header = handle_header(sessionID=session.id, ID=f"300:{ADMIN}", **{name.upper(): proof[name] for name in proof})
+    assert isinstance(sqlite_auth.authenticate(header), HandleIdentity)
+    assert is_refused(sqlite_auth, f'{header}, sessionId="{session.id}"')
 
 
 def test_a_proof_for_another_nonce_is_refused(sqlite_auth: AuthenticatorFixture) -> None:

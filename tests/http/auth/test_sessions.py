@@ -81,7 +81,7 @@ def is_refused(auth: AuthenticatorFixture, header: str) -> bool:
 
 
 def test_a_challenge_can_be_answered(auth: AuthenticatorFixture) -> None:
-    (_, basic), (_, challenge) = auth.authenticator.challenges(auth.request())
+    (_, basic), (_, challenge) = auth.authenticator.challenges()
     assert basic == b'Basic realm="handle"'
     match = re.fullmatch(r'Handle sessionId="([^"]+)", nonce="([^"]+)"', challenge.decode())
     assert match is not None
@@ -92,7 +92,7 @@ def test_a_challenge_can_be_answered(auth: AuthenticatorFixture) -> None:
 
 
 def test_a_challenge_after_a_failure_has_an_error(auth: AuthenticatorFixture) -> None:
-    headers = auth.authenticator.challenges(auth.request(), error=NOT_VERIFIED)
+    headers = auth.authenticator.challenges(error=NOT_VERIFIED)
     assert headers[1][1].endswith(b', error="Identity not verified"')
 
 
@@ -267,7 +267,7 @@ def test_session_files_are_private_and_contain_no_secret(auth: AuthenticatorFixt
 
 def test_an_unanswered_challenge_is_not_stored(auth: AuthenticatorFixture, folder: Path) -> None:
     for _ in range(100):
-        auth.authenticator.challenges(auth.request())
+        auth.authenticator.challenges()
     assert list(folder.iterdir()) == []
 
 

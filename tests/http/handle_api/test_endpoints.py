@@ -1,8 +1,10 @@
 """Endpoints other than records: lists, prefixes, the site, sessions, verifications and reverse look-up."""
 
+import json
 from base64 import b64decode, b64encode
 from hashlib import sha1, sha256
 from pathlib import Path
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -41,6 +43,7 @@ def test_the_handles_of_a_prefix_are_listed_in_pages(office: HandleOffice, liste
         assert list(body) == ["responseCode", "prefix", "totalCount", "page", "pageSize", "handles"]
         assert (body["responseCode"], body["prefix"], body["totalCount"]) == (1, prefix, "3")
         assert sorted(body["handles"]) == sorted(listed_handles)
+        assert (body["page"], body["pageSize"]) == (0, -1)
     pages = [
         office.key.get("/api/handles", params={"prefix": "21.T5", "page": page, "pageSize": 2}).json()
         for page in range(3)
@@ -56,11 +59,49 @@ def test_a_page_of_size_0_has_only_the_count(office: HandleOffice, listed_handle
     assert office.key.post("/api/handles", data={"prefix": "21.T5", "pageSize": "0"}).json() == body
 
 
+@pytest.mark.parametrize(
+    "paging", [{}, {"page": 0}, {"pageSize": 1}, {"page": -1, "pageSize": 1}, {"page": 1, "pageSize": -1}]
+)
+def test_without_a_page_or_its_size_everything_is_listed(
+    office: HandleOffice, listed_handles: list[str], paging: dict[str, int]
+) -> None:
+    handles = office.key.get("/api/handles", params={"prefix": "21.T5", **paging})
+    assert sorted(handles.json()["handles"]) == sorted(listed_handles)
+    assert (handles.json()["totalCount"], handles.headers["content-type"]) == ("3", "application/json;charset=utf-8")
+    assert office.key.post("/api/handles", json={"prefix": "21.T5", **paging}).content == handles.content
+    prefixes = office.key.get("/api/prefixes", params=paging).json()
+    assert prefixes["totalCount"] == str(len(prefixes["prefixes"]))
+    assert "0.NA/21.T5" in prefixes["prefixes"]
+
+
+def test_a_page_may_be_larger_than_the_server_holds_in_memory(office: HandleOffice, listed_handles: list[str]) -> None:
+    for page, expected in ((0, sorted(listed_handles)), (1, []), (9_999_999_999, [])):
+        parameters = {"prefix": "21.T5", "page": page, "pageSize": 9_999_999_999}
+        body = office.key.get("/api/handles", params=parameters).json()
+        assert sorted(body["handles"]) == expected
+        assert (body["totalCount"], body["pageSize"]) == ("3", 9_999_999_999)
+        prefixes = office.key.get("/api/prefixes", params=parameters).json()
+        assert bool(prefixes["prefixes"]) is (page == 0)
+
+
+def test_a_complete_list_can_be_indented_and_has_no_body_for_head(
+    office: HandleOffice, listed_handles: list[str]
+) -> None:
+    office.key.post("/api/prefixes/0.NA/21.T55")
+    for parameters in ({"prefix": "21.T5"}, {"prefix": "21.T55"}):
+        plain = office.key.get("/api/handles", params=parameters)
+        pretty = office.key.get("/api/handles", params=parameters | {"pretty": "true"})
+        assert pretty.text == json.dumps(plain.json(), indent=2)
+    head = office.key.head("/api/handles", params={"prefix": "21.T5"})
+    assert (head.status_code, head.content) == (200, b"")
+    assert office.key.head("/api/handles", params={"prefix": "20.9"}).status_code == 400
+
+
 def test_lists_need_credentials_and_a_registered_prefix(office: HandleOffice) -> None:
     assert code(office.anonymous.get("/api/handles", params={"prefix": "21.T5"})) == (401, 402)
     assert code(office.anonymous.get("/api/prefixes")) == (401, 402)
     assert code(office.key.get("/api/handles", params={"prefix": "20.9"})) == (400, 301)
-    for wrong in ({"page": "-1"}, {"pageSize": "many"}):
+    for wrong in ({"page": "x"}, {"pageSize": "many"}, {"page": "0", "pageSize": "1" * 11}):
         assert code(office.key.get("/api/handles", params={"prefix": "21.T5", **wrong})) == (400, 4)
 
 
@@ -182,13 +223,57 @@ def test_a_wrong_answer_opens_no_session(office: HandleOffice) -> None:
     wrong = office.anonymous.put(
         "/api/sessions/this", json={"sessionId": session["sessionId"], **proof(session["nonce"], "no")}
     )
-    assert (wrong.status_code, wrong.content) == (401, b"")
+    failure = wrong.json()
+    assert (wrong.status_code, failure["authenticated"], failure["error"]) == (401, False, "Identity not verified")
+    challenge = wrong.headers.get_list("www-authenticate")[1]
+    assert f'sessionId="{failure["sessionId"]}", nonce="{failure["nonce"]}"' in challenge
+    again = office.anonymous.put(
+        "/api/sessions/this", json={"sessionId": failure["sessionId"], **proof(failure["nonce"])}
+    )
+    assert again.json()["authenticated"] is True
     assert (
         "authenticated"
         not in office.anonymous.get("/api/sessions/this", headers=in_session(session["sessionId"])).json()
     )
     for headers in ({}, in_session("never-begun"), basic()):
         assert office.anonymous.get("/api/sessions/this", headers=headers).status_code == 401
+
+
+def test_a_wrong_password_begins_no_authenticated_session(office: HandleOffice) -> None:
+    with httpx.Client(base_url=office.server.url, headers=basic(word="wrong")) as client:
+        refused = client.post("/api/sessions")
+    assert refused.status_code == 401
+    failure = refused.json()
+    assert set(failure) == {"sessionId", "nonce", "authenticated", "error"}
+    assert failure["authenticated"] is False
+    assert (
+        "authenticated"
+        not in office.anonymous.get("/api/sessions/this", headers=in_session(failure["sessionId"])).json()
+    )
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+def test_a_request_without_a_session_needs_credentials(office: HandleOffice, method: str) -> None:
+    for headers in ({}, {"Authorization": 'Handle clientCert="true"'}, basic()):
+        answer = office.anonymous.request(method, "/api/sessions/this", headers=headers)
+        assert code(answer) == (401, 402)
+        assert len(answer.headers.get_list("www-authenticate")) == 2
+    ended = office.anonymous.request(method, "/api/sessions/this", headers=in_session("never-begun"))
+    assert (ended.status_code, ended.json()["authenticated"]) == (401, False)
+
+
+@pytest.mark.parametrize("id", [f"0:{ADMIN}", ADMIN])
+def test_an_identity_without_an_index_is_that_of_its_key(office: HandleOffice, id: str) -> None:
+    session = office.anonymous.post("/api/sessions").json()
+    answer = {"sessionId": session["sessionId"], **proof(session["nonce"]), "id": id}
+    assert office.anonymous.put("/api/sessions/this", json=answer).json()["id"] == IDENTITY
+    mine = in_session(session["sessionId"])
+    assert code(office.anonymous.put(f"/api/handles/{office.name()}", json=[], headers=mine)) == (201, 1)
+    password = {"Authorization": "Basic " + b64encode(f"{quote(id)}:{PASSWORD}".encode()).decode()}
+    name = office.name()
+    for at, expected in ((0, (201, 1)), (INDEX, (200, 1))):  # it may also name itself as the administrator, with 0
+        written = office.anonymous.put(f"/api/handles/{name}", json=[administrator(at=at)], headers=password)
+        assert code(written) == expected
 
 
 def test_a_challenge_can_be_answered_with_the_request_itself(office: HandleOffice) -> None:

@@ -3,7 +3,8 @@
 import json
 
 import pytest
-from tests.http.handle_server import ADMIN, PREFIX, HandleOffice, administrator, code, handle_path, text
+from tests.http.handle_server import ADMIN, PREFIX, HandleOffice, administrator, basic, code, handle_path, text
+from tests.http.raw_client import THROUGH_APPLICATION, connection
 
 JSON = "application/json;charset=utf-8"
 
@@ -111,6 +112,34 @@ def test_a_missing_handle_and_an_unknown_prefix_have_different_codes(office: Han
         assert "Empty handle invalid" in answer.json()["message"]
 
 
+def test_the_record_of_a_prefix_elsewhere_is_not_here(office: HandleOffice) -> None:
+    """Also if this registry has stored the record of one of its own prefixes, and so knows 0.NA."""
+    assert code(office.get(f"0.NA/{PREFIX}")) == (200, 1)
+    for answer in (
+        office.get("0.NA/20.1000"),
+        office.get("0.na/20.1000", index=1),
+        office.get("0.NA/20.1000", office.key),
+        office.put("0.NA/20.1000", [text(1, "DESC", "x")], office.key, index=1),
+        office.key.delete(handle_path("0.NA/20.1000")),
+    ):
+        assert code(answer) == (400, 301)
+        assert answer.json()["message"] == "That prefix doesn't live here"
+
+
+@pytest.mark.parametrize("slashes", ["//", "///"])
+def test_a_slash_too_many_in_front_is_removed(office: HandleOffice, record: str, slashes: str) -> None:
+    with connection(office.server) as client:
+        for headers in ((), (THROUGH_APPLICATION,)):
+            answer = client.request(f"{slashes}api/handles/{record}", *headers)
+            assert answer.body == office.get(record).content
+        body = json.dumps([administrator(), text(1, "DESC", "x")]).encode()
+        name, kind = office.name(), "content-type: application/json"
+        authorization = f"authorization: {basic()['Authorization']}"
+        made = client.request(f"{slashes}api/handles/{name}", kind, authorization, method="PUT", body=body)
+        assert made.status == 201
+        assert client.request(f"{slashes}api/handles/{PREFIX}//x").status == 404
+
+
 @pytest.mark.parametrize("path", ["21.T1/%zz", "21.T1/%FF%FE", "21.T1/", "21.T1/%00"])
 def test_text_that_is_not_a_handle_is_an_invalid_handle(office: HandleOffice, path: str) -> None:
     assert code(office.anonymous.get(f"/api/handles/{path}")) == (400, 102)
@@ -189,10 +218,25 @@ def test_post_reads_a_handle_like_get(office: HandleOffice, record: str) -> None
     assert code(office.anonymous.post(handle_path(record), json={"publicOnly": False})) == (401, 402)
 
 
+def test_the_parameters_of_a_post_without_a_content_type_are_a_form_or_json(office: HandleOffice, record: str) -> None:
+    expected = office.get(record, index=[1, 4]).json()
+    for body in (b"index=1&index=4", b'{"index": [1, 4]}', b'\xef\xbb\xbf {"index": ["1", 4]}'):
+        assert office.anonymous.post(handle_path(record), content=body).json() == expected
+
+
+def test_an_announced_certificate_that_is_missing_does_not_prevent_a_read(office: HandleOffice, record: str) -> None:
+    announced = {"Authorization": 'Handle clientCert="true"'}
+    answer = office.anonymous.get(handle_path(record), headers=announced)
+    assert answer.content == office.get(record).content
+    assert code(office.anonymous.put(handle_path(record), json=[], headers=announced)) == (401, 402)
+
+
 @pytest.mark.parametrize(
     ("kind", "body"),
     [
         ("text/plain", b"index=1"),
+        ("", b"type=%FF"),
+        ("", b"{"),
         ("application/json", b"[1]"),
         ("application/json", b'{"index":{"a":1}}'),
         ("application/json", b"{"),
@@ -203,7 +247,7 @@ def test_post_reads_a_handle_like_get(office: HandleOffice, record: str) -> None
 def test_a_query_that_cannot_be_parsed_is_a_protocol_error(
     office: HandleOffice, record: str, kind: str, body: bytes
 ) -> None:
-    answer = office.anonymous.post(handle_path(record), content=body, headers={"Content-Type": kind})
+    answer = office.anonymous.post(handle_path(record), content=body, headers={"Content-Type": kind} if kind else {})
     assert code(answer) == (400, 4)
 
 

@@ -51,6 +51,15 @@ def of(format: str, value: Any) -> dict[str, Any]:
         ("DESC", of("string", "nul\x00"), of("base64", b64encode(b"nul\x00").decode())),
         ("DESC", of("base64", b64encode("text é".encode()).decode()), of("string", "text é")),
         ("DESC", of("base64", "/wA="), of("base64", "/wA=")),
+        ("DESC", of("base64", "_wA"), of("base64", "/wA=")),
+        ("DESC", of("base64", " /w\r\n A=\r\n"), of("base64", "/wA=")),
+        ("DESC", 42, of("string", "42")),
+        ("DESC", -3, of("string", "-3")),
+        ("DESC", 10**30, of("string", str(10**30))),
+        ("DESC", True, of("string", "true")),
+        ("DESC", False, of("string", "false")),
+        ("DESC", of("string", 42), of("string", "42")),
+        ("DESC", of("string", False), of("string", "false")),
         ("DESC", of("Hex", "ff00"), of("base64", "/wA=")),
         ("DESC", of("hex", "616263"), of("string", "abc")),
         ("URL", of("hex", b"https://example.org/".hex()), of("string", "https://example.org/")),
@@ -67,6 +76,31 @@ def of(format: str, value: Any) -> dict[str, Any]:
 )
 def test_data_is_shown_in_the_format_of_its_type(office: HandleOffice, type: str, given: Any, expected: Any) -> None:
     assert put_and_show(office, type, given) == expected
+
+
+@pytest.mark.parametrize("number", ["1.50", "1.0", "1e3", "-0.0", "6.02214076E+23", "3.141592653589793238462643"])
+def test_a_number_is_stored_as_it_was_written(office: HandleOffice, number: str) -> None:
+    one = '{"index": %d, "type": "DESC", "data": %s}'
+    formatted = f'{{"format": "string", "value": {number}}}'
+    bodies = (
+        f"[{one % (1, number)}]",
+        f'{{"values": [{one % (2, "7")}, {one % (1, number)}]}}',
+        one % (1, number),
+        f"[{one % (1, formatted)}]",
+    )
+    for body in bodies:
+        name = office.name()
+        headers = {"Content-Type": "application/json"}
+        assert code(office.admin.put(f"/api/handles/{name}", content=body, headers=headers)) == (201, 1)
+        assert office.values(name)[1]["data"] == of("string", number)
+
+
+def test_a_body_may_begin_with_a_byte_order_mark(office: HandleOffice) -> None:
+    name = office.name()
+    content, headers = b'\xef\xbb\xbf[{"index": 1, "type": "DESC", "data": "x"}]', {"Content-Type": "application/json"}
+    assert code(office.admin.put(f"/api/handles/{name}", content=content, headers=headers)) == (201, 1)
+    read = office.anonymous.post(f"/api/handles/{name}", content=b'\xef\xbb\xbf{"index": 1}', headers=headers)
+    assert [value["index"] for value in read.json()["values"]] == [1]
 
 
 def test_data_of_a_known_type_may_be_sent_as_bytes(office: HandleOffice) -> None:

@@ -9,7 +9,17 @@ from tests.strategies import handles
 from perdure.errors import PerdureError
 from perdure.http.handle_api.put_body import read_body
 from perdure.records.validation import Limits, check_values
-from perdure.records.value import Admin, AdminRights, Binary, Reference, Text, Value, ValueList, to_handle_json
+from perdure.records.value import (
+    Admin,
+    AdminRights,
+    Binary,
+    Reference,
+    Text,
+    Value,
+    ValueList,
+    to_handle_json,
+    with_stated_ttl,
+)
 
 LIMITS = Limits()
 indexes = st.integers(1, 2**31 - 1)
@@ -54,7 +64,7 @@ def test_a_value_that_is_sent_back_is_unchanged(value: Value) -> None:
 def test_every_text_is_read_back_as_text_or_as_bytes(text: str) -> None:
     (read,) = read_body(json.dumps([{"index": 1, "type": "DESC", "data": text}]).encode(), 1).values
     check_values([read], LIMITS)
-    data = to_handle_json(read)["data"]
+    data = to_handle_json(with_stated_ttl([read], None)[0])["data"]
     (again,) = read_body(json.dumps([{"index": 1, "type": "DESC", "data": data}]).encode(), 1).values
     assert again == read
     assert (read.data.value if isinstance(read.data, Text) else read.data.value.decode()) == text  # type: ignore[union-attr]
@@ -72,6 +82,14 @@ json_values = st.recursive(
     ),
     max_leaves=20,
 )
+
+
+@given(st.one_of(st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.booleans()), st.booleans())
+def test_a_number_is_read_as_its_text(number: float, is_formatted: bool) -> None:
+    written = json.dumps(number)
+    data = f'{{"format": "string", "value": {written}}}' if is_formatted else written
+    (read,) = read_body(f'[{{"index": 1, "type": "DESC", "data": {data}}}]'.encode(), 1).values
+    assert read.data == Text(written)
 
 
 @given(json_values)

@@ -10,6 +10,7 @@ import httpx
 import pyoxigraph as ox
 import pytest
 from tests.http.live_server import LiveServer, run_server
+from tests.http.raw_client import THROUGH_APPLICATION, connection
 from tests.http.sample_registry import open_for_writing
 from tests.registry_fixture import write_unchecked
 
@@ -174,6 +175,56 @@ def test_an_alias_that_is_not_a_name_redirects_to_no_other_host(reader: httpx.Cl
     assert not answer.headers.get("location", "/").startswith("//")
     page = reader.get(f"/12345/alias{number}", params={"info": ""})
     assert "<script" not in page.text
+
+
+def test_blanks_in_a_url_of_a_handle_client_are_stored_and_encoded_in_redirects(
+    reader: httpx.Client, writer: httpx.Client, server: LiveServer
+) -> None:
+    target, sent = "https://example.org/a b?q=c  d ", "https://example.org/a%20b?q=c%20%20d%20"
+    texts = {"URL": target, "DESC": "https://example.org/ is the site", "URL.X": "https://example.org/x y"}
+    values = [{"index": index, "type": kind, "data": text} for index, (kind, text) in enumerate(texts.items(), 1)]
+    assert writer.put("/api/handles/12345/blank", json=values).status_code == 201
+    assert reader.get("/api/handles/12345/blank").json()["values"][0]["data"]["value"] == target
+    with connection(server) as raw:
+        for headers in ((), (THROUGH_APPLICATION,)):
+            answer = raw.request("/12345/blank", *headers)
+            assert (answer.status, answer.header("location")) == (302, sent)
+            assert sent.encode() in answer.body
+    assert reader.get("/12345/blank?index=1").headers["location"] == sent
+    assert reader.get("/12345/blank?type=URL.X").headers["location"] == "https://example.org/x%20y"
+    assert reader.get("/12345/blank/more").headers["location"] == f"{sent}/more"
+    page = reader.get("/12345/blank?info")
+    assert f'<{sent}>; rel="item"' in page.headers["link"]
+    assert f'href="{sent}"' in page.text
+    assert 'href="https://example.org/%20is' not in page.text
+    for media, form in RDF.items():
+        assert ox.NamedNode(sent) in _objects(reader.get("/12345/blank", headers={"accept": media}), form)
+    # The rest of the record can be changed by every interface.
+    more = {"values": [{"index": 30, "type": "DESC", "data": {"format": "string", "value": "x"}}]}
+    assert writer.post("/api/v1/values/12345/blank", json=more, headers={"if-match": "*"}).status_code == 200
+    read = reader.get("/api/handles/12345/blank").json()["values"]
+    assert writer.put("/api/handles/12345/blank", json=[*read, values[1] | {"index": 50}]).status_code == 200
+    assert reader.get("/api/v1/identifiers/12345/blank").json()["target"] == target
+
+
+def test_blanks_in_a_location_are_encoded_in_redirects(reader: httpx.Client, writer: httpx.Client) -> None:
+    listed = "<locations><location href='https://example.org/a b'/></locations>"
+    value = {"index": 1, "type": "10320/loc", "data": listed}
+    assert writer.put("/api/handles/12345/blank-location", json=[value]).status_code == 201
+    assert reader.get("/12345/blank-location").headers["location"] == "https://example.org/a%20b"
+
+
+@pytest.mark.parametrize("target", ["https://exa mple.org/", " https://example.org/", "https:// /a", "mailto: ", "a b"])
+def test_a_blank_does_not_make_a_url_of_other_text(writer: httpx.Client, target: str) -> None:
+    value = {"index": 1, "type": "URL", "data": target}
+    refused = writer.put("/api/handles/12345/no-url", json=[value])
+    assert (refused.status_code, refused.json()["responseCode"]) == (400, 202)
+
+
+def test_a_new_target_of_the_own_api_has_no_blanks(writer: httpx.Client) -> None:
+    refused = writer.post("/api/v1/identifiers", json={"prefix": "12345", "target": "https://example.org/a b"})
+    assert refused.status_code == 422
+    assert "percent-encoded" in refused.json()["detail"]
 
 
 def _objects(answer: httpx.Response, form: ox.RdfFormat) -> list[object]:

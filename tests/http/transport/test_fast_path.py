@@ -22,6 +22,7 @@ RECORD = records.encode(
         creator="hdl:1/jan",
         created="2027-01-15T08:00:00Z",
         values=(Value(1, "URL", Text("https://example.org/a")),),
+        changed="2027-01-15T08:00:00Z",
     )
 )
 REDIRECT: Redirect = ("https://example.org/a", 7)
@@ -48,9 +49,9 @@ class SlowLookup:
 class Connection:
     """A PendingRequest that records its responses."""
 
-    def __init__(self, fast_path: FastPath, url: str, *, wants_page: bool = True) -> None:
+    def __init__(self, fast_path: FastPath, url: str, *, wants_page: bool = True, if_none_match: str = "") -> None:
         self.url, self.wants_page = url.encode(), wants_page
-        self.accept = b""
+        self.accept, self.if_none_match, self.user_agent = b"", if_none_match.encode(), b""
         self.host: bytes | None = b"example.org"
         self.scheme: Literal["http", "https"] | None = "http"
         self.responses: list[bytes | None] = []
@@ -82,11 +83,16 @@ class FastPathFixture:
         prefixes = SimpleNamespace(handle_prefixes={b"1": ("1/", True)})
         self.documents = PersonCache(HttpOptions())
         service = SimpleNamespace(
-            registry=registry, metrics=self.metrics, prefixes=prefixes, person_cache=self.documents
+            registry=registry,
+            metrics=self.metrics,
+            prefixes=prefixes,
+            person_cache=self.documents,
+            options=HttpOptions(),
+            resolutions=SimpleNamespace(is_on=False),
         )
         self.fast_path = FastPath(cast(Any, service), cast(Any, SimpleNamespace(is_on=False)))
 
-    def submit(self, url: str = "/1/a", **options: bool) -> Connection:
+    def submit(self, url: str = "/1/a", **options: Any) -> Connection:
         return Connection(self.fast_path, url, **options)
 
 
@@ -104,11 +110,27 @@ def test_requests_of_one_loop_iteration_are_one_query_of_each_kind(fixture: Fast
     fixture.fast_path.flush()
     assert [keys for keys, _ in fixture.lookup.queries] == [["1/a", "1/c"], ["1/b", "1/d"]]
     fixture.lookup.answer(REDIRECT, None)
-    fixture.lookup.answer((1, RECORD), None)
+    fixture.lookup.answer((7, RECORD), None)
     assert connections[0].was_redirected
     assert connections[1].got_record("1/b")
     assert [connection.responses for connection in connections[2:]] == [[None], [None]]
     assert (fixture.metrics.redirects, fixture.metrics.records) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("url", "current", "other"), [("/1/a", '"7"', '"2"'), ("/api/handles/1/a", '"7-record"', '"7"')]
+)
+def test_a_client_with_the_current_version_gets_no_body(
+    fixture: FastPathFixture, url: str, current: str, other: str
+) -> None:
+    tags = (current, f"{other}, W/{current}", "*", other, "nonsense")
+    connections = [fixture.submit(url, if_none_match=tag) for tag in tags]
+    fixture.fast_path.flush()
+    fixture.lookup.answer(*[REDIRECT if url == "/1/a" else (7, RECORD)] * len(tags))
+    answers = [connection.responses[0] or b"" for connection in connections]
+    assert [answer.split()[1] for answer in answers] == [b"304"] * 3 + [b"302" if url == "/1/a" else b"200"] * 2
+    for answer in answers[:3]:
+        assert answer.endswith(f"\r\netag: {current}\r\n\r\n".encode())
 
 
 def test_requests_for_the_application_are_not_looked_up(fixture: FastPathFixture) -> None:
@@ -130,7 +152,7 @@ def test_an_abandoned_request_is_passed_on_once_and_affects_no_other(
         fixture.fast_path.flush()
     fixture.fast_path.abandon(abandoned)
     assert abandoned.responses == [None]
-    result = REDIRECT if url == "/1/a" else (1, RECORD)
+    result = REDIRECT if url == "/1/a" else (7, RECORD)
     fixture.lookup.answer(result, result, result)
     assert abandoned.responses == [None]
     for connection in (before, behind):
@@ -144,7 +166,7 @@ def test_an_abandoned_request_is_not_counted(fixture: FastPathFixture, url: str)
     fixture.submit(url)
     abandoned = fixture.submit(url)
     fixture.fast_path.abandon(abandoned)
-    result = REDIRECT if url == "/1/a" else (1, RECORD)
+    result = REDIRECT if url == "/1/a" else (7, RECORD)
     fixture.lookup.answer(result, result)
     assert fixture.metrics.redirects + fixture.metrics.records == 1
 
@@ -159,7 +181,7 @@ def test_a_connection_that_submits_again_after_abandon_gets_only_the_new_respons
     fixture.fast_path.flush()
     fixture.lookup.answer(REDIRECT)
     assert connection.responses == []
-    fixture.lookup.answer((1, RECORD))
+    fixture.lookup.answer((7, RECORD))
     assert connection.got_record("1/b")
 
 
@@ -178,7 +200,7 @@ def test_queries_may_be_answered_in_any_order(fixture: FastPathFixture) -> None:
 def test_a_damaged_record_does_not_affect_other_requests(fixture: FastPathFixture) -> None:
     connections = [fixture.submit(f"/api/handles/1/{suffix}") for suffix in "abc"]
     fixture.fast_path.flush()
-    fixture.lookup.answer((1, RECORD), (1, RECORD.replace(b"jan", b"\xff\xfe")), (1, RECORD))
+    fixture.lookup.answer((7, RECORD), (7, RECORD.replace(b"jan", b"\xff\xfe")), (7, RECORD))
     assert [len(connection.responses) for connection in connections] == [1, 1, 1]
     assert connections[1].responses == [None]
     assert None not in connections[0].responses + connections[2].responses

@@ -1,5 +1,7 @@
 """The records of prefixes, homing, lists, and reverse look-up."""
 
+from itertools import chain
+
 import pytest
 from tests.registry.handle_identities import admin, handle_identity, pubkey, put_prefix_values, text
 from tests.registry_fixture import Office
@@ -17,6 +19,7 @@ from perdure.registry import (
     grant,
     home_prefix,
     import_entries,
+    iterate_handles,
     list_handles,
     list_prefixes,
     mint,
@@ -254,6 +257,44 @@ def test_handles_are_listed_page_by_page(two_prefixes: Office) -> None:
     assert two_prefixes.do(list_handles, "12345", 301, 4)[1] == []
     assert len(two_prefixes.do(list_handles, "12345", 0, 2000)[1]) == 1204
     assert two_prefixes.do(list_handles, "12345", 1, 1100)[1][0] == "12345/N1101"
+
+
+def list_all(office: Office, *arguments: int) -> list[list[str]]:
+    async def collect() -> list[list[str]]:
+        return [part async for part in iterate_handles(office.registry, office.admin, "12345", *arguments)]
+
+    return office.run(collect())
+
+
+def test_all_handles_are_listed_in_parts(two_prefixes: Office) -> None:
+    assert list_all(two_prefixes) == []
+    names = [f"12345/n{number:04}" for number in range(2_500)]
+    suffixes = [name.partition("/")[2] for name in names]
+    two_prefixes.do(mint, "12345", suffixes=suffixes, statement=Statement(URL))
+    two_prefixes.do(mint, "12345", suffixes=["reserved"])
+    parts = list_all(two_prefixes)
+    assert [len(part) for part in parts] == [1_000, 1_000, 500]
+    assert list(chain(*parts)) == names
+    for first, most in ((0, 1), (0, 1_000), (0, 1_001), (1, 2_000), (1_234, 1_000), (2_499, 9), (2_500, 9)):
+        assert list(chain(*list_all(two_prefixes, first, most))) == names[first : first + most], (first, most)
+
+
+def test_permission_is_checked_for_every_part_of_a_list(two_prefixes: Office) -> None:
+    suffixes = [f"n{number:04}" for number in range(1_500)]
+    two_prefixes.do(mint, "12345", suffixes=suffixes, statement=Statement(URL))
+    jan = two_prefixes.hire("jan", "12345", "edit")
+
+    async def collect() -> None:
+        parts = iterate_handles(two_prefixes.registry, jan, "12345")
+        assert len(await anext(parts)) == 1_000
+        await revoke(two_prefixes.registry, two_prefixes.admin, "jan", "12345", ["edit"])
+        with pytest.raises(NotAuthorised):
+            await anext(parts)
+
+    two_prefixes.run(collect())
+    for by in (two_prefixes.hire("c", "12345", "mint"), None):
+        with pytest.raises(NotAuthorised):
+            two_prefixes.run(anext(iterate_handles(two_prefixes.registry, by, "12345")))
 
 
 def test_the_next_page_begins_after_the_last_name_of_the_page(two_prefixes: Office) -> None:

@@ -1,8 +1,7 @@
-"""Streamed NDJSON responses, which are abandoned when the client stops reading, and lines spooled for them."""
+"""Streamed NDJSON responses, and lines spooled for them."""
 
-import asyncio
 from collections.abc import AsyncGenerator, Iterator
-from contextlib import aclosing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from tempfile import SpooledTemporaryFile
 from typing import Any, Final
 
@@ -11,7 +10,7 @@ from litestar import Response
 from litestar.types import ASGIApp, Receive, Scope, Send
 
 from perdure.errors import StoreFull, StoreUnavailable, is_full
-from perdure.http.shared.http_errors import ClientDisconnected
+from perdure.http.shared.response_stream import stream_response
 
 NDJSON: Final = "application/x-ndjson"
 CSV: Final = "text/csv"
@@ -30,30 +29,7 @@ class NdjsonResponse(Response[bytes]):
 
     async def _send(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = [(b"content-type", NDJSON.encode()), (b"cache-control", b"no-store")]
-        leaving = asyncio.create_task(_wait_for_disconnect(receive))
-        try:
-            async with aclosing(self._parts) as parts:
-                await send({"type": "http.response.start", "status": 200, "headers": headers})
-                async for part in parts:
-                    if leaving.done():
-                        raise ClientDisconnected()
-                    await self._deliver(send, part, more=True)
-                await self._deliver(send, b"", more=False)
-        finally:
-            leaving.cancel()
-
-    async def _deliver(self, send: Send, part: bytes, more: bool) -> None:
-        try:
-            async with asyncio.timeout(self._patience):
-                await send({"type": "http.response.body", "body": part, "more_body": more})
-        except TimeoutError:
-            raise ClientDisconnected() from None
-
-
-async def _wait_for_disconnect(receive: Receive) -> None:
-    """Return when the client has disconnected. Ignore everything else that it sends."""
-    while (await receive())["type"] != "http.disconnect":
-        pass
+        await stream_response(self._parts, headers, receive, send, self._patience)  # type: ignore[arg-type]
 
 
 _MEMORY_BYTES: Final = 1 << 20

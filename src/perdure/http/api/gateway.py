@@ -22,7 +22,7 @@ from perdure.http.api.schemas.requests import parse_body
 from perdure.http.app_context import AppContext
 from perdure.http.shared.api_roots import API_ROOT
 from perdure.http.shared.conditional import reject_if_match
-from perdure.http.shared.cors import PREFLIGHT_HEADERS
+from perdure.http.shared.cors import preflight_headers
 from perdure.http.shared.http_errors import (
     ClientDisconnected,
     CredentialsRequired,
@@ -98,7 +98,7 @@ class ApiGateway:
         path, inner, canonical = self._match_path(request.path.removeprefix(API_ROOT))
         allowed = self._operations[path]
         if request.method == "OPTIONS":
-            return _options_response(tuple(allowed))
+            return _options_response(request, tuple(allowed))
         operation = allowed.get("GET" if request.method == "HEAD" else request.method)
         if operation is None:
             raise MethodNotAllowed(request.method, _allowed_methods(tuple(allowed)))
@@ -179,7 +179,7 @@ def format_error(app: AppContext, request: Request, problem: PerdureError) -> Re
 def _read_only(request: Request) -> Response | None:
     """Return the response to OPTIONS for a document that is only read, or None. Raise MethodNotAllowed for a write."""
     if request.method == "OPTIONS":
-        return _options_response(("GET",))
+        return _options_response(request, ("GET",))
     if request.method not in SAFE_METHODS:
         raise MethodNotAllowed(request.method, _allowed_methods(("GET",)))
     return None
@@ -236,9 +236,10 @@ def _allowed_methods(allowed: tuple[str, ...]) -> tuple[str, ...]:
     return (*allowed, *reading, "OPTIONS")
 
 
-def _options_response(allowed: tuple[str, ...]) -> Response:
-    """Return the allowed methods. CORS allows other origins to read only."""
-    return Response(204, b"", [(b"allow", ", ".join(_allowed_methods(allowed)).encode()), *PREFLIGHT_HEADERS])
+def _options_response(request: Request, allowed: tuple[str, ...]) -> Response:
+    """Return the allowed methods, and those that a page of this origin may use."""
+    methods = (b"allow", ", ".join(_allowed_methods(allowed)).encode())
+    return Response(204, b"", [methods, *preflight_headers(request)])
 
 
 async def _receive_empty_body() -> Any:

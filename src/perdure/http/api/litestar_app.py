@@ -73,6 +73,7 @@ def build_app(handlers: Sequence[Any]) -> Litestar:
                     name="persons",
                     description="Observations from sources (POID), and reconstructions by curators (PRID).",
                 ),
+                Tag(name="statistics", description="How often identifiers were resolved."),
                 Tag(name="prefixes", description="The namespaces of this registry."),
                 Tag(name="bulk", description="Import and export of many records."),
                 Tag(
@@ -107,4 +108,4 @@ def error_response(app: AppContext, request: HttpRequest, problem: PerdureError)
         return response
     is_wrong = not isinstance(problem, CredentialsRequired)
     ours: Headers = [(b"www-authenticate", _BEARER + (b', error="invalid_token"' if is_wrong else b""))]
-    return response.with_headers([*ours, *app.authenticator.challenges(request)])
+    return response.with_headers([*ours, *app.authenticator.challenges()])

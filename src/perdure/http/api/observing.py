@@ -18,6 +18,7 @@ from perdure.http.api.schemas.person_responses import CreatedPerson
 from perdure.http.api.schemas.requests import parse_body
 from perdure.http.auth.transport_policy import is_cross_site
 from perdure.http.shared.conditional import version_etag
+from perdure.http.shared.cors import is_from_listed_origin
 from perdure.http.shared.http_errors import BodyTooSlow, CrossSiteRequest
 from perdure.http.shared.timeouts import Timeout
 from perdure.registry.persons import Person, observe, observe_many, show_person
@@ -76,8 +77,9 @@ async def observe_upload(context: ApiContext) -> Response[CreatedPerson]:
     """Create an observation from a form that has the source file too. The file is hashed while it streams."""
     request, options = context.request, context.app.options
     # Browsers let a page of another site send a form without a preflight request, and add stored credentials. They do
-    # not allow this for JSON: only this request needs a check of its origin.
-    if is_cross_site(request):
+    # not allow this for JSON: only this request needs a check of its origin. From the origins in the settings, it is
+    # accepted with a key: browsers store none.
+    if is_cross_site(request) and not is_from_listed_origin(request):
         raise CrossSiteRequest()
     request.check_encoding()
     form = ObservationForm(request.header(b"content-type") or "", options.body_bytes, options.content_bytes)

@@ -88,9 +88,9 @@ async def add_prefix(context: InjectedContext, data: JSONBody[AddPrefixRequest])
     if (data.host is None) != (data.ip is None) or (data.host is None) == (data.prefix is None):
         raise InvalidInput("prefix", "prefix", "give a Handle prefix, or host and ip of an IBI subsystem")
     if data.host is not None and data.ip is not None:
-        if data.minter is not None or data.pattern is not None or data.pass_through:
+        if data.minter is not None or data.pattern is not None or data.pass_through or data.joiners:
             raise InvalidInput(
-                "prefix", "minter", "minter, pattern and pass_through are only supported for a Handle prefix"
+                "prefix", "minter", "minter, pattern, pass_through and joiners are only supported for a Handle prefix"
             )
         prefix = await use.add_subsystem(
             context.registry,
@@ -102,6 +102,7 @@ async def add_prefix(context: InjectedContext, data: JSONBody[AddPrefixRequest])
             granularity=1 if data.granularity is None else _parse_granularity(data.granularity),
             private=data.private,
             policy=data.policy,
+            ttl=data.ttl,
         )
         return _created_response(prefix)
     if data.granularity is not None or data.private:
@@ -117,6 +118,8 @@ async def add_prefix(context: InjectedContext, data: JSONBody[AddPrefixRequest])
         policy=data.policy,
         pattern=data.pattern,
         pass_through=data.pass_through,
+        ttl=data.ttl,
+        joiners=data.joiners,
     )
     return _created_response(prefix)
 
@@ -142,6 +145,8 @@ async def derive_prefix(context: InjectedContext, data: JSONBody[DerivePrefixReq
         policy=data.policy,
         pattern=data.pattern,
         pass_through=data.pass_through,
+        ttl=data.ttl,
+        joiners=data.joiners,
     )
     return _created_response(prefix)
 
@@ -170,6 +175,8 @@ async def change_prefix(
             minter=data.minter,
             pattern=data.pattern,
             pass_through=data.pass_through,
+            ttl=data.ttl,
+            joiners=data.joiners,
             expected=expected,
         )
     return _prefix_response(changed)

@@ -22,7 +22,7 @@ from perdure.http.auth.credentials import (
 from perdure.http.auth.passwords import is_same_secret
 from perdure.http.auth.rate_limit import LoginThrottle
 from perdure.http.auth.sessions import Session, Sessions
-from perdure.http.auth.transport_policy import check_channel, is_cross_site, is_secure_transport
+from perdure.http.auth.transport_policy import check_channel, has_foreign_credentials, is_secure_transport
 from perdure.http.shared.http_errors import TooManyAttempts
 from perdure.http.shared.request import Headers, Request
 from perdure.http_options import HttpOptions
@@ -60,9 +60,9 @@ class Authenticator:
         request.agent = proven.actor.id
         return proven.actor
 
-    def challenges(self, request: Request, *, error: str | None = None) -> Headers:
-        """Return the headers of a 401 response, with a new session that the client may authenticate."""
-        session = self.sessions.create()
+    def challenges(self, *, error: str | None = None, session: Session | None = None) -> Headers:
+        """Return the headers of a 401 response, with a session to authenticate, by default a new one."""
+        session = session or self.sessions.create()
         challenge = f'Handle sessionId="{session.id}", nonce="{b64encode(session.nonce).decode()}"'
         if error is not None:
             challenge += f', error="{error}"'
@@ -109,15 +109,16 @@ class Authenticator:
             self._attempts.record_success(request.client, _KEYS)
             return _AuthenticatedClient(agent)
         shown = parse_authorization(given)
-        if isinstance(shown, Handle) and not shown.is_certificate and "sessionId" not in shown.parameters:
-            return None  # a nonce to sign, or a missing certificate: no identity is named
+        escaped = forwarded_certificate(request) if isinstance(shown, Handle) and shown.is_certificate else None
+        if escaped is None and isinstance(shown, Handle) and "sessionId" not in shown.parameters:
+            return None  # a nonce to sign, or no certificate, as public reads announce too: no identity is named
         check_channel(request)
         if isinstance(shown, Bearer):
             return _AuthenticatedClient(await self._authenticate_once_per_turn(request, given, shown.token))
         if isinstance(shown, Basic):
-            return None if is_cross_site(request) else await self._by_password(request, shown)
-        if shown.is_certificate:
-            return await self._by_certificate(request)
+            return None if has_foreign_credentials(request) else await self._by_password(request, shown)
+        if escaped is not None:
+            return await self._by_certificate(escaped)
         if "signature" in shown.parameters:
             return (await self._by_session(request, shown.parameters))[0]
         session = await self.sessions.find(shown.parameters["sessionId"])
@@ -188,10 +189,7 @@ class Authenticator:
             raise BadKey("the session was authenticated by another identity")
         return _AuthenticatedClient(by.identity, who, by, session), session
 
-    async def _by_certificate(self, request: Request) -> _AuthenticatedClient:
-        escaped = forwarded_certificate(request)
-        if escaped is None:
-            raise BadKey("the request has no client certificate from a trusted proxy")
+    async def _by_certificate(self, escaped: str) -> _AuthenticatedClient:
         shown = parse_certificate(escaped, self._registry.clock)
         by = await self._find_certificate_key(shown)
         if by is None:
@@ -201,7 +199,7 @@ class Authenticator:
     async def _by_optional_certificate(self, request: Request) -> _AuthenticatedClient | None:
         """Authenticate an optional certificate. TLS clients send one to every server: an unknown one is ignored."""
         escaped = forwarded_certificate(request)
-        if escaped is None or not is_secure_transport(request) or is_cross_site(request):
+        if escaped is None or not is_secure_transport(request) or has_foreign_credentials(request):
             return None
         try:
             shown = parse_certificate(escaped, self._registry.clock)

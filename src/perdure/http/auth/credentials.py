@@ -1,8 +1,6 @@
 """Parsers of the Authorization header. No class of this module shows a secret when it is printed."""
 
-import binascii
 import re
-from base64 import b64decode
 from typing import Final
 from urllib.parse import unquote_to_bytes
 
@@ -10,11 +8,18 @@ import msgspec
 
 from perdure.errors import BadKey
 from perdure.names.handle import STRAY_PERCENT
+from perdure.records.base64_text import decode_base64
 
 # Some clients omit the commas, and some the quotation marks.
 _PARAMETER: Final = re.compile(r'([A-Za-z]+)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))[ \t]*,?[ \t]*')
+# Names of parameters are compared without case (RFC 9110): some clients write sessionID.
+_NAMES: Final = {
+    name.lower(): name
+    for name in ("sessionId", "clientCert", "id", "type", "cnonce", "alg", "signature", "salt", "iterations", "length")
+}
 _ESCAPED: Final = re.compile(r"\\(.)")
 _IDENTITY: Final = re.compile(r"([0-9]{1,10}):(.+)", re.DOTALL)
+_ANY_INDEX: Final = 0
 _LARGEST_INDEX: Final = (1 << 31) - 1
 _LONGEST: Final = 8192  # characters of the whole header
 
@@ -79,17 +84,24 @@ def parse_handle_parameters(text: str) -> dict[str, str]:
     at = 0
     while at < len(text):
         match = _PARAMETER.match(text, at)
-        if match is None or match[1] in found:
+        name = "" if match is None else _NAMES.get(match[1].lower(), match[1])
+        if match is None or name in found:
             raise BadKey(f'malformed Authorization header at character {at}: expected name="value", …')
-        found[match[1]] = match[3] if match[2] is None else _ESCAPED.sub(r"\1", match[2])
+        found[name] = match[3] if match[2] is None else _ESCAPED.sub(r"\1", match[2])
         at = match.end()
     return found
 
 
 def parse_identity(text: str) -> Identity | None:
-    """Parse an identity such as `300:21.T1/ADMIN`, percent-encoded or not. Returns None for any other text."""
-    match = _IDENTITY.fullmatch(percent_decode(text))
-    if match is None or int(match[1]) > _LARGEST_INDEX:
+    """Parse an identity such as `300:21.T1/ADMIN`, percent-encoded or not.
+
+    A handle without an index means any of its values. Returns None for a text without a slash, which is no handle.
+    """
+    decoded = percent_decode(text)
+    match = _IDENTITY.fullmatch(decoded)
+    if match is None:
+        return Identity(_ANY_INDEX, decoded) if "/" in decoded else None
+    if int(match[1]) > _LARGEST_INDEX:
         return None
     return Identity(int(match[1]), match[2])
 
@@ -105,11 +117,10 @@ def percent_decode(text: str) -> str:
 
 
 def decode_octets(text: str, what: str, most: int) -> bytes:
-    """Decode base64 of either alphabet, with or without padding. A space is read as the plus sign it was made from."""
-    plain = text.strip().replace(" ", "+").replace("-", "+").replace("_", "/").rstrip("=")
+    """Decode base64 as clients write it. A space is read as the plus sign it was made from."""
     try:
-        found = b64decode(plain + "=" * (-len(plain) % 4), validate=True)
-    except (binascii.Error, ValueError):
+        found = decode_base64(text.strip().replace(" ", "+"))
+    except ValueError:
         raise BadKey(f"{what} is not base64") from None
     if not 0 < len(found) <= most:
         raise BadKey(f"{what} must have 1 to {most} bytes")
@@ -118,8 +129,8 @@ def decode_octets(text: str, what: str, most: int) -> bytes:
 
 def _parse_basic(text: str) -> Basic:
     try:
-        name, colon, password = b64decode(text, validate=True).partition(b":")
-    except (binascii.Error, ValueError):
+        name, colon, password = decode_base64(text).partition(b":")
+    except ValueError:
         raise BadKey("the credentials after Basic are not base64") from None
     if not colon:
         raise BadKey("the credentials after Basic have no password")

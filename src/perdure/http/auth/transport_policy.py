@@ -2,10 +2,14 @@
 
 from typing import Final
 
+from perdure.http.shared.cors import is_from_listed_origin
 from perdure.http.shared.http_errors import InsecureCredentials
+from perdure.http.shared.media_type import FORM_URLENCODED, body_media_type
 from perdure.http.shared.request import Request
 
 _OWN_PAGES: Final = ("same-origin", "none")
+# Media types of a POST that browsers send without a preflight, and with stored credentials.
+_FORMS: Final = ("", FORM_URLENCODED, "multipart/form-data", "text/plain")
 
 
 def check_channel(request: Request) -> None:
@@ -19,14 +23,24 @@ def is_secure_transport(request: Request) -> bool:
     return request.is_secure or request.options.plain_credentials or request.is_loopback
 
 
-def is_cross_site(request: Request) -> bool:
-    """Return whether a page of another site made the browser send this request.
+def has_foreign_credentials(request: Request) -> bool:
+    """Return whether a browser may have added credentials of its reader to a request of a page of another site.
 
     Browsers add stored certificates and passwords to requests of any page. Such a page could write in the name of its
-    reader, and read records that only the reader may see.
+    reader, and read records that only the reader may see. A page of an origin in the settings puts credentials into
+    its requests: browsers add none to those that need a preflight, and do not let it read what they add others to.
     """
+    return is_cross_site(request) and not (is_from_listed_origin(request) and not _is_form(request))
+
+
+def is_cross_site(request: Request) -> bool:
+    """Return whether a page of another site made the browser send this request."""
     site = request.header(b"sec-fetch-site")
     if site is not None:
         return site not in _OWN_PAGES
     origin = request.header(b"origin")
     return origin is not None and origin.lower() != request.origin.lower()
+
+
+def _is_form(request: Request) -> bool:
+    return request.method == "POST" and body_media_type(request) in _FORMS

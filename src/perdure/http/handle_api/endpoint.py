@@ -11,8 +11,8 @@ from perdure.http.handle_api.response_codes import NOT_SUPPORTED, PROTOCOL_ERROR
 from perdure.http.shared.http_errors import MethodNotAllowed
 from perdure.http.shared.request import Request, Response
 
-Endpoint = Callable[[HandleContext], Awaitable[Response]]
-Handler = Callable[[AppContext, Request], Awaitable[Response]]
+Endpoint = Callable[[HandleContext], Awaitable[Response | None]]
+Handler = Callable[[AppContext, Request], Awaitable[Response | None]]
 
 _KNOWN: Final = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"})
 
@@ -21,7 +21,7 @@ def allow_methods(*methods: str) -> Callable[[Endpoint], Handler]:
     """Return a decorator for an endpoint with these methods. Other methods, and OPTIONS, are answered here."""
 
     def decorate(endpoint: Endpoint) -> Handler:
-        async def handler(app: AppContext, request: Request) -> Response:
+        async def handler(app: AppContext, request: Request) -> Response | None:
             context = HandleContext(app, request)
             request.state = context
             if request.method not in methods:

@@ -4,6 +4,7 @@ from typing import Final
 
 from perdure.errors import InvalidName, NotAuthorised, Withdrawn
 from perdure.http.handle_api.endpoint import allow_methods
+from perdure.http.handle_api.name_lists import read_page_request, stream_names
 from perdure.http.handle_api.parameters import parse_number
 from perdure.http.handle_api.put_body import PutBody, read_put
 from perdure.http.handle_api.request_context import HandleContext
@@ -22,6 +23,7 @@ from perdure.registry.handles import (
     HandleTombstone,
     delete_handle,
     delete_values,
+    iterate_handles,
     list_handles,
     mint_handle,
     put_handle,
@@ -29,7 +31,6 @@ from perdure.registry.handles import (
     read_handle,
     read_tombstone,
 )
-from perdure.registry.handles.listing import MOST_LISTED
 from perdure.registry.prefixes.na_names import NA_KEY
 
 _READING: Final = frozenset({"GET", "HEAD", "POST"})  # POST reads as GET does, with its parameters in the body
@@ -38,7 +39,7 @@ _VARIOUS: Final = "various"  # the indexes of the values in the body
 
 
 @allow_methods("GET", "HEAD", "POST", "PUT", "DELETE")
-async def handles(context: HandleContext) -> Response:
+async def handles(context: HandleContext) -> Response | None:
     """Handle a request for the handle that the path names, decoded once. A plus sign is a plus sign."""
     name = unescape(context.request.rest.removeprefix("/"))
     method = context.request.method
@@ -71,6 +72,8 @@ async def read_record(context: HandleContext, name: str) -> Response:
         return tombstone_response(context, tombstone)
     if view.withheld and public_only is False:
         raise context.credentials_error() if by is None else NotAuthorised(by.id, "read", name)
+    if context.app.resolutions.is_on and view.version:
+        context.app.resolutions.count_handle_clients((view.key,))
     values = value_filter.select(view.values)
     if value_filter.restricts:
         if not values:
@@ -102,19 +105,21 @@ def tombstone_response(context: HandleContext, found: HandleTombstone) -> Respon
     )
 
 
-async def list_under_prefix(context: HandleContext, prefix: str) -> Response:
-    """Return a page of the handles under a prefix."""
+async def list_under_prefix(context: HandleContext, prefix: str) -> Response | None:
+    """Return a page of the handles under a prefix, or stream a longer list."""
     by = await context.require_caller()
-    page, size = read_paging(context)
+    page = read_page_request(context)
+    number, size = (page.number, page.size or 0) if page.is_short else (0, 0)  # a longer list is only counted here
     async with context.search_slot():
-        total, names = await list_handles(context.registry, by, prefix, page, size, cursors=context.app.page_cursors)
-    return context.success_response(prefix=prefix, totalCount=str(total), page=page, pageSize=size, handles=names)
-
-
-def read_paging(context: HandleContext) -> tuple[int, int]:
-    """Return the requested page and its size, by default the largest."""
-    page, size = context.parameters.natural("page"), context.parameters.natural("pageSize")
-    return page or 0, MOST_LISTED if size is None else min(size, MOST_LISTED)
+        total, names = await list_handles(context.registry, by, prefix, number, size, cursors=context.app.page_cursors)
+    fields = {"prefix": prefix, **page.describe(total)}
+    if page.is_short:
+        return context.success_response(**fields, handles=names)
+    if page.first >= total:
+        return context.success_response(**fields, handles=[])
+    parts = iterate_handles(context.registry, by, prefix, page.first, page.size)
+    await stream_names(context, fields, "handles", parts)
+    return None
 
 
 async def put_record(context: HandleContext, name: str) -> Response:

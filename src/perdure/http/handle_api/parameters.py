@@ -1,6 +1,7 @@
 """The parameters of a request: in its query, or for POST in a body, as a form or as JSON."""
 
 import re
+from codecs import BOM_UTF8
 from typing import Any, Final
 
 import msgspec
@@ -47,13 +48,15 @@ class Parameters:
             return False
         raise MalformedRequest(f"{name} must be true or false, not {quote_text(given)}")
 
+    def integer(self, name: str) -> int | None:
+        """Return a parameter as a number."""
+        given = self.single(name)
+        return None if given is None else parse_number(given, name)
+
     def natural(self, name: str) -> int | None:
         """Return a parameter as a number that is not negative."""
-        given = self.single(name)
-        if given is None:
-            return None
-        number = parse_number(given, name)
-        if number < 0:
+        number = self.integer(name)
+        if number is not None and number < 0:
             raise MalformedRequest(f"{name} must not be negative")
         return number
 
@@ -75,14 +78,15 @@ async def read_parameters(request: Request) -> Parameters:
 
 async def read_body_parameters(request: Request) -> list[tuple[str, str]]:
     """Return the parameters of the body."""
-    body = await request.body()
+    body = (await request.body()).removeprefix(BOM_UTF8)
     return _parse_body(body_media_type(request), body) if body.strip() else []
 
 
 def _parse_body(kind: str, body: bytes) -> list[tuple[str, str]]:
-    if kind == JSON:
+    is_json_object = body.lstrip()[:1] == b"{"
+    if kind == JSON or (not kind and is_json_object):
         return _parse_json(body)
-    if kind != FORM_URLENCODED:
+    if kind not in (FORM_URLENCODED, ""):
         raise MalformedRequest(f"unsupported media type: parameters must be {FORM_URLENCODED} or {JSON}")
     return parse_form(body)
 

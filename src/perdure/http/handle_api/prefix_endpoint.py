@@ -2,7 +2,7 @@
 
 from perdure.errors import InvalidName, NameTaken
 from perdure.http.handle_api.endpoint import allow_methods, unknown_endpoint_response
-from perdure.http.handle_api.handles_endpoint import read_paging
+from perdure.http.handle_api.name_lists import read_page_request, split_names, stream_names
 from perdure.http.handle_api.request_context import HandleContext
 from perdure.http.shared.request import Response
 from perdure.names.handle import fold, unescape
@@ -11,7 +11,7 @@ from perdure.registry.prefixes.na_names import NA_KEY
 
 
 @allow_methods("GET", "HEAD", "POST", "DELETE")
-async def prefixes(context: HandleContext) -> Response:
+async def prefixes(context: HandleContext) -> Response | None:
     """List the prefixes, or add or remove the one that the path names."""
     request = context.request
     name = unescape(request.rest.removeprefix("/"))
@@ -37,8 +37,12 @@ async def prefixes(context: HandleContext) -> Response:
     return context.success_response(status)
 
 
-async def _list(context: HandleContext) -> Response:
+async def _list(context: HandleContext) -> Response | None:
     by = await context.require_caller()
-    page, size = read_paging(context)
-    total, names = await list_prefixes(context.registry, by, page, size)
-    return context.success_response(totalCount=str(total), page=page, pageSize=size, prefixes=names)
+    page = read_page_request(context)
+    total, names = await list_prefixes(context.registry, by, page_size=None)  # every process holds all of them
+    names = names[page.first :][: page.size]
+    if page.is_short:
+        return context.success_response(**page.describe(total), prefixes=names)
+    await stream_names(context, page.describe(total), "prefixes", split_names(names))
+    return None

@@ -1,8 +1,8 @@
 """The values in the body of a PUT: three forms of the body, seven formats of the data."""
 
-from base64 import b64decode
-from binascii import Error as BadBase64
-from typing import Any, Final, NamedTuple, TypeVar
+import json
+from codecs import BOM_UTF8
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -15,11 +15,11 @@ from perdure.http.shared.http_errors import MalformedRequest
 from perdure.http.shared.media_type import body_media_type
 from perdure.http.shared.request import Request
 from perdure.records import public_key, site
+from perdure.records.base64_text import decode_base64
 from perdure.records.validation import check_plain_text, to_iso_seconds
 from perdure.records.value import (
     ADMIN,
     DEFAULT_PERMISSIONS,
-    DEFAULT_TTL,
     VALUE_LIST,
     Admin,
     AdminRights,
@@ -29,13 +29,15 @@ from perdure.records.value import (
     Text,
     Value,
     ValueList,
+    stated_ttl,
 )
 
 _STRUCTURED_TYPES: Final = frozenset({ADMIN, VALUE_LIST})
-T = TypeVar("T")
 
 
 class _Data(msgspec.Struct):
+    """Data in a format that it names. A number in it is an integer, or the text of any other number."""
+
     format: str
     value: Any
 
@@ -56,8 +58,8 @@ class _Value(msgspec.Struct):
 
     index: int | str
     type: str
-    data: str | _Data
-    ttl: int | str = DEFAULT_TTL
+    data: str | bool | int | float | _Data
+    ttl: int | str | None = None
     permissions: str = DEFAULT_PERMISSIONS
     references: list[_Reference] = []
 
@@ -69,8 +71,8 @@ class _Body(msgspec.Struct):
     values: list[_Value] | UnsetType = UNSET
     index: int | str | UnsetType = UNSET
     type: str | UnsetType = UNSET
-    data: str | _Data | UnsetType = UNSET
-    ttl: int | str = DEFAULT_TTL
+    data: str | bool | int | float | _Data | UnsetType = UNSET
+    ttl: int | str | None = None
     permissions: str = DEFAULT_PERMISSIONS
     references: list[_Reference] = []
 
@@ -82,8 +84,8 @@ class PutBody(NamedTuple):
     handle: str | None = None
 
 
-_object: Final = msgspec.json.Decoder(_Body).decode
-_list: Final = msgspec.json.Decoder(list[_Value]).decode
+_object: Final = msgspec.json.Decoder(_Body, float_hook=str).decode
+_list: Final = msgspec.json.Decoder(list[_Value], float_hook=str).decode
 
 
 async def read_put(request: Request, most: int) -> PutBody:
@@ -96,6 +98,7 @@ async def read_put(request: Request, most: int) -> PutBody:
 def read_body(body: bytes, most: int) -> PutBody:
     """Parse the body of a PUT."""
     name = None
+    body = body.removeprefix(BOM_UTF8)
     try:
         if body.lstrip()[:1] == b"[":
             given = _list(body)
@@ -104,6 +107,8 @@ def read_body(body: bytes, most: int) -> PutBody:
             name = None if whole.handle is UNSET else whole.handle
             given = [_single_value(whole)] if whole.values is UNSET else whole.values
         refuse_duplicate_keys(body)
+        if any(isinstance(one.data, float) for one in given):
+            _restore_numbers(given, body)
     except (msgspec.DecodeError, UnicodeDecodeError) as problem:
         raise MalformedRequest(f"invalid values: {problem}") from None
     except RecursionError:
@@ -111,6 +116,15 @@ def read_body(body: bytes, most: int) -> PutBody:
     if len(given) > most:
         raise OutOfRange("record", "values", f"a record holds at most {most} values, not {len(given)}")
     return PutBody([_value(one) for one in given], name)
+
+
+def _restore_numbers(given: list[_Value], body: bytes) -> None:
+    """Replace data that was decoded as a float by its text in the body: `1.50` stays `1.50`."""
+    whole = json.loads(body, parse_float=str, parse_int=str)
+    written = whole if isinstance(whole, list) else whole.get("values", [whole])
+    for one, source in zip(given, written, strict=True):
+        if isinstance(one.data, float):
+            one.data = source["data"]
 
 
 def _single_value(whole: _Body) -> _Value:
@@ -125,12 +139,14 @@ def _value(given: _Value) -> Value:
     where = f"values[{index}]"
     if index < 1:
         raise OutOfRange("record", f"{where}.index", "Value indexes must be positive")
-    ttl = given.ttl
+    ttl = stated_ttl(given.ttl)
     if isinstance(ttl, str):
         ttl = int(ttl) if ttl.isascii() and ttl.isdigit() and len(ttl) <= 10 else to_iso_seconds(ttl, f"{where}.ttl")
     data = given.data
     if isinstance(data, str):
         typed = _text(given.type, data)
+    elif not isinstance(data, _Data):
+        typed = _text(given.type, _scalar_text(data))
     else:
         try:
             typed = _parse_data(given.type, data, where)
@@ -144,7 +160,7 @@ def _parse_data(kind: str, data: _Data, where: str) -> Data:
     """Return the data in the form in which its type is stored, from any format."""
     form = data.format.lower()
     if form == "string":
-        return _text(kind, _convert(data.value, str, where))
+        return _text(kind, _scalar_text(_convert(data.value, str | bool | int, where)))
     if form == "base64":
         return _bytes(kind, _base64(_convert(data.value, str, where), where))
     if form == "hex":
@@ -179,7 +195,12 @@ def _bytes(kind: str, raw: bytes) -> Data:
         return Binary(raw)
 
 
-def _convert(value: Any, type: type[T], where: str) -> T:
+def _scalar_text(value: str | bool | int | float) -> str:
+    """Return a text unchanged, and a number or a truth value as JSON writes it: clients send them for texts."""
+    return value if isinstance(value, str) else str(value).lower()
+
+
+def _convert(value: Any, type: Any, where: str) -> Any:
     try:
         return msgspec.convert(value, type)
     except msgspec.ValidationError as problem:
@@ -188,8 +209,8 @@ def _convert(value: Any, type: type[T], where: str) -> T:
 
 def _base64(text: str, where: str) -> bytes:
     try:
-        return b64decode(text, validate=True)
-    except (BadBase64, ValueError):
+        return decode_base64(text)
+    except ValueError:
         raise MalformedRequest(f"{where}.data.value: invalid base64") from None
 
 

@@ -95,7 +95,7 @@ class HandleContext:
         more = problem_headers(problem)
         if isinstance(problem, BadKey):
             is_wrong = not isinstance(problem, CredentialsRequired)
-            more = self.app.authenticator.challenges(self.request, error=NOT_VERIFIED if is_wrong else None)
+            more = self.app.authenticator.challenges(error=NOT_VERIFIED if is_wrong else None)
             if is_wrong:
                 return Response(status, b"", [NO_STORE, *more])
         code = response_codes.code_of(problem)

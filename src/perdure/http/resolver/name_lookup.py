@@ -11,7 +11,7 @@ from perdure.records import record as records
 from perdure.records.record import Record
 from perdure.records.value import ALIAS, Value
 from perdure.registry.entities import Act, Agent, Identifier, Prefix
-from perdure.registry.identifier_lookup import suggest_names
+from perdure.registry.identifier_lookup import missing_name_error
 from perdure.registry.identifier_view import HIDDEN_REASON
 from perdure.registry.name_keys import LocatedName, correct_pilin_spelling, handle_key, locate
 from perdure.registry.prefixes.na_names import na_name, prefix_of_record
@@ -70,7 +70,7 @@ def find_name(reader: Reader, text: str) -> ResolvedName:
     if found is None and located.prefix.pass_through:
         found, rest = _find_longest(reader, located)
     if found is None:
-        raise NoSuchName(located.name, suggest_names(reader, located))
+        raise missing_name_error(reader, located)
     record = without_restricted_content(records.decode(found.record))
     return ResolvedName(
         found,

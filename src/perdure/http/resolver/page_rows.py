@@ -97,7 +97,7 @@ def _href(app: AppContext, value: Value, text: str) -> str | None:
         return link_to(app, text)
     if not isinstance(value.data, Text) or ":" not in text[:32]:
         return None
-    return target_link(text, app.registry.settings.limits)
+    return target_link(text, app.registry.settings.limits, allows_blanks=value.is_url)
 
 
 def _format_ttl(ttl: int | str) -> str:

@@ -26,23 +26,25 @@ from perdure.http.resolver.name_lookup import (
     find_prefix,
 )
 from perdure.http.resolver.resolver_parameters import PROXY_PARAMETERS, ResolverParameters, parse_resolver_parameters
-from perdure.http.resolver.target_selection import choose_target, list_locations_xml
+from perdure.http.resolver.target_selection import Target, choose_target, list_locations_xml
+from perdure.http.shared.conditional import chosen_target_etag
 from perdure.http.shared.http_errors import MalformedRequest, NameReserved
 from perdure.http.shared.preferred_representation import wants_record
 from perdure.http.shared.problem_json import problem_response, status_of
-from perdure.http.shared.redirects import encode_target, redirect_response, target_redirect, ttl_seconds
+from perdure.http.shared.redirects import encode_target, plain_redirect, redirect_response, target_redirect
 from perdure.http.shared.request import Request, Response
 from perdure.http.shared.responses import VARY_ACCEPT
 from perdure.http.shared.threads import run_large_in_thread
 from perdure.http.urls import append_to_target, extend_target, link_to, path_of, strip_scheme, with_query
-from perdure.names import handle
-from perdure.records.record import TTL_MARKER
+from perdure.names import handle, ppid
 from perdure.records.validation import Limits
+from perdure.records.web_address import encode_web_address
 from perdure.registry.name_keys import locate
 from perdure.registry.store_interface import Reader
 
 _IBI: Final = "ibi:"  # a prefix that people write, which is not part of the label
 _A_DAY: Final = 86_400  # seconds
+_SHOWN: Final = (200, 304)  # the statuses of a response that shows a person
 _RECONSTRUCTION: Final = "PRID-"  # such a person has versions by date (Memento)
 
 
@@ -52,6 +54,8 @@ async def resolve(app: AppContext, request: Request) -> Response:
     text = handle.unescape(request.path[1:])
     outcome = await persons.respond(app, request, text, PROXY_PARAMETERS)
     if isinstance(outcome, Response):
+        if outcome.status in _SHOWN and ppid.validate_ppid_syntax(text):
+            app.resolutions.count(request, ppid.canonical(text))
         return outcome
     return await _resolve_delegated(app, request, text, outcome)
 
@@ -76,7 +80,7 @@ async def _resolve_delegated(app: AppContext, request: Request, text: str, deleg
 async def _resolve_name(app: AppContext, request: Request, text: str) -> Response:
     is_record, rdf_format = wants_record(request), requested_rdf_format(request)
     if not request.query and not is_record and rdf_format is None:
-        plain = await _plain_redirect(app, text)
+        plain = await _plain_redirect(app, request, text)
         if plain is not None:
             return plain
     parameters = parse_resolver_parameters(request)
@@ -113,8 +117,7 @@ async def _resolve_name(app: AppContext, request: Request, text: str) -> Respons
         return await _respond_inactive(app, request, resolved, parameters, rdf_format)
     onward = alias_target(resolved) if follows else None
     if onward is not None and resolved.alias is not None:
-        seconds = min(ttl_seconds(resolved.alias.ttl), _A_DAY)
-        return redirect_response(with_query(path_of(onward), request.query), 301, b"max-age=%d" % seconds)
+        return redirect_response(with_query(path_of(onward), request.query), 301, app.options.redirect_caching)
     if rdf_format is not None and not await record_overrides_negotiation(
         app, request, resolved, parameters, rdf_format
     ):
@@ -122,18 +125,18 @@ async def _resolve_name(app: AppContext, request: Request, text: str) -> Respons
     return await _respond_active(app, request, resolved, parameters, is_record)
 
 
-async def _plain_redirect(app: AppContext, text: str) -> Response | None:
+async def _plain_redirect(app: AppContext, request: Request, text: str) -> Response | None:
     """Return the redirect of nearly all requests, by one look-up; None if the request needs more."""
     try:
         located = locate(app.prefixes, text)
     except PerdureError:
         return None
     found = await app.registry.store.lookup(located.key)
-    if found is None or found.target is None or TTL_MARKER in found.record:
+    url = None if found is None or found.target is None else encode_target(found.target)
+    if found is None or url is None:
         return None
-    if encode_target(found.target) is None:
-        return None
-    return target_redirect(found.target, found.version)
+    app.resolutions.count(request, found.key)
+    return plain_redirect(request, url, found.version)
 
 
 async def _respond_active(
@@ -150,11 +153,16 @@ async def _respond_active(
     if choice is None:
         if resolved.rest:
             raise NoSuchName(resolved.requested_name, (resolved.name,))
+        app.resolutions.count(request, resolved.identifier.key)
         return await landing_pages.record_page(app, request, resolved, parameters)
     target = _extend_target(choice.target, resolved, limits) if resolved.rest else choice.target
     if parameters.append:
         target = append_to_target(target, parameters.append, limits)
-    return target_redirect(target, resolved.identifier.version, choice.ttl, choice.status, choice.vary)
+    app.resolutions.count(request, resolved.identifier.key)
+    url, version = encode_web_address(target).encode("ascii"), resolved.identifier.version
+    if target == resolved.identifier.target and choice == Target(target):
+        return plain_redirect(request, url, version)
+    return target_redirect(request, url, chosen_target_etag(version, url), choice.status, choice.vary)
 
 
 def _extend_target(target: str, resolved: ResolvedName, limits: Limits) -> str:

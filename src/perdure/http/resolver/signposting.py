@@ -50,7 +50,7 @@ def find_target_links(
         return [] if address is None else [TargetLink(address, address)]
     limits = app.registry.settings.limits
     targets = view.locations or ([] if view.target is None else [view.target])
-    return [TargetLink(href, target) for target in targets if (href := target_link(target, limits)) is not None]
+    return [TargetLink(href, target) for target in targets if (href := target_link(target, limits, allows_blanks=True))]
 
 
 def _item_links(targets: Sequence[TargetLink]) -> Iterator[bytes]:

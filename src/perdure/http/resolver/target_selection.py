@@ -22,10 +22,9 @@ _LEGACY: Final = {"mode": "legacy"}  # the attribute of Handle servers for a URL
 
 
 class Target(NamedTuple):
-    """A target, its TTL, the status of the redirect, and the headers that the selection depends on."""
+    """A target, the status of the redirect, and the headers that the selection depends on."""
 
     target: str
-    ttl: int | str
     status: int = 302
     vary: bytes = VARY
 
@@ -44,9 +43,9 @@ def choose_target(request: Request, record: Record, parameters: ResolverParamete
         chosen = None if locations is None else chooser.choose(locations)
         if locations is not None and chosen is not None:
             vary = _WITH_LANGUAGE if locations.has_languages else VARY
-            return Target(chosen.href, value.ttl, chosen.status, vary)
+            return Target(chosen.href, chosen.status, vary)
     first = next(iter(_url_values(values, limits)), None)
-    return None if first is None else Target(first.text or "", first.ttl)
+    return None if first is None else Target(first.text or "")
 
 
 def has_locations_for(record: Record, parameters: ResolverParameters, limits: Limits, accept: str, media: str) -> bool:
@@ -77,4 +76,6 @@ def _url_values(values: Sequence[Value], limits: Limits) -> list[Value]:
     plain = [value for value in values if value.kind == _URL]
     subtypes = [value for value in values if value.kind.startswith(_SUBTYPES)]
     # Subtypes are not checked when they are written, and targets may have been written before a check was stricter.
-    return [value for value in (*plain, *subtypes) if value.text and target_link(value.text, limits)]
+    return [
+        value for value in (*plain, *subtypes) if value.text and target_link(value.text, limits, allows_blanks=True)
+    ]

@@ -33,6 +33,11 @@ def version_etag(version: int) -> str:
     return f'"{version}"'
 
 
+def chosen_target_etag(version: int, url: bytes) -> str:
+    """Return the tag of a redirect to one of several targets, which depends on more than the version."""
+    return f'"{version}-{sha256(url).hexdigest()[:12]}"'
+
+
 def record_etag(version: int) -> str:
     """Return the tag of a whole record, as Handle clients read it."""
     return f'"{version}{RECORD_SUFFIX}"'

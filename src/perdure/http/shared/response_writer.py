@@ -35,6 +35,10 @@ class ResponseWriter:
         """Forbid pages of other origins to read the response."""
         self._is_readable_anywhere = False
 
+    def allow_other_origins(self) -> None:
+        """Allow pages of other origins to read the response, also that to a write."""
+        self._is_readable_anywhere = True
+
     async def respond(self, response: Response) -> None:
         """Write a complete response, with its length. It replaces a head that was not sent yet."""
         if self.status:

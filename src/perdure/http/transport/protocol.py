@@ -21,6 +21,7 @@ from perdure.http.transport.flow_control import NOT_HTTP, FlowControlledProtocol
 _SIGNIFICANT_HEADERS: Final = frozenset(
     {
         b"host",
+        b"user-agent",
         b"authorization",
         b"content-length",
         b"transfer-encoding",
@@ -76,14 +77,14 @@ class Protocol(FlowControlledProtocol):
         self._fast_path.server = server_state
         self._access = self._fast_path.access
         self._is_simple = self._is_fast_path = self.wants_page = self._is_in_flight = False
-        self.url = self.accept = b""
+        self.url = self.accept = self.if_none_match = self.user_agent = b""
         self.host: bytes | None = None
 
     def on_message_begin(self) -> None:
         """Begin a request. The scope for the application is built only if the application is called."""
         if self._is_in_flight:
             self._fast_path.abandon(self)  # the client pipelines: keep its responses in order
-        self.url = self.accept = b""
+        self.url = self.accept = self.if_none_match = self.user_agent = b""
         self.host = None
         self.headers = []
         self.expect_100_continue = False
@@ -100,6 +101,8 @@ class Protocol(FlowControlledProtocol):
         if name in _SIGNIFICANT_HEADERS:
             if name == b"host":
                 self.host = value if self.host is None else _DUPLICATE_HOST
+            elif name == b"user-agent":
+                self.user_agent = value
             else:
                 self._note_header(name, value)
 
@@ -108,6 +111,8 @@ class Protocol(FlowControlledProtocol):
         if name == b"accept":
             self.wants_page = self.wants_page and wants_page(value)
             self.accept = b", ".join((self.accept, value)) if self.accept else value
+        elif name == b"if-none-match":
+            self.if_none_match = b", ".join((self.if_none_match, value)) if self.if_none_match else value
         elif name != b"connection" or value.lower() != b"keep-alive" or self.parser.get_http_version() != "1.1":
             self._is_simple = False
             if name == b"expect":

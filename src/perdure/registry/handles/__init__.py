@@ -3,7 +3,7 @@
 from perdure.registry.handles.deleting import delete_handle, delete_values
 from perdure.registry.handles.homing import home_prefix, unhome_prefix
 from perdure.registry.handles.identities import KeyMaterial, build_identity, find_key_material
-from perdure.registry.handles.listing import list_handles, list_prefixes
+from perdure.registry.handles.listing import iterate_handles, list_handles, list_prefixes
 from perdure.registry.handles.minting import mint_handle
 from perdure.registry.handles.preconditions import Precondition
 from perdure.registry.handles.reading import HandleTombstone, HandleView, read_handle, read_tombstone
@@ -24,6 +24,7 @@ __all__ = [
     "find_handles",
     "find_key_material",
     "home_prefix",
+    "iterate_handles",
     "list_handles",
     "list_prefixes",
     "mint_handle",

@@ -4,12 +4,12 @@ from typing import Final
 
 import msgspec
 
-from perdure.errors import Immutable, NoSuchName, Withdrawn, WrongState
+from perdure.errors import Immutable, Withdrawn, WrongState
 from perdure.records import record as records
 from perdure.records.authority_metadata import to_seconds
 from perdure.records.record import Record
 from perdure.registry.entities import Identifier, Prefix, Scheme
-from perdure.registry.identifier_lookup import find_located, suggest_names
+from perdure.registry.identifier_lookup import find_located, missing_name_error
 from perdure.registry.name_keys import locate
 from perdure.registry.prefixes.na_names import (
     NA_KEY,
@@ -64,7 +64,7 @@ def _with_row(slot: HandleSlot, row: Identifier) -> HandleSlot:
 def require_record(reader: Reader, slot: HandleSlot, text: str) -> Record:
     """Return the record in its current state, whatever that is. Raise NoSuchName if there is none."""
     if slot.record is None:
-        raise NoSuchName(slot.name, suggest_names(reader, locate(reader, text)))
+        raise missing_name_error(reader, locate(reader, text))
     return slot.record
 
 

@@ -1,6 +1,7 @@
 """Lists of the handles under a prefix, and of the prefixes: for administrators, page by page."""
 
 from collections import OrderedDict
+from collections.abc import AsyncGenerator
 from typing import Final
 
 from perdure.errors import NotAuthorised, OutOfRange
@@ -68,12 +69,38 @@ async def list_handles(
     return total, [name for _, name in rows]
 
 
+async def iterate_handles(
+    registry: Registry, by: Agent | None, prefix: str, first: int = 0, most: int | None = None
+) -> AsyncGenerator[list[str], None]:
+    """Yield the names of the active handles under a prefix in parts, in constant memory, after the `first` ones.
+
+    Each part is read on its own, so long lists do not delay writes. Permission is checked each time.
+    """
+    actor = require_authenticated(by, "list", prefix)
+    start: str | None = None  # the key before the next part
+
+    def work(reader: Reader) -> list[tuple[str, str]]:
+        under = _require_list_permission(registry, reader, actor, prefix)
+        key = start
+        if key is None:
+            key = reader.active_key(first, under) if first else ""
+        return [] if key is None else reader.active_names(key, _CHUNK, under)
+
+    listed = 0
+    while rows := await registry.store.scan(work):
+        yield [name for _, name in rows[: None if most is None else most - listed]]
+        listed += len(rows)
+        if len(rows) < _CHUNK or (most is not None and listed >= most):
+            return
+        start = rows[-1][0]
+
+
 async def list_prefixes(
-    registry: Registry, by: Agent | None, page: int = 0, page_size: int = 0
+    registry: Registry, by: Agent | None, page: int = 0, page_size: int | None = 0
 ) -> tuple[int, list[str]]:
-    """Return how many Handle prefixes there are, and one page of the names of their records."""
+    """Return how many Handle prefixes there are, and one page of the names of their records; all if it has no size."""
     actor = require_authenticated(by, "list", WHOLE_REGISTRY)
-    first, behind = _bounds(page, page_size)
+    first, behind = (0, None) if page_size is None else _bounds(page, page_size)
 
     def work(reader: Reader) -> list[Prefix]:
         if not _has_any_permission(registry, reader, actor):

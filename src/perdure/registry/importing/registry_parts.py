@@ -17,9 +17,10 @@ from perdure.registry.permissions.agents import check_agent_id
 from perdure.registry.permissions.permissions import grant_end, limit_end
 from perdure.registry.prefixes.prefixes import (
     check_minter,
-    check_pass_through,
     check_policy,
     check_prefix_name,
+    check_scheme_settings,
+    check_ttl,
     insert_prefix,
 )
 from perdure.registry.responsible_parties import check_party
@@ -124,7 +125,8 @@ def _parse_date(text: Any) -> Fraction | None:
 
 def _check_prefix(imported: Prefix) -> None:
     check_policy(imported.policy)
-    check_pass_through(imported)
+    check_scheme_settings(imported)
+    check_ttl(imported.ttl)
     if imported.scheme == "handle":
         check_prefix_name(imported.name)
         check_minter(imported, imported.minter, imported.pattern)

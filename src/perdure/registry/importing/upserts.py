@@ -20,7 +20,7 @@ from perdure.records.derived_values import names_owner, old_administrator
 from perdure.records.frozen_struct import FrozenStruct
 from perdure.records.record import Record
 from perdure.records.validation import check_about, check_values, to_iso_seconds
-from perdure.records.value import ADMIN, SECRET, Admin, Text, Value, equals_ignoring_timestamp
+from perdure.records.value import ADMIN, SECRET, Admin, Text, Value, equals_ignoring_timestamp, with_stated_ttl
 from perdure.registry import revisions
 from perdure.registry.entities import Agent, Change
 from perdure.registry.identifier_lookup import require_identifier
@@ -72,6 +72,7 @@ def prepare_put(
     values, created, creator_text, owner_texts, notices = _extract_metadata(entry, registry.settings.type_prefix)
     when = _source_time(values, entry, at) if values else at
     values = build_values(Statement(entry.target, values), limits, max(when, at))
+    values = tuple(with_stated_ttl(values, located.prefix.ttl))
     if values and entry.state == "reserved":
         raise InvalidInput("import", "state", "a reserved name cannot have a target or values")
     creator = by.identifier if creator_text is None else parties[creator_text]

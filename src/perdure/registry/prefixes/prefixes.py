@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from perdure.errors import InvalidInput, InvalidName, NameTaken, quote_text
+from perdure.errors import InvalidInput, InvalidName, NameTaken, OutOfRange, quote_text
 from perdure.names import handle, ibi, ppid
 from perdure.names.instant import Exact
 from perdure.records.validation import check_one_line, check_plain_text
@@ -32,6 +32,7 @@ from perdure.timelines.timeline import HIGH_WATER_LEAD
 
 _LONGEST_POLICY: Final = 100_000
 _ANY_SUFFIX: Final = "x"
+_LARGEST_TTL: Final = 2**31 - 1  # seconds
 # The first segments of the server's own paths.
 _SERVER_PATHS: Final = frozenset({"api", "hrls", "healthz", "readyz", "metrics"})
 
@@ -46,10 +47,21 @@ async def add_prefix(
     policy: str = "",
     pattern: str | None = None,
     pass_through: bool = False,
+    ttl: int | None = None,
+    joiners: bool = False,
 ) -> Prefix:
     """Add a Handle prefix. Case sensitivity can never be changed; the other settings can."""
     prefix = _build_handle_prefix(
-        name, minter, case_sensitive, policy, pattern, pass_through, registry.current_time(), parent=None
+        name,
+        minter,
+        case_sensitive,
+        policy,
+        pattern,
+        registry.current_time(),
+        parent=None,
+        pass_through=pass_through,
+        ttl=ttl,
+        joiners=joiners,
     )
 
     def work(tx: Transaction) -> Prefix:
@@ -72,6 +84,8 @@ async def derive_prefix(
     policy: str = "",
     pattern: str | None = None,
     pass_through: bool = False,
+    ttl: int | None = None,
+    joiners: bool = False,
 ) -> Prefix:
     """Add a prefix such as `12345.1`, with permission on `12345`. The caller becomes its administrator."""
     parents = handle.parents(name)
@@ -85,7 +99,18 @@ async def derive_prefix(
             raise InvalidInput("prefix", "prefix", f"{parent.name} is not a Handle prefix and cannot be derived from")
         require_permission(tx, by, "derive", parent.key, at)
         refuse_derived_administrators(tx, by, handle.fold(name), prefix_parents(tx, name), at)
-        derived = _build_handle_prefix(name, minter, case_sensitive, policy, pattern, pass_through, at, parent.key)
+        derived = _build_handle_prefix(
+            name,
+            minter,
+            case_sensitive,
+            policy,
+            pattern,
+            at,
+            parent.key,
+            pass_through=pass_through,
+            ttl=ttl,
+            joiners=joiners,
+        )
         insert_prefix(tx, derived, by)
         until = grant_end(tx, by, "derive", parent.key, at)
         grant_creator_rights(tx, by, derived, at, registry.settings.limits.record_bytes, until)
@@ -105,6 +130,7 @@ async def add_subsystem(
     granularity: Exact = 1,
     private: bool = False,
     policy: str = "",
+    ttl: int | None = None,
 ) -> Prefix:
     """Add an IBI subsystem: its addresses, and the granularity of its dates. Both its addresses belong to it alone."""
     ibi.next_date(0, None, granularity)  # refuses an invalid granularity
@@ -122,6 +148,7 @@ async def add_subsystem(
         policy=check_policy(policy),
         opaque=handle.fold(opaque),
         subsystem=subsystem,
+        ttl=check_ttl(ttl),
         created=registry.current_time(),
     )
 
@@ -143,14 +170,18 @@ async def change_prefix(
     minter: Minter | None = None,
     pattern: str | None = None,
     pass_through: bool | None = None,
+    ttl: int | None = None,
+    joiners: bool | None = None,
     expected: str | None = None,
 ) -> Prefix:
     """Change what may be changed: the policy text, the granularity of a subsystem, how a Handle prefix mints.
 
+    Zero-width joiners stay allowed, once they are: there may be names with them.
+
     With `expected`, the digest of the settings that the caller has read, raise Conflict if they have changed since.
     """
-    if all(one is None for one in (policy, granularity, minter, pattern, pass_through)):
-        reason = "nothing to change: give the policy, the granularity, the minter, the pattern or the pass-through"
+    if all(one is None for one in (policy, granularity, minter, pattern, pass_through, ttl, joiners)):
+        reason = "nothing to change: give the policy, granularity, minter, pattern, pass-through, TTL or joiners"
         raise InvalidInput("prefix", "prefix", reason)
     if granularity is not None:
         ibi.next_date(0, None, granularity)
@@ -175,7 +206,15 @@ async def change_prefix(
                 prefix, minter=new_minter, pattern=check_minter(prefix, new_minter, pattern)
             )
         if pass_through is not None:
-            prefix = check_pass_through(msgspec.structs.replace(prefix, pass_through=pass_through))
+            prefix = msgspec.structs.replace(prefix, pass_through=pass_through)
+        if ttl is not None:
+            prefix = msgspec.structs.replace(prefix, ttl=check_ttl(ttl))
+        if joiners is not None:
+            if prefix.joiners and not joiners:
+                reason = "zero-width joiners stay allowed: names with them may exist"
+                raise InvalidInput("prefix", "joiners", f"{prefix.name}: {reason}")
+            prefix = msgspec.structs.replace(prefix, joiners=joiners)
+        check_scheme_settings(prefix)
         tx.put_prefix(prefix)
         tx.put_event(Event(at, by.id, "prefix change", prefix.name, _format_settings(prefix)))
         return prefix
@@ -245,9 +284,12 @@ def _build_handle_prefix(
     case_sensitive: bool,
     policy: str,
     pattern: str | None,
-    pass_through: bool,
     at: str,
     parent: str | None,
+    *,
+    pass_through: bool,
+    ttl: int | None,
+    joiners: bool,
 ) -> Prefix:
     check_prefix_name(name)
     refuse_server_path(name)
@@ -261,6 +303,8 @@ def _build_handle_prefix(
         policy=check_policy(policy),
         created=at,
         pass_through=pass_through,
+        ttl=check_ttl(ttl),
+        joiners=joiners,
     )
     return msgspec.structs.replace(prefix, pattern=check_minter(prefix, minter, pattern))
 
@@ -276,11 +320,21 @@ def check_minter(prefix: Prefix, minter: Minter, pattern: str | None) -> str | N
     return pattern
 
 
-def check_pass_through(prefix: Prefix) -> Prefix:
-    if prefix.pass_through and prefix.scheme != "handle":
-        reason = f"{prefix.name} is not a Handle prefix: pass-through is not supported there"
-        raise InvalidInput("prefix", "pass_through", reason)
-    return prefix
+def check_ttl(ttl: int | None) -> int | None:
+    if ttl is not None and not 0 <= ttl <= _LARGEST_TTL:
+        raise OutOfRange("prefix", "ttl", f"the TTL must be between 0 and {_LARGEST_TTL} seconds, not {ttl}")
+    return ttl
+
+
+def check_scheme_settings(prefix: Prefix) -> None:
+    """Refuse settings that the scheme of the prefix does not have."""
+    if prefix.scheme != "handle":
+        for setting in ("pass_through", "joiners"):
+            if getattr(prefix, setting):
+                reason = f"{prefix.name} is not a Handle prefix: {setting.replace('_', '-')} is not supported there"
+                raise InvalidInput("prefix", setting, reason)
+    if prefix.scheme == "ppid" and prefix.ttl is not None:
+        raise InvalidInput("prefix", "ttl", f"records of persons have no values, so {prefix.name} has no TTL")
 
 
 def check_policy(policy: str) -> str:
@@ -310,6 +364,10 @@ def _format_settings(prefix: Prefix) -> str:
     parts = [f"minter {prefix.minter}", "case-sensitive" if prefix.case_sensitive else "not case-sensitive"]
     if prefix.pass_through:
         parts.append("longer names pass through")
+    if prefix.ttl is not None:
+        parts.append(f"TTL {prefix.ttl}")
+    if prefix.joiners:
+        parts.append("zero-width joiners allowed")
     if prefix.subsystem is not None:
         parts.append(f"granularity {prefix.subsystem.granularity}")
     return ", ".join(parts)

@@ -1,8 +1,9 @@
-"""Statements that write prefixes, agents, keys, grants and secrets, and delete old answers."""
+"""Statements that write prefixes, agents, keys, grants, secrets and counts of resolutions, and delete old answers."""
 
+from collections.abc import Sequence
 from typing import Final
 
-from perdure.registry.entities import Agent, Grant, Key, Prefix
+from perdure.registry.entities import Agent, Grant, Key, Prefix, ResolutionCount
 from perdure.store.postgres.connection import Connection
 from perdure.store.row_mapping import MOST_ANSWERS_DELETED, PREFIX_COLUMNS, to_prefix_row
 
@@ -15,19 +16,32 @@ _FORGET_ANSWERS: Final = (
 
 def put_prefix(connection: Connection, prefix: Prefix) -> None:
     connection.execute(
-        f"INSERT INTO prefixes ({PREFIX_COLUMNS}) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s) "
+        f"INSERT INTO prefixes ({PREFIX_COLUMNS}) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s) "
         "ON CONFLICT (key) DO UPDATE SET "
         "minter = excluded.minter, policy = excluded.policy, pattern = excluded.pattern, "
-        "subsystem = excluded.subsystem, pass_through = excluded.pass_through",
+        "subsystem = excluded.subsystem, pass_through = excluded.pass_through, ttl = excluded.ttl, "
+        "joiners = excluded.joiners",
         to_prefix_row(prefix),
+    )
+
+
+def add_resolutions(connection: Connection, counts: Sequence[ResolutionCount]) -> None:
+    """Add counts. They are sorted, so that two processes lock the same rows in the same order."""
+    rows = sorted((one.key, one.day, one.client, one.count) for one in counts)
+    connection.execute(
+        "INSERT INTO resolutions (key, day, client, count) "
+        "SELECT * FROM unnest(%s::text[], %s::text[], %s::text[], %s::bigint[]) "
+        "ON CONFLICT (key, day, client) DO UPDATE SET count = resolutions.count + excluded.count",
+        [list(column) for column in zip(*rows, strict=True)],
     )
 
 
 def put_agent(connection: Connection, agent: Agent) -> None:
     connection.execute(
-        "INSERT INTO agents (id, name, identifier, created, kind) VALUES (%s, %s, %s, %s, %s) "
-        "ON CONFLICT (id) DO UPDATE SET name = excluded.name, identifier = excluded.identifier",
-        (agent.id, agent.name, agent.identifier, agent.created, agent.kind),
+        "INSERT INTO agents (id, name, identifier, created, kind, retired) VALUES (%s, %s, %s, %s, %s, %s) "
+        "ON CONFLICT (id) DO UPDATE SET name = excluded.name, identifier = excluded.identifier, "
+        "retired = excluded.retired",
+        (agent.id, agent.name, agent.identifier, agent.created, agent.kind, agent.retired),
     )
 
 

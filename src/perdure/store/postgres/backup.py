@@ -7,8 +7,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from perdure.errors import StoreUnavailable
-from perdure.registry.entities import History
-from perdure.registry.store_copy import CHUNK, put_histories, put_registry_state, read_registry_state
+from perdure.registry.entities import History, ResolutionCount
+from perdure.registry.store_copy import (
+    CHUNK,
+    FIRST_RESOLUTION,
+    put_histories,
+    put_registry_state,
+    read_registry_state,
+    resolution_key,
+)
 from perdure.registry.store_interface import Progress, Reader, Transaction
 from perdure.store.sqlite import SqliteStore
 
@@ -44,3 +51,11 @@ async def _fill(copy: SqliteStore, reader: Reader, progress: Progress) -> None:
         await copy.write(work)
         key, done = chunk[-1].identifier.key, done + len(chunk)
         progress(done, of)
+    last = FIRST_RESOLUTION
+    while counts := reader.resolutions_after(last, CHUNK):
+
+        def add(tx: Transaction, counts: list[ResolutionCount] = counts) -> None:
+            tx.add_resolutions(counts)
+
+        await copy.write(add)
+        last = resolution_key(counts[-1])

@@ -251,8 +251,23 @@ CREATE VIEW persons AS
     WHERE i.scheme = 'ppid' AND substr(i.key, 1, 4) IN ('POID', 'PRID');
 """
 
+# Prefixes and agents get more settings. Resolutions are counted for each name, day and kind of client.
+_SIXTH: Final = """
+ALTER TABLE prefixes ADD COLUMN ttl integer;
+ALTER TABLE prefixes ADD COLUMN joiners boolean NOT NULL DEFAULT false;
+ALTER TABLE agents ADD COLUMN retired text COLLATE "C";
+
+CREATE TABLE resolutions (
+    key    text COLLATE "C" NOT NULL,
+    day    text COLLATE "C" NOT NULL,
+    client text COLLATE "C" NOT NULL,
+    count  bigint NOT NULL,
+    PRIMARY KEY (key, day, client)
+);
+"""
+
 Step = str | Callable[[Connection], None]
-MIGRATIONS: Final[tuple[Step, ...]] = (_FIRST, _SECOND, _THIRD, _FOURTH, add_digests)
+MIGRATIONS: Final[tuple[Step, ...]] = (_FIRST, _SECOND, _THIRD, _FOURTH, add_digests, _SIXTH)
 
 _TRIES: Final = 10
 _ANY_RELATION: Final = (

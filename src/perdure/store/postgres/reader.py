@@ -8,7 +8,6 @@ from typing import Any, Final
 import msgspec
 from psycopg import sql
 
-from perdure.records.record import TTL_MARKER
 from perdure.registry.entities import (
     Act,
     FeedEntry,
@@ -36,10 +35,9 @@ _BY_KEYS: Final = (
 )
 FIND: Final = f"SELECT {_COLUMNS} {_BY_KEY}"
 FIND_MANY: Final = f"SELECT {_COLUMNS} {_BY_KEYS}"
-# Only the columns of a response. If a value has its own TTL, the target alone is not enough for a redirect.
-_IS_PLAIN_REDIRECT: Final = f"i.target IS NOT NULL AND position('\\x{TTL_MARKER.hex()}'::bytea IN i.record) = 0"
-FIND_REDIRECT: Final = f"SELECT i.key, i.target, i.version {_BY_KEY} AND {_IS_PLAIN_REDIRECT}"
-FIND_REDIRECTS: Final = f"SELECT i.key, i.target, i.version {_BY_KEYS} WHERE {_IS_PLAIN_REDIRECT}"
+# Only the columns of a response.
+FIND_REDIRECT: Final = f"SELECT i.key, i.target, i.version {_BY_KEY} AND i.target IS NOT NULL"
+FIND_REDIRECTS: Final = f"SELECT i.key, i.target, i.version {_BY_KEYS} WHERE i.target IS NOT NULL"
 FIND_RECORD: Final = f"SELECT i.key, i.version, i.record {_BY_KEY}"
 FIND_RECORDS: Final = f"SELECT i.key, i.version, i.record {_BY_KEYS}"
 PERSONS: Final = (

@@ -13,7 +13,7 @@ from typing import Final
 import psycopg
 
 from perdure.errors import Conflict, NameTaken, StoreDamaged
-from perdure.registry.entities import Agent, Change, Event, Grant, Key, Prefix
+from perdure.registry.entities import Agent, Change, Event, Grant, Key, Prefix, ResolutionCount
 from perdure.registry.history_digest import event_digest, original_digest
 from perdure.store.commit_mark import ChangeMark, Tip
 from perdure.store.event_chain import NEWEST_EVENT, EventMark
@@ -263,6 +263,11 @@ class PostgresTransaction(CachedTransactionReader):
         self.connection.execute(_INSERT_EVENT, (mark.number, self._writer, *row))
         self.put_fact(NEWEST_EVENT, str(mark))
         self.new_tip = self.new_tip._replace(event=mark)
+
+    def add_resolutions(self, counts: Sequence[ResolutionCount]) -> None:
+        self._stop_deferring()
+        self._sent += 1
+        admin_statements.add_resolutions(self.connection, counts)
 
     def put_fact(self, name: str, value: str) -> None:
         self._stop_deferring()

@@ -171,11 +171,9 @@ CREATE INDEX answers_by_age ON answers (at);
 ALTER TABLE prefixes ADD COLUMN pass_through INTEGER NOT NULL DEFAULT 0;
 """
 
-# A covering index for the most frequent request to the resolver: one look-up in it finds the target. A record with a
-# "ttl" has its own TTL, and is not in the index: it must be read as a whole.
-PLAIN_REDIRECT: Final = """target IS NOT NULL AND instr(record, '"ttl":') = 0"""
-_THIRD: Final = f"""
-CREATE INDEX redirects ON identifiers (key, target, version) WHERE {PLAIN_REDIRECT};
+# A covering index for the most frequent request to the resolver: one look-up in it finds the target.
+_THIRD: Final = """
+CREATE INDEX redirects ON identifiers (key, target, version) WHERE target IS NOT NULL AND instr(record, '"ttl":') = 0;
 """
 
 # A redaction removes content from a revision; the revision itself stays, and records the redaction. And a client of the
@@ -205,8 +203,28 @@ CREATE VIEW persons AS
     WHERE i.scheme = 'ppid' AND substr(i.key, 1, 4) IN ('POID', 'PRID');
 """
 
+# A redirect no longer depends on the TTL of its value, so that the index has every target. Prefixes and agents get more
+# settings. Resolutions are counted for each name, day and kind of client.
+PLAIN_REDIRECT: Final = "target IS NOT NULL"
+_SIXTH: Final = f"""
+DROP INDEX redirects;
+CREATE INDEX redirects ON identifiers (key, target, version) WHERE {PLAIN_REDIRECT};
+
+ALTER TABLE prefixes ADD COLUMN ttl INTEGER;
+ALTER TABLE prefixes ADD COLUMN joiners INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE agents ADD COLUMN retired TEXT;
+
+CREATE TABLE resolutions (
+    key    TEXT NOT NULL,
+    day    TEXT NOT NULL,
+    client TEXT NOT NULL,
+    count  INTEGER NOT NULL,
+    PRIMARY KEY (key, day, client)
+) STRICT, WITHOUT ROWID;
+"""
+
 Step = str | Callable[[apsw.Connection], None]
-MIGRATIONS: Final[tuple[Step, ...]] = (_FIRST, _SECOND, _THIRD, _FOURTH, add_digests)
+MIGRATIONS: Final[tuple[Step, ...]] = (_FIRST, _SECOND, _THIRD, _FOURTH, add_digests, _SIXTH)
 
 
 def migrate(connection: apsw.Connection) -> None:

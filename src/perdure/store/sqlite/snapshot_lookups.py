@@ -13,7 +13,7 @@ from perdure.registry.store_interface import Redirect, ResultCallback, StoredRec
 from perdure.store.sqlite.migrations import PLAIN_REDIRECT
 
 _MAPPED_BYTES: Final = 1 << 40  # more than any database, so all of it is mapped
-# One index look-up for each key; for a plain redirect, that index covers the query.
+# One index look-up for each key: the index covers the query.
 _REDIRECTS: Final = f"""
 SELECT i.key, i.target, i.version FROM carray(?) AS wanted
 CROSS JOIN identifiers AS i INDEXED BY redirects ON i.key = wanted.value WHERE {PLAIN_REDIRECT}

@@ -9,7 +9,7 @@ import apsw
 import msgspec
 
 from perdure.errors import Conflict, NameTaken, StoreDamaged
-from perdure.registry.entities import Agent, Change, Event, Grant, Identifier, Key, Prefix
+from perdure.registry.entities import Agent, Change, Event, Grant, Identifier, Key, Prefix, ResolutionCount
 from perdure.registry.history_digest import event_digest, original_digest
 from perdure.registry.store_interface import Prefetch
 from perdure.store.event_chain import NEWEST_EVENT, EventMark
@@ -235,10 +235,11 @@ class SqliteTransaction(AdminCache, SqliteReader):
     def put_prefix(self, prefix: Prefix) -> None:
         self._cached_prefixes.clear()
         self._execute(
-            f"INSERT INTO prefixes ({PREFIX_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+            f"INSERT INTO prefixes ({PREFIX_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
             "ON CONFLICT (key) DO UPDATE SET "
             "minter = excluded.minter, policy = excluded.policy, pattern = excluded.pattern, "
-            "subsystem = excluded.subsystem, pass_through = excluded.pass_through",
+            "subsystem = excluded.subsystem, pass_through = excluded.pass_through, ttl = excluded.ttl, "
+            "joiners = excluded.joiners",
             to_prefix_row(prefix),
         )
 
@@ -265,9 +266,10 @@ class SqliteTransaction(AdminCache, SqliteReader):
     def put_agent(self, agent: Agent) -> None:
         self._cached_agents.clear()
         self._execute(
-            "INSERT INTO agents (id, name, identifier, created, kind) VALUES (?, ?, ?, ?, ?) "
-            "ON CONFLICT (id) DO UPDATE SET name = excluded.name, identifier = excluded.identifier",
-            (agent.id, agent.name, agent.identifier, agent.created, agent.kind),
+            "INSERT INTO agents (id, name, identifier, created, kind, retired) VALUES (?, ?, ?, ?, ?, ?) "
+            "ON CONFLICT (id) DO UPDATE SET name = excluded.name, identifier = excluded.identifier, "
+            "retired = excluded.retired",
+            (agent.id, agent.name, agent.identifier, agent.created, agent.kind, agent.retired),
         )
 
     def put_key(self, key: Key) -> None:
@@ -295,6 +297,13 @@ class SqliteTransaction(AdminCache, SqliteReader):
         row = mark.number, event.at, event.agent, event.action, event.subject, event.detail, mark.digest
         self._execute(_INSERT_EVENT, row)
         self.put_fact(NEWEST_EVENT, str(mark))
+
+    def add_resolutions(self, counts: Sequence[ResolutionCount]) -> None:
+        self._executemany(
+            "INSERT INTO resolutions (key, day, client, count) VALUES (?, ?, ?, ?) "
+            "ON CONFLICT (key, day, client) DO UPDATE SET count = count + excluded.count",
+            [(one.key, one.day, one.client, one.count) for one in counts],
+        )
 
     def put_fact(self, name: str, value: str) -> None:
         self._execute("INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)", (name, value))

@@ -9,9 +9,10 @@ from msgspec import Meta
 from perdure.errors import InvalidInput
 from perdure.formats.strict_json import refuse_duplicate_keys
 from perdure.http.api.schemas.person_requests import PERSON_REQUEST_SCHEMAS
-from perdure.http.api.schemas.values import RequestSchema, ValueInput, values_to_domain
+from perdure.http.api.schemas.values import RequestSchema, Ttl, ValueInput, values_to_domain
 from perdure.http.shared.http_errors import MalformedRequest
 from perdure.records.record import About
+from perdure.records.value import stated_ttl
 from perdure.registry import Statement
 from perdure.registry.idempotency import MOST_NAMES
 
@@ -53,6 +54,17 @@ PassThrough = Annotated[
     bool,
     Meta(description="Whether a name that extends a registered one redirects to its target, with the rest appended."),
 ]
+DefaultTtl = Annotated[
+    int,
+    Meta(ge=0, le=2**31 - 1, description="The TTL of values for which none is given, in seconds. Default: a day."),
+]
+Joiners = Annotated[
+    bool,
+    Meta(
+        description="Whether suffixes may contain zero-width joiners, as Persian and Indic words need them. "
+        "This cannot be withdrawn."
+    ),
+]
 Granularity = Annotated[
     str,
     Meta(
@@ -86,10 +98,12 @@ class RecordRequest(RequestSchema, frozen=True, kw_only=True):
     values: Values = ()
     about: AboutInput | None = None
     owners: Owners = ()
+    ttl: Ttl | None = None
 
     def to_statement(self, creator: str | None = None) -> Statement:
         about = None if self.about is None else self.about.to_domain()
-        return Statement(self.target, values_to_domain(self.values), about, creator, self.owners)
+        values = values_to_domain(self.values)
+        return Statement(self.target, values, about, creator, self.owners, stated_ttl(self.ttl))
 
 
 class MintRequest(RecordRequest, frozen=True, kw_only=True):
@@ -161,6 +175,8 @@ class AddPrefixRequest(RequestSchema, frozen=True, kw_only=True):
     ] = True
     pattern: Pattern | None = None
     pass_through: PassThrough = False
+    ttl: DefaultTtl | None = None
+    joiners: Joiners = False
     policy: Policy = ""
     host: Annotated[str, Meta(min_length=1, examples=["mtc-m18.sid.inpe.br"])] | None = None
     port: Port = 80
@@ -180,6 +196,8 @@ class DerivePrefixRequest(RequestSchema, frozen=True, kw_only=True):
     ] = True
     pattern: Pattern | None = None
     pass_through: PassThrough = False
+    ttl: DefaultTtl | None = None
+    joiners: Joiners = False
     policy: Policy = ""
 
 
@@ -191,6 +209,8 @@ class ChangePrefixRequest(RequestSchema, frozen=True, kw_only=True):
     minter: HandleMinter | None = None
     pattern: Pattern | None = None
     pass_through: PassThrough | None = None
+    ttl: DefaultTtl | None = None
+    joiners: Joiners | None = None
 
 
 class RedactValuesRequest(RequestSchema, frozen=True, kw_only=True):

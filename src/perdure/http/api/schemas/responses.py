@@ -123,6 +123,7 @@ class PrefixResponse(ResponseSchema, frozen=True, kw_only=True):
     minter: str
     case_sensitive: Annotated[bool, Meta(description="Whether names are case-sensitive.")]
     pass_through: bool
+    joiners: bool
     created: str
     policy: str = ""
     parent: str | None = None
@@ -133,6 +134,40 @@ class PrefixResponse(ResponseSchema, frozen=True, kw_only=True):
     ip: str | None = None
     ip_port: int | None = None
     granularity: str | None = None
+    ttl: Annotated[int, Meta(description="The TTL of values for which none is given.")] | None = None
+
+
+class ResolutionPeriod(ResponseSchema, frozen=True, kw_only=True):
+    """The resolutions in one period, by kind of client."""
+
+    period: Annotated[str, Meta(description="A day (2026-11-18) or a month (2026-11).")]
+    browser: int
+    robot: Annotated[int, Meta(description="Search engines, link checkers and other automatic clients.")]
+    program: Annotated[int, Meta(description="Command-line tools and libraries.")]
+    handle: Annotated[int, Meta(description="Clients that read the Handle record.")]
+    total: Annotated[int, Meta(description="All but robots.")]
+
+
+class NameStatisticsResponse(ResponseSchema, frozen=True, kw_only=True):
+    """The resolutions of one identifier."""
+
+    name: str
+    periods: tuple[ResolutionPeriod, ...]
+
+
+class NameTotal(ResponseSchema, frozen=True, kw_only=True):
+    """The resolutions of one identifier in the whole time, without robots."""
+
+    name: str
+    total: int
+
+
+class PrefixStatisticsResponse(ResponseSchema, frozen=True, kw_only=True):
+    """The resolutions under a prefix, and the identifiers that were resolved most often."""
+
+    prefix: str
+    periods: tuple[ResolutionPeriod, ...]
+    names: tuple[NameTotal, ...]
 
 
 class PrefixListResponse(ResponseSchema, frozen=True, kw_only=True):

@@ -7,7 +7,6 @@ from msgspec import Meta
 
 from perdure.records.value import (
     DEFAULT_PERMISSIONS,
-    DEFAULT_TTL,
     Admin,
     AdminRights,
     Binary,
@@ -16,6 +15,7 @@ from perdure.records.value import (
     Text,
     Value,
     ValueList,
+    stated_ttl,
 )
 
 _LARGEST: Final = 2**31 - 1
@@ -69,6 +69,15 @@ class ValueListInput(RequestSchema, frozen=True, kw_only=True, tag_field="format
     value: tuple[ReferenceInput, ...]
 
 
+Ttl = Annotated[
+    Annotated[int, Meta(ge=0, le=_LARGEST)] | str,
+    Meta(
+        description="The TTL: the number of seconds for which Handle clients may cache the value, or the instant at "
+        "which it expires. Default: that of the value which is replaced, or of the prefix."
+    ),
+]
+
+
 class ValueInput(RequestSchema, frozen=True, kw_only=True):
     """One typed value of a record, in the notation of Handle clients. The registry sets its timestamp."""
 
@@ -78,10 +87,7 @@ class ValueInput(RequestSchema, frozen=True, kw_only=True):
     ]
     type: Annotated[str, Meta(min_length=1, max_length=255, examples=["EMAIL"])]
     data: TextInput | BinaryInput | AdminInput | ValueListInput
-    ttl: Annotated[
-        Annotated[int, Meta(ge=0, le=_LARGEST)] | str,
-        Meta(description="The TTL: the number of seconds that it may be cached, or the instant at which it expires."),
-    ] = DEFAULT_TTL
+    ttl: Ttl | None = None
     permissions: Annotated[
         str,
         Meta(
@@ -93,7 +99,8 @@ class ValueInput(RequestSchema, frozen=True, kw_only=True):
 
     def to_domain(self) -> Value:
         references = tuple(Reference(reference.handle, reference.index) for reference in self.references)
-        return Value(self.index, self.type, _to_data(self.data), "", self.ttl, self.permissions, references)
+        ttl = stated_ttl(self.ttl)
+        return Value(self.index, self.type, _to_data(self.data), "", ttl, self.permissions, references)
 
 
 def values_to_domain(values: tuple[ValueInput, ...]) -> tuple[Value, ...]:

@@ -1,0 +1,63 @@
+"""Zero-width joiners: refused in handles, unless their prefix allows them, and then only where they are visible."""
+
+import pytest
+from tests.registry_fixture import Office
+
+from perdure.errors import InvalidInput, InvalidName
+from perdure.formats.import_entries import ImportPut
+from perdure.records.value import Text, Value
+from perdure.registry import Statement, add_prefix, change_prefix, import_entries, mint, resolve
+from perdure.registry.handles import put_handle
+
+PERSIAN = "می\u200cخواهم"
+SINHALA = "ශ්\u200dරී"
+URL = "https://example.org/"
+
+
+def test_a_prefix_that_allows_joiners_has_names_with_them(office: Office) -> None:
+    office.do(add_prefix, "777", minter="chosen", joiners=True)
+    plain = PERSIAN.replace("\u200c", "")
+    office.do(mint, "777", statement=Statement(target=URL), suffixes=[PERSIAN])
+    office.do(mint, "777", statement=Statement(target=f"{URL}plain"), suffixes=[plain])
+    office.do(put_handle, f"777/{SINHALA}", [Value(1, "URL", Text(f"{URL}sri"))])
+    office.do(import_entries, [ImportPut(line=1, name=f"777/1 {PERSIAN}", target=f"{URL}imported")])
+    for suffix, target in ((PERSIAN, ""), (plain, "plain"), (SINHALA, "sri"), (f"1 {PERSIAN}", "imported")):
+        for text in (f"777/{suffix}", f"hdl:777/{suffix}", f"https://hdl.handle.net/777/{suffix}"):
+            assert office.ask(resolve, text).target == URL + target
+
+
+def test_another_prefix_refuses_joiners_and_says_how_they_are_allowed(office: Office) -> None:
+    office.do(add_prefix, "777", minter="chosen")
+    for attempt in (
+        lambda: office.do(mint, "777", suffixes=[PERSIAN]),
+        lambda: office.do(put_handle, f"777/{PERSIAN}", [Value(1, "URL", Text(URL))]),
+        lambda: office.ask(resolve, f"777/{PERSIAN}"),
+    ):
+        with pytest.raises(InvalidName, match=r"'\\u200c' \(U\+200C\)") as refusal:
+            attempt()
+        assert refusal.value.part == "suffix"
+    with pytest.raises(InvalidName, match="perdure prefix change 777 --joiners"):
+        office.ask(resolve, f"777/{PERSIAN}")
+    office.do(change_prefix, "777", joiners=True)
+    office.do(mint, "777", statement=Statement(target=URL), suffixes=[PERSIAN])
+    assert office.ask(resolve, f"777/{PERSIAN}").target == URL
+
+
+@pytest.mark.parametrize("suffix", ["a\u200cb", "\u200cمی", "می\u200d", "م\u200c-ی", "می\u200bخ", "م\u200eی"])
+def test_a_joiner_that_joins_nothing_is_refused_everywhere(office: Office, suffix: str) -> None:
+    office.do(add_prefix, "777", minter="chosen", joiners=True)
+    before = office.snapshot()
+    with pytest.raises(InvalidName):
+        office.do(mint, "777", suffixes=[suffix])
+    with pytest.raises(InvalidName):
+        office.ask(resolve, f"777/{suffix}")
+    assert office.snapshot() == before
+
+
+def test_joiners_stay_allowed(office: Office) -> None:
+    office.do(add_prefix, "777", minter="chosen", joiners=True)
+    with pytest.raises(InvalidInput, match="stay allowed"):
+        office.do(change_prefix, "777", joiners=False)
+    with pytest.raises(InvalidInput, match="not a Handle prefix"):
+        office.do(change_prefix, "POID", joiners=True)
+    assert office.do(change_prefix, "777", policy="New.").joiners
