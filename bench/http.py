@@ -48,6 +48,7 @@ ROUNDS: Final = 7
 SECONDS: Final = 5.0
 READERS, WRITERS = 32, 64
 SAMPLE: Final = 200
+BROWSER: Final = "user-agent: Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"
 CREATED: Final = "20.500.54321"  # prefix of names created over HTTP, with UUID suffixes
 DOCS: Final = Path(__file__).parent.parent / "docs" / "explanation"
 
@@ -121,6 +122,7 @@ def run_measurements(
             lambda: http_servers.sum_or_none(time.process_time(), *_child_cpu_times(), *(cpu() for cpu in cpus))
         )
         rows = measure_reads(wrk, first, ours, options)
+        rows += [measure_not_modified(wrk, ours, options), measure_counting(wrk, ours, embedded, options)]
         rows += measure_peers(wrk, first, peers, options)
         if not options.no_postgres and (binaries() is not None or FOREIGN in os.environ):
             with serve_on_postgres(folder, lines, options) as server:
@@ -198,6 +200,33 @@ def measure_reads(wrk: Wrk, first: Server, ours: Server, options: argparse.Names
         measure_row("redirects", wrk, first, ours, options, required=0.5, required_p99=4.0),
         measure_row("records as JSON, Handle API", wrk, record[0], record[1], options, required=0.35),
     ]
+
+
+def measure_not_modified(wrk: Wrk, ours: Server, options: argparse.Namespace) -> Row:
+    """Measure redirects that the client has already, compared with the same redirects in full."""
+    speeds = run_alternately(
+        (lambda: wrk.run_reads(ours.url, READERS, None, 'if-none-match: "1"'), ours.cpu),
+        (lambda: wrk.run_reads(ours.url, READERS), ours.cpu),
+        options.rounds,
+    )
+    return Row("redirects known to the client (304)", speeds[0], "Perdure, 302", speeds[1], required=1.0)
+
+
+def measure_counting(wrk: Wrk, ours: Server, registry: Path, options: argparse.Namespace) -> Row:
+    """Measure redirects that are counted, with the header of a browser, compared with a server that counts none."""
+    settings = registry / "perdure.toml"
+    before = settings.read_text()
+    settings.write_text(before.replace("[http]", "[http]\nstatistics = false", 1))
+    try:
+        with run_perdure(registry, "Perdure without statistics") as other:
+            speeds = run_alternately(
+                (lambda: wrk.run_reads(ours.url, READERS, None, BROWSER), ours.cpu),
+                (lambda: wrk.run_reads(other.url, READERS, None, BROWSER), other.cpu),
+                options.rounds,
+            )
+    finally:
+        settings.write_text(before)
+    return Row("redirects that are counted", speeds[0], other.what, speeds[1], required=0.97)
 
 
 def measure_peers(wrk: Wrk, first: Server, peers: Sequence[Server], options: argparse.Namespace) -> list[Row]:

@@ -97,12 +97,12 @@ class Wrk:
         self._scripts["ask"].write_text(_READ_SCRIPT)
         self._scripts["create"].write_text(_CREATE_SCRIPT)
 
-    def run_reads(self, url: str, connections: int, names: Path | None = None, accept: str | None = None) -> WrkResult:
-        """Send GET requests to a URL with {name}."""
+    def run_reads(self, url: str, connections: int, names: Path | None = None, *headers: str) -> WrkResult:
+        """Send GET requests to a URL with {name}, with these headers."""
         parts = urlsplit(url)
         before, _, after = (parts.path + (f"?{parts.query}" if parts.query else "")).partition("{name}")
-        accept_header = "" if accept is None else f"accept: {accept}\\r\\n"
-        head = f"{after} HTTP/1.1\\r\\nhost: id.example.org\\r\\n{accept_header}\\r\\n"
+        lines = "".join(f"{header}\\r\\n" for header in ("host: id.example.org", *headers))
+        head = f"{after} HTTP/1.1\\r\\n{lines}\\r\\n"
         arguments = [str(names or self._names), f"GET {before}", head]
         return self._run("ask", f"{parts.scheme}://{parts.netloc}/", connections, arguments)
 

@@ -89,7 +89,7 @@ def measure(folder: Path, options: argparse.Namespace) -> list[Row]:
         bare = BareCommitLoop(folder / f"bare-{uuid4().hex}.db", options.seconds)
 
         def read(root: str, accept: str) -> WrkResult:
-            return wrk.run_reads(f"{root}/{{name}}", READERS, accept=accept)
+            return wrk.run_reads(f"{root}/{{name}}", READERS, None, *(() if accept is None else (f"accept: {accept}",)))
 
         console.print("JSON-LD …")
         json_ld = run_alternately(

@@ -69,6 +69,7 @@ REMEDIES: Final = {
     "value-exists": "Choose another `index`, or allow the value to be replaced.",
     "no-such-name": "Check the spelling. `suggestions` are similar names that exist.",
     "no-such-prefix": "Check the prefix, or add it: `perdure prefix add`.",
+    "no-such-bulk-change": "List the bulk changes: `perdure bulk list`.",
     "no-target": "Show the record instead (`?info`), or give it a URL: `perdure set`.",
     "no-such-value": "Read the record and use one of its indexes.",
     "withdrawn": "Use `replaced_by` if there is one, or reinstate the identifier: `perdure reinstate`.",
@@ -98,7 +99,8 @@ REMEDIES: Final = {
     "reserved": "Bind the name first: `perdure bind`.",
     "alias-chain-too-long": "Correct the `HS_ALIAS` values, so that the chain ends after at most ten steps.",
     "not-acceptable": "Accept one of the media types in `available`.",
-    "credentials-in-the-clear": "Use https. In a private network: [`plain_credentials`](settings.md#http).",
+    "credentials-in-the-clear": "Use https. Behind a proxy: [`trusted_proxies`](settings.md#http). "
+    "In a private network: [`plain_credentials`](settings.md#http).",
     "not-for-this-client": "Add the client's address to [`metrics_clients`](settings.md#http).",
     "from-another-site": "Send the form from a page of this server, or not from a browser.",
     "credentials-needed": "Send [credentials](authentication.md).",

@@ -23,7 +23,7 @@ _SECTIONS: Final = {
     "registry": "The identity of the registry, and its store. `perdure init` writes this section.",
     "metadata": "Values of Handle records that contain [authority metadata](../explanation/authority-metadata.md).",
     "minting": "Limits for time. `longest_wait` is in seconds and `largest_gap_days` in days; both are between 0 and 86,400. See [Minting](../explanation/minting.md).",
-    "persons": "The IRIs of persons and terms in [linked data](resolver.md#linked-data). Each must be a web address that ends in `/` or `#`.",
+    "persons": "The IRIs of persons and terms in [linked data](resolver.md#linked-data), and the sources of observations. Each IRI must be a web address that ends in `/` or `#`. The base of the IRIs of persons [never changes](../decisions/persons.md#linked-data).",
     "limits": "Limits for records. A value beyond a limit is refused with 400 or 422.",
     "http": "The [server](../how-to/serve.md). A slow or hostile client must not affect other clients; therefore every resource has a limit.",
     "postgresql": "Connections to [PostgreSQL](../how-to/postgresql.md). Each time limit ends a wait that would otherwise have no end.",
@@ -96,6 +96,7 @@ def _type(info: Any) -> str:
         inspect.IntType: "integer",
         inspect.FloatType: "number",
         inspect.StrType: "string",
+        inspect.LiteralType: "string",
     }[type(bare)]
 
 
@@ -113,6 +114,8 @@ def _default(field: Any) -> str:
 
 def _bounds(name: str, info: Any) -> str:
     bare = _bare(info)
+    if isinstance(item := getattr(bare, "item_type", None), inspect.LiteralType):
+        return ", ".join(f"`{value}`" for value in item.values)
     bounds = []
     for sign, field in (("≥", "ge"), (">", "gt"), ("≤", "le"), ("<", "lt")):
         bound = getattr(bare, field, None)

@@ -8,7 +8,8 @@ PerdureError                 has a stable `code`, in every language and in every
   │    └─ ValueExists        a value with this index exists           (name, index)
   ├─ NoSuchName              the name is not registered               (name, suggestions)
   │    ├─ NoSuchPrefix       the prefix is not registered
-  │    └─ NoTarget           the name is registered, but has no URL
+  │    ├─ NoTarget           the name is registered, but has no URL
+  │    └─ NoSuchBulkChange   there is no bulk change with this id
   ├─ NoSuchValue             the record has no value with this index  (name, indexes)
   ├─ Withdrawn               there is a tombstone                     (name, reason, replaced_by)
   ├─ WrongState              not in the required state                (name, state, needed)
@@ -172,8 +173,24 @@ class NoTarget(NoSuchName):
 
     code = "no-target"
 
+    def __init__(self, name: str, verbatim: str | None = None) -> None:
+        super().__init__(name)
+        self.verbatim = verbatim
+
     def __str__(self) -> str:
+        if self.verbatim is not None:
+            address = f"its address {quote_text(self.verbatim)} was imported as it was, and is not valid"
+            return f"{quote_text(self.name)} has no target: {address}; replace it by a valid one"
         return f"{quote_text(self.name)} has no target: its record has no URL"
+
+
+class NoSuchBulkChange(NoSuchName):
+    """There is no bulk change with this id."""
+
+    code = "no-such-bulk-change"
+
+    def __str__(self) -> str:
+        return f"there is no bulk change {quote_text(self.name)}"
 
 
 class NoSuchValue(PerdureError):

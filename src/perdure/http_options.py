@@ -75,7 +75,7 @@ class HttpOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = True
     statistics_seconds: Annotated[
         Seconds, Meta(description="Time after which counted resolutions are written to the database.")
-    ] = 60.0
+    ] = 300.0
     access_log: Annotated[bool, Meta(description="Whether each request is written to the access log.")] = True
     url_bytes: Annotated[Size, Meta(description="Maximum length of the URL of a request, in bytes.")] = 16_384
     header_bytes: Annotated[Size, Meta(description="Maximum size of all request headers together, in bytes.")] = 32_768

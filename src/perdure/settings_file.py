@@ -10,10 +10,11 @@ from msgspec import Meta
 from perdure.errors import InvalidInput, StoreUnavailable, quote_text
 from perdure.http_options import HttpOptions
 from perdure.records.authority_metadata import DEFAULT_TYPE_PREFIX
-from perdure.records.namespaces import Namespaces
+from perdure.records.namespaces import ClassesNamespace, ModelNamespace, Namespaces, PropertiesNamespace
 from perdure.records.validation import Limits
 from perdure.registry import Settings
-from perdure.registry.settings import LargestGap, LongestWait, TypePrefix
+from perdure.registry.person_iris import PersonIriSettings
+from perdure.registry.settings import LargestGap, LongestWait, TypePrefix, UnusualSources
 from perdure.store.file_sync import write_atomically
 from perdure.store.open_location import parse_postgres_address
 from perdure.store.postgres.postgres_options import PostgresOptions
@@ -23,6 +24,7 @@ DATABASE: Final = "perdure.db"
 DEFAULT_STORE: Final = f"sqlite:{DATABASE}"
 
 _DAY: Final = 86_400
+_NAMESPACES: Final = Namespaces()
 _STORE_LINE: Final = re.compile(r"""^\s*store\s*=\s*(?:"(?:[^"\\]|\\.)*"|'[^']*')""", re.MULTILINE)
 
 _TEMPLATE: Final = """\
@@ -31,7 +33,7 @@ _TEMPLATE: Final = """\
 
 [registry]
 # The identity of this registry. A database or a key of another registry is refused.
-id = "{id}"
+id = {id}
 # The database: sqlite: and a file in the same folder as this file, or postgresql://user@host:5432/database.
 # Do not edit this: change it with perdure move, which copies everything.
 store = {store}
@@ -41,11 +43,14 @@ store = {store}
 type_prefix = {type_prefix}
 
 [persons]
-# The namespaces of persons, their properties and classes in linked data.
-# ppid = "https://ppid.org/"
+# The base of the IRIs of persons in linked data. It was chosen when the registry was created, or is the public_url
+# below if that is set before the first person is registered. Then it is fixed for life: another value is refused.
+{person_iris}# The namespaces of their properties and classes, and of the model that these extend.
 # ppidv = "https://ppid.org/vocab#"
 # ppidt = "https://ppid.org/type#"
 # picom = "https://personsincontext.org/model#"
+# Schemes without a web address that the source of a new observation may have: "urn", "mailto".
+# unusual_sources = []
 
 [minting]
 # Maximum number of seconds that minting waits for the next free date before it fails.
@@ -63,7 +68,7 @@ type_prefix = {type_prefix}
 
 [http]
 # The base URL at which readers reach the resolver, if it is not the address it listens on. Example:
-# public_url = "https://id.example.org"
+{public_url}
 # The resolver to which names with an unknown prefix are redirected. Without it, they are not found. Example:
 # upstream = "https://hdl.handle.net"
 # Seconds for which browsers may repeat a redirect without asking the server again. 0: a change is visible at once.
@@ -132,13 +137,33 @@ class _MetadataSection(msgspec.Struct, forbid_unknown_fields=True):
     type_prefix: TypePrefix = DEFAULT_TYPE_PREFIX
 
 
+class _PersonsSection(msgspec.Struct, forbid_unknown_fields=True):
+    """Persons in linked data, and their sources."""
+
+    ppid: Annotated[
+        str,
+        Meta(
+            description="Base of the IRIs of persons. It is fixed when the registry is created, and another value is "
+            "refused. In registries from before version 0.3, it governs, with the default https://ppid.org/."
+        ),
+    ] = ""
+    ppidv: PropertiesNamespace = _NAMESPACES.ppidv
+    ppidt: ClassesNamespace = _NAMESPACES.ppidt
+    picom: ModelNamespace = _NAMESPACES.picom
+    unusual_sources: UnusualSources = ()
+
+    @property
+    def namespaces(self) -> Namespaces:
+        return Namespaces(self.ppid or _NAMESPACES.ppid, self.ppidv, self.ppidt, self.picom)
+
+
 class SettingsFile(msgspec.Struct, forbid_unknown_fields=True):
     """The content of the file."""
 
     registry: _RegistrySection
     metadata: _MetadataSection = msgspec.field(default_factory=_MetadataSection)
     minting: _MintingSection = msgspec.field(default_factory=_MintingSection)
-    persons: Namespaces = Namespaces()
+    persons: _PersonsSection = msgspec.field(default_factory=_PersonsSection)
     limits: Limits = Limits()
     http: HttpOptions = HttpOptions()
     postgresql: PostgresOptions = PostgresOptions()
@@ -150,8 +175,17 @@ class SettingsFile(msgspec.Struct, forbid_unknown_fields=True):
             if not 0 <= getattr(minting, name) <= most:  # which refuses NaN too
                 raise InvalidInput("settings", name, f"{name} in {SETTINGS} must be between 0 and {most}")
         return Settings(
-            self.limits, self.metadata.type_prefix, minting.longest_wait, minting.largest_gap_days, self.persons
+            self.limits,
+            self.metadata.type_prefix,
+            minting.longest_wait,
+            minting.largest_gap_days,
+            self.persons.namespaces,
+            self.persons.unusual_sources,
         )
+
+    @property
+    def person_iris(self) -> PersonIriSettings:
+        return PersonIriSettings(self.persons.ppid, self.http.public_url)
 
 
 def read_settings(folder: Path) -> SettingsFile:
@@ -168,8 +202,27 @@ def read_settings(folder: Path) -> SettingsFile:
         raise InvalidInput("settings", SETTINGS, f"invalid setting in {SETTINGS}: {problem}") from None
 
 
-def write_settings(folder: Path, *, id: str, store: str, type_prefix: str) -> None:
-    text = _TEMPLATE.format(id=id, store=_quote_toml(store), type_prefix=_quote_toml(type_prefix))
+def write_settings(
+    folder: Path, *, id: str, store: str, type_prefix: str, public_url: str = "", person_iris: str = ""
+) -> None:
+    write_settings_text(folder, fill_template(id, store, type_prefix, public_url, person_iris), store)
+
+
+def fill_template(id: str, store: str, type_prefix: str, public_url: str = "", person_iris: str = "") -> str:
+    """Return the text of the settings of a new registry."""
+    return _TEMPLATE.format(
+        id=quote_toml(id),
+        store=quote_toml(store),
+        type_prefix=quote_toml(type_prefix),
+        public_url=f"public_url = {quote_toml(public_url)}"
+        if public_url
+        else '# public_url = "https://id.example.org"',
+        person_iris=f"ppid = {quote_toml(person_iris)}\n" if person_iris else "",
+    )
+
+
+def write_settings_text(folder: Path, text: str, store: str) -> None:
+    """Write the settings. Only the owner can read them if the store has a password."""
     write_atomically(folder / SETTINGS, text, _file_mode(store))
 
 
@@ -182,7 +235,7 @@ def write_store(folder: Path, store: str) -> None:
 def with_store(folder: Path, store: str) -> str:
     """Return the text of the settings with another store; all other lines stay as the operator has written them."""
     text = (folder / SETTINGS).read_text()
-    line = f"store = {_quote_toml(store)}"
+    line = f"store = {quote_toml(store)}"
     if _STORE_LINE.search(text):
         text = _STORE_LINE.sub(lambda _: f"\n{line}" if _[0].startswith("\n") else line, text, count=1)
     else:  # the setting is not in the file
@@ -201,5 +254,6 @@ def _file_mode(store: str) -> int:
     return 0o600 if address is not None and address.has_password else 0o644
 
 
-def _quote_toml(text: str) -> str:
-    return msgspec.json.encode(text).decode()  # a basic string of TOML has the syntax of JSON
+def quote_toml(text: str) -> str:
+    """Return a text as a basic string of TOML."""
+    return msgspec.json.encode(text).decode().replace("\x7f", "\\u007f")  # otherwise the syntax is that of JSON

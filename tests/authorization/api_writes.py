@@ -12,13 +12,14 @@ from tests.authorization.actors import (
     THEIRS,
     right_to,
 )
-from tests.authorization.openapi_writes import NDJSON, Write
+from tests.authorization.openapi_writes import CSV, NDJSON, Write
 from tests.authorization.preparation import (
     MORE,
     URL,
     Stage,
     with_active,
     with_agent,
+    with_bulk_withdrawal,
     with_keys,
     with_other_owner,
     with_reserved,
@@ -41,6 +42,10 @@ def new(stage: Stage, *values: dict[str, Any], prefix: str = OURS) -> dict[str, 
 
 def line(stage: Stage, **fields: Any) -> str:
     return json.dumps({"name": stage.name, **fields}) + "\n"
+
+
+def mint_line(stage: Stage, *values: dict[str, Any]) -> str:
+    return json.dumps({"suffix": stage.suffix, "target": URL, "values": list(values)}) + "\n"
 
 
 def value(index: int, type: str, data: dict[str, Any]) -> dict[str, Any]:
@@ -88,6 +93,33 @@ IDENTIFIERS: dict[str, Write] = {
         without_identifier,
         lambda stage: new(stage, MORE["HS_VLIST"]),
         stated=BY_PREFIX,
+    ),
+    "mint in bulk": Write(
+        "POST /identifiers/bulk",
+        right_to("mint"),
+        without_identifier,
+        mint_line,
+        NDJSON,
+        stated=BY_PREFIX,
+        parameters={"prefix": OURS},
+    ),
+    "mint in bulk with a list": Write(
+        "POST /identifiers/bulk",
+        right_to("mint") | right_to("admin"),
+        without_identifier,
+        lambda stage: mint_line(stage, MORE["HS_VLIST"]),
+        NDJSON,
+        stated=BY_PREFIX,
+        parameters={"prefix": OURS},
+    ),
+    "mint a table": Write(
+        "POST /identifiers/bulk",
+        right_to("mint"),
+        without_identifier,
+        lambda stage: f"url,suffix\n{URL},{stage.suffix}\n",
+        CSV,
+        stated=BY_PREFIX,
+        parameters={"prefix": OURS},
     ),
     "change": Write(
         "PATCH /identifiers/{name}", right_to("edit"), with_active, lambda _: {"target": ELSEWHERE}, stated=BY_RECORD
@@ -212,6 +244,36 @@ IDENTIFIERS: dict[str, Write] = {
         with_active,
         lambda stage: {"names": [stage.name], "to": "theirs"},
         stated=BY_RECORD,
+    ),
+    "retarget in bulk": Write(
+        "POST /bulk-changes",
+        right_to("edit"),
+        with_active,
+        lambda stage: {"kind": "retarget", "names": [stage.name], "from": URL, "to": ELSEWHERE},
+        stated=BY_RECORD,
+    ),
+    "retarget what a query selects": Write(
+        "POST /bulk-changes",
+        right_to("edit"),
+        with_active,
+        lambda stage: {"kind": "retarget", "query": {"prefix": stage.name}, "from": URL, "to": ELSEWHERE},
+    ),
+    "withdraw in bulk": Write(
+        "POST /bulk-changes",
+        right_to("withdraw"),
+        with_active,
+        lambda stage: {"kind": "withdraw", "names": [stage.name], "reason": "x"},
+        stated=BY_RECORD,
+    ),
+    "transfer in bulk": Write(
+        "POST /bulk-changes",
+        right_to("transfer"),
+        with_active,
+        lambda stage: {"kind": "transfer", "names": [stage.name], "agent": "theirs"},
+        stated=BY_RECORD,
+    ),
+    "undo in bulk": Write(
+        "POST /bulk-changes/{id}/undo", right_to("withdraw") | right_to("admin"), with_bulk_withdrawal
     ),
 }
 PREFIXES: dict[str, Write] = {

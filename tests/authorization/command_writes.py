@@ -20,6 +20,7 @@ from tests.authorization.preparation import (
     Stage,
     with_active,
     with_agent,
+    with_bulk_withdrawal,
     with_keys,
     with_lent_prefix,
     with_merged_person,
@@ -69,6 +70,13 @@ def entry(**fields: str | list[str]) -> str:
 NDJSON, BATCH = ("--format", "ndjson"), ("--format", "batch")
 IDENTIFIERS: dict[str, Command] = {
     "mint": Command("mint", right_to("mint"), without_identifier, lambda s: [OURS, URL, "--suffix", s.suffix]),
+    "mint --from": Command(
+        "mint",
+        right_to("mint"),
+        without_identifier,
+        lambda _: [OURS, "--from", "-"],
+        lambda s: f"url,suffix\n{URL},{s.suffix}\n",
+    ),
     "bind": Command("bind", right_to("edit"), with_reserved, lambda s: [s.name, URL]),
     "set": Command("set", right_to("edit"), with_active, lambda s: [s.name, ELSEWHERE]),
     "set the owner": Command(
@@ -100,6 +108,21 @@ IDENTIFIERS: dict[str, Command] = {
         right_to("transfer", LENT) | right_to("admin", LENT),
         with_lent_prefix,
         lambda s: [SHORT[OTHER], "--prefix", s.prefix, "--from", "ours"],
+    ),
+    "retarget": Command(
+        "retarget",
+        right_to("edit"),
+        with_active,
+        lambda s: ["--from", URL, "--to", ELSEWHERE, "--under", s.name, "--yes"],
+    ),
+    "bulk withdraw": Command(
+        "bulk withdraw", right_to("withdraw"), with_active, lambda _: ["-", *WHY, "--yes"], lambda s: s.name
+    ),
+    "bulk transfer": Command(
+        "bulk transfer", right_to("transfer"), with_active, lambda _: [SHORT[OTHER], "-", "--yes"], lambda s: s.name
+    ),
+    "bulk undo": Command(
+        "bulk undo", right_to("withdraw") | right_to("admin"), with_bulk_withdrawal, lambda s: [s.other, "--yes"]
     ),
     "import": import_command(right_to("import"), without_identifier, lambda s: entry(name=s.name, target=URL), *NDJSON),
     "import --update": import_command(
@@ -215,6 +238,15 @@ PERSONS: dict[str, Command] = {
         lambda s: [s.name, *CURATED, *WHY],
     ),
     "undo a split": Command("person undo", right_to("withdraw", PRID), with_split_person, lambda s: [s.name, *WHY]),
+    "add a link": Command(
+        "person revise", right_to("edit", PRID), with_person, lambda s: [s.name, "--add-link", "close:viaf:64205559"]
+    ),
+    "restrict with the observations": Command(
+        "person restrict",
+        right_to("withdraw", PRID) | right_to("withdraw", POID),
+        with_person,
+        lambda s: [s.name, *WHY, "--with-observations"],
+    ),
     "restrict": Command("person restrict", right_to("withdraw", PRID), with_person, lambda s: [s.name, *WHY]),
     "restrict an observation": Command(
         "person restrict", right_to("withdraw", POID), with_observation, lambda s: [s.name, *WHY]
@@ -235,6 +267,9 @@ READS: dict[str, Callable[[Stage], list[str]]] = {
     "history": lambda s: [s.name],
     "diff": lambda s: [s.name, "1", "2"],
     "search": lambda _: ["vries"],
+    "list": lambda _: ["--under", OURS],
+    "bulk list": lambda _: [],
+    "bulk show": lambda s: [with_bulk_withdrawal(s.served_registry).other],
     "log": lambda _: [],
     "export": lambda _: ["-"],
     "verify": lambda _: [],

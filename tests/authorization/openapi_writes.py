@@ -52,7 +52,7 @@ class Write(NamedTuple):
         """Build the request. Method and path are those of the document, so that no row can test another operation."""
         method, path = self.operation.split(" ")
         name = quote(self.name or stage.name, safe="")
-        more: dict[str, Any] = {"params": self.parameters, "headers": ANY if "{" in path else {}}
+        more: dict[str, Any] = {"params": self.parameters, "headers": {} if "{id}" in path or "{" not in path else ANY}
         if self.body is not None:
             content = self.body(stage)
             if self.kind == JSON:
@@ -61,7 +61,9 @@ class Write(NamedTuple):
                 more["files"] = content
             else:
                 more |= {"content": content, "headers": {"Content-Type": self.kind}}
-        return SentRequest(method, ROOT + path.replace("{name}", name).replace("{ppid}", name), more)
+        return SentRequest(
+            method, ROOT + path.replace("{name}", name).replace("{ppid}", name).replace("{id}", stage.other), more
+        )
 
 
 def try_write(served_registry: ServedRegistry, write: Write) -> None:
@@ -71,7 +73,7 @@ def try_write(served_registry: ServedRegistry, write: Write) -> None:
         write.prepare,
         expected,
         write.request_for,
-        _by_line if write.kind in (NDJSON, CSV) else outcome_of,
+        _by_line if write.kind in (NDJSON, CSV) or "/bulk-changes" in write.operation else outcome_of,
     )
 
 
@@ -80,9 +82,10 @@ def _by_line(answer: httpx.Response) -> str:
     if answer.status_code != 200:
         return outcome_of(answer)
     *problems, tally = (json.loads(line) for line in answer.text.splitlines())
-    if not tally["refused"]:
+    if not (tally["refused"] or tally.get("undo_refused")):
         return DONE
-    return REFUSED if all(NO_GRANT in one.get("reason", "") for one in problems) else answer.text
+    reasons = [one.get("reason") or one.get("error", {}).get("detail", "") for one in problems]
+    return REFUSED if all(NO_GRANT in reason for reason in reasons) else answer.text
 
 
 def writes_of(document: dict[str, Any]) -> Iterator[Operation]:

@@ -71,6 +71,7 @@ PERSONS: dict[str, Write] = {
         lambda stage: conclusion(stage.one, stage.two, claims=[{"observation_id": stage.one, "claim": 1}]),
     ),
     "link": Write("PUT /{ppid}/links", right_to("edit", PRID), with_person, lambda _: {"links": [LINK]}),
+    "add a link": Write("PATCH /{ppid}/links", right_to("edit", PRID), with_person, lambda _: {"add": [LINK]}),
     "merge": Write(
         "POST /{ppid}/merge",
         right_to("withdraw", PRID) | right_to("edit", PRID),
@@ -93,6 +94,12 @@ PERSONS: dict[str, Write] = {
     "restrict": Write("POST /{ppid}/restrict", right_to("withdraw", PRID), with_person, lambda _: WHY),
     "restrict an observation": Write(
         "POST /{ppid}/restrict", right_to("withdraw", POID), with_observation, lambda _: WHY
+    ),
+    "restrict with the observations": Write(
+        "POST /{ppid}/restrict",
+        right_to("withdraw", PRID) | right_to("withdraw", POID),
+        with_person,
+        lambda _: {**WHY, "with_observations": True},
     ),
     "lift": Write("POST /{ppid}/lift-restriction", right_to("withdraw", PRID), with_restricted_person, lambda _: WHY),
     "lift from an observation": Write(

@@ -1,5 +1,6 @@
 """The preparations before an attempt. Each attempt gets a new one, because a successful write uses it up."""
 
+import json
 from itertools import count
 from typing import Any
 
@@ -86,6 +87,16 @@ def with_other_owner(served_registry: ServedRegistry) -> Stage:
 def with_withdrawn(served_registry: ServedRegistry) -> Stage:
     stage = with_active(served_registry)
     assert served_registry.admin_client.delete(f"/api/handles/{stage.name}").status_code == 200
+    return stage
+
+
+def with_bulk_withdrawal(served_registry: ServedRegistry) -> Stage:
+    """Prepare an identifier that was withdrawn by a bulk change under our prefix; `other` is the id of that."""
+    stage = with_active(served_registry)
+    request = {"kind": "withdraw", "query": {"prefix": stage.name}, "reason": "x"}
+    done = served_registry.admin_client.post("/api/v1/bulk-changes", json=request)
+    assert done.status_code == 200, done.text
+    stage.other = json.loads(done.text.splitlines()[-1])["id"]
     return stage
 
 

@@ -197,10 +197,72 @@ def test_claims_are_removed_with_their_observation(desk: Desk) -> None:
     jan, _, other = reconstruct_two_persons(desk)
     done = desk.run("person", "revise", jan, "--observation", other)
     assert done.returncode == 0
-    assert "removed claims" in done.stderr
+    assert f"dropped (claims): {POID}:1 (name: Jan de Vries)" in done.stderr
     made = desk.json("person", "show", jan)["reconstruction"]
     assert made["observation_ids"] == [other]
     assert "claims" not in made
+
+
+def test_single_links_are_added_and_dropped(desk: Desk) -> None:
+    name = reconstruct_person(desk, "--link", "exact:viaf:12345", "--notes", "stays")
+    desk.ok("person", "revise", name, "--add-link", "close:wikidata:Q42")
+    done = desk.run(
+        "person", "revise", name, "--drop-link", "viaf:12345", "--add-link", "exact:isni:0000 0001 2103 2683"
+    )
+    assert done.stderr == "perdure: dropped (links): exact:viaf:12345\n"
+    made = desk.json("person", "show", name)["reconstruction"]
+    assert [(link["relation"], link["scheme"]) for link in made["links"]] == [("close", "wikidata"), ("exact", "isni")]
+    assert made["notes"] == "stays"
+    assert "exact:isni" in desk.refuses("person", "revise", name, "--drop-link", "exact:wikidata:Q42")
+    assert "--add-link" in desk.refuses(
+        "person", "revise", name, "--link", "exact:viaf:1", "--add-link", "exact:viaf:2"
+    )
+    assert "write it as" in desk.refuses("person", "revise", name, "--drop-link", "viaf")
+
+
+def test_what_a_revision_replaces_is_named(desk: Desk) -> None:
+    name = reconstruct_person(desk, "--claim", f"{POID}:1,2", "--link", "exact:viaf:12345", "--notes", "a note")
+    revised = desk.json("person", "revise", name, "--link", "exact:viaf:777", "--claim", f"{POID}:1")
+    assert revised["dropped"] == [
+        {"part": "claims", "item": f"{POID}:2 (birth_date: 1895-03~)"},
+        {"part": "links", "item": "exact:viaf:12345"},
+    ]
+    done = desk.run("set", name, "--observation", POID, *LATER)
+    for item in (f"(claims): {POID}:1", "(links): exact:viaf:777", "(notes): a note"):
+        assert f"dropped {item}" in done.stderr
+
+
+def test_a_merge_and_a_split_name_what_they_leave_out(desk: Desk) -> None:
+    jan, piet, other = reconstruct_two_persons(desk)
+    desk.ok("person", "revise", jan, "--notes", "the notes of Jan", "--link", "exact:viaf:12345")
+    merged = desk.run("person", "merge", jan, "--into", piet, "--reason", "one man", *CURATOR)
+    assert merged.stderr == f"perdure: {piet} has not taken over (notes): the notes of Jan\n"
+    parts = ("--part", POID, "--part", other)
+    split = desk.run("person", "split", piet, *parts, "--reason", "two men", *LATER)
+    assert split.stderr == "perdure: no part has taken over (links): exact:viaf:12345\n"
+
+
+def test_a_restriction_names_the_observations_that_still_show_the_person(desk: Desk) -> None:
+    name = reconstruct_person(desk, "--claim", f"{POID}:1")
+    done = desk.run("person", "restrict", name, "--reason", "a living person")
+    assert f"still shown by {POID}" in done.stderr
+    assert "--with-observations" in done.stderr
+    written = desk.ok("person", "restrict", name, "--reason", "a living person", "--with-observations")
+    assert f"Restricted {POID}, too." in written
+    assert desk.json("person", "show", POID)["restriction"]["reason"] == "a living person"
+
+
+def test_the_inputs_of_a_withdrawn_observation_are_answered_with_its_state(desk: Desk) -> None:
+    desk.ok("withdraw", POID, "--reason", "read wrongly")
+    done = desk.run("person", "observe", *JAN)
+    assert (done.returncode, done.stdout) == (0, f"{POID}\n")
+    assert "is withdrawn: read wrongly" in done.stderr
+    again = desk.json("person", "observe", *JAN)
+    assert (again["created"], again["state"], again["tombstone"]) == (False, "withdrawn", {"reason": "read wrongly"})
+    table = desk.folder / "again.csv"
+    table.write_text(f"source_url,retrieval_timestamp,content_hash,name\n{JAN[0]},{JAN[2]},{JAN[4]},\n")
+    imported = desk.run("person", "import", str(table))
+    assert "1 of these observations are withdrawn" in imported.stderr
 
 
 def test_two_curators_never_overwrite_each_other(desk: Desk) -> None:

@@ -52,7 +52,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, list[s
     folder = tmp_path_factory.mktemp("archive")
 
     async def make() -> tuple[str, list[str]]:
-        created = await make_registry(folder, name="The Archive")
+        created = await make_registry(folder, name="The Archive", person_iris="https://ppid.org/")
         async with open_registry(folder) as registry:
             return created.key, await add_sample_persons(registry, created.admin)
 
@@ -83,7 +83,7 @@ def test_a_dump_is_equal_to_the_single_documents(desk: Desk, names: list[str]) -
     async def write_dump() -> bytes:
         async with open_registry(desk.folder) as registry:
             persons = [await show_person(registry, name) for name in names]
-            return b"".join(dump(persons, "nt", registry.settings.namespaces, ""))
+            return b"".join(dump(persons, "nt", registry.namespaces, ""))
 
     assert desk.ok("person", "export", "--format", "nt").encode() == asyncio.run(write_dump())
 
@@ -115,8 +115,9 @@ def test_a_failed_export_leaves_an_existing_file_unchanged(desk: Desk, monkeypat
     async def broken(registry: Registry) -> int:
         raise StoreUnavailable("the disk is gone")
 
+    assert "exists already" in desk.run("person", "export", "-o", "all.nt").stderr
     monkeypatch.setattr("perdure.cli.person_export.count_persons", broken)
-    assert "the disk is gone" in desk.run("person", "export", "-o", "all.nt").stderr
+    assert "the disk is gone" in desk.run("person", "export", "-o", "all.nt", "--overwrite").stderr
     assert (desk.folder / "all.nt").read_text() == "before"
     assert not list(desk.folder.glob(".all*"))
 

@@ -44,7 +44,7 @@ def test_only_the_owner_can_read_files_except_the_settings(desk: Desk) -> None:
     (desk.folder / "bad.csv").write_text("name\n99999/x\n")
     for name in ("all.ndjson", "names.csv", "batch.txt"):
         (desk.folder / name).write_text("was here before, readable for all")
-        desk.ok("export", name)
+        desk.ok("export", name, "--overwrite")
     desk.ok("person", "export", "--output", "persons.nt")
     for _ in range(2):  # a new file, and an existing one
         desk.ok("import", "bad.csv", "--problems", "import.problems", code=1)

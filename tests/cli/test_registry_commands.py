@@ -17,6 +17,7 @@ from tests.cli.conftest import Run
 from perdure.folder.registry_folder import make_registry, open_registry
 from perdure.registry import Registry, Statement, add_agent, add_prefix, grant, mint, new_key
 from perdure.registry.entities import Agent
+from perdure.registry.secret_box import store_secret
 
 URL = "https://example.org/"
 POID = ("--source", "https://example.org/staff/jan", "--at", "2025-01-09T10:30:00Z")
@@ -338,7 +339,7 @@ def test_agents_keys_and_permissions(desk: Desk) -> None:
 
 def test_import_and_export(desk: Desk) -> None:
     (desk.folder / "names.csv").write_text(
-        "name,target,what\n12345/b,https://example.org/b,Bee\n12345/c,javascript:alert(1),Cee\n12345/d,https://example.org/d,Dee\n"
+        "name,target,what\n12345/b,https://example.org/b,Bee\n12345 c,https://example.org/c,Cee\n12345/d,https://example.org/d,Dee\n"
     )
     before = registry_state(desk.folder)
     desk.ok("import", "names.csv", "--dry-run", code=1)
@@ -346,8 +347,8 @@ def test_import_and_export(desk: Desk) -> None:
     done = desk.run("import", "names.csv", "--problems", "problems.ndjson")
     assert (done.returncode, done.stdout) == (1, "2 created, 0 changed, 0 unchanged, 1 refused\n")
     [problem] = [json.loads(line) for line in (desk.folder / "problems.ndjson").read_text().splitlines()]
-    assert (problem["line"], problem["name"], problem["refused"]) == (3, "12345/c", True)
-    assert "javascript" in problem["reason"]
+    assert (problem["line"], problem["name"], problem["refused"]) == (3, "12345 c", True)
+    assert "no slash" in problem["reason"]
     after = registry_state(desk.folder)
     desk.ok("import", "names.csv", code=1)
     assert registry_state(desk.folder) == after
@@ -367,7 +368,7 @@ def test_a_csv_file_for_a_spreadsheet_runs_no_formula_and_can_be_imported_again(
         table = desk.folder / f"{form}.csv"
         desk.ok("export", table.name, "--under", "12345", "--format", form)
         plain = table.read_bytes()
-        desk.ok("export", table.name, "--under", "12345", "--format", form, "--for-spreadsheet")
+        desk.ok("export", table.name, "--under", "12345", "--format", form, "--for-spreadsheet", "--force")
         cells = [cell for row in csv.reader(table.read_text().splitlines()) for cell in row]
         assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@"))]
         assert "''=1" in cells
@@ -376,7 +377,7 @@ def test_a_csv_file_for_a_spreadsheet_runs_no_formula_and_can_be_imported_again(
         counted = desk.json("import", table.name, "--format", form, "--from-spreadsheet", "--update")
         assert (counted["created"], counted["changed"], counted["refused"]) == (0, 0, 0)
         assert registry_state(desk.folder) == before
-        desk.ok("export", "again.csv", "--under", "12345", "--format", form)
+        desk.ok("export", "again.csv", "--under", "12345", "--format", form, "--overwrite")
         assert (desk.folder / "again.csv").read_bytes() == plain
         desk.ok("import", "again.csv", "--format", form)
     assert "handles" in desk.refuses("export", "all.ndjson", "--for-spreadsheet")
@@ -391,6 +392,44 @@ def test_an_import_is_repeated_after_its_prefix_was_added(desk: Desk) -> None:
     assert "line 2: the prefix '777' is not registered here" in message.stderr
     desk.ok("prefix", "add", "777", "--minter", "chosen")
     assert desk.ok("import", "names.csv").startswith("1 created")
+
+
+def test_numbers_in_a_pipe_have_no_separators(desk: Desk) -> None:
+    counts = dict(line.split("\t") for line in desk.ok("stats").splitlines())
+    assert {what: int(count) for what, count in counts.items()} == desk.json("stats")
+    assert int(counts["bytes"]) > 1000
+
+
+def test_a_backup_is_restored_in_a_new_folder_without_anything_else(desk: Desk, tmp_path: Path) -> None:
+    output = desk.ok("backup", "safe.db")
+    assert "perdure restore safe.db --to DIR" in output
+    assert "It does not contain admin.key" in output
+    assert "secrets.key" not in output
+    assert desk.json("backup", "safe.db", "--overwrite")["not_included"] == ["admin.key"]
+    for option in (("--to", "."), ("--store", "sqlite:x.db"), ("--to", "new", "--digest", "0" * 64)):
+        desk.refuses("restore", "safe.db", *option)
+    assert not (desk.folder / "new").exists()
+    done = desk.run("restore", "safe.db", "--to", "new", "--store", "sqlite:names.db")
+    assert done.returncode == 0, done.stderr
+    assert "perdure serve --registry new" in done.stdout
+    assert "admin.key is not in a backup" in done.stdout
+    assert (desk.folder / "new" / "names.db").exists()
+    assert desk.ok("resolve", "12345/a", "-R", "new") == desk.ok("resolve", "12345/a")
+    key = {"PERDURE_KEY": (desk.folder / "admin.key").read_text()}
+    assert desk.run("set", "12345/a", f"{URL}new", "-R", "new", env=key).returncode == 0
+
+
+def test_a_backup_with_secrets_says_which_file_they_need(desk: Desk) -> None:
+    async def keep_secret() -> None:
+        async with open_registry(desk.folder) as registry:
+            await registry.store.write(lambda tx: store_secret(tx, registry.sealer, "12345/a", 300, b"correct horse"))
+
+    asyncio.run(keep_secret())
+    assert "It does not contain secrets.key" in desk.ok("backup", "safe.db")
+    assert desk.json("backup", "safe.db", "--overwrite")["not_included"] == ["admin.key", "secrets.key"]
+    output = desk.run("restore", "safe.db", "--to", "new").stdout
+    assert "Handle clients with a secret key (HS_SECKEY, 1 here) cannot authenticate" in output
+    assert "new/secrets.key (chmod 600)" in output
 
 
 def test_backup_restore_verify_and_stats(desk: Desk) -> None:

@@ -11,7 +11,7 @@ import pytest
 from tests.folder.registry_folders import Interruption, RegistryFolder, RegistryMaker, on_a_server, stop
 from tests.postgres.shared_server import database
 
-from perdure.errors import InvalidInput, NoSuchName, PerdureError
+from perdure.errors import InvalidInput, NoSuchName, PerdureError, StoreUnavailable
 from perdure.folder.registry_folder import (
     ADMIN_KEY,
     DATABASE,
@@ -152,6 +152,18 @@ def test_a_registry_that_another_folder_created_is_not_overwritten(
         elsewhere.make()
     assert not (elsewhere.folder / SETTINGS).exists()
     assert any_registry.ask(verify) == []
+
+
+@pytest.mark.parametrize("exists", [False, True])
+def test_a_registry_that_cannot_be_created_leaves_nothing(tmp_path: Path, exists: bool) -> None:
+    folder = tmp_path / "registry"
+    if exists:
+        folder.mkdir()
+        (folder / "notes.txt").touch()
+    with pytest.raises(StoreUnavailable, match="cannot be reached"):
+        RegistryFolder(folder, store="postgresql://nobody@127.0.0.1:1/perdure").make()
+    assert folder.exists() == exists
+    assert not exists or [file.name for file in folder.iterdir()] == ["notes.txt"]
 
 
 @on_a_server

@@ -88,7 +88,7 @@ def test_a_quoted_field_may_have_line_breaks_and_every_line_is_counted() -> None
     ("row", "message"),
     [
         (",https://example.org/,active", "name"),
-        ("12345/a,https://example.org/,withdrawn", "state"),
+        ("12345/a,https://example.org/,merged", "state"),
         ("12345/a,https://example.org/,active,more", "4 fields"),
     ],
 )

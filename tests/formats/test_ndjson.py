@@ -106,7 +106,7 @@ def test_blank_lines_are_skipped() -> None:
         '{"target": "https://example.org/"}',
         '{"name": 5}',
         '{"name": "12345/a", "url": "https://example.org/"}',
-        '{"name": "12345/a", "state": "withdrawn"}',
+        '{"name": "12345/a", "state": "merged"}',
         '{"name": "12345/a", "values": [{"index": "x", "type": "URL", "data": "https://example.org/"}]}',
         '{"name": "12345/a", "revisions": []}',
         '{"entry": "secret", "id": "x"}',

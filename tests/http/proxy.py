@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-DOCUMENTATION = Path(__file__).parents[2] / "docs" / "reference" / "authentication.md"
+_DOCUMENTATION = Path(__file__).parents[2] / "docs"
+WITH_CERTIFICATES = _DOCUMENTATION / "reference" / "authentication.md"
+USUAL = _DOCUMENTATION / "how-to" / "serve.md"
 _PATIENCE = 20.0
 _TRIES = 5
 
@@ -28,16 +30,18 @@ def _program(name: str) -> str | None:
     return shutil.which(name, path=f"{os.environ.get('PATH', '')}{os.pathsep}/usr/sbin{os.pathsep}/usr/local/sbin")
 
 
-def read_documentation() -> str:
-    """Return the configuration that the documentation shows."""
-    found = re.findall(r"^```nginx\n(.*?)^```", DOCUMENTATION.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+def read_documentation(page: Path) -> str:
+    """Return the configuration that a page of the documentation shows."""
+    found = re.findall(r"^```nginx\n(.*?)^```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
     assert len(found) == 1
     return found[0]
 
 
-def write_configuration(folder: Path, port: int, upstream: tuple[str, int], certificate: Path, key: Path) -> str:
+def write_configuration(
+    page: Path, folder: Path, port: int, upstream: tuple[str, int], certificate: Path, key: Path
+) -> str:
     """Write the documented configuration with other addresses and files, and nothing else changed."""
-    configuration = read_documentation()
+    configuration = read_documentation(page).replace("listen 80;", f"listen unix:{folder}/http.socket;")
     for old, new in (
         ("listen 443 ssl;", f"listen 127.0.0.1:{port} ssl;"),
         ("/etc/ssl/id.example.org.pem", str(certificate)),
@@ -60,9 +64,11 @@ def _nginx_file(folder: Path, inside: str) -> str:
 
 
 @contextmanager
-def run_proxy(folder: Path, upstream: tuple[str, int], certificate: Path, key: Path) -> Iterator[str]:
-    """Run nginx as documented, and yield its address."""
-    with _nginx_with(folder, lambda port: write_configuration(folder, port, upstream, certificate, key)) as port:
+def run_proxy(
+    folder: Path, upstream: tuple[str, int], certificate: Path, key: Path, page: Path = WITH_CERTIFICATES
+) -> Iterator[str]:
+    """Run nginx as a page documents it, and yield its address."""
+    with _nginx_with(folder, lambda port: write_configuration(page, folder, port, upstream, certificate, key)) as port:
         yield f"https://127.0.0.1:{port}"
 
 

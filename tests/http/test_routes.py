@@ -44,7 +44,9 @@ def test_every_operation_is_listed_with_the_method_and_path_that_its_handler_dec
 
 def test_every_operation_is_dispatched_to_the_api(routes: Routes) -> None:
     for operation in API_ROUTES:
-        route, _ = find(routes, API_ROOT + operation.path.format(name="12345%2Fa", ppid=PPID, code="error"))
+        route, _ = find(
+            routes, API_ROOT + operation.path.format(name="12345%2Fa", ppid=PPID, code="error", id="0123456789")
+        )
         assert route.interface == "v1"
         assert route.has_time_limit is not operation.is_bulk
 

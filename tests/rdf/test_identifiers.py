@@ -7,11 +7,12 @@ from hypothesis import strategies as st
 from msgspec import json, structs
 from tests.rdf.sample_persons import AT, CONTEXT_URL, NAMESPACES, PRID
 
-from perdure.rdf import FORMATS, Namespaces, Withdrawal, write_identifier, write_name
+from perdure.rdf import FORMATS, Namespaces, write_identifier, write_name
 from perdure.rdf.iris import find_certain_iri, find_iri, iri
 from perdure.records.authority_metadata import AuthorityMetadata
 from perdure.records.record import About, Tombstone
 from perdure.registry.identifier_view import View
+from perdure.registry.withdrawal import Withdrawal
 
 HANDLE = View(
     name="20.500.1/a b",

@@ -17,6 +17,7 @@ from tests.registry_fixture import (
     set_values,
 )
 
+from perdure import ppid
 from perdure.errors import InvalidInput, NotAuthorised, OutOfRange, PerdureError
 from perdure.records.record import About
 from perdure.records.validation import Limits
@@ -43,7 +44,6 @@ from perdure.registry import (
     show,
     transfer_identifiers,
     transfer_prefix,
-    uuid_of,
     withdraw,
 )
 
@@ -283,7 +283,7 @@ CALLS: dict[str, Callable[[Office, str], object]] = {
     "resolve": lambda o, text: o.ask(resolve, text),
     "history": lambda o, text: o.ask(history, text),
     "diff": lambda o, text: o.ask(diff, text, 1, 1),
-    "uuid": lambda o, text: o.ask(uuid_of, text),
+    "uuid": lambda o, text: o.run(ppid.ppid_to_uuid(text, o.registry)),
     "search": lambda o, text: o.ask(search, [text]),
     "reverse": lambda o, text: o.ask(find_by_value, text),
     "set": lambda o, text: o.do(set_target, text, "https://example.org/"),

@@ -32,6 +32,7 @@ from perdure.registry.entities import Agent
 from perdure.settings_file import DATABASE, DEFAULT_STORE
 from perdure.store.backup_digest import digest_file
 from perdure.store.postgres import schema_check
+from perdure.store.schema_check import SCHEMA_DIGEST
 from perdure.store.sqlite import restore
 
 __all__ = ["any_registry", "maker", "minting_registry"]
@@ -264,7 +265,7 @@ def test_a_backup_returns_the_digest_of_its_file(minting_registry: RegistryFolde
     file = minting_registry.folder.parent / "result.db"
     result = CliRunner().invoke(app, ["backup", str(file), "-R", str(minting_registry.folder), "--json"])
     digest = sha256(file.read_bytes()).hexdigest()
-    assert json.loads(result.stdout) == {"file": str(file), "sha256": digest}
+    assert json.loads(result.stdout) == {"file": str(file), "sha256": digest, "not_included": ["admin.key"]}
     result = CliRunner().invoke(app, ["backup", str(file), "-R", str(minting_registry.folder), "--overwrite"])
     assert digest_file(file) in result.stdout
 
@@ -332,7 +333,7 @@ def test_opening_a_known_schema_creates_nothing(
     monkeypatch.setattr(schema_check, "_expected", {})
     minting_registry.mint("777")
     assert schema_check._expected == {}
-    (minting_registry.folder / schema_check.SCHEMA_DIGEST).write_text("of another schema")
+    (minting_registry.folder / SCHEMA_DIGEST).write_text("of another schema")
     minting_registry.mint("777")
     assert len(schema_check._expected) == 1
     assert database().execute("SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'perdure$check%'") == [(0,)]

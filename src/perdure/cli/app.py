@@ -10,18 +10,23 @@ import typer
 from perdure import __version__
 from perdure.cli import (
     agent,
+    backup,
+    bulk_changes,
     check,
     edit,
     explain,
     generate,
-    import_export,
+    identifier_export,
+    identifier_import,
     init,
+    listing,
     maintenance,
     mint,
     move,
     person,
     prefix,
     query,
+    retarget,
     serve,
     stats,
     tour,
@@ -84,20 +89,23 @@ app.command(rich_help_panel=MINT_AND_EDIT, epilog=edit.REMOVE_EXAMPLES)(edit.rem
 app.command(rich_help_panel=MINT_AND_EDIT, epilog=edit.REDACT_EXAMPLES)(edit.redact)
 app.command(rich_help_panel=MINT_AND_EDIT, epilog=edit.WITHDRAW_EXAMPLES)(edit.withdraw)
 app.command(rich_help_panel=MINT_AND_EDIT, epilog=edit.REINSTATE_EXAMPLES)(edit.reinstate)
+app.command(rich_help_panel=MINT_AND_EDIT, epilog=retarget.EXAMPLES)(retarget.retarget)
+app.add_typer(bulk_changes.app, name="bulk", rich_help_panel=MINT_AND_EDIT, epilog=bulk_changes.EXAMPLES)
 app.command(rich_help_panel=FIND, epilog=query.SHOW_EXAMPLES)(query.show)
 app.command(rich_help_panel=FIND, epilog=query.RESOLVE_EXAMPLES)(query.resolve)
 app.command(rich_help_panel=FIND, epilog=query.HISTORY_EXAMPLES)(query.history)
 app.command(rich_help_panel=FIND, epilog=query.DIFF_EXAMPLES)(query.diff)
 app.command(rich_help_panel=FIND, epilog=query.SEARCH_EXAMPLES)(query.search)
+app.command("list", rich_help_panel=FIND, epilog=listing.EXAMPLES)(listing.list_)
 app.add_typer(person.app, name="person", rich_help_panel=PERSONS, epilog=person.EXAMPLES)
 app.add_typer(prefix.app, name="prefix", rich_help_panel=PERMISSIONS, epilog=prefix.EXAMPLES)
 app.add_typer(agent.app, name="agent", rich_help_panel=PERMISSIONS, epilog=agent.EXAMPLES)
 app.command(rich_help_panel=PERMISSIONS, epilog=edit.TRANSFER_EXAMPLES)(edit.transfer)
 app.command(rich_help_panel=PERMISSIONS, epilog=maintenance.LOG_EXAMPLES)(maintenance.log)
-app.command("import", rich_help_panel=MAINTENANCE, epilog=import_export.IMPORT_EXAMPLES)(import_export.import_)
-app.command(rich_help_panel=MAINTENANCE, epilog=import_export.EXPORT_EXAMPLES)(import_export.export)
-app.command(rich_help_panel=MAINTENANCE, epilog=maintenance.BACKUP_EXAMPLES)(maintenance.backup)
-app.command(rich_help_panel=MAINTENANCE, epilog=maintenance.RESTORE_EXAMPLES)(maintenance.restore)
+app.command("import", rich_help_panel=MAINTENANCE, epilog=identifier_import.IMPORT_EXAMPLES)(identifier_import.import_)
+app.command(rich_help_panel=MAINTENANCE, epilog=identifier_export.EXPORT_EXAMPLES)(identifier_export.export)
+app.command(rich_help_panel=MAINTENANCE, epilog=backup.BACKUP_EXAMPLES)(backup.backup)
+app.command(rich_help_panel=MAINTENANCE, epilog=backup.RESTORE_EXAMPLES)(backup.restore)
 app.command(rich_help_panel=MAINTENANCE, epilog=maintenance.RECOVER_EXAMPLES)(maintenance.recover)
 app.command(rich_help_panel=MAINTENANCE, epilog=move.MOVE_EXAMPLES)(move.move)
 app.command(rich_help_panel=MAINTENANCE, epilog=move.MIGRATE_EXAMPLES)(move.migrate)

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from perdure import registry as use
+from perdure.cli.person_options import print_dropped
 from perdure.cli.progress import count_progress
 from perdure.cli.record_options import (
     Reason,
@@ -26,6 +27,7 @@ from perdure.records.value import DEFAULT_PERMISSIONS, Text, Value, stated_ttl
 from perdure.registry import Statement
 from perdure.registry.editing import ANY_INDEX
 from perdure.registry.entities import Agent
+from perdure.registry.persons import DroppedItem, list_dropped, show_person
 from perdure.registry.registry import Registry
 
 BIND_EXAMPLES = """
@@ -115,7 +117,10 @@ def set_(
     if_version: Version = None,
     folder: Folder = None,
 ) -> None:
-    """Change the target, values, TTL or description. Everything else stays, and old versions stay readable."""
+    """Change the target, values, TTL or description. Everything else stays, and old versions stay readable.
+
+    For a PRID, --observation replaces the whole reconstruction: use `perdure person revise` to keep its other parts.
+    """
     if observation or curator or at:
         if (
             not observation
@@ -135,12 +140,9 @@ def set_(
                 "inputs",
                 "a revision of a PRID requires --observation, --curator and --at, and allows no other options",
             )
-        revised = run_as_agent(
-            folder,
-            lambda registry, by: use.revise_reconstruction(
-                registry, by, name, observation, curator, at, expected_version=if_version
-            ),
-        )
+        revision = (name, observation, curator, at)
+        revised, dropped = run_as_agent(folder, lambda registry, by: _revise(registry, by, *revision, if_version))
+        print_dropped(dropped)
         _print_version(name, revised)
         return
     if not all(has_index(one) for one in value or ()):
@@ -284,3 +286,12 @@ def transfer(
 
 def _print_version(name: str, version: int) -> None:
     typer.echo(f"Saved {name} as version {version}.")
+
+
+async def _revise(
+    registry: Registry, by: Agent, name: str, observations: list[str], curator: str, at: str, expected: int | None
+) -> tuple[int, list[DroppedItem]]:
+    """Revise a PRID. Return the version, and what it dropped."""
+    before = (await show_person(registry, name, by=by)).newest
+    version = await use.revise_reconstruction(registry, by, name, observations, curator, at, expected_version=expected)
+    return version, [] if version == before else await list_dropped(registry, name, version, by=by)

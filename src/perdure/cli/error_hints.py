@@ -7,6 +7,7 @@ from perdure.errors import (
     ClockUnconfirmed,
     CountUnknown,
     InvalidInput,
+    NoSuchBulkChange,
     NoSuchPrefix,
     NoTarget,
     PerdureError,
@@ -14,6 +15,7 @@ from perdure.errors import (
 )
 
 _BY_KIND: Final[dict[type[PerdureError], str]] = {
+    NoSuchBulkChange: "perdure bulk list",
     NoSuchPrefix: "perdure prefix list",
     NoTarget: "perdure show",
     ClockBehind: "perdure prefix reset --help",

@@ -9,8 +9,18 @@ from perdure.cli.terminal import open_standard_input
 from perdure.errors import InvalidInput
 
 
+class ImportFormat(StrEnum):
+    """Formats of `perdure import`."""
+
+    ndjson = "ndjson"
+    csv = "csv"
+    batch = "batch"
+    handles = "handles"
+    dspace = "dspace"
+
+
 class IdentifierFormat(StrEnum):
-    """Formats of `perdure import` and `perdure export`."""
+    """Formats of `perdure export`."""
 
     ndjson = "ndjson"
     csv = "csv"
@@ -37,6 +47,7 @@ class PersonFormat(StrEnum):
 F = TypeVar("F", bound=StrEnum)
 
 _SUFFIXES: Final[dict[type[StrEnum], dict[str, str]]] = {
+    ImportFormat: {".ndjson": "ndjson", ".jsonl": "ndjson", ".csv": "csv", ".tsv": "csv", ".txt": "batch"},
     IdentifierFormat: {".ndjson": "ndjson", ".jsonl": "ndjson", ".csv": "csv", ".txt": "batch"},
     ObservationFormat: {".ndjson": "ndjson", ".jsonl": "ndjson", ".csv": "csv", ".tsv": "csv"},
     PersonFormat: {".nt": "nt", ".ttl": "ttl", ".jsonld": "jsonld", ".ndjson": "ndjson"},

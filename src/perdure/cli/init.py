@@ -15,6 +15,7 @@ from perdure.errors import InvalidInput
 from perdure.folder.registry_folder import ADMIN_KEY, is_registry, make_registry, open_registry, registry_location
 from perdure.names.uuid5 import PPID_NAMESPACE
 from perdure.records.authority_metadata import DEFAULT_TYPE_PREFIX
+from perdure.records.namespaces import is_local
 from perdure.settings_file import DEFAULT_STORE, SETTINGS
 from perdure.store.postgres.postgres_options import PostgresOptions
 
@@ -25,6 +26,7 @@ EXAMPLES = """
 
 - `perdure init`
 - `perdure init archive --name "City Archive of Leiden" --prefix 12345`
+- public, with persons as `https://id.example.org/PRID-…`: `perdure init archive --public-url https://id.example.org`
 - `perdure init archive --store "postgresql://perdure@db.example.org/perdure?sslmode=verify-full"`
 """
 
@@ -60,9 +62,27 @@ def init(
     ppid_namespace: Annotated[
         str, typer.Option(metavar="UUID", help="Namespace of person identifiers. It can never be changed.")
     ] = str(PPID_NAMESPACE),
+    public_url: Annotated[
+        str,
+        typer.Option(
+            metavar="URL",
+            help="Base URL at which readers reach the server. Persons are named there in linked data, for life.",
+        ),
+    ] = "",
+    person_iris: Annotated[
+        str,
+        typer.Option(
+            metavar="IRI",
+            help="Another base for the IRIs of persons, as in https://ppid.org/. It can never be changed.",
+        ),
+    ] = "",
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Create a registry: settings file, database, and an administrator with a key and an identifier.
+
+    The IRI of a person in linked data is fixed for life. It begins with --public-url (or --person-iris). Without both,
+    it is a local IRI, which never resolves; if public_url is set in the settings before the first person is
+    registered, persons are named there.
 
     If the folder already contains a registry, nothing is changed.
     """
@@ -84,8 +104,11 @@ def init(
             admin=admin,
             type_prefix=type_prefix,
             ppid_namespace=namespace,
+            public_url=public_url,
+            person_iris=person_iris,
         )
     )
+    persons = created.registry.namespaces.ppid
     if json:
         typer.echo(
             to_json(
@@ -95,6 +118,7 @@ def init(
                     "admin": admin,
                     "identifier": created.admin.identifier,
                     "prefix": created.registry.home,
+                    "person_iris": persons,
                     "key": created.key,
                 }
             )
@@ -103,6 +127,9 @@ def init(
     typer.echo(f"Created a registry in {folder.resolve()}")
     typer.echo(f"  settings    {SETTINGS}")
     typer.echo(f"  database    {registry_location(folder).database}")
+    has_local = is_local(persons)
+    shown = "no public IRIs: set public_url before the first one" if has_local else f"{persons}PRID-…, for life"
+    typer.echo(f"  persons     {shown}")
     typer.echo(f"  you         {admin}, {created.admin.identifier}")
     typer.echo(f"  your key    {created.key}")
     typer.echo(f"The key is shown only once. It is also in the file {ADMIN_KEY}, which commands in this folder use.")

@@ -108,12 +108,17 @@ def _read_first_chunk(stream: io.BufferedReader, progress: Progress) -> bytes:
     """Return the first chunk without a byte order mark, or refuse a file that is not text."""
     chunk = stream.read1(CHUNK)
     progress(len(chunk))
+    refuse_binary(chunk)
+    return chunk.removeprefix(_BYTE_ORDER_MARK)
+
+
+def refuse_binary(chunk: bytes) -> None:
+    """Raise InvalidInput if the first bytes of a file are not text in UTF-8, or in an encoding like it."""
     for magic, problem in _BINARY_SIGNATURES.items():
         if chunk.startswith(magic):
             raise InvalidInput("input", "file", f"the file {problem}")
     if b"\0" in chunk:
         raise InvalidInput("input", "file", "the file contains null bytes, so it is not text in UTF-8")
-    return chunk.removeprefix(_BYTE_ORDER_MARK)
 
 
 def _column_by_number(first: list[str], number: int) -> int:

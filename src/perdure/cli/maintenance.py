@@ -1,95 +1,31 @@
-"""Maintenance of a registry: `backup`, `restore`, `recover`, `compact`, `verify`, `stats` and `log`."""
+"""Maintenance of a registry: `recover`, `compact`, `verify`, `stats` and `log`."""
 
 import asyncio
-import shlex
-from pathlib import Path
 from typing import Annotated
 
 import msgspec
 import typer
 
 from perdure import registry as use
+from perdure.cli.backup import print_advance
 from perdure.cli.exit_codes import PROBLEMS_FOUND
-from perdure.cli.progress import byte_progress, count_progress
+from perdure.cli.progress import count_progress
 from perdure.cli.registry_session import Folder, Json, find_folder, run_anonymous
-from perdure.cli.terminal import escape_control, make_console, print_error, print_table, to_json
-from perdure.errors import ClockUnconfirmed, InvalidInput, SchemaChanged
-from perdure.folder.restore import recover_registry, restore_registry
-from perdure.registry.entities import COUNTER_SUFFIX
+from perdure.cli.terminal import escape_control, make_console, print_table, to_json
+from perdure.errors import ClockUnconfirmed, SchemaChanged
+from perdure.folder.restore import recover_registry
 from perdure.registry.integrity import schema_problems
 from perdure.registry.opening_checks import confirm_clock, find_clock_doubt
 from perdure.registry.registry import Registry
 
-BACKUP_EXAMPLES = "**Example**\n\n- `perdure backup /mnt/safe/registry-2026-11-16.db`"
 RECOVER_EXAMPLES = (
     '**Examples**\n\n- `perdure recover`\n- `perdure recover --accept "disk replaced, copy of Monday restored"`'
 )
-RESTORE_EXAMPLES = "**Example**\n\n- `perdure restore /mnt/safe/registry-2026-11-16.db`"
 COMPACT_EXAMPLES = "**Example**\n\n- `perdure compact`"
 VERIFY_EXAMPLES = "**Example**\n\n- `perdure verify`"
 LOG_EXAMPLES = "**Example**\n\n- `perdure log --limit 5`"
 
 _MAX_EVENTS = 10_000
-
-
-def backup(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="File to write.", dir_okay=False)],
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Overwrite an existing file.")] = False,
-    folder: Folder = None,
-    json: Json = False,
-) -> None:
-    """Back up the whole database to a file. The registry can be used during the backup.
-
-    Prints the SHA-256 digest of the file. Give it to `perdure restore --digest` to detect a changed file.
-    """
-    if file.exists() and not overwrite:
-        raise InvalidInput("backup", "file", f"{file} exists already: choose another file, or add --overwrite")
-    registry_folder = find_folder(folder)
-    with byte_progress() as bar:
-        task = bar.add_task("backing up", total=None)
-
-        def progress(done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total)
-
-        digest = run_anonymous(registry_folder, lambda registry: registry.store.backup(file, progress), check=False)
-    if json:
-        typer.echo(to_json({"file": str(file), "sha256": digest}))
-        return
-    typer.echo(f"Backed up to {file}. To restore it:  perdure restore {shlex.quote(str(file))}")
-    typer.echo(f"SHA-256 (for restore --digest):  {digest}")
-
-
-def restore(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Backup file.")],
-    digest: Annotated[str | None, typer.Option(metavar="HEX", help="Expected SHA-256 digest of the file.")] = None,
-    folder: Folder = None,
-    json: Json = False,
-) -> None:
-    """Restore a backup. The present database is renamed, not deleted.
-
-    Identifiers that were minted after the backup are missing afterwards. Generated names are not issued again: every
-    timeline is moved past all names that may have been issued. Names that people choose can be chosen again.
-    """
-    registry_folder = find_folder(folder)
-    with byte_progress() as bar:
-        task = bar.add_task("restoring", total=None)
-
-        def progress(done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total)
-
-        restored = asyncio.run(restore_registry(registry_folder, file, digest=digest, progress=progress))
-    if json:
-        typer.echo(to_json({"set_aside": restored.displaced_name, "moved": restored.moved, "unsure": restored.unsure}))
-        return
-    typer.echo(f"Restored {file}.")
-    if restored.displaced_name is not None:
-        typer.echo(f"The previous database was renamed to {restored.displaced_name}")
-    _print_moved_timelines(restored.moved)
-    _print_unknown_counters(restored.unsure)
-    typer.echo(
-        "Identifiers that were minted or changed after the backup are missing. Import them again if you have them."
-    )
-    typer.echo("Keys and grants are those of the backup. Check them with: perdure agent list --keys")
 
 
 def recover(
@@ -126,8 +62,7 @@ def recover(
         if doubt is not None and not clock_is_right:
             raise doubt  # all dates continue after the clock, so it must be right
         advance = asyncio.run(recover_registry(registry_folder, accept))
-        _print_moved_timelines(advance.moved)
-        _print_unknown_counters(advance.unsure)
+        print_advance(advance.moved, advance.unsure)
         typer.echo("Accepted: the registry continues with the database as it is.")
     if clock_is_right:
         run_anonymous(registry_folder, confirm_clock)  # checked: a commit to an old copy would overwrite its mark
@@ -146,23 +81,6 @@ def recover(
         raise typer.Exit(PROBLEMS_FOUND)
     if not clock_is_right:
         typer.echo("No problems: no acknowledged change is missing from the database.")
-
-
-def _print_moved_timelines(moved: dict[str, str]) -> None:
-    for key, until in moved.items():
-        print_error(
-            f"new names under {escape_control(key.removesuffix(COUNTER_SUFFIX))} continue after {until}, "
-            "so that no missing name is issued again"
-        )
-
-
-def _print_unknown_counters(prefixes: list[str]) -> None:
-    for key in prefixes:
-        name = escape_control(key)
-        print_error(
-            f"the last number of {name} is unknown: no numbers are issued until you set it with "
-            f"perdure prefix reset {name} --number N --reason …"
-        )
 
 
 def compact(folder: Folder = None) -> None:

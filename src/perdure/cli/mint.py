@@ -11,13 +11,16 @@ import typer
 
 from perdure import registry as use
 from perdure.cli.exit_codes import INTERRUPTED
-from perdure.cli.file_formats import hash_file
+from perdure.cli.file_formats import hash_file, parse_delimiter
+from perdure.cli.mint_table import TableOptions, mint_table
 from perdure.cli.person_options import print_person
 from perdure.cli.progress import count_progress
 from perdure.cli.record_options import Ttl, Values, What, When, Where, Who, build_about, parse_values
 from perdure.cli.registry_session import Folder, run_as_agent
 from perdure.cli.terminal import to_json
 from perdure.errors import InvalidInput
+from perdure.formats.claim_fields import parse_pairs
+from perdure.formats.minting_table import NAME_COLUMN
 from perdure.names import instant
 from perdure.records.value import stated_ttl
 from perdure.registry import MintedIdentifier, Statement
@@ -29,6 +32,9 @@ EXAMPLES = """
 
 - `perdure mint 12345 https://example.org/thesis.pdf --what "On lasting" --who "M. Silva"`
 - `perdure mint 12345 --count 10000 > reserved.txt`
+- a name for each row of a table, in the copy theses-minted.csv: `perdure mint 12345 --from theses.csv --dry-run`,
+  then without `--dry-run`
+- a table with other headings: `perdure mint 12345 --from theses.csv --map target=Link --map what=Titel`
 - both labels of an IBI identifier: `perdure mint sid.inpe.br/mtc-m18 https://example.org/`
 - `perdure mint POID --source https://example.org/staff/jan --at 2025-01-09T10:30:00Z --content page.html`
 - `perdure mint PRID --observation POID-93b0-4476-560e-5ac1 --curator https://orcid.org/… --at 2025-01-09T10:30:00Z`
@@ -75,13 +81,101 @@ def mint(
         list[str] | None, typer.Option(metavar="POID", help="PRID: observation on which it is based. Repeatable.")
     ] = None,
     curator: Annotated[str | None, typer.Option(metavar="ID", help="PRID: curator.")] = None,
+    from_table: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="FILE",
+            help="CSV table with one row for each name, or - for standard input. Columns: target (or url), who, what "
+            "(or title), when, where, creator, owners, suffix. All others are copied as they are.",
+            allow_dash=True,
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="--from: file for the table with names, or - for standard output. Default: FILE-minted.csv.",
+            dir_okay=False,
+            allow_dash=True,
+        ),
+    ] = None,
+    map: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FIELD=COLUMN",
+            help="--from: column of a field. Repeatable. Default: columns are found by their headings.",
+        ),
+    ] = None,
+    delimiter: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CHAR", help="--from: column delimiter. Default: comma, semicolon or tab, found automatically."
+        ),
+    ] = None,
+    encoding: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="--from: encoding of the table, as in latin-1 or cp1252. Default: UTF-8."),
+    ] = None,
+    name_column: Annotated[
+        str, typer.Option(metavar="COLUMN", help="--from: column for the names. A row that has one there keeps it.")
+    ] = NAME_COLUMN,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="--from: check all rows, but mint nothing.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="--from: if a row is invalid, mint nothing.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", "--force", help="--from: overwrite an existing output file.")
+    ] = False,
+    again: Annotated[
+        bool,
+        typer.Option(
+            "--again",
+            help="--from: mint new names for a table that was minted before. After an interruption, continue without.",
+        ),
+    ] = False,
+    problems: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="--from: write invalid rows, with their errors, to this NDJSON file.", dir_okay=False
+        ),
+    ] = None,
     folder: Folder = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object per identifier.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object per identifier, or the counts.")] = False,
 ) -> None:
     """Mint identifiers. Each is stored on disk before it is printed, and is never issued again.
 
     With a target or a value, identifiers resolve at once. Without, they are reserved (see `perdure bind`).
+
+    With --from, an interrupted command is run again: rows that have names get the same ones, and the rest are minted.
     """
+    table_options = TableOptions(
+        output,
+        tuple(parse_pairs(map, "mint", "map", "--map ", "COLUMN")),
+        None if delimiter is None else parse_delimiter(delimiter, "mint"),
+        name_column,
+        dry_run,
+        strict,
+        overwrite,
+        again,
+        problems,
+        json,
+        ttl,
+        encoding,
+    )
+    if from_table is not None:
+        is_other = target or value or suffix or who or what or when or where or creator or owner or count != 1
+        if is_other or source or at or hash or content or observation or curator:
+            raise InvalidInput(
+                "mint", "from", "--from cannot be combined with a target, --count or a description: use columns"
+            )
+        mint_table(folder, prefix, from_table, table_options)
+        return
+    if table_options != TableOptions(json=json, ttl=ttl):
+        raise InvalidInput(
+            "mint",
+            "from",
+            "--output, --map, --delimiter, --encoding, --name-column, --dry-run, --strict, --overwrite, --again and "
+            "--problems are only for --from",
+        )
     if prefix.upper() == "POID":
         _check_no_other_inputs(count, target, value, suffix)
         person = run_as_agent(

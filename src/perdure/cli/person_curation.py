@@ -13,17 +13,19 @@ from perdure.cli.person_options import (
     CuratorName,
     Ppid,
     Prid,
+    dropped_field,
     person_fields,
+    print_dropped,
     timestamp_or_now,
 )
 from perdure.cli.record_options import Reason, Version
 from perdure.cli.redaction_options import ForGood, check_confirmed, print_traces
 from perdure.cli.registry_session import Folder, Json, run_as_agent
-from perdure.cli.terminal import escape_control, to_json
+from perdure.cli.terminal import escape_control, print_error, to_json
 from perdure.errors import InvalidInput, WrongState
 from perdure.registry import Curation, Person
 from perdure.registry.entities import Agent
-from perdure.registry.persons import show_person
+from perdure.registry.persons import DroppedItem, list_dropped, list_public_observations, show_person
 from perdure.registry.registry import Registry
 
 _CURATOR_EXAMPLE = "--curator https://orcid.org/0000-0002-1825-0097"
@@ -46,9 +48,11 @@ UNDO_EXAMPLES = f"""
 - a split: `perdure person undo PRID-5ccc-3780-8c9c-5a90 --reason "one person after all"`
 """
 RESTRICT_EXAMPLES = """
-**Example**
+**Examples**
 
 - `perdure person restrict PRID-5ccc-3780-8c9c-5a90 --reason "a living person"`
+- with its observations: `perdure person restrict PRID-5ccc-3780-8c9c-5a90 --reason "a living person"
+  --with-observations`
 """
 REDACT_EXAMPLES = """
 **Example**
@@ -77,13 +81,18 @@ def merge(
 ) -> None:
     """Merge two reconstructions of the same person: the first PRID redirects to the other. Can be undone."""
 
-    async def work(registry: Registry, by: Agent) -> int:
+    async def work(registry: Registry, by: Agent) -> tuple[int, list[DroppedItem]]:
         curation = Curation(curator, timestamp_or_now(at, registry), curator_name, algorithm_version, activity)
-        return await use.merge(registry, by, name, into, curation, reason, expected_version=if_version)
+        version = await use.merge(registry, by, name, into, curation, reason, expected_version=if_version)
+        merged = (await show_person(registry, name, by=by)).newest
+        lost = await list_dropped(registry, name, merged, by=by, into=[(into, version)])
+        return version, lost + await list_dropped(registry, into, version, by=by)
 
-    version = run_as_agent(folder, work)
+    version, dropped = run_as_agent(folder, work)
+    print_dropped(dropped, f"{into} has not taken over")
     message = f"Merged {name} into {into}, now version {version}."
-    typer.echo(to_json(person_fields(into, version=version, merged=name)) if json else escape_control(message))
+    fields = person_fields(into, version=version, merged=name) | dropped_field(dropped)
+    typer.echo(to_json(fields) if json else escape_control(message))
 
 
 def split(
@@ -109,13 +118,17 @@ def split(
     """
     parts = [[poid for one in text.split(",") if (poid := one.strip())] for text in part]
 
-    async def work(registry: Registry, by: Agent) -> list[Person]:
+    async def work(registry: Registry, by: Agent) -> tuple[list[Person], list[DroppedItem]]:
         curation = Curation(curator, timestamp_or_now(at, registry), curator_name, algorithm_version, activity)
-        return await use.split(registry, by, name, parts, curation, reason, expected_version=if_version)
+        persons = await use.split(registry, by, name, parts, curation, reason, expected_version=if_version)
+        withdrawn = (await show_person(registry, name, by=by)).newest
+        into = [(person.name, 1) for person in persons]
+        return persons, await list_dropped(registry, name, withdrawn, by=by, into=into)
 
-    successors = run_as_agent(folder, work)
+    successors, dropped = run_as_agent(folder, work)
+    print_dropped(dropped, "no part has taken over")
     if json:
-        typer.echo(to_json(person_fields(name, successors=[one.name for one in successors])))
+        typer.echo(to_json(person_fields(name, successors=[one.name for one in successors]) | dropped_field(dropped)))
         return
     for one, poids in zip(successors, parts, strict=True):
         typer.echo(f"{one.name}\t{escape_control(', '.join(poids))}")
@@ -163,12 +176,44 @@ def undo(
     _print_version(*run_as_agent(folder, work), json, "Reactivated")
 
 
-def restrict(name: Ppid, reason: Reason, if_version: Version = None, folder: Folder = None, json: Json = False) -> None:
-    """Hide the data about a person, and show only the reason. The identifier still resolves. Undo with `lift`."""
-    version = run_as_agent(
-        folder, lambda registry, by: use.restrict(registry, by, name, reason, expected_version=if_version)
-    )
+def restrict(
+    name: Ppid,
+    reason: Reason,
+    with_observations: Annotated[
+        bool, typer.Option("--with-observations", help="Restrict the observations of a reconstruction too.")
+    ] = False,
+    if_version: Version = None,
+    folder: Folder = None,
+    json: Json = False,
+) -> None:
+    """Hide the data about a person, and show only the reason. The identifier still resolves. Undo with `lift`.
+
+    The observations of a reconstruction still show the person: they are named, or restricted with --with-observations.
+    """
+
+    async def work(registry: Registry, by: Agent) -> tuple[int, list[str], list[str]]:
+        before = (await show_person(registry, name, by=by)).view.reconstruction
+        poids = () if before is None else before.observation_ids
+        public = await list_public_observations(registry, poids)
+        version = await use.restrict(
+            registry, by, name, reason, with_observations=with_observations, expected_version=if_version
+        )
+        still_public = await list_public_observations(registry, poids)
+        return version, [one for one in public if one not in still_public], still_public
+
+    version, restricted, still_public = run_as_agent(folder, work)
+    if json:
+        fields = {"restricted_too": restricted, "public_observations": still_public}
+        typer.echo(to_json(person_fields(name, version=version, **{key: one for key, one in fields.items() if one})))
+        return
     _print_version(name, version, json, "Restricted")
+    for one in restricted:
+        typer.echo(f"Restricted {one}, too.")
+    if still_public:
+        print_error(
+            f"still shown by {', '.join(still_public)}: "
+            "restrict these too, or run the same command again with --with-observations"
+        )
 
 
 def lift(name: Ppid, reason: Reason, if_version: Version = None, folder: Folder = None, json: Json = False) -> None:

@@ -10,9 +10,9 @@ import msgspec
 import typer
 
 from perdure.cli.file_formats import PersonFormat, format_from_suffix
+from perdure.cli.output_file import Overwrite, check_output
 from perdure.cli.progress import count_progress
 from perdure.cli.registry_session import Folder, run_anonymous
-from perdure.errors import InvalidInput
 from perdure.records.namespaces import Namespaces
 from perdure.registry.persons import PersonView, count_persons, iterate_persons
 from perdure.registry.registry import Registry
@@ -40,6 +40,7 @@ def export(
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="File to write. Default: standard output.", dir_okay=False),
     ] = None,
+    overwrite: Overwrite = False,
     folder: Folder = None,
 ) -> None:
     """Export the public data of all persons, in their newest versions.
@@ -51,8 +52,7 @@ def export(
     if output is None or str(output) == "-":
         run_anonymous(folder, lambda registry: _write_persons(registry, chosen, sys.stdout.buffer))
         return
-    if not output.parent.is_dir():
-        raise InvalidInput("export", "output", f"folder not found: {output.parent}")
+    check_output(output, overwrite, "export")
     partial = output.with_name(f".{output.name}.new")
     try:
         with open_private(partial) as stream:
@@ -68,7 +68,7 @@ async def _write_persons(registry: Registry, format: PersonFormat, stream: Binar
     """Write persons one by one, in constant memory, and return their number."""
     count = 0
     waiting: deque[PersonView] = deque()
-    pieces = _document_chunks(_drain(waiting), format, registry.settings.namespaces)
+    pieces = _document_chunks(_drain(waiting), format, registry.namespaces)
     with count_progress("persons") as bar:
         task = bar.add_task("exporting", total=await count_persons(registry))
         async for person in iterate_persons(registry):

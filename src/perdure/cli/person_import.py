@@ -118,6 +118,7 @@ class _Import:
         self._dry_run = dry_run
         self._report = report
         self.tally = Counter(created=0, unchanged=0, refused=0)
+        self._withdrawn = 0  # of the unchanged ones
 
     async def run(self, registry: Registry, by: Agent, note: str) -> None:
         while chunk := list(islice(self._entries, _CHUNK)):
@@ -151,14 +152,18 @@ class _Import:
                 refused.append(RejectedLine(one.line, _explain_refusal(outcome, one), part=part, rule=rule))
             elif not trial:
                 self.tally["created" if outcome.created else "unchanged"] += 1
+                self._withdrawn += outcome.state != "active"
         return sorted(refused, key=lambda problem: problem.line)
 
     def print_result(self, json: bool) -> None:
         """Print the counts."""
         self._report.print_remaining_count()
         counts = self.tally
+        if self._withdrawn:
+            print_error(f"{self._withdrawn:,} of these observations are withdrawn, and stay so")
         if json:
-            typer.echo(to_json(dict(counts) | {"dry_run": self._dry_run}))
+            withdrawn = {"withdrawn": self._withdrawn} if self._withdrawn else {}
+            typer.echo(to_json(dict(counts) | withdrawn | {"dry_run": self._dry_run}))
         elif counts["unchanged"] and not counts["created"] and not counts["refused"]:
             typer.echo(f"All {counts['unchanged']:,} observations exist already; nothing was created.")
         else:

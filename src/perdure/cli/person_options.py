@@ -6,9 +6,10 @@ from contextlib import suppress
 from types import MappingProxyType
 from typing import Annotated, Any, Final, cast, get_args
 
+import msgspec
 import typer
 
-from perdure.cli.terminal import to_json
+from perdure.cli.terminal import escape_control, print_error, to_json
 from perdure.errors import InvalidInput, InvalidName, quote_text
 from perdure.formats import claim_fields
 from perdure.formats.claim_fields import FieldText
@@ -16,6 +17,7 @@ from perdure.names import ppid, recognise
 from perdure.records.authority_metadata import to_seconds
 from perdure.records.person import ChosenClaim, Claim, Employment, Link, Relation
 from perdure.registry import Person
+from perdure.registry.persons import DroppedItem, DroppedLink
 from perdure.registry.registry import Registry
 
 _NUMBERS: Final = re.compile(r"[0-9]{1,6}(?:,[0-9]{1,6})*")
@@ -58,6 +60,16 @@ Links = Annotated[
         help="The same person (exact) or a similar one (close) in orcid, isni, viaf or wikidata. Repeatable.",
     ),
 ]
+AddedLinks = Annotated[
+    list[str] | None,
+    typer.Option("--add-link", metavar="exact|close:SCHEME:ID", help="Add one link; all others stay. Repeatable."),
+]
+DroppedLinks = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--drop-link", metavar="[exact|close:]SCHEME:ID", help="Remove one link; all others stay. Repeatable."
+    ),
+]
 EmploymentOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -83,10 +95,25 @@ def person_fields(name: str, **fields: Any) -> dict[str, Any]:
 def print_person(person: Person, json: bool, extra: Mapping[str, str] = MappingProxyType({})) -> None:
     """Print a person identifier that was created, or that existed already."""
     fields = person_fields(person.name, uuid_raw=str(person.uuid_raw), created=person.created, **extra)
+    stone = person.tombstone
+    if stone is not None:
+        fields |= {"state": person.state, "tombstone": msgspec.to_builtins(stone)}
     typer.echo(to_json(fields) if json else person.name)
     if not person.created:
+        ended = "" if stone is None else f", and is {person.state}: {stone.reason}"
         with suppress(OSError):
-            typer.echo("(this identifier exists already; nothing was created)", err=True)
+            typer.echo(escape_control(f"(this identifier exists already{ended}; nothing was created)"), err=True)
+
+
+def dropped_field(dropped: Sequence[DroppedItem]) -> dict[str, Any]:
+    """Return the field of the JSON object of a person with what an act dropped, if it dropped anything."""
+    return {"dropped": msgspec.to_builtins(dropped)} if dropped else {}
+
+
+def print_dropped(dropped: Sequence[DroppedItem], what: str = "dropped") -> None:
+    """Name on standard error what an act dropped. The old version still has it."""
+    for one in dropped:
+        print_error(f"{what} ({one.part.replace('_', ' ')}): {one.item}")
 
 
 def timestamp_or_now(at: str | None, registry: Registry) -> str:
@@ -126,16 +153,30 @@ def parse_chosen_claims(texts: Sequence[str] | None) -> tuple[ChosenClaim, ...]:
     return tuple(chosen)
 
 
-def parse_links(texts: Sequence[str] | None) -> tuple[Link, ...]:
+def parse_links(texts: Sequence[str] | None, option: str = "--link") -> tuple[Link, ...]:
     """Parse `RELATION:SCHEME:ID`. The identifier itself may contain colons."""
     links = []
     for text in texts or ():
         relation, _, rest = text.partition(":")
         scheme, _, value = rest.partition(":")
         if relation not in _RELATIONS or not value:
-            reason = f"--link {quote_text(text)} is invalid: write it as in exact:viaf:12345 or close:wikidata:Q42"
+            reason = f"{option} {quote_text(text)} is invalid: write it as in exact:viaf:12345 or close:wikidata:Q42"
             raise InvalidInput("person", "link", reason)
         links.append(Link(cast(Relation, relation), scheme.lower(), value.strip()))
+    return tuple(links)
+
+
+def parse_dropped_links(texts: Sequence[str] | None) -> tuple[DroppedLink, ...]:
+    """Parse `SCHEME:ID`, or `RELATION:SCHEME:ID`."""
+    links = []
+    for text in texts or ():
+        first, _, rest = text.partition(":")
+        relation = cast(Relation, first) if first in _RELATIONS else None
+        scheme, _, value = (text if relation is None else rest).partition(":")
+        if not value:
+            reason = f"--drop-link {quote_text(text)} is invalid: write it as in viaf:12345 or close:wikidata:Q42"
+            raise InvalidInput("person", "drop_link", reason)
+        links.append(DroppedLink(scheme.lower(), value.strip(), relation))
     return tuple(links)
 
 

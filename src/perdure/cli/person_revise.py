@@ -9,36 +9,41 @@ import typer
 from perdure import registry as use
 from perdure.cli.person_options import (
     Activity,
+    AddedLinks,
     AlgorithmVersion,
     AtOrNow,
     ChosenClaims,
     CuratorName,
     DifferentFrom,
+    DroppedLinks,
     EmploymentOption,
     Links,
     Notes,
     Prid,
+    dropped_field,
     parse_chosen_claims,
+    parse_dropped_links,
     parse_employment,
     parse_links,
     person_fields,
+    print_dropped,
     timestamp_or_now,
 )
 from perdure.cli.record_options import Version
 from perdure.cli.registry_session import Folder, Json, run_as_agent
-from perdure.cli.terminal import escape_control, print_error, to_json
+from perdure.cli.terminal import escape_control, to_json
 from perdure.errors import InvalidInput, WrongState
 from perdure.names import ppid
 from perdure.records.person import Reconstruction
 from perdure.registry.entities import Agent
-from perdure.registry.persons import show_person
+from perdure.registry.persons import DroppedItem, combine_links, list_dropped, show_person
 from perdure.registry.registry import Registry
 
 EXAMPLES = """
 **Examples**
 
-- add a link (repeat the existing ones): `perdure person revise PRID-5ccc-3780-8c9c-5a90 --link exact:wikidata:Q42
-  --link exact:viaf:12345`
+- add a link, and remove one: `perdure person revise PRID-5ccc-3780-8c9c-5a90 --add-link exact:wikidata:Q42
+  --drop-link viaf:12345`
 - remove all namesakes: `perdure person revise PRID-5ccc-3780-8c9c-5a90 --clear different-from`
 - `perdure person revise PRID-5ccc-3780-8c9c-5a90 --notes "See the letters" --if-version 3`
 """
@@ -67,6 +72,8 @@ def revise(
     activity: Activity = None,
     claim: ChosenClaims = None,
     link: Links = None,
+    add_link: AddedLinks = None,
+    drop_link: DroppedLinks = None,
     employment: EmploymentOption = None,
     different_from: DifferentFrom = None,
     notes: Notes = None,
@@ -80,8 +87,13 @@ def revise(
 ) -> None:
     """Revise a reconstruction: the PRID gets a new version, and old versions stay readable.
 
-    Parts that are not given stay unchanged. A given part replaces the whole old part.
+    Parts that are not given stay unchanged. A given part replaces the whole old part, and what the new version no
+    longer has is named. To add or remove single links, use --add-link and --drop-link.
     """
+    add, drop = parse_links(add_link, "--add-link"), parse_dropped_links(drop_link)
+    if (add or drop) and (link or Part.links in (clear or ())):
+        replaces_all = "--link and --clear links replace all links: do not combine them with --add-link or --drop-link"
+        raise InvalidInput("person", "links", replaces_all)
     given: dict[str, Any] = {
         "observation_ids": observation,
         "claims": parse_chosen_claims(claim),
@@ -98,14 +110,14 @@ def revise(
         given[field] = None if part is Part.notes else ()
     attribution = {"curator_name": curator_name, "algorithm_version": algorithm_version, "activity": activity}
     changed = {field: value for field, value in attribution.items() if value is not None}
-    if not given and not changed and curator is None and at is None:
+    if not given and not changed and not add and not drop and curator is None and at is None:
         raise InvalidInput(
             "person", "inputs", "nothing to revise: give a part, as in --notes TEXT; see perdure person revise --help"
         )
     # The name and version of the previous curator do not apply to another curator.
     given |= changed if curator is None else {"curator_id": curator, **attribution}
 
-    async def work(registry: Registry, by: Agent) -> tuple[str, int, int]:
+    async def work(registry: Registry, by: Agent) -> tuple[str, int, int, list[DroppedItem]]:
         before = await show_person(registry, name, by=by)
         present = before.view.reconstruction
         if before.view.name.startswith("POID"):
@@ -115,9 +127,10 @@ def revise(
         if present is None:
             hidden = "restricted" if before.view.redaction is None else "redacted"
             raise WrongState(before.view.name, hidden, "shown to you")
-        revised = _revise_reconstruction(
-            present, given | {"timestamp": timestamp_or_now(at, registry)}, claims_given=bool(claim)
-        )
+        parts = given | {"timestamp": timestamp_or_now(at, registry)}
+        if add or drop:
+            parts["links"] = combine_links(present.links, add, drop)
+        revised = _revise_reconstruction(present, parts, claims_given=bool(claim))
         version = await use.revise_reconstruction(
             registry,
             by,
@@ -129,10 +142,12 @@ def revise(
             expected_version=before.newest if if_version is None else if_version,
             note=reason,
         )
-        return before.view.name, version, before.newest
+        dropped = [] if version == before.newest else await list_dropped(registry, before.view.name, version, by=by)
+        return before.view.name, version, before.newest, dropped
 
-    canonical, version, before = run_as_agent(folder, work)
-    fields = person_fields(canonical, version=version)
+    canonical, version, before, dropped = run_as_agent(folder, work)
+    print_dropped(dropped)
+    fields = person_fields(canonical, version=version) | dropped_field(dropped)
     unchanged = " (unchanged: it had this content already)" if version == before else ""
     typer.echo(to_json(fields) if json else f"Saved {escape_control(canonical)} as version {version}{unchanged}.")
 
@@ -143,7 +158,6 @@ def _revise_reconstruction(present: Reconstruction, given: dict[str, Any], *, cl
     if claims_given or revised.observation_ids == present.observation_ids:
         return revised
     observations = ppid.canonical_observations(revised.observation_ids)
-    remaining = tuple(one for one in revised.claims if one.observation_id in observations)
-    if len(remaining) < len(revised.claims):
-        print_error(f"removed claims of removed observations: {len(revised.claims) - len(remaining)}")
-    return msgspec.structs.replace(revised, claims=remaining)
+    return msgspec.structs.replace(
+        revised, claims=tuple(one for one in revised.claims if one.observation_id in observations)
+    )

@@ -84,6 +84,8 @@ def _person_fields(person: PersonView) -> dict[str, Any]:
     for field in ("values", "handle_record", "names", "target", "about"):
         view.pop(field, None)
     view = person_fields(person.view.name) | view | {"at": person.at, "newest_version": person.newest}
+    if person.withdrawal is not None:
+        view["withdrawal"] = person.withdrawal._asdict()
     if person.observations:
         view["observations"] = msgspec.to_builtins(person.observations)
     return view
@@ -97,6 +99,8 @@ def _identity_facts(person: PersonView) -> Iterator[Fact]:
     yield "version", f"{view.version} of {person.newest}, created {person.at[:19]}Z"
     if stone is not None:
         yield "reason", stone.reason
+        if (gone := person.withdrawal) is not None:
+            yield view.state, f"{gone.at} by {gone.by}" + (f" ({gone.by_identifier})" if gone.by_identifier else "")
         if stone.replaced_by is not None:
             yield "replaced by", stone.replaced_by
         for one in stone.successors:

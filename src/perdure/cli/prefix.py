@@ -1,5 +1,6 @@
 """`perdure prefix`: the prefixes that a registry manages."""
 
+import sys
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from fractions import Fraction
@@ -26,6 +27,7 @@ EXAMPLES = """
 **Examples**
 
 - `perdure prefix add 12345`
+- for names of a Handle server: `perdure prefix add 20.500.99999 --minter chosen --ignore-case`
 - `perdure prefix add 12345 --minter sequential --pattern 'thesis-####' --ignore-case`
 - `perdure prefix add --host mtc-m18.sid.inpe.br --ip 150.163.34.243 --granularity 0.1`
 - `perdure prefix derive 12345.1 --policy-file policy.txt`
@@ -59,9 +61,11 @@ Pattern = Annotated[
     str | None, typer.Option(metavar="PATTERN", help="For sequential: position of the number, as in 'thesis-####'.")
 ]
 IgnoreCase = Annotated[
-    bool,
+    bool | None,
     typer.Option(
-        "--ignore-case", help="Make suffixes case-insensitive (ASCII letters only). This can never be changed."
+        "--ignore-case/--case-sensitive",
+        help="Whether suffixes are case-insensitive (ASCII letters only), as on most Handle servers. "
+        "This can never be changed. Default: case-sensitive.",
     ),
 ]
 Policy = Annotated[str | None, typer.Option(metavar="TEXT", help="Public policy for names under the prefix.")]
@@ -99,7 +103,7 @@ def add(
     prefix: Annotated[str | None, typer.Argument(metavar="PREFIX", help="Handle prefix, such as 12345.")] = None,
     minter: Minter = MinterName.pilin,
     pattern: Pattern = None,
-    ignore_case: IgnoreCase = False,
+    ignore_case: IgnoreCase = None,
     host: Annotated[
         str | None, typer.Option(metavar="HOST", help="For an IBI subsystem, instead of a prefix: host name.")
     ] = None,
@@ -120,7 +124,11 @@ def add(
     folder: Folder = None,
     json: Json = False,
 ) -> None:
-    """Add a Handle prefix, or an IBI subsystem (--host and --ip)."""
+    """Add a Handle prefix, or an IBI subsystem (--host and --ip).
+
+    If names under the prefix come from a Handle server, add --minter chosen --ignore-case, unless that server was
+    configured as case-sensitive.
+    """
     text = _read_policy(policy, policy_file) or ""
     if (host is None) != (ip is None) or (host is None) == (prefix is None):
         raise InvalidInput("prefix", "prefix", "required: a Handle prefix, or --host and --ip of an IBI subsystem")
@@ -151,7 +159,7 @@ def add(
             by,
             prefix or "",
             minter=minter.value,
-            case_sensitive=not ignore_case,
+            case_sensitive=not ignores_case,
             policy=text,
             pattern=pattern,
             pass_through=pass_through,
@@ -159,6 +167,7 @@ def add(
             joiners=joiners,
         )
 
+    ignores_case = _choose_case(ignore_case, minter) if host is None else True
     added = run_as_agent(folder, work)
     how = " --suffix SUFFIX" if added.minter == "chosen" else ""
     print_result(added, json, f"Added prefix {added.name}. Next:  perdure mint {added.name}{how}")
@@ -169,7 +178,7 @@ def derive(
     prefix: PrefixName,
     minter: Minter = MinterName.pilin,
     pattern: Pattern = None,
-    ignore_case: IgnoreCase = False,
+    ignore_case: IgnoreCase = None,
     policy: Policy = None,
     policy_file: PolicyFile = None,
     pass_through: PassThrough = False,
@@ -187,7 +196,7 @@ def derive(
             by,
             prefix,
             minter=minter.value,
-            case_sensitive=not ignore_case,
+            case_sensitive=not ignores_case,
             policy=text,
             pattern=pattern,
             pass_through=pass_through,
@@ -195,6 +204,7 @@ def derive(
             joiners=joiners,
         )
 
+    ignores_case = _choose_case(ignore_case, minter)
     added = run_as_agent(folder, work)
     print_result(added, json, f"Added prefix {added.name}, derived from {added.parent}.")
 
@@ -312,6 +322,20 @@ def _prefix_fields(prefix: Prefix) -> dict[str, Any]:
     fields: dict[str, Any] = msgspec.to_builtins(prefix, enc_hook=str)
     subsystem = fields.pop("subsystem") or {}
     return {name: value for name, value in (fields | subsystem).items() if name != "key"}
+
+
+def _choose_case(ignore_case: bool | None, minter: MinterName) -> bool:
+    """Return whether case is ignored. Ask at a terminal, if names that people chose may come from another server."""
+    if ignore_case is not None:
+        return ignore_case
+    if minter is not MinterName.chosen or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    return typer.confirm(
+        "Handle servers ignore case in suffixes: AB and ab are one name there. This can never be changed.\n"
+        "Ignore case under this prefix?",
+        default=False,
+        err=True,
+    )
 
 
 def _read_policy(text: str | None, file: Path | None) -> str | None:

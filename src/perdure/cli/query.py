@@ -138,7 +138,7 @@ def _view_facts(view: View) -> list[tuple[str, str]]:
         ("state", f"{view.state}, version {view.version}"),
         ("withdrawn because", tombstone.reason if tombstone else None),
         ("replaced by", tombstone.replaced_by if tombstone else None),
-        ("target", " or ".join(view.locations) or view.target),
+        ("target", " or ".join(view.locations) or view.target or _explain_verbatim(view)),
         ("created", authority.created or ("not bound yet" if view.state == "reserved" else None)),
         ("last modified", authority.updated),
         ("creator", authority.creator),
@@ -155,6 +155,13 @@ def _view_facts(view: View) -> list[tuple[str, str]]:
                 facts.append((field.replace("_", " "), _format_list(value)))
     facts.append(("uuid of inputs", view.uuid_raw))
     return [(label, text) for label, text in facts if text is not None]
+
+
+def _explain_verbatim(view: View) -> str | None:
+    """Return why a record with an address has no target, or None if it has no address."""
+    if view.state != "active" or not any(value.verbatim for value in view.values):
+        return None
+    return "none: the address was imported as it was, and is not valid (mend it: perdure set NAME https://…)"
 
 
 def format_redaction(act: Redaction) -> str:

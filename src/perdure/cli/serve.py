@@ -20,6 +20,7 @@ from perdure.folder.registry_folder import ADMIN_KEY, is_registry, make_registry
 from perdure.http_options import check_http_options
 from perdure.registry.entities import Prefix
 from perdure.registry.name_keys import require_prefix
+from perdure.registry.person_iris import explain_person_iris
 from perdure.settings_file import read_settings
 
 _LOOPBACK: Final = "127.0.0.1"
@@ -113,6 +114,9 @@ async def _home_prefix(location: Path) -> Prefix:
     async with open_registry(location) as registry:
         if registry.clock_doubt is not None:
             print_error(with_hint(registry.clock_doubt, program_call()))
+        note = explain_person_iris(registry, read_settings(location).person_iris)
+        if note is not None:
+            print_error(note)
         return await registry.store.read(lambda reader: require_prefix(reader, registry.home))
 
 

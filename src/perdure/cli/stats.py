@@ -8,7 +8,7 @@ import typer
 
 from perdure import registry as use
 from perdure.cli.registry_session import Folder, Json, run_anonymous, run_as_agent
-from perdure.cli.terminal import escape_control, print_table, to_json
+from perdure.cli.terminal import escape_control, make_console, print_table, to_json
 from perdure.errors import InvalidInput
 from perdure.names import handle
 from perdure.registry.entities import Agent
@@ -53,7 +53,7 @@ def stats(
     """Print the number of identifiers, prefixes and so on; or how often an identifier was resolved.
 
     A server counts resolutions for each identifier, day (in UTC) and kind of client: browser, robot, program, or client
-    of the Handle System. It writes them once a minute, and stores neither addresses nor user agents.
+    of the Handle System. It writes them every few minutes, and stores neither addresses nor user agents.
     """
     if name is None:
         if since or until or csv or by is not PeriodLength.day:
@@ -81,7 +81,8 @@ def _print_counts(folder: Folder, json: bool) -> None:
     if json:
         typer.echo(to_json(counts))
     else:
-        print_table(("what", "count"), ((what, f"{count:,}") for what, count in counts.items()))
+        form = "{:,}" if make_console().is_terminal else "{}"  # without separators for other programs
+        print_table(("what", "count"), ((what, form.format(count)) for what, count in counts.items()))
 
 
 def _print_periods(counted: NameStatistics | PrefixStatistics) -> None:

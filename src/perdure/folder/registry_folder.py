@@ -13,7 +13,7 @@ perdure.lock       locked by every program that has the registry open
 import fcntl
 import os
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 from uuid import UUID
@@ -21,8 +21,10 @@ from uuid import UUID
 from perdure.errors import InvalidInput, StoreUnavailable, quote_text
 from perdure.names.uuid5 import PPID_NAMESPACE
 from perdure.records.authority_metadata import DEFAULT_TYPE_PREFIX
+from perdure.records.namespaces import person_iris_at
 from perdure.registry import NewRegistry, Registry, Settings, create_registry, reopen
 from perdure.registry.opening_checks import check_store, find_clock_doubt
+from perdure.registry.person_iris import PersonIriSettings, adopt_person_iris
 from perdure.registry.secret_box import SECRETS_KEY
 from perdure.registry.value_types import register_missing_types
 from perdure.settings_file import (
@@ -50,6 +52,25 @@ def is_registry(folder: Path) -> bool:
     """Return whether a folder contains a registry whose creation was completed, as far as its files show."""
     was_interrupted = (folder / f".{DATABASE}.{_NEW_SUFFIX}").exists() and not (folder / DATABASE).exists()
     return (folder / SETTINGS).is_file() and not was_interrupted
+
+
+@contextmanager
+def create_folder(folder: Path) -> Iterator[None]:
+    """Create a folder if it does not exist. If the block fails, remove what is new: the folder, and the lock in it."""
+    is_new, was_locked = not folder.exists(), (folder / LOCK).exists()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise StoreUnavailable(f"the folder {quote_text(str(folder))} cannot be created: {problem.strerror}") from None
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):
+            if not was_locked:
+                (folder / LOCK).unlink()
+            if is_new:
+                folder.rmdir()
+        raise
 
 
 @contextmanager
@@ -94,6 +115,7 @@ async def open_registry(folder: Path, clock: Clock | None = None, *, check: bool
             registry = await reopen(store, clock or SystemClock(), file.settings, file.registry.id, sealer)
             if check:
                 await check_store(store)
+                registry = await adopt_person_iris(registry, file.person_iris)
                 if clock is None:
                     registry = registry._replace(clock_doubt=await find_clock_doubt(store, registry.clock))
                 if registry.clock_doubt is None:
@@ -113,15 +135,18 @@ async def make_registry(
     admin: str = "admin",
     type_prefix: str = DEFAULT_TYPE_PREFIX,
     ppid_namespace: UUID = PPID_NAMESPACE,
+    public_url: str = "",
+    person_iris: str = "",
     clock: Clock | None = None,
 ) -> NewRegistry:
-    """Create a registry in a folder, and the folder if it does not exist. An unfinished registry is replaced."""
+    """Create a registry in a folder, and the folder if it does not exist. An unfinished registry is replaced.
+
+    Persons are named at `person_iris`, by default at the public URL, for as long as the registry exists.
+    """
+    if public_url:
+        person_iris_at(public_url)  # raises for an invalid one
     location = parse_location(store, folder, postgresql)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as problem:
-        raise StoreUnavailable(f"the folder {quote_text(str(folder))} cannot be created: {problem.strerror}") from None
-    with lock_registry(folder, alone=True):  # two programs must not create one at once
+    with create_folder(folder), lock_registry(folder, alone=True):  # two programs must not create one at once
         building = location.temporary_location(_NEW_SUFFIX)
         _refuse_existing(folder, location, building)
         building.remove()
@@ -136,6 +161,7 @@ async def make_registry(
                     home=home,
                     admin=admin,
                     ppid_namespace=ppid_namespace,
+                    person_iris=PersonIriSettings(person_iris, public_url),
                 )
             finally:
                 opened.close()
@@ -143,7 +169,14 @@ async def make_registry(
             building.remove()
             raise
         write_atomically(folder / ADMIN_KEY, f"{created.key}\n", 0o600)
-        write_settings(folder, id=created.registry.id, store=store, type_prefix=type_prefix)
+        write_settings(
+            folder,
+            id=created.registry.id,
+            store=store,
+            type_prefix=type_prefix,
+            public_url=public_url,
+            person_iris=person_iris,
+        )
         location.install(building)  # the last step: if interrupted before, all can be repeated
         return created
 

@@ -48,15 +48,25 @@ async def restore_registry(
     expected = None if digest is None else parse_digest(digest)
     with lock_registry(folder, alone=True):
         marks = find_mark_files(folder)
-        restored = await _restore(folder, file, backup, expected, clock or SystemClock(), progress)
+        restored = await restore_store(folder, file, backup, expected, clock or SystemClock(), progress)
         for mark in marks:  # without its mark, the old database is refused if it is copied back
             mark.unlink(missing_ok=True)
         return restored
 
 
-async def _restore(
-    folder: Path, file: SettingsFile, backup: Path, digest: str | None, clock: Clock, progress: Progress
+async def restore_store(
+    folder: Path,
+    file: SettingsFile,
+    backup: Path,
+    digest: str | None,
+    clock: Clock,
+    progress: Progress,
+    settings: str | None = None,
 ) -> RestoreResult:
+    """Restore the store that the settings name. The caller has locked the folder.
+
+    If the settings of the folder are those of the backup, `settings` is their text, as the caller has read it before.
+    """
     location = location_of(folder, file)
     if location.is_file(backup):
         raise InvalidInput("restore", "file", f"{backup.name} is the database itself, not a backup")
@@ -64,7 +74,9 @@ async def _restore(
     incoming = location.temporary_location("incoming")
     incoming.remove()
     try:
-        await incoming.restore_backup(backup, progress, digest)
+        enclosed = await incoming.restore_backup(backup, progress, digest)
+        if settings not in (None, enclosed):
+            raise StoreUnavailable(f"{backup.name} was replaced while it was read: try again", safe_to_retry=True)
         await _check_backup(incoming, file, clock)
         if not location.exists():
             advance = await _advance_restored(incoming, file, clock, {})

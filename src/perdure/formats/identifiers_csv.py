@@ -2,18 +2,20 @@
 
 import binascii
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import msgspec
 
 from perdure.errors import InvalidInput, PerdureError, quote_text
+from perdure.formats.claim_fields import FieldText
 from perdure.formats.csv_rows import Row
 from perdure.formats.handle_data import from_bytes, to_bytes
-from perdure.formats.import_entries import Entry, ImportPut, RejectedLine
+from perdure.formats.import_entries import STATES, Entry, ImportPut, RejectedLine
+from perdure.formats.table_columns import NULLS, find_column, parse_date, read_cell, read_header
 from perdure.names import instant
 from perdure.records.record import About
-from perdure.records.value import Reference, Text, Value
+from perdure.records.value import DEFAULT_TTL, Reference, Text, Value
 
 IDENTIFIER_COLUMNS: Final = (
     "name",
@@ -26,6 +28,8 @@ IDENTIFIER_COLUMNS: Final = (
     "owners",
     "created",
     "state",
+    "reason",
+    "replaced_by",
 )
 HANDLE_COLUMNS: Final = (
     "handle",
@@ -43,7 +47,9 @@ HANDLE_COLUMNS: Final = (
 )
 _HEX: Final = re.compile(r"(?:\\x|0[xX])((?:[0-9A-Fa-f]{2})*)")
 _REFERENCE: Final = re.compile(r"([0-9]+):(.+)")
-_YES: Final = {"1": "1", "t": "1", "true": "1", "0": "0", "f": "0", "false": "0", "": "0"}
+_YES: Final = {"1": "1", "t": "1", "true": "1", "0": "0", "f": "0", "false": "0", "": "0", "null": "0", "\\n": "0"}
+_NULL_DATA: Final = "\\N"  # the text NULL may be data
+_NAME_HINT: Final = "are --delimiter and --map right?"
 _ABSOLUTE: Final = "1"  # ttl_type
 # A spreadsheet program may execute a cell that begins like this as a formula.
 _FORMULA: Final = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
@@ -70,16 +76,33 @@ def unprotect_cells(table: Iterable[Row]) -> Iterator[Row]:
             yield line, [cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell for cell in row]
 
 
-def read_identifiers(table: Iterable[Row]) -> Iterator[Entry]:
-    """Read one identifier per row: `name` and any other columns, in any order. Unknown columns are types of values."""
-    header, body = _read_header(table, ("name",))
-    extra = [column for column in header if column.lower() not in IDENTIFIER_COLUMNS]
-    position = {column.lower(): at for at, column in enumerate(header)}
-    types = [(position[column.lower()], column) for column in extra]
+def read_identifiers(table: Iterable[Row], mapped: Sequence[FieldText] = ()) -> Iterator[Entry]:
+    """Read one identifier per row: `name` and any other columns, in any order. Unknown columns are types of values.
+
+    `mapped` are pairs of a field, or the type of a value, and the heading of its column. Then only these are read.
+    """
+    header, body = read_header(table, () if mapped else ("name",), _NAME_HINT)
+    if mapped:
+        columns = [(field, find_column(header, heading, field, _NAME_HINT)) for field, heading in mapped]
+    else:
+        columns = [(column, at) for at, column in enumerate(header)]
+    position: dict[str, int] = {}
+    types: list[tuple[int, str]] = []
+    for column, at in columns:
+        if column.lower() not in IDENTIFIER_COLUMNS:
+            types.append((at, column))
+        elif position.setdefault(column.lower(), at) != at:
+            raise InvalidInput("import", "columns", f"two columns are the {column.lower()}")
+    if "name" not in position:
+        reason = f"name is required: add --map name=COLUMN; the columns are {', '.join(header)}"
+        raise InvalidInput("import", "map", reason)
 
     def field(row: list[str], column: str) -> str | None:
         at = position.get(column)
-        return row[at].strip() or None if at is not None and at < len(row) else None
+        if at is None or at >= len(row):
+            return None
+        text = row[at].strip()  # as `read_cell`, without its call: this runs for every cell of the file
+        return None if text in NULLS else text
 
     for line, row in body:
         if isinstance(row, str):
@@ -87,23 +110,24 @@ def read_identifiers(table: Iterable[Row]) -> Iterator[Entry]:
             continue
         name = field(row, "name")
         if name is None:
-            yield RejectedLine(line, "the name is missing")
+            if any(cell.strip() for cell in row):  # spreadsheet programs write empty rows
+                yield RejectedLine(line, "the name is missing")
             continue
-        if len(row) > len(header):
+        if len(row) > len(header) and any(cell.strip() for cell in row[len(header) :]):
             yield RejectedLine(
                 line, f"the row has {len(row)} fields, but the first line has {len(header)} columns", name
             )
             continue
-        state = field(row, "state") or "active"
-        if state not in ("active", "reserved"):
+        state = (field(row, "state") or "active").lower()
+        if state not in STATES:
             yield RejectedLine(
-                line, f"the state must be active or reserved in a CSV file, not {quote_text(state)}", name
+                line, f"the state must be active, reserved or withdrawn in a CSV file, not {quote_text(state)}", name
             )
             continue
         values = tuple(
             Value(index, kind, Text(row[at]))
             for index, (at, kind) in enumerate(types, 2)
-            if at < len(row) and row[at].strip()
+            if read_cell(row, at) is not None
         )
         about = About(field(row, "who"), field(row, "what"), field(row, "when"), field(row, "where"))
         yield ImportPut(
@@ -114,14 +138,16 @@ def read_identifiers(table: Iterable[Row]) -> Iterator[Entry]:
             about=None if about == About() else about,
             creator=field(row, "creator"),
             owners=tuple((field(row, "owners") or "").split()),
-            created=field(row, "created"),
-            state="reserved" if state == "reserved" else "active",
+            created=parse_date(field(row, "created")),
+            state=state,
+            reason=field(row, "reason"),
+            replaced_by=field(row, "replaced_by"),
         )
 
 
 def read_handles(table: Iterable[Row]) -> Iterator[Entry]:
     """Read one value per row. Consecutive rows of one handle are its record."""
-    header, body = _read_header(table, HANDLE_COLUMNS[:4])
+    header, body = read_header(table, HANDLE_COLUMNS[:4])
     position = {column.lower(): at for at, column in enumerate(header)}
     unknown = [column for column in header if column.lower() not in HANDLE_COLUMNS]
     if unknown:
@@ -161,32 +187,17 @@ def read_handles(table: Iterable[Row]) -> Iterator[Entry]:
     yield from record()
 
 
-def _read_header(table: Iterable[Row], needed: Iterable[str]) -> tuple[list[str], Iterator[Row]]:
-    body = ((line, row) for line, row in table if row)  # blank lines are ignored
-    _, first = next(body, (0, "the file is empty"))
-    if isinstance(first, str):
-        raise InvalidInput("import", "file", first)
-    header = [column.strip() for column in first]
-    folded = [column.lower() for column in header]
-    for column in needed:
-        if folded.count(column) != 1:
-            raise InvalidInput(
-                "import",
-                "columns",
-                f"the first line must contain the column {column!r} exactly once; it has: {', '.join(header)}",
-            )
-    return header, body
-
-
 def _parse_value(fields: dict[str, str]) -> Value:
-    raw = fields["data"]
+    raw = "" if fields["data"] == _NULL_DATA else fields["data"]
     hexadecimal = _HEX.fullmatch(raw)
     data = binascii.unhexlify(hexadecimal[1]) if hexadecimal else raw.encode("utf-8", "surrogateescape")
-    ttl: int | str = _parse_int(fields, "ttl", 86_400)
+    ttl: int | str = _parse_int(fields, "ttl", DEFAULT_TTL)
     if fields.get("ttl_type", "").strip() == _ABSOLUTE:
         ttl = _format_iso(int(ttl))
     permissions = "".join(_parse_flag(fields, column, "1110"[at]) for at, column in enumerate(HANDLE_COLUMNS[8:]))
     timestamp = _parse_int(fields, "timestamp", -1)
+    references = fields.get("refs", "").strip()
+    references = "" if references in NULLS else references
     return Value(
         _parse_int(fields, "idx", 0),
         fields["type"],
@@ -194,13 +205,15 @@ def _parse_value(fields: dict[str, str]) -> Value:
         "" if timestamp < 0 else _format_iso(timestamp),
         ttl,
         permissions,
-        tuple(_parse_reference(text) for text in filter(None, fields.get("refs", "").split(";"))),
+        tuple(
+            _parse_reference(text) for text in filter(None, (read_cell([fields.get("refs", "")], 0) or "").split(";"))
+        ),
     )
 
 
 def _parse_int(fields: dict[str, str], column: str, default: int) -> int:
     text = fields.get(column, "").strip()
-    if not text:
+    if text in NULLS:
         return default
     if not re.fullmatch(r"[0-9]{1,12}", text):
         raise InvalidInput("import", column, f"{column} must be a whole number, not {quote_text(text)}")
@@ -254,5 +267,6 @@ def identifier_row(put: ImportPut) -> list[str]:
     """Return an identifier as a row. Values other than the target have no column."""
     about = put.about or About()
     description = msgspec.structs.astuple(about)
-    fields = [put.name, put.target, *description, put.creator, " ".join(put.owners), put.created, put.state]
+    origin = [put.creator, " ".join(put.owners), put.created]
+    fields = [put.name, put.target, *description, *origin, put.state, put.reason, put.replaced_by]
     return [field or "" for field in fields]

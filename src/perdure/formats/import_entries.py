@@ -1,12 +1,15 @@
 """Entries of an import: the operations that lines of a file request, in every format."""
 
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
 from perdure.records.frozen_struct import FrozenStruct
 from perdure.records.record import About, Record
 from perdure.records.value import Value
+
+State = Literal["active", "reserved", "withdrawn"]
+STATES: Final[tuple[State, ...]] = ("active", "reserved", "withdrawn")
 
 
 class ImportPut(FrozenStruct, frozen=True, kw_only=True):
@@ -20,7 +23,9 @@ class ImportPut(FrozenStruct, frozen=True, kw_only=True):
     creator: str | None = None
     owners: tuple[str, ...] = ()
     created: str | None = None
-    state: Literal["active", "reserved"] = "active"
+    state: State = "active"
+    reason: str | None = None  # of a withdrawal
+    replaced_by: str | None = None
 
 
 class ImportEdit(FrozenStruct, frozen=True, kw_only=True):
@@ -62,10 +67,14 @@ class RegistryPart(msgspec.Struct, frozen=True, kw_only=True):
     fields: dict[str, Any]
 
 
+NoticeKind = Literal["verbatim", "mended", "bytes", "party", "prefix", "case", "description"]
+
+
 class RejectedLine(FrozenStruct, frozen=True):
     """A line that is rejected, and the reason.
 
     `part` is the field that is wrong, if it is one field. `rule` quotes the rule of a specification that it violates.
+    `code` is that of the error, if the registry has refused it.
     """
 
     line: int
@@ -73,13 +82,22 @@ class RejectedLine(FrozenStruct, frozen=True):
     name: str | None = None
     part: str | None = None
     rule: str | None = None
+    code: str | None = None
 
 
 class Notice(FrozenStruct, frozen=True):
-    """A line that was skipped on purpose, or not imported completely."""
+    """A line that was skipped on purpose, or that was not imported exactly as it is.
+
+    Of an address that is not valid, `before` is the text in the file. `kind` is "verbatim" if it was stored so,
+    "mended" if `after` was stored instead of it, and "bytes" for text that was stored as bytes.
+    """
 
     line: int
     reason: str
+    name: str | None = None
+    kind: NoticeKind | None = None
+    before: str | None = None
+    after: str | None = None
 
 
 Entry = ImportPut | ImportEdit | FullHistory | RegistryPart | RejectedLine | Notice

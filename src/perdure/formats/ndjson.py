@@ -8,7 +8,15 @@ from typing import Any, Final
 
 import msgspec
 
-from perdure.formats.import_entries import Entry, FullHistory, ImportPut, PastRevision, RegistryPart, RejectedLine
+from perdure.formats.import_entries import (
+    STATES,
+    Entry,
+    FullHistory,
+    ImportPut,
+    PastRevision,
+    RegistryPart,
+    RejectedLine,
+)
 from perdure.formats.strict_json import refuse_duplicate_keys
 from perdure.records.frozen_struct import FrozenStruct
 from perdure.records.record import About
@@ -26,6 +34,8 @@ class _PutLine(FrozenStruct, frozen=True, forbid_unknown_fields=True):
     owners: tuple[str, ...] = ()
     created: str | None = None
     state: str = "active"
+    reason: str | None = None
+    replaced_by: str | None = None
 
 
 class _HistoryLine(FrozenStruct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -67,8 +77,8 @@ def _parse_entry(number: int, line: bytes) -> Entry:
         if fields.get("entry") in REGISTRY_PARTS:
             return RegistryPart(line=number, kind=fields.pop("entry"), fields=fields)
     short = _decode_put(line)
-    if short.state not in ("active", "reserved"):
-        return RejectedLine(number, "a name without revisions must be active or reserved", short.name)
+    if short.state not in STATES:
+        return RejectedLine(number, "a name without revisions must be active, reserved or withdrawn", short.name)
     return ImportPut(
         line=number,
         name=short.name,
@@ -78,7 +88,9 @@ def _parse_entry(number: int, line: bytes) -> Entry:
         creator=short.creator,
         owners=short.owners,
         created=short.created,
-        state="reserved" if short.state == "reserved" else "active",
+        state=short.state,
+        reason=short.reason,
+        replaced_by=short.replaced_by,
     )
 
 

@@ -14,6 +14,7 @@ from perdure.formats.claim_fields import ABOUT_CLAIMS, NAME_PARTS, FieldText, bu
 from perdure.formats.csv_rows import Row
 from perdure.formats.import_entries import RejectedLine
 from perdure.formats.observations_json import RULES, ObservationRow
+from perdure.formats.table_columns import find_column
 from perdure.records.person import CLAIM_TYPES, Observation
 
 OBSERVATION_FIELDS: Final = tuple(field for field in Observation.__struct_fields__ if field != "claims")
@@ -60,7 +61,11 @@ class ColumnMapping:
                     "import", "columns", f"two columns have the heading {quote_text(heading)}: rename one"
                 )
         if mapped:
-            self._columns = [(check_field(field), self._find_column(heading, field)) for field, heading in mapped]
+            separator = hints.separator
+            self._columns = [
+                (check_field(field), find_column(self._headings, heading, field, separator))
+                for field, heading in mapped
+            ]
         else:
             self._columns = [
                 (field, at) for at, heading in enumerate(self._headings) if (field := _find_field(heading)) is not None
@@ -97,18 +102,6 @@ class ColumnMapping:
         content = {heading: cell for heading, cell in zip(self._headings, cells, strict=False) if cell}
         written = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
         return sha256(written.encode()).hexdigest()
-
-    def _find_column(self, heading: str, field: str) -> int:
-        stripped = heading.strip()
-        if stripped in self._headings:
-            return self._headings.index(stripped)
-        folded = [known.casefold() for known in self._headings]
-        if folded.count(stripped.casefold()) == 1:
-            return folded.index(stripped.casefold())
-        headings = ", ".join(self._headings)
-        hint = self._hints.separator
-        reason = f"there is no column {quote_text(heading)} for {field}; the first line has: {headings} ({hint})"
-        raise InvalidInput("import", "columns", reason)
 
     def _check_columns(self) -> None:
         for given in (self._columns, self._fixed):

@@ -36,7 +36,7 @@ async def metrics_page(app: AppContext, request: Request) -> Response:
     """Return all metrics, to the clients that may read them."""
     request.require_read_method()
     if not request.is_from(app.options.metrics_networks):
-        raise ClientNotAllowed()
+        raise ClientNotAllowed(request.proxy_problem())
     app.publish_metrics()
     body = await run_in_thread(metrics.render_metrics)
     media_type = b"text/plain; version=1.0.0; charset=utf-8"

@@ -11,6 +11,8 @@ from typing import Any, Final, NamedTuple
 from perdure.http import health
 from perdure.http.api import (
     bulk,
+    bulk_changes,
+    bulk_minting,
     bulk_observations,
     change_feed,
     error_catalogue,
@@ -190,6 +192,7 @@ ROUTES: Final = (
 # The operations of /api/v1, with handlers of bodies that are not JSON.
 API_ROUTES: Final = (
     ApiRoute("POST", "/identifiers", minting.mint),
+    ApiRoute("POST", "/identifiers/bulk", bulk_minting.mint_lines, is_bulk=True),
     ApiRoute("GET", "/identifiers", identifiers.list_identifiers),
     ApiRoute("GET", "/identifiers/{name}", identifiers.show),
     ApiRoute("PATCH", "/identifiers/{name}", identifiers.change),
@@ -217,6 +220,10 @@ API_ROUTES: Final = (
     ApiRoute("GET", "/agents/me", prefixes.me),
     ApiRoute("POST", "/imports", bulk.import_identifiers, is_bulk=True),
     ApiRoute("GET", "/exports", bulk.export_identifiers, is_bulk=True),
+    ApiRoute("POST", "/bulk-changes", bulk_changes.change_many),
+    ApiRoute("GET", "/bulk-changes", bulk_changes.list_bulk_changes),
+    ApiRoute("GET", "/bulk-changes/{id}", bulk_changes.show_bulk_change),
+    ApiRoute("POST", "/bulk-changes/{id}/undo", bulk_changes.undo_bulk_change),
     ApiRoute("GET", "/errors", error_catalogue.list_errors),
     ApiRoute("GET", "/errors/{code}", error_catalogue.show_error),
     ApiRoute("POST", "/poid", observing.observe_person, {FORM: observing.observe_upload}),
@@ -229,6 +236,7 @@ API_ROUTES: Final = (
     ApiRoute("GET", "/persons", api_persons.find),
     ApiRoute("PUT", "/{ppid}", person_curation.revise),
     ApiRoute("PUT", "/{ppid}/links", person_curation.link),
+    ApiRoute("PATCH", "/{ppid}/links", person_curation.change_links),
     ApiRoute("POST", "/{ppid}/merge", person_curation.merge),
     ApiRoute("POST", "/{ppid}/split", person_curation.split),
     ApiRoute("POST", "/{ppid}/undo", person_curation.undo),

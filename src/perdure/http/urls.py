@@ -8,6 +8,7 @@ from perdure.http.app_context import AppContext
 from perdure.http.shared.api_roots import API_ROOT
 from perdure.http.shared.http_errors import MalformedRequest
 from perdure.names import handle
+from perdure.records.namespaces import is_local
 from perdure.records.validation import Limits, check_target
 from perdure.records.web_address import encode_web_address
 from perdure.registry.name_keys import locate
@@ -63,6 +64,17 @@ def target_link(text: str, limits: Limits, *, allows_blanks: bool = False) -> st
         return encode_web_address(check_target(text, limits, allows_blanks=allows_blanks))
     except PerdureError:
         return None
+
+
+def citation_url(app: AppContext, origin: str, name: str, scheme: str) -> str | None:
+    """Return the URL by which an identifier is cited: for a person its IRI, as in linked data.
+
+    None if that is local, because it does not resolve. A registry without a fixed base has no such IRI.
+    """
+    base = app.registry.person_iris if scheme == "ppid" else None
+    if base is None:
+        return f"{origin}{path_of(name)}"
+    return None if is_local(base) else base + name
 
 
 def absolute_url(origin: str, link: str) -> str:

@@ -18,12 +18,12 @@ Ppid(type='POID', hex='93b04476560e5ac', checksum='1')
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Final, Literal, TypedDict
+from typing import Final, Literal, Protocol, TypedDict
 from uuid import UUID
 
-from perdure.errors import InvalidInput, InvalidName, quote_text
+from perdure.errors import InvalidInput, InvalidName, NoSuchName, quote_text
 from perdure.names.check_digit import check_digit
 from perdure.names.ppid_inputs import check_curator, check_hash, check_timestamp, check_url
 from perdure.names.uuid5 import PPID_NAMESPACE, poid_digest, prid_digest, type_digest, uuid_from_digest
@@ -130,6 +130,34 @@ def uuid_to_ppid(uuid: UUID, type: PpidType) -> str:
         raise InvalidInput("ppid", "type", "the type must be POID or PRID")
     digits = uuid.hex[:15]
     return _format_ppid(type, digits, check_digit(digits))
+
+
+class _UuidReader(Protocol):
+    def input_uuid(self, name: str) -> str | None: ...
+
+
+class _UuidStore(Protocol):
+    async def read(self, work: Callable[[_UuidReader], str | None]) -> str | None: ...
+
+
+class OpenRegistry(Protocol):
+    """The part of an open registry that `ppid_to_uuid` needs: its store. This module knows no other part of it."""
+
+    @property
+    def store(self) -> _UuidStore: ...
+
+
+async def ppid_to_uuid(text: str, registry: OpenRegistry) -> UUID:
+    """Section 12.1: look up the UUID of the inputs of a registered PPID.
+
+    It cannot be computed: a PPID has only 15 digits of the UUID, and none of it after a collision. Raise NoSuchName if
+    the PPID is not registered, and InvalidName as `parse` does.
+    """
+    name = canonical(text)
+    raw = await registry.store.read(lambda reader: reader.input_uuid(name))
+    if raw is None:
+        raise NoSuchName(name)
+    return UUID(raw)
 
 
 def generate_poid(source_url: str, timestamp: str, content_hash: str, *, namespace: UUID = PPID_NAMESPACE) -> str:

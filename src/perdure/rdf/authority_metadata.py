@@ -1,20 +1,11 @@
 """Authority metadata as RDF: responsible parties, dates, state, and replacements of an identifier."""
 
-from typing import NamedTuple
-
 from perdure.rdf.agents import registry_agent_node
 from perdure.rdf.iris import find_iri
 from perdure.rdf.serializer import Tree
 from perdure.records.namespaces import Namespaces
 from perdure.registry.identifier_view import View
-
-
-class Withdrawal(NamedTuple):
-    """The time of a withdrawal, and the agent: a name, and an identifier if there is one."""
-
-    at: str
-    by: str
-    by_identifier: str = ""
+from perdure.registry.withdrawal import Withdrawal
 
 
 def metadata_tree(view: View, namespaces: Namespaces, home: str = "") -> Tree:

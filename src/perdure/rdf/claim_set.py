@@ -4,7 +4,6 @@ from typing import Final
 
 from perdure.errors import InvalidInput
 from perdure.rdf.agents import claim_agents
-from perdure.rdf.authority_metadata import Withdrawal
 from perdure.rdf.claims import PROPERTY_OF_CLAIM
 from perdure.rdf.jsonld_context import terms
 from perdure.rdf.person import person_tree
@@ -18,26 +17,19 @@ _ELSEWHERE: Final = frozenset({"claim", "hasName", "uuidRaw", "version", "hasVer
 )
 
 
-def write_claims(
-    person: PersonView,
-    format: str,
-    namespaces: Namespaces,
-    context_url: str,
-    *,
-    withdrawal: Withdrawal | None = None,
-) -> bytes:
+def write_claims(person: PersonView, format: str, namespaces: Namespaces, context_url: str) -> bytes:
     """Write the document of an observation's claims."""
-    return write(claim_set_tree(person, namespaces, withdrawal), format, terms(namespaces), context_url)
+    return write(claim_set_tree(person, namespaces), format, terms(namespaces), context_url)
 
 
-def claim_set_tree(person: PersonView, namespaces: Namespaces, withdrawal: Withdrawal | None = None) -> Tree:
+def claim_set_tree(person: PersonView, namespaces: Namespaces) -> Tree:
     """Build the document from that of the observation, so that neither discloses what the other withholds."""
     view = person.view
     if not view.name.startswith("POID"):
         raise InvalidInput(
             "linked", "claims", f"{view.name} is not an observation (POID): only observations have claims"
         )
-    whole = person_tree(person, namespaces, withdrawal=withdrawal)
+    whole = person_tree(person, namespaces)
     identifier = namespaces.ppid + view.name
     observation = {key: value for key, value in whole.items() if key not in _ELSEWHERE}
     tree: Tree = {"id": f"{identifier}/claims", "type": ["ClaimSet"], "about": observation}

@@ -3,7 +3,7 @@
 from contextlib import suppress
 
 from perdure.names import handle
-from perdure.rdf.authority_metadata import Withdrawal, metadata_tree, withdrawal_tree
+from perdure.rdf.authority_metadata import metadata_tree, withdrawal_tree
 from perdure.rdf.iris import iri as to_iri
 from perdure.rdf.jsonld_context import terms
 from perdure.rdf.person import person_tree
@@ -12,6 +12,7 @@ from perdure.records.namespaces import Namespaces
 from perdure.records.web_address import encode_web_address
 from perdure.registry.identifier_view import View
 from perdure.registry.persons import PersonView
+from perdure.registry.withdrawal import Withdrawal
 
 
 def write_person(
@@ -21,10 +22,9 @@ def write_person(
     context_url: str,
     *,
     as_version: bool = False,
-    withdrawal: Withdrawal | None = None,
 ) -> bytes:
     """Write the document of an observation or a reconstruction; with `as_version`, of its newest version."""
-    tree = person_tree(person, namespaces, as_version=as_version, withdrawal=withdrawal)
+    tree = person_tree(person, namespaces, as_version=as_version)
     return write(tree, format, terms(namespaces), context_url)
 
 

@@ -65,4 +65,7 @@ def _n_triples(persons: Iterable[PersonView], namespaces: Namespaces) -> Iterato
 def _records(persons: Iterable[PersonView]) -> Iterator[bytes]:
     for person in persons:
         view = msgspec.structs.replace(person.view, handle_record=())
-        yield encode({"at": person.at, **msgspec.to_builtins(view)}) + b"\n"
+        fields = {"at": person.at, **msgspec.to_builtins(view)}
+        if person.withdrawal is not None:
+            fields["withdrawal"] = person.withdrawal._asdict()
+        yield encode(fields) + b"\n"

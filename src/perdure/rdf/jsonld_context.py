@@ -48,6 +48,7 @@ _OTHERS: Final[dict[str, tuple[str, Kind]]] = {
     "surnamePrefix": (PNV + "surnamePrefix", Kind.TEXT),
     "baseSurname": (PNV + "baseSurname", Kind.TEXT),
     "wasGeneratedBy": (PROV + "wasGeneratedBy", Kind.IRI),
+    "generated": (PROV + "generated", Kind.IRI),
     "wasDerivedFrom": (PROV + "wasDerivedFrom", Kind.IRI),
     "wasRevisionOf": (PROV + "wasRevisionOf", Kind.IRI),
     "wasAssociatedWith": (PROV + "wasAssociatedWith", Kind.IRI),

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from perdure.rdf.authority_metadata import Withdrawal, metadata_tree, withdrawal_tree
+from perdure.rdf.authority_metadata import metadata_tree, withdrawal_tree
 from perdure.rdf.claims import NumberedClaim, claim_node, claim_properties
 from perdure.rdf.iris import external_iri
 from perdure.rdf.literals import to_typed_date
@@ -27,9 +27,7 @@ _RELATIONS: Final = {"exact": "sameAs", "close": "closeMatch"}
 _RELATIONS_OF_A_VERSION: Final = _RELATIONS | {"exact": "identityPage"}
 
 
-def person_tree(
-    person: PersonView, namespaces: Namespaces, *, as_version: bool = False, withdrawal: Withdrawal | None = None
-) -> Tree:
+def person_tree(person: PersonView, namespaces: Namespaces, *, as_version: bool = False) -> Tree:
     """Return the document of the person; of a version, if it is not the newest or with `as_version`."""
     view = person.view
     identifier = namespaces.ppid + view.name
@@ -59,8 +57,8 @@ def person_tree(
         tree |= version_links(person, identifier, subject)
         if view.uuid_raw is not None:
             tree["uuidRaw"] = view.uuid_raw
-    if is_gone and withdrawal is not None:
-        tree |= withdrawal_tree(identifier, withdrawal, namespaces)
+    if is_gone and person.withdrawal is not None:
+        tree |= withdrawal_tree(identifier, person.withdrawal, namespaces)
     return tree | _restriction_tree(view, namespaces) | metadata_tree(view, namespaces)
 
 

@@ -82,6 +82,9 @@ CLASSES: Final = {
     ),
     "Claim": _Class("Claim", "One statement of a source about a person."),
     "ClaimSet": _Class("Claims of an observation", "All claims of one observation."),
+    "VersionHistory": _Class(
+        "Version history", "All changes of the record of one person, each with the version that it generated."
+    ),
     "Employed": _Class("Employed", "Anything with an employer: a person, or one of several employments of a person."),
     "Employment": _Class("Employment", "Work for one institution.", ("Employed",)),
 }

@@ -1,6 +1,6 @@
 """Validation of descriptions of a person, field by field, before anything is written."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final, get_args
 
 import msgspec
@@ -35,6 +35,8 @@ _RELATIONS: Final = get_args(Relation)
 _LINKED: Final = ("orcid", "isni", "viaf", "wikidata")
 # Schemes that a browser would execute, or that have a meaning on one machine only.
 _NO_SOURCES: Final = frozenset({"javascript", "data", "vbscript", "file"})
+# Names and mailboxes: they have no content that could be retrieved.
+UNUSUAL_SOURCES: Final = frozenset({"urn", "mailto"})
 _CIRCULAR: Final = "No circular references"
 
 
@@ -55,7 +57,7 @@ def check_observation(observation: Observation, limits: Limits) -> Observation:
 
 
 def _check_source_url(url: str) -> str:
-    """Return the address of a source, of any scheme that can be resolved: a catalogue may use urn: or https:."""
+    """Return the address of a source. `refuse_unusual_source` checks that of a new observation further."""
     checked = check_url(url)
     scheme = checked.partition(":")[0].lower()
     if scheme in _NO_SOURCES:
@@ -66,6 +68,20 @@ def _check_source_url(url: str) -> str:
         reason = f"the source {quote_text(checked)} is not a valid address: {problem}"
         raise InvalidInput("ppid", "source_url", reason, SOURCE_RULE) from None
     return checked
+
+
+def refuse_unusual_source(observation: Observation, accepted: Collection[str]) -> None:
+    """Refuse a source without a web address, unless the settings accept its scheme.
+
+    Observations that were registered before, here or elsewhere, stay valid.
+    """
+    scheme = observation.source_url.partition(":")[0].lower()
+    if scheme in UNUSUAL_SOURCES and scheme not in accepted:
+        reason = (
+            f"{scheme}: has no content that can be retrieved: give the web address of the source; "
+            f'to accept such sources, set unusual_sources = ["{scheme}"] under [persons] in the settings'
+        )
+        raise InvalidInput("ppid", "source_url", reason, SOURCE_RULE)
 
 
 def check_reconstruction(reconstruction: Reconstruction, limits: Limits) -> Reconstruction:

@@ -23,15 +23,28 @@ def plain_target(record: Record) -> str | None:
     for value in record.values:
         if value.type.upper() in _CHOOSING:
             return None
-        if target is None and value.is_url and value.is_public:
+        if target is None and value.is_url and value.is_public and not value.verbatim:
             target = value.text
     return target
 
 
 def first_url(record: Record) -> str | None:
-    """Return the first public URL value, whatever other values there are. A restricted person has none."""
+    """Return the first public URL value, whatever other values there are. A restricted person has none.
+
+    A value that was imported verbatim is not an address.
+    """
     if record.restriction is not None:
         return None
+    return next(
+        (value.text for value in record.values if value.is_url and value.is_public and not value.verbatim), None
+    )
+
+
+def first_stored_url(record: Record) -> str | None:
+    """Return the first public URL value; if no value is a valid address, the first that was imported verbatim."""
+    url = first_url(record)
+    if url is not None or record.restriction is not None:
+        return url
     return next((value.text for value in record.values if value.is_url and value.is_public), None)
 
 

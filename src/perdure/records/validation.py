@@ -57,15 +57,22 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def check_values(values: Sequence[Value], limits: Limits) -> tuple[Value, ...]:
-    """Check each value. Return the values in the order of their indexes."""
+    """Check each value. Return the values in the order of their indexes.
+
+    The mark `verbatim` stays only on addresses that are not valid: one that an agent has replaced loses it.
+    """
     if len(values) > limits.values:
         raise OutOfRange("record", "values", f"a record can have at most {limits.values} values, not {len(values)}")
     seen: set[int] = set()
+    has_marks = False
     for value in values:
         check_value(value, limits)
+        has_marks = has_marks or value.verbatim
         if value.index in seen:
             raise InvalidInput("record", "index", f"index {value.index} occurs twice")
         seen.add(value.index)
+    if has_marks:
+        values = [_without_needless_mark(value, limits) for value in values]
     return tuple(sorted(values, key=lambda value: value.index)) if len(values) > 1 else tuple(values)
 
 
@@ -94,6 +101,24 @@ def check_value(value: Value, limits: Limits) -> None:
     _check_data(value, where, limits)
 
 
+def _without_needless_mark(value: Value, limits: Limits) -> Value:
+    if not value.verbatim:
+        return value
+    plain = msgspec.structs.replace(value, verbatim=False)
+    try:
+        check_value(plain, limits)
+        if plain.is_url:
+            check_target(plain.text or "", limits)  # one with a blank stays as it was imported
+    except InvalidInput:
+        return value
+    return plain
+
+
+def can_be_verbatim(value: Value) -> bool:
+    """Return whether the data of a value is an address, or a list of them: only these have the mark `verbatim`."""
+    return value.is_url or value.kind == LOCATIONS
+
+
 def _check_secret(value: Value, where: str) -> None:
     """Raise InvalidInput if a record contains a secret. Secrets are stored apart from records, and encrypted."""
     if value.data != Text(""):
@@ -109,11 +134,13 @@ def _check_data(value: Value, where: str, limits: Limits) -> None:
         if len(data.value.encode("utf-8", "surrogatepass")) > limits.value_bytes:
             raise OutOfRange("record", f"{where}.data", f"the data is longer than {limits.value_bytes} bytes")
         check_plain_text(data.value, f"{where}.data")
+        if value.verbatim:
+            return
         if value.is_url:
             check_target(data.value, limits, f"{where}.data", allows_blanks=True)
         elif value.kind == LOCATIONS:
             _check_locations(data.value, f"{where}.data")
-    elif value.is_url:
+    elif value.is_url and not value.verbatim:
         raise InvalidInput("record", f"{where}.data", "a URL must be text")
     elif isinstance(data, Binary):
         if len(data.value) > limits.value_bytes:

@@ -90,7 +90,11 @@ Data = Text | Binary | Admin | ValueList
 
 
 class Value(FrozenStruct, frozen=True, omit_defaults=True):
-    """A value. `ttl` is seconds, or the instant (ISO 8601) at which the value expires."""
+    """A value. `ttl` is seconds, or the instant (ISO 8601) at which the value expires.
+
+    `verbatim` marks an address that was imported as it was, although it is not valid. It is shown to every reader, but
+    no reader is redirected to it, and it is never a link, until an agent replaces it.
+    """
 
     index: int
     type: str
@@ -99,6 +103,7 @@ class Value(FrozenStruct, frozen=True, omit_defaults=True):
     ttl: int | str = DEFAULT_TTL
     permissions: str = DEFAULT_PERMISSIONS
     references: tuple[Reference, ...] = ()
+    verbatim: bool = False
 
     @property
     def text(self) -> str | None:
@@ -165,6 +170,16 @@ def to_handle_json(value: Value) -> dict[str, Any]:
 def without_secret(value: Value) -> Value:
     """Return a value without its secret. A record stores only that there is one, without public permissions."""
     return msgspec.structs.replace(value, data=Text(""), permissions=f"{value.permissions[:PUBLIC_READ]}00")
+
+
+def with_verbatim_marks(values: Iterable[Value], before: Iterable[Value]) -> list[Value]:
+    """Return the values, with the mark `verbatim` on exactly those that a client sends back as they are stored."""
+    stored = {value.index: (value.kind, value.data) for value in before if value.verbatim}
+    marked = []
+    for value in values:
+        is_stored = stored.get(value.index) == (value.kind, value.data) if stored else False
+        marked.append(value if value.verbatim == is_stored else msgspec.structs.replace(value, verbatim=is_stored))
+    return marked
 
 
 def with_stated_ttl(values: Iterable[Value], default: int | None) -> list[Value]:

@@ -4,6 +4,18 @@ Permissions are checked here, whatever API the request came through.
 """
 
 from perdure.registry.bootstrap import NewRegistry, create_registry, reopen
+from perdure.registry.bulk_changes import (
+    BulkChange,
+    BulkRequest,
+    BulkStep,
+    NameSource,
+    QuerySource,
+    find_bulk_change,
+    find_unfinished,
+    list_bulk_changes,
+    run_bulk_change,
+    undo_bulk_change,
+)
 from perdure.registry.editing import (
     add_values,
     bind,
@@ -33,10 +45,12 @@ from perdure.registry.handles import (
     unhome_prefix,
 )
 from perdure.registry.idempotency import IdempotentMint, mint_once
+from perdure.registry.identifier_query import IdentifierQuery
 from perdure.registry.importing import ImportOptions, Tally, forget_checkpoint, import_entries, read_checkpoint
 from perdure.registry.integrity import verify
-from perdure.registry.listing import IdentifierPage, list_identifiers
-from perdure.registry.minting import MintedIdentifier, mint, mint_in_chunks
+from perdure.registry.listing import IdentifierPage, list_identifiers, select_identifiers
+from perdure.registry.minters import MintedIdentifier
+from perdure.registry.minting import mint, mint_in_chunks
 from perdure.registry.new_record import Statement
 from perdure.registry.permissions.agents import add_agent, authenticate, new_key, recover_access, revoke_key
 from perdure.registry.permissions.grants import grant, revoke
@@ -53,7 +67,6 @@ from perdure.registry.persons import (
     split,
     undo_merge,
     undo_split,
-    uuid_of,
 )
 from perdure.registry.prefixes.prefixes import (
     add_prefix,
@@ -65,6 +78,8 @@ from perdure.registry.prefixes.prefixes import (
 from perdure.registry.query import find_by_value, history, resolve, search, show
 from perdure.registry.redaction import redact_values
 from perdure.registry.registry import Registry
+from perdure.registry.row_answers import RowAnswers, RowOutcome, TableAnswers, begin_table_again, find_table
+from perdure.registry.row_minting import MintRow, mint_rows
 from perdure.registry.settings import Settings
 from perdure.registry.statistics import add_resolutions, name_statistics, prefix_statistics
 from perdure.registry.transfers import names_under, transfer_identifiers, transfer_prefix
@@ -72,20 +87,30 @@ from perdure.registry.version_diff import diff
 
 __all__ = [
     "Agent",
+    "BulkChange",
+    "BulkRequest",
+    "BulkStep",
     "Curation",
     "HandleIdentity",
     "HandleView",
     "HandleWriteResult",
     "IdempotentMint",
     "IdentifierPage",
+    "IdentifierQuery",
     "ImportOptions",
     "KeyMaterial",
+    "MintRow",
     "MintedIdentifier",
+    "NameSource",
     "NewRegistry",
     "Person",
+    "QuerySource",
     "Registry",
+    "RowAnswers",
+    "RowOutcome",
     "Settings",
     "Statement",
+    "TableAnswers",
     "Tally",
     "add_agent",
     "add_prefix",
@@ -93,6 +118,7 @@ __all__ = [
     "add_subsystem",
     "add_values",
     "authenticate",
+    "begin_table_again",
     "bind",
     "change_prefix",
     "create_registry",
@@ -101,9 +127,12 @@ __all__ = [
     "derive_prefix",
     "diff",
     "export",
+    "find_bulk_change",
     "find_by_value",
     "find_handles",
     "find_key_material",
+    "find_table",
+    "find_unfinished",
     "forget_checkpoint",
     "grant",
     "history",
@@ -111,6 +140,7 @@ __all__ = [
     "import_entries",
     "iterate_handles",
     "lift_restriction",
+    "list_bulk_changes",
     "list_handles",
     "list_identifiers",
     "list_prefixes",
@@ -119,6 +149,7 @@ __all__ = [
     "mint_handle",
     "mint_in_chunks",
     "mint_once",
+    "mint_rows",
     "name_statistics",
     "names_under",
     "new_key",
@@ -141,16 +172,18 @@ __all__ = [
     "revise_reconstruction",
     "revoke",
     "revoke_key",
+    "run_bulk_change",
     "search",
+    "select_identifiers",
     "show",
     "split",
     "transfer_identifiers",
     "transfer_prefix",
+    "undo_bulk_change",
     "undo_merge",
     "undo_split",
     "unhome_prefix",
     "update",
-    "uuid_of",
     "verify",
     "withdraw",
 ]

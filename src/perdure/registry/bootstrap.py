@@ -12,6 +12,7 @@ from perdure.registry import revisions
 from perdure.registry.entities import ACTIONS, WHOLE_REGISTRY, Agent, Event, Grant, Prefix
 from perdure.registry.name_keys import handle_key
 from perdure.registry.permissions.agents import check_agent_id, make_key
+from perdure.registry.person_iris import PERSON_IRIS, PersonIriSettings
 from perdure.registry.prefixes.prefixes import check_prefix_name, person_prefixes
 from perdure.registry.registry import Registry
 from perdure.registry.secret_box import NoSealer, Sealer
@@ -24,6 +25,7 @@ from perdure.timelines.timeline import HIGH_WATER_LEAD, pilin_suffix, pilin_tick
 REGISTRY: Final = "registry"
 _NAMESPACE, _HOME = "ppid_namespace", "home"
 _NO_SEALER: Final = NoSealer()
+_NO_CHOICE: Final = PersonIriSettings()
 
 
 class NewRegistry(NamedTuple):
@@ -43,6 +45,7 @@ async def create_registry(
     home: str | None = None,
     admin: str = "admin",
     ppid_namespace: UUID = PPID_NAMESPACE,
+    person_iris: PersonIriSettings = _NO_CHOICE,
     sealer: Sealer = _NO_SEALER,
 ) -> NewRegistry:
     """Create a registry with its identity, its first agent, that agent's identifier, and the types of the metadata."""
@@ -54,14 +57,17 @@ async def create_registry(
     check_prefix_name(settings.type_prefix)
     if handle.fold(home_name) in {handle.fold(name) for name in (*ppid.TYPES, settings.type_prefix)}:
         raise InvalidInput("registry", "home", f"{home_name!a} is reserved for another purpose: choose another prefix")
-    registry = Registry(identity, store, clock, settings, ppid_namespace, handle.fold(home_name), sealer)
+    base = person_iris.choose_base(identity)
+    registry = Registry(identity, store, clock, settings, ppid_namespace, handle.fold(home_name), sealer, base)
 
     def work(tx: Transaction) -> NewRegistry:
         if tx.fact(REGISTRY) is not None:
             raise InvalidInput("registry", "store", "this store holds a registry already")
         at = iso_now(clock)
-        for fact, value in ((REGISTRY, identity), (_NAMESPACE, str(ppid_namespace)), (_HOME, registry.home)):
-            tx.put_fact(fact, value)
+        tx.put_fact(REGISTRY, identity)
+        tx.put_fact(_NAMESPACE, str(ppid_namespace))
+        tx.put_fact(_HOME, registry.home)
+        tx.put_fact(PERSON_IRIS, base)
         own = Prefix(key=registry.home, name=home_name, scheme="handle", minter="pilin", created=at)
         types = Prefix(
             key=handle.fold(settings.type_prefix),
@@ -103,10 +109,10 @@ async def reopen(
 ) -> Registry:
     """Return the registry that a store holds. Raise InvalidInput if the settings belong to another registry."""
 
-    def work(reader: Reader) -> tuple[str | None, str | None, str | None]:
-        return reader.fact(REGISTRY), reader.fact(_NAMESPACE), reader.fact(_HOME)
+    def work(reader: Reader) -> tuple[str | None, ...]:
+        return tuple(reader.fact(fact) for fact in (REGISTRY, _NAMESPACE, _HOME, PERSON_IRIS))
 
-    identity, namespace, home = await store.read(work)
+    identity, namespace, home, person_iris = await store.read(work)
     if identity is None or namespace is None or home is None:
         raise InvalidInput("registry", "store", "this database holds no registry; create one with: perdure init")
     if expected_id is not None and identity != expected_id:
@@ -115,4 +121,4 @@ async def reopen(
             "one of them was copied here from elsewhere. Nothing is changed until the two match"
         )
         raise InvalidInput("registry", "id", reason)
-    return Registry(identity, store, clock, settings, UUID(namespace), home, sealer)
+    return Registry(identity, store, clock, settings, UUID(namespace), home, sealer, person_iris)

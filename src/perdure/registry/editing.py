@@ -7,7 +7,7 @@ import msgspec
 
 from perdure.errors import Immutable, InvalidInput, PerdureError, Withdrawn, WrongState
 from perdure.records.authority_metadata import to_seconds
-from perdure.records.record import About, Record, Tombstone
+from perdure.records.record import About, Record, State, Tombstone
 from perdure.records.validation import (
     Limits,
     check_about,
@@ -16,7 +16,14 @@ from perdure.records.validation import (
     check_values,
     find_free_index,
 )
-from perdure.records.value import Text, UnstatedTtl, Value, equals_ignoring_timestamp, with_stated_ttl
+from perdure.records.value import (
+    Text,
+    UnstatedTtl,
+    Value,
+    equals_ignoring_timestamp,
+    with_stated_ttl,
+    with_verbatim_marks,
+)
 from perdure.registry import revisions
 from perdure.registry.entities import Action, Agent, Prefix
 from perdure.registry.identifier_lookup import require_identifier
@@ -166,22 +173,30 @@ async def reinstate(registry: Registry, by: Agent, name: str, *, expected_versio
     """Remove the tombstone in a new version. The withdrawal stays in the history."""
 
     def edit(reader: Reader, record: Record, prefix: Prefix, at: str) -> Record:
-        if record.state != "withdrawn":
-            raise WrongState(name, record.state, "withdrawn")
-        if record.tombstone is not None and record.tombstone.successors:
-            raise WrongState(name, "split", "withdrawn: undo the split instead")
-        state = "reserved" if record.created is None else "active"
-        return msgspec.structs.replace(record, state=state, tombstone=None)
+        return without_tombstone(name, record)
 
     return await _edit_record(registry, by, name, "withdraw", "reinstate", edit, expected_version)
+
+
+def without_tombstone(name: str, record: Record) -> Record:
+    """Return the record as it was before it was withdrawn."""
+    if record.state != "withdrawn":
+        raise WrongState(name, record.state, "withdrawn")
+    if record.tombstone is not None and record.tombstone.successors:
+        raise WrongState(name, "split", "withdrawn: undo the split instead")
+    state: State = "reserved" if record.created is None else "active"
+    return msgspec.structs.replace(record, state=state, tombstone=None)
 
 
 def _target_value(record: Record, statement: Statement) -> Value:
     """Return the value that carries the new target or its new TTL: the first public URL value, or a new one."""
     first = next((value for value in record.values if value.is_url and value.is_public), None)
     if first is not None:
-        data = first.data if statement.target is None else Text(statement.target)
-        return msgspec.structs.replace(first, data=data, timestamp="", ttl=statement.ttl)
+        if statement.target is None:
+            return msgspec.structs.replace(first, timestamp="", ttl=statement.ttl)
+        return msgspec.structs.replace(
+            first, data=Text(statement.target), timestamp="", ttl=statement.ttl, verbatim=False
+        )
     if statement.target is None:
         raise InvalidInput("record", "ttl", "there is no target whose TTL could be changed: give a target too")
     taken = [value.index for value in record.values]
@@ -263,6 +278,7 @@ def _with_values(
     A value without a TTL takes that of the value which it replaces, or the default of the prefix.
     """
     old = {value.index: value for value in record.values}
+    new_values = with_verbatim_marks(new_values, record.values)
     check_values(new_values, limits)
     refuse_future_timestamps(new_values, at)
     for value in with_timestamps(new_values, at):

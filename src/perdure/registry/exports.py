@@ -16,7 +16,7 @@ from perdure.formats import batch_file, identifiers_csv, ndjson
 from perdure.formats.import_entries import FullHistory, ImportPut, PastRevision
 from perdure.records import record as records
 from perdure.records.derived_values import handle_values
-from perdure.records.target import first_url
+from perdure.records.target import first_stored_url
 from perdure.records.value import Value
 from perdure.registry.entities import WHOLE_REGISTRY, Agent, History, counter_key
 from perdure.registry.name_keys import key_beginning, require_prefix
@@ -30,6 +30,7 @@ _VERSION: Final = 1
 _TABLES: Final = ("csv", "handles")
 
 OmissionCallback = Callable[[str], None]
+_Written = tuple[int, bytes]  # how many identifiers, and their bytes
 
 
 async def export(
@@ -72,12 +73,8 @@ async def export(
         key, own = await registry.store.read(work)
         if not key:
             return
-        if format in _TABLES:
-            rows = (_identifier_rows if format == "csv" else _handle_rows)(registry, own, left_out)
-            data = _format_csv([identifiers_csv.protect_cells(row) for row in rows] if for_spreadsheet else rows)
-        else:
-            data = (_format_ndjson if format == "ndjson" else _format_batch)(registry, own, left_out)
-        yield len(own), data
+        count, data = _WRITERS[format](registry, own, left_out, for_spreadsheet)
+        yield count, data
 
 
 def _require_export_permission(registry: Registry, reader: Reader, by: Agent, under: str | None) -> str | None:
@@ -88,10 +85,10 @@ def _require_export_permission(registry: Registry, reader: Reader, by: Agent, un
 
 def _format_registry_parts(registry: Registry, reader: Reader) -> bytes:
     timelines = reader.timelines()
-    namespace = str(registry.ppid_namespace)
-    lines = [
-        ndjson.write_registry_part("registry", {"id": registry.id, "ppid_namespace": namespace, "perdure": _VERSION})
-    ]
+    fixed = {"id": registry.id, "ppid_namespace": str(registry.ppid_namespace), "perdure": _VERSION}
+    if registry.person_iris is not None:
+        fixed["person_iris"] = registry.person_iris
+    lines = [ndjson.write_registry_part("registry", fixed)]
     for prefix in reader.prefixes():
         last = timelines.get(counter_key(prefix) if prefix.minter == "sequential" else prefix.key)
         fields = msgspec.to_builtins(prefix, enc_hook=_encode_fraction) | ({} if last is None else {"last": str(last)})
@@ -104,7 +101,9 @@ def _format_registry_parts(registry: Registry, reader: Reader) -> bytes:
     return b"".join(line + b"\n" for line in lines)
 
 
-def _format_ndjson(registry: Registry, histories: list[History], left_out: OmissionCallback) -> bytes:
+def _write_ndjson(
+    registry: Registry, histories: list[History], left_out: OmissionCallback, for_spreadsheet: bool
+) -> _Written:
     lines = []
     for one in histories:
         row = one.identifier
@@ -115,17 +114,19 @@ def _format_ndjson(registry: Registry, histories: list[History], left_out: Omiss
         lines.append(
             ndjson.write(FullHistory(name=row.name, scheme=row.scheme, revisions=revisions, uuid_raw=one.uuid_raw))
         )
-    return b"".join(line + b"\n" for line in lines)
+    return len(lines), b"".join(line + b"\n" for line in lines)
 
 
-def _identifier_rows(registry: Registry, histories: list[History], left_out: OmissionCallback) -> list[list[str]]:
+def _write_csv(
+    registry: Registry, histories: list[History], left_out: OmissionCallback, for_spreadsheet: bool
+) -> _Written:
     written = []
     for row in (one.identifier for one in histories):
         record = records.decode(row.record)
-        if row.scheme == "ppid" or record.state not in ("active", "reserved"):
+        if row.scheme == "ppid" or record.state == "merged":
             left_out(f"{row.name} ({row.scheme}, {record.state}) cannot be represented in a table; NDJSON contains it")
             continue
-        target = first_url(record)
+        target = first_stored_url(record)
         others = [value for value in record.values if value.text != target]
         if others:
             left_out(f"{len(others)} value(s) of {row.name} have no column; NDJSON contains them")
@@ -137,27 +138,35 @@ def _identifier_rows(registry: Registry, histories: list[History], left_out: Omi
             creator=record.creator,
             owners=record.owners,
             created=record.created,
-            state="active" if record.state == "active" else "reserved",
+            state=record.state,
+            reason=None if record.tombstone is None else record.tombstone.reason,
+            replaced_by=None if record.tombstone is None else record.tombstone.replaced_by,
         )
         written.append(identifiers_csv.identifier_row(put))
-    return written
+    return len(written), _format_csv(written, for_spreadsheet)
 
 
-def _format_batch(registry: Registry, histories: list[History], left_out: OmissionCallback) -> bytes:
+def _write_batch(
+    registry: Registry, histories: list[History], left_out: OmissionCallback, for_spreadsheet: bool
+) -> _Written:
     lines: list[str] = []
-    for one in _active_handles(histories, left_out):
+    active = list(_active_handles(histories, left_out))
+    for one in active:
         block, missing = batch_file.write(one.identifier.name, _handle_values(registry, one))
         lines.extend(block)
         for what in missing:
             left_out(what)
-    return "".join(f"{line}\n" for line in lines).encode()
+    return len(active), "".join(f"{line}\n" for line in lines).encode()
 
 
-def _handle_rows(registry: Registry, histories: list[History], left_out: OmissionCallback) -> list[list[str]]:
+def _write_handles(
+    registry: Registry, histories: list[History], left_out: OmissionCallback, for_spreadsheet: bool
+) -> _Written:
     written: list[list[str]] = []
-    for one in _active_handles(histories, left_out):
+    active = list(_active_handles(histories, left_out))
+    for one in active:
         written.extend(identifiers_csv.handle_rows(one.identifier.name, _handle_values(registry, one)))
-    return written
+    return len(active), _format_csv(written, for_spreadsheet)
 
 
 def _active_handles(histories: list[History], left_out: OmissionCallback) -> Iterator[History]:
@@ -173,9 +182,10 @@ def _handle_values(registry: Registry, one: History) -> tuple[Value, ...]:
     return handle_values(records.decode(one.identifier.record), registry.settings.type_prefix, one.revisions[-1].at)
 
 
-def _format_csv(rows: list[list[str]]) -> bytes:
+def _format_csv(rows: list[list[str]], for_spreadsheet: bool = False) -> bytes:
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
+    written = [identifiers_csv.protect_cells(row) for row in rows] if for_spreadsheet else rows
+    csv.writer(text, lineterminator="\n").writerows(written)
     return text.getvalue().encode()
 
 
@@ -183,3 +193,12 @@ def _encode_fraction(value: Any) -> str:
     if isinstance(value, Fraction):
         return str(value)
     raise NotImplementedError(type(value))
+
+
+_Writer = Callable[[Registry, list[History], OmissionCallback, bool], _Written]
+_WRITERS: Final[dict[Format, _Writer]] = {
+    "ndjson": _write_ndjson,
+    "csv": _write_csv,
+    "batch": _write_batch,
+    "handles": _write_handles,
+}

@@ -15,7 +15,8 @@ import msgspec
 from perdure.errors import InvalidInput, OutOfRange
 from perdure.records.frozen_struct import FrozenStruct
 from perdure.registry.entities import Agent
-from perdure.registry.minting import EMPTY_STATEMENT, MintedIdentifier, prepare_mint
+from perdure.registry.minters import MintedIdentifier
+from perdure.registry.minting import EMPTY_STATEMENT, prepare_mint
 from perdure.registry.new_record import Statement
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Transaction
@@ -70,14 +71,14 @@ async def mint_once(
     if not 1 <= count <= MOST_NAMES:
         raise OutOfRange("mint", "count", f"the count must be between 1 and {MOST_NAMES}, not {count}")
     if token is not None:
-        _check_token(token)
+        check_token(token)
     request = prepare_mint(registry, by, prefix, statement, patience)
     tidies = token is not None and next(_requests) % _EXPIRE_EVERY == 0
 
     def work(tx: Transaction) -> tuple[_StoredResponse, bool]:
         namespace, at = request.require_permission(tx)
         if token is not None:
-            before = _expiry_cutoff(at)
+            before = expiry_cutoff(at)
             stored = tx.find_answer(by.id, token)
             if stored is not None and stored[2] > before:
                 if stored[0] != digest:
@@ -86,8 +87,7 @@ async def mint_once(
                     )
                 return _decode(stored[1]), True
             if stored is not None or tidies:
-                while tx.forget_answers(before) >= _FORGET_BATCH and stored is not None:
-                    pass
+                forget_expired(tx, before, completely=stored is not None)
         issued = request.issue(tx, namespace, at, count, suffixes)
         if len(issued.minted) < count:
             reason = f"under {prefix} at most {len(issued.minted)} names can be minted at once, not {count}"
@@ -109,13 +109,25 @@ async def mint_once(
     return IdempotentMint(minted, replayed)
 
 
-def _check_token(token: str) -> None:
+def check_token(token: str) -> str:
+    """Return an Idempotency-Key that can be stored."""
     if not (1 <= len(token) <= LONGEST_TOKEN and token.isascii() and token.isprintable()):
         reason = f"an Idempotency-Key must have 1 to {LONGEST_TOKEN} printable ASCII characters"
         raise InvalidInput("mint", "Idempotency-Key", reason)
+    return token
 
 
-def _expiry_cutoff(at: str) -> str:
-    """Return the time one retention period before `at`, in the format of `at`, so that the two can be compared."""
-    instant = datetime.fromisoformat(at) - RETENTION
-    return instant.isoformat(timespec="microseconds").replace("+00:00", "Z")
+def expiry_cutoff(at: str) -> str:
+    """Return the time one retention period before `at`: answers from before it have expired."""
+    return shift_time(at, -RETENTION)
+
+
+def shift_time(at: str, by: timedelta) -> str:
+    """Return another time in the format of `at`, so that the two can be compared."""
+    return (datetime.fromisoformat(at) + by).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def forget_expired(tx: Transaction, before: str, *, completely: bool) -> None:
+    """Delete answers from before a time: some of them, or all."""
+    while tx.forget_answers(before) >= _FORGET_BATCH and completely:
+        pass

@@ -231,7 +231,8 @@ def _record_problems(snapshot: _Snapshot, row: Identifier, record: Record) -> It
     if record.creator in record.owners or len(set(record.owners)) != len(record.owners):
         yield "its owners contain duplicates, or the creator"
     try:
-        if check_values(record.values, snapshot.registry.settings.limits) != record.values:
+        checked = check_values(record.values, snapshot.registry.settings.limits)
+        if [value.index for value in checked] != [value.index for value in record.values]:
             yield "its values are not in the order of their indexes"
     except InvalidInput as problem:  # they were stored before a check or the settings became stricter
         yield f"one of its values is not valid any more: {problem.reason}"
@@ -245,10 +246,10 @@ def _record_problems(snapshot: _Snapshot, row: Identifier, record: Record) -> It
         if other is None or other.subject != row.subject:
             yield f"its alias {record.alias} does not exist, or belongs to another identifier"
     for party in (record.creator, *record.owners):
-        if party not in parties:
+        if party not in parties:  # thousands of names may have the same creator: it is reported once
             parties[party] = _party_problem(snapshot.registry, reader, party)
-        if parties[party] is not None:
-            yield f"{party} is named in its authority metadata, but {parties[party]}"
+            if parties[party] is not None:
+                yield f"{party} is named in its authority metadata, but {parties[party]}"
 
 
 def _party_problem(registry: Registry, reader: Reader, party: str) -> str | None:

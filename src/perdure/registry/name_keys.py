@@ -91,6 +91,25 @@ def key_beginning(prefix: Prefix) -> str:
     return f"{prefix.name}-" if prefix.scheme == "ppid" else f"{prefix.key}/"
 
 
+def find_beginning(prefixes: PrefixSource, text: str) -> tuple[Prefix, str]:
+    """Return the prefix that a text names or begins with, and how the keys of the names under this text begin.
+
+    The text is a prefix, or the beginning of names under one, as in `12345/thesis-`.
+    """
+    folded = handle.fold(check_storable(text, "prefix"))
+    prefix = prefixes.prefix(folded.rstrip("/"))
+    if prefix is not None:
+        return prefix, key_beginning(prefix)
+    end = len(folded)
+    while (end := folded.rfind("/", 0, end)) > 0:
+        prefix = prefixes.prefix(folded[:end])
+        if prefix is not None and prefix.scheme == "handle":
+            return prefix, handle_key(prefix, text[end + 1 :])
+        if prefix is not None:
+            return prefix, folded
+    raise NoSuchPrefix(text)
+
+
 def correct_pilin_spelling(located: LocatedName) -> LocatedName | None:
     """Return the name with its PILIN suffix in canonical spelling; None if that changes nothing."""
     if located.prefix.minter != "pilin":

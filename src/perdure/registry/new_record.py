@@ -1,6 +1,7 @@
 """The input for a record, before it is checked, and the first record that is built from it."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -45,10 +46,15 @@ def build_values(statement: Statement, limits: Limits, at: str) -> tuple[Value, 
         values = check_values(with_timestamps(statement.values, at), limits)
     if statement.target is None:
         return values
-    if values and values[0].index == TARGET_INDEX:
-        raise InvalidInput("record", "index", f"index {TARGET_INDEX} is used by the target and by a value")
+    refuse_second_target(values)
     target = Value(TARGET_INDEX, "URL", Text(check_target(statement.target, limits)), to_seconds(at), statement.ttl)
     return (*check_values((target,), limits), *values)
+
+
+def refuse_second_target(values: Sequence[Value]) -> None:
+    """Refuse a value, beside a target, that has the index of the target."""
+    if any(value.index == TARGET_INDEX for value in values):
+        raise InvalidInput("record", "index", f"index {TARGET_INDEX} is used by the target and by a value")
 
 
 def refuse_future_timestamps(values: Sequence[Value], at: str) -> None:
@@ -83,16 +89,36 @@ def with_timestamps(values: Sequence[Value], at: str) -> list[Value]:
 def first_record(
     reader: Reader, by: Agent, statement: Statement, values: tuple[Value, ...], limits: Limits, at: str
 ) -> Record:
-    """Build the record of a new identifier. A name without an object is reserved, and has no creation date yet."""
+    """Build the record of a new identifier."""
+    return build_first_record(statement, values, resolve_parties(reader, by, statement, limits), limits, at)
+
+
+class ResponsibleParties(NamedTuple):
+    """The creator of a new identifier, and its owners if they are others."""
+
+    creator: str
+    owners: tuple[str, ...] = ()
+
+
+def resolve_parties(reader: Reader, by: Agent, statement: Statement, limits: Limits) -> ResponsibleParties:
+    """Return the parties of a statement in stored form. The agent is the creator if the statement names none."""
     creator = (
         by.identifier
         if statement.creator is None
         else check_resolvable_party(reader, statement.creator, "creator", limits)
     )
+    owners = distinct_owners(reader, statement.owners, creator, limits) if statement.owners else ()
+    return ResponsibleParties(creator, owners)
+
+
+def build_first_record(
+    statement: Statement, values: tuple[Value, ...], parties: ResponsibleParties, limits: Limits, at: str
+) -> Record:
+    """Build the record of a new identifier. A name without an object is reserved, and has no creation date yet."""
     return Record(
         state="active" if statement.binds else "reserved",
-        creator=creator,
-        owners=distinct_owners(reader, statement.owners, creator, limits) if statement.owners else (),
+        creator=parties.creator,
+        owners=parties.owners,
         created=to_seconds(at) if statement.binds else None,
         values=values,
         about=check_about(statement.about, limits),

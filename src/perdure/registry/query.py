@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from perdure.errors import InvalidInput, NoTarget, Withdrawn, WrongState
 from perdure.records import record as records
-from perdure.records.target import first_url
+from perdure.records.target import first_stored_url, first_url
 from perdure.records.validation import check_one_line, check_storable
 from perdure.registry.entities import Act, Agent, Revision, SearchHit
 from perdure.registry.identifier_lookup import require_identifier
@@ -24,7 +24,6 @@ MOST_FOUND: Final = 1000
 _MOST_WORDS: Final = 20
 _LONGEST_WORD: Final = 1000
 _SHORTEST_BEGINNING: Final = 3
-_WITHDRAWAL_ACTIONS: Final = ("withdraw", "merge", "split", "undo split")
 
 
 class Resolution(NamedTuple):
@@ -118,19 +117,10 @@ async def resolve(registry: Registry, text: str) -> Resolution:
             raise WrongState(identifier.name, record.state, "active")
         target = identifier.target or first_url(record)
         if target is None:
-            raise NoTarget(identifier.name)
+            raise NoTarget(identifier.name, first_stored_url(record))
         return Resolution(identifier.name, target, identifier.version)
 
     return await registry.store.read(work)
-
-
-def find_withdrawal(reader: Reader, subject: str) -> tuple[Act, Agent | None] | None:
-    """Return the act that withdrew an identifier with a tombstone, and its agent.
-
-    For an identifier that was imported withdrawn, that is the act that imported it.
-    """
-    act = reader.newest_act(subject, _WITHDRAWAL_ACTIONS) or reader.newest_act(subject)
-    return None if act is None else (act, reader.agent(act.agent))
 
 
 def check_limit(limit: int, part: str = "search") -> int:

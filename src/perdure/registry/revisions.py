@@ -11,7 +11,7 @@ from perdure.records.target import full_text, plain_target, reverse_entries
 from perdure.records.value import SECRET
 from perdure.registry.entities import Agent, Change, Identifier, Revision, Scheme
 from perdure.registry.history_digest import content_digest, revision_digest
-from perdure.registry.store_interface import Transaction
+from perdure.registry.store_interface import Reader, Transaction
 
 
 def first_revision(
@@ -57,19 +57,39 @@ def append_revision(
     if newest is None or newest.version != identifier.version:
         raise Conflict(identifier.name, f"version {identifier.version}", f"version {newest.version if newest else 0}")
     before = records.decode(identifier.record)
-    version = identifier.version + 1
-    at = max(at, newest.at)
-    record = with_change_time(record, at, before, newest.at)
-    encoded = encode_within_limit(record, largest)
-    content = content_digest(encoded, note)
-    digest = revision_digest(identifier.subject, version, at, by.id, action, content, newest.digest)
-    revision = Revision(version, at, by.id, action, encoded, note, digest)
     names = (
         transaction.find_many([identifier.subject])
         if identifier.subject != identifier.key
         else {identifier.key: identifier}
     )
-    subject = names[identifier.subject]
+    subject, other = names[identifier.subject], None
+    if record.alias is not None:
+        other = identifier if identifier.subject != identifier.key else find_alias(transaction, subject, record.alias)
+    changes = next_revision(subject, other, newest, before, record, by, action, at, note, largest)
+    transaction.update(changes)
+    write_consequences(transaction, subject.key, before, record, identifier.version + 1)
+    return identifier.version + 1
+
+
+def next_revision(
+    subject: Identifier,
+    other: Identifier | None,
+    newest: Revision,
+    before: Record,
+    record: Record,
+    by: Agent,
+    action: str,
+    at: str,
+    note: str | None = None,
+    largest: int | None = None,
+) -> list[Change]:
+    """Build the changes that write a new version of an identifier, under its own name and its other one."""
+    at, version = max(at, newest.at), subject.version + 1
+    record = with_change_time(record, at, before, newest.at)
+    encoded = encode_within_limit(record, largest)
+    content = content_digest(encoded, note)
+    digest = revision_digest(subject.key, version, at, by.id, action, content, newest.digest)
+    revision = Revision(version, at, by.id, action, encoded, note, digest)
     changes = [
         Change(
             _updated_row(subject, record, encoded, version),
@@ -79,14 +99,16 @@ def append_revision(
             reverse_entries(before),
         )
     ]
-    if record.alias is not None:
-        other = identifier if identifier.subject != identifier.key else _alias_row(transaction, subject, record.alias)
+    if other is not None:
         changes.append(Change(_updated_row(other, record, encoded, version), (), full_text(other.name, record)))
-    transaction.update(changes)
-    forget_secrets(transaction, subject.key, before, record)
-    if record.reconstruction is not None:
-        transaction.put_derivations(subject.key, version, record.reconstruction.observation_ids)
-    return version
+    return changes
+
+
+def write_consequences(transaction: Transaction, key: str, before: Record, after: Record, version: int) -> None:
+    """Write what follows from a new version: secrets of removed values go, and a person has its observations."""
+    forget_secrets(transaction, key, before, after)
+    if after.reconstruction is not None:
+        transaction.put_derivations(key, version, after.reconstruction.observation_ids)
 
 
 def encode_within_limit(record: Record, largest: int | None) -> bytes:
@@ -108,9 +130,9 @@ def forget_secrets(transaction: Transaction, key: str, before: Record, after: Re
             transaction.put_secret(key, index, None)
 
 
-def _alias_row(transaction: Transaction, subject: Identifier, label: str) -> Identifier:
+def find_alias(reader: Reader, subject: Identifier, label: str) -> Identifier:
     """Return the row of the other label of an IBI pair."""
-    row = transaction.find(fold(label))
+    row = reader.find(fold(label))
     if row is None:
         raise Conflict(subject.name, f"an alias {label}", "none")
     return row

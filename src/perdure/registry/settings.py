@@ -1,7 +1,7 @@
 """The settings that the operators of a registry choose, with defaults that suit a laptop."""
 
 from fractions import Fraction
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
@@ -22,6 +22,12 @@ LargestGap = Annotated[
 ]
 
 
+UnusualSources = Annotated[
+    tuple[Literal["urn", "mailto"], ...],
+    Meta(description="Schemes without a web address that the source of a new observation may have: urn, mailto."),
+]
+
+
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The settings that may change after a registry was created. The fixed ones are in the store."""
 
@@ -30,6 +36,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     longest_wait: LongestWait = 10.0
     largest_gap_days: LargestGap = 3653.0
     namespaces: Namespaces = Namespaces()
+    unusual_sources: UnusualSources = ()
 
     @property
     def wait(self) -> Fraction:

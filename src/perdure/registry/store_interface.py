@@ -73,6 +73,10 @@ class Reader(Protocol):
         """Return histories with the newest revision alone: the cost does not depend on the number of versions."""
         ...
 
+    def newest_histories_of(self, keys: Sequence[str]) -> dict[str, History]:
+        """Return the histories of these names, by their keys, with the newest revision alone."""
+        ...
+
     def search(self, words: Sequence[str], limit: int, behind: str | None = None) -> list[SearchHit]:
         """Return the names that contain all these words, the newest first.
 
@@ -287,10 +291,11 @@ class Store(Protocol):
         """
         ...
 
-    async def backup(self, file: Path, progress: Progress) -> str:
+    async def backup(self, file: Path, progress: Progress, settings: str | None = None) -> str:
         """Write a consistent copy while writes continue: a file of the embedded store, whatever the engine.
 
-        Return the SHA-256 digest of that file.
+        The settings of the registry, if they are given, are enclosed as a fact that only the copy has. Return the
+        SHA-256 digest of that file.
         """
         ...
 

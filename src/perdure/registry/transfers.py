@@ -84,7 +84,7 @@ def _transfer(registry: Registry, tx: Transaction, by: Agent, names: Sequence[st
             continue
         # Only for a grant: an HS_ADMIN applies to its record only.
         if is_granted(tx, by, "transfer", prefix.key, at, record, identifier.key):
-            _grant_own(tx, by, receiver, prefix, at, grant_end(tx, by, "transfer", prefix.key, at, record))
+            grant_own(tx, by, receiver, prefix, at, grant_end(tx, by, "transfer", prefix.key, at, record))
         revised = msgspec.structs.replace(record, owners=owners)
         revisions.append_revision(tx, identifier, revised, by, "transfer", at, f"to {receiver.id}")
         moved += 1
@@ -93,7 +93,7 @@ def _transfer(registry: Registry, tx: Transaction, by: Agent, names: Sequence[st
     return moved
 
 
-def _grant_own(tx: Transaction, by: Agent, receiver: Agent, prefix: Prefix, at: str, until: str | None) -> None:
+def grant_own(tx: Transaction, by: Agent, receiver: Agent, prefix: Prefix, at: str, until: str | None) -> None:
     """Grant an owner's actions on own identifiers under the prefix, unless a grant covers and outlasts them."""
     held = {
         one.action

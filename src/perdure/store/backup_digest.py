@@ -28,6 +28,13 @@ def digest_file(file: Path) -> str:
         return hashlib.file_digest(stream, _ALGORITHM).hexdigest()
 
 
+def check_digest(backup: Path, actual: str, expected: str | None) -> None:
+    """Refuse a backup with another digest than the expected one, if there is one."""
+    if expected not in (None, actual):
+        reason = f"digest mismatch: {backup.name} has {actual}, expected {expected}; nothing was changed"
+        raise StoreUnavailable(reason)
+
+
 def copy_with_digest(source: Path, target: Path) -> str:
     """Copy a file to a new private one, and return the digest of exactly those bytes."""
     digest = hashlib.new(_ALGORITHM)

@@ -57,8 +57,11 @@ class StoreLocation(Protocol):
         """Delete an unfinished store."""
         ...
 
-    async def restore_backup(self, backup: Path, progress: Progress, digest: str | None = None) -> None:
-        """Load the rows of a backup into a new store here; refuse a file with another digest."""
+    async def restore_backup(self, backup: Path, progress: Progress, digest: str | None = None) -> str | None:
+        """Load the rows of a backup into a new store here; refuse a file with another digest.
+
+        Return the settings that the backup encloses, if it was made with them.
+        """
         ...
 
     def install(self, fresh: "StoreLocation") -> None:

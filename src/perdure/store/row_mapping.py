@@ -12,6 +12,9 @@ Row = tuple[Any, ...]
 
 LAST_CHARACTER: Final = chr(0x10FFFF)  # sorts after every character of a key
 
+_BEFORE_SURROGATES: Final = 0xD7FF  # the character before those that no text in UTF-8 has
+_LAST_SURROGATE: Final = 0xDFFF
+
 MOST_ANSWERS_DELETED: Final = 1000  # in one transaction, so that no caller waits long for it
 
 PREFIX_COLUMNS: Final = (
@@ -68,8 +71,20 @@ def to_prefix_row(prefix: Prefix) -> Row:
 
 
 def key_range(after: str, under: str | None) -> tuple[str, str]:
-    """Return the bounds of a scan of keys, both exclusive."""
-    return (after, LAST_CHARACTER) if under is None else (max(after, under), under + LAST_CHARACTER)
+    """Return the bounds of a scan of keys, both exclusive. A key that equals `under` is within them."""
+    return (after, LAST_CHARACTER) if under is None else (max(after, _text_before(under)), under + LAST_CHARACTER)
+
+
+def _text_before(text: str) -> str:
+    """Return a text that sorts before this one, with no key between them.
+
+    >>> _text_before("12345/b")
+    '12345/a\\U0010ffff'
+    """
+    code = ord(text[-1]) - 1 if text else 0
+    if code < 1:
+        return text[:-1]
+    return f"{text[:-1]}{chr(_BEFORE_SURROGATES if code == _LAST_SURROGATE else code)}{LAST_CHARACTER}"
 
 
 def build_newest_history(

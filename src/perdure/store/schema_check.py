@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
+SCHEMA_DIGEST: Final = "schema.digest"  # the file with the digest of the last correct schema on a server
 _LONGEST_NAME: Final = 200
 
 Part = tuple[str, str]  # its kind and name; its definition

@@ -46,10 +46,30 @@ def parse_report(answer: httpx.Response) -> tuple[list[dict[str, object]], dict[
 def test_good_lines_are_imported_and_bad_ones_reported(client: httpx.Client) -> None:
     body = line("12345/a") + b"{bad\n\n" + line("99999/b") + line("12345/c", "nowhere") + line("12345/d").rstrip()
     problems, tally = parse_report(client.post(f"{API}/imports", content=body, headers=LINES))
-    assert [(one["line"], one["refused"]) for one in problems] == [(2, True), (4, True), (5, True)]
+    assert [(one["line"], one["refused"]) for one in problems] == [(2, True), (4, True), (5, False)]
     assert problems[1]["name"] == "99999/b"
-    assert (tally["created"], tally["refused"], tally["untold"]) == (2, 3, 0)
+    assert (tally["created"], tally["refused"], tally["untold"]) == (3, 2, 0)
+    assert (problems[1]["code"], problems[2]["kind"], problems[2]["before"]) == (
+        "no-such-prefix",
+        "verbatim",
+        "nowhere",
+    )
     assert client.get(f"{API}/identifiers/12345/d").json()["target"] == "https://example.org/"
+
+
+def test_an_import_mends_and_fills_in_creators_and_dates(client: httpx.Client) -> None:
+    options = {"mend": "true", "creator": "https://example.org/library", "created": "2001-02-03T00:00:00Z"}
+    body = line("12345/mended", "www.example.org/a b") + line("12345/verbatim", "nowhere")
+    problems, tally = parse_report(client.post(f"{API}/imports", content=body, headers=LINES, params=options))
+    assert [one["kind"] for one in problems] == ["mended", "verbatim"]
+    assert problems[0]["after"] == "http://www.example.org/a%20b"
+    assert (tally["created"], tally["mended"], tally["verbatim"]) == (2, 1, 1)
+    stored = client.get(f"{API}/identifiers/12345/mended").json()
+    assert stored["authority"]["creator"] == options["creator"]
+    assert stored["authority"]["created"] == options["created"]
+    assert client.get(f"{API}/identifiers/12345/verbatim").json()["values"][0]["verbatim"] is True
+    refused = client.post(f"{API}/imports", content=body, headers=LINES, params={"created": "yesterday"})
+    assert refused.status_code == 422
 
 
 def test_a_repeated_import_changes_nothing_and_an_update_must_be_requested(client: httpx.Client) -> None:

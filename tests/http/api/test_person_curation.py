@@ -1,5 +1,6 @@
 """Curation of persons over HTTP: revise, link, merge, split, undo and restrict, on a running server."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -67,6 +68,7 @@ def test_a_revision_is_the_next_version_and_the_old_one_stays(client: httpx.Clie
 @pytest.mark.parametrize(("method", "act", "body"), [
     ("PUT", "", conclusion("POID-93b0-4476-560e-5ac1")),
     ("PUT", "/links", {"links": []}),
+    ("PATCH", "/links", {"add": [LINK]}),
     ("POST", "/merge", {**CURATED, "into": "PRID-5ccc-3780-8c9c-5a90", "reason": "x"}),
     ("POST", "/split", {**CURATED, "parts": [["POID-93b0-4476-560e-5ac1"], ["POID-5841-3d40-65d0-5c6X"]], "reason": "x"}),
     ("POST", "/undo", {**CURATED, "reason": "x"}),
@@ -88,6 +90,79 @@ def test_an_act_requires_the_expected_version(
     nowhere = f"{API}/PRID-1b91-673b-631c-5ff5{act}"
     assert problem(client.request(method, nowhere, json=body, headers=ANY)) == (404, "no-such-name")
     assert get_person(client, name)["version"] == 1
+
+
+def test_single_links_are_added_and_dropped(client: httpx.Client) -> None:
+    viaf = {**LINK, "scheme": "viaf", "value": "12345"}
+    name = create_reconstruction(client, notes="as it was", links=[viaf])
+    added = client.patch(f"{API}/{name}/links", json={"add": [LINK]}, headers={"If-Match": '"1"'})
+    assert (added.status_code, added.headers["etag"]) == (200, '"2"')
+    assert "dropped" not in added.json()
+    body = {"drop": [{"scheme": "viaf", "value": "12345"}], "reason": "another person"}
+    dropped = client.patch(f"{API}/{name}/links", json=body, headers={"If-Match": '"2"'})
+    assert dropped.json()["dropped"] == [{"part": "links", "item": "exact:viaf:12345"}]
+    assert dropped.json()["reconstruction"]["links"] == [LINK]
+    assert dropped.json()["reconstruction"]["notes"] == "as it was"
+    assert "dropped" not in get_person(client, name)
+    again = client.patch(f"{API}/{name}/links", json=body, headers=ANY)
+    assert (problem(again), again.json()["part"]) == ((422, "invalid-input"), "drop")
+    assert problem(client.patch(f"{API}/{name}/links", json={}, headers=ANY))[0] == 422
+    assert problem(client.patch(f"{API}/{name}/links", json=body))[0] == 428
+
+
+def test_a_revision_says_what_it_dropped(client: httpx.Client) -> None:
+    poid = create_observation(client, named_source("Jan"))
+    name = create_reconstruction(client, poid, claims=[{"observation_id": poid, "claim": 1}], links=[LINK], notes="why")
+    revised = client.put(f"{API}/{name}", json=conclusion(poid), headers=ANY).json()
+    assert revised["dropped"] == [
+        {"part": "claims", "item": f"{poid}:1 (name: Jan)"},
+        {"part": "links", "item": "exact:wikidata:Q42"},
+        {"part": "notes", "item": "why"},
+    ]
+    assert "dropped" not in client.put(f"{API}/{name}", json=conclusion(poid), headers=ANY).json()
+
+
+def test_a_merge_and_a_split_say_what_they_leave_out(client: httpx.Client) -> None:
+    gone, survivor = create_reconstruction(client, notes="lost", links=[LINK]), create_reconstruction(client)
+    merged = client.post(f"{API}/{gone}/merge", json={**CURATED, "into": survivor, "reason": "x"}, headers=ANY).json()
+    assert merged["dropped"] == [{"part": "notes", "item": "lost"}]
+    parts = [[poid] for poid in merged["reconstruction"]["observation_ids"]]
+    answer = client.post(f"{API}/{survivor}/split", json={**CURATED, "parts": parts, "reason": "x"}, headers=ANY)
+    assert answer.json()["dropped"] == [{"part": "links", "item": "exact:wikidata:Q42"}]
+
+
+def test_a_restriction_names_the_observations_or_includes_them(client: httpx.Client, anonymous: httpx.Client) -> None:
+    poid = create_observation(client, named_source("Zonderling"))
+    name = create_reconstruction(client, poid)
+    why: dict[str, Any] = {"reason": "a living person"}
+    answer = client.post(f"{API}/{name}/restrict", json=why, headers=ANY).json()
+    assert answer["public_observations"] == [poid]
+    answer = client.post(f"{API}/{name}/restrict", json={**why, "with_observations": True}, headers=ANY).json()
+    assert "public_observations" not in answer
+    assert "Zonderling" not in anonymous.get(f"{API}/{poid}").text
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_the_inputs_of_a_withdrawn_observation_are_answered_with_200(client: httpx.Client, many: bool) -> None:
+    given = source()
+    poid = create_observation(client, given)
+    gone = client.delete(f"{API}/identifiers/{poid}", params={"reason": "read wrongly"}, headers=ANY)
+    assert gone.status_code == 200
+    if many:
+        answer = client.post(f"{API}/observations", json=given, headers={"Content-Type": "application/x-ndjson"})
+        line = json.loads(answer.text.splitlines()[0])
+        assert (line["ppid"], line["created"], line["state"]) == (poid, False, "withdrawn")
+        return
+    answer = client.post(f"{API}/poid", json=given)
+    assert (answer.status_code, answer.json()["ppid"], answer.json()["state"]) == (200, poid, "withdrawn")
+    assert answer.json()["tombstone"] == {"reason": "read wrongly"}
+
+
+@pytest.mark.parametrize("url", ["urn:isbn:9780000000002", "mailto:jan@example.org"])
+def test_a_source_without_a_web_address_is_refused(client: httpx.Client, url: str) -> None:
+    answer = client.post(f"{API}/poid", json=source(source_url=url))
+    assert problem(answer) == (422, "invalid-input")
+    assert (answer.json()["part"], answer.json()["rule"]) == ("source_url", "POID must have source")
 
 
 def test_links_are_replaced_and_everything_else_stays(client: httpx.Client) -> None:

@@ -9,12 +9,14 @@ from email.utils import format_datetime, parsedate_to_datetime
 from typing import NamedTuple
 
 import httpx
+import pyshacl
 import pytest
-from rdflib import DCTERMS, OWL, PROV, XSD, Graph, Literal, URIRef
+from rdflib import DCTERMS, OWL, PROV, RDFS, SKOS, XSD, Graph, Literal, URIRef
 from rdflib.compare import isomorphic
 from tests.http.live_server import LiveServer, run_server
 from tests.http.sample_registry import make_registry, open_for_writing
 
+from perdure.rdf import SHAPES
 from perdure.records.person import (
     ChosenClaim,
     Claim,
@@ -43,6 +45,7 @@ from perdure.registry import (
 )
 from perdure.registry.persons import Person, observe_many, redact
 
+OUR_SHAPES = Graph().parse(data=SHAPES, format="turtle")
 WHEN = "2025-01-09T10:30:00Z"
 LATER = "2025-02-15T14:00:00Z"
 CURATOR = "https://orcid.org/0000-0002-1825-0097"
@@ -90,7 +93,7 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Iterator[People]:
     )
 
     async def work() -> tuple[str, ...]:
-        await make_registry(folder, name="Tests")
+        await make_registry(folder, name="Tests", person_iris="https://ppid.org/")
         async with open_for_writing(folder) as (registry, admin):
 
             async def observe_number(number: int, sourced_claims: tuple[Claim, ...] = claims) -> str:
@@ -350,7 +353,7 @@ def test_the_history_of_a_hidden_person_shows_only_the_actions(people: People, h
             return name
 
     name = asyncio.run(work()) if hidden == "buried" else getattr(people, hidden)
-    for accept in ("text/html", "application/json", "application/link-format"):
+    for accept in ("text/html", "application/json", "application/link-format", *RDF):
         answer = get(people, f"/{name}/history", accept)
         assert answer.status_code == 200
         for secret in (CURATOR, "Geheim", "living", "court", "Tests"):
@@ -359,22 +362,70 @@ def test_the_history_of_a_hidden_person_shows_only_the_actions(people: People, h
     assert all(one["agent"] == "admin" and "note" not in one for one in versions)
 
 
-@pytest.mark.parametrize("way", ["accept", "?format=ttl", ".ttl", ".jsonld"])
-def test_a_history_in_an_rdf_format_is_answered_with_the_available_formats(people: People, way: str) -> None:
-    url = f"/{people.prid}/history"
-    answer = get(people, url, "text/turtle") if way == "accept" else get(people, f"{url}{way}", "text/html")
+def test_a_history_in_an_unknown_format_is_answered_with_the_available_formats(people: People) -> None:
+    answer = get(people, f"/{people.prid}/history", "image/png")
     assert answer.status_code == 406
     assert "application/link-format, text/html, application/json" in answer.text
     offered = re.findall(r'<([^>]+)>; rel="alternate"; type="([^"]+)"', answer.headers["link"])
-    assert len(offered) == 3
+    assert len(offered) == 7
     for address, media in offered:
         assert f'href="{address}"' in answer.text
         assert get(people, address, "image/png").headers["content-type"].partition(";")[0] == media
 
 
+@pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated")  # rdflib, of itself
+@pytest.mark.parametrize("name", ["prid", "poid", "withheld", "redacted", "split"])
+def test_the_history_is_equal_in_all_formats_of_rdf_and_conforms(people: People, name: str) -> None:
+    url = f"/{getattr(people, name)}/history"
+    graphs = [graph_of(people, get(people, url, media)) for media in RDF]
+    assert all(isomorphic(graphs[0], other) for other in graphs[1:])
+    conforming, _, report = pyshacl.validate(graphs[0], shacl_graph=OUR_SHAPES)
+    assert conforming, report
+
+
+def test_the_history_in_rdf_has_every_change_and_its_version(people: People) -> None:
+    person = URIRef(f"https://ppid.org/{people.prid}")
+    graph = Graph().parse(data=get(people, f"/{people.prid}/history", "text/turtle").content)
+    for number, action in enumerate(("mint", "revise", "merge"), 1):
+        version, change = URIRef(f"{person}/v{number}"), URIRef(f"{person}/v{number}#change")
+        assert (URIRef(f"{person}/history"), DCTERMS.hasPart, change) in graph
+        assert (change, PROV.generated, version) in graph
+        assert str(graph.value(change, RDFS.label)) == action
+        assert graph.value(change, PROV.startedAtTime) is not None
+        [agent] = graph.objects(change, PROV.wasAssociatedWith)
+        assert "Tests" in {
+            str(text)
+            for text in (
+                *graph.objects(agent, URIRef("https://schema.org/name")),
+                *graph.objects(agent, URIRef("https://schema.org/alternateName")),
+            )
+        }
+        assert (version, PROV.specializationOf, person) in graph
+        assert graph.value(version, PROV.wasRevisionOf) == (URIRef(f"{person}/v{number - 1}") if number > 1 else None)
+    curated = graph.value(URIRef(f"{person}/v3"), PROV.wasGeneratedBy)
+    assert (curated, PROV.wasAssociatedWith, URIRef(CURATOR)) in graph
+    assert str(graph.value(URIRef(f"{person}/v3#change"), SKOS.note)) == f"merged {people.merged}: the same man"
+
+
+def test_the_history_and_the_documents_of_the_versions_conform_together(people: People) -> None:
+    together = Graph()
+    for path in ("", "/v1", "/v2", "/history", "/observations"):
+        together.parse(data=get(people, f"/{people.prid}{path}", "text/turtle").content)
+    conforming, _, report = pyshacl.validate(together, shacl_graph=OUR_SHAPES)
+    assert conforming, report
+
+
+def test_the_observations_in_rdf_name_their_reconstruction(people: People) -> None:
+    graph = Graph().parse(data=get(people, f"/{people.prid}/observations", "text/turtle").content)
+    person, vocabulary = URIRef(f"https://ppid.org/{people.prid}"), "https://ppid.org/vocab#"
+    named = set(graph.objects(person, URIRef(f"{vocabulary}hasObservation")))
+    assert {URIRef(f"https://ppid.org/{one}") for one in (people.poid, people.other)} <= named
+    assert all(graph.value(one, URIRef(f"{vocabulary}contentHash")) is not None for one in named)
+
+
 def test_a_page_has_signposts_for_programs(people: People) -> None:
     links = get(people, f"/{people.poid}", "text/html").headers["link"]
-    assert f'<{people.server.url}/{people.poid}>; rel="cite-as"' in links
+    assert f'<https://ppid.org/{people.poid}>; rel="cite-as"' in links
     assert 'rel="describedby"; type="text/turtle"' in links
     assert 'rel="author"' in links
 
@@ -445,6 +496,29 @@ def test_a_tombstone_has_agent_time_reason_and_replacement(people: People, path:
     assert str(graph.value(agent, URIRef("https://schema.org/alternateName"))) == "Tests"
     assert graph.value(subject, URIRef("https://ppid.org/vocab#tombstoneReason")) == Literal(why)
     assert len(set(graph.objects(subject, DCTERMS.isReplacedBy))) == (1 if instead else 2)
+
+
+@pytest.mark.parametrize(
+    ("gone", "why"), [("withdrawn", "read wrongly"), ("merged", "the same man"), ("split", "two men")]
+)
+def test_the_api_and_dumps_say_who_withdrew_a_person_when_and_why(people: People, gone: str, why: str) -> None:
+    name = getattr(people, gone)
+    found = get(people, f"/api/v1/{name}").json()
+    acts = get(people, f"/api/v1/{name}/history").json()["revisions"]
+    assert found["withdrawal"]["by"] == "Tests"
+    assert found["withdrawal"]["by_identifier"].startswith("hdl:local-")
+    assert found["withdrawal"]["at"] == f"{acts[-1]['at'][:19]}Z"
+    assert found["tombstone"]["reason"] == why
+    assert "withdrawal" not in get(people, f"/api/v1/{name}?version=1").json()
+    lines = [json.loads(line) for line in people.server.perdure("person", "export", "--format", "ndjson").splitlines()]
+    [line] = [line for line in lines if line["name"] == name]
+    assert (line["withdrawal"], line["tombstone"]["reason"]) == (found["withdrawal"], why)
+    dump = Graph().parse(data=people.server.perdure("person", "export", "--format", "nt"), format="nt")
+    subject = URIRef(f"https://ppid.org/{name}")
+    activity = dump.value(subject, PROV.wasInvalidatedBy)
+    assert str(dump.value(activity, PROV.startedAtTime)).startswith(found["withdrawal"]["at"][:19])
+    agent = dump.value(activity, PROV.wasAssociatedWith)
+    assert str(dump.value(agent, URIRef("https://schema.org/alternateName"))) == "Tests"
 
 
 def test_a_program_that_accepts_problems_gets_the_reason_for_a_missing_person(people: People) -> None:
@@ -700,7 +774,9 @@ def test_many_observations_are_listed_in_several_pages(people: People) -> None:
     url: str | None = f"/{prid}/observations"
     while url is not None:
         answer = get(people, url, "application/ld+json")
-        listed += [one["poid"] for one in answer.json()["@graph"]]
+        reconstruction, *observations = answer.json()["@graph"]
+        assert reconstruction["prid"] == prid, "every page names the reconstruction"
+        listed += [one["poid"] for one in observations]
         following = re.search(r'<[^>]*(/PRID[^>]*)>; rel="next"', answer.headers["link"])
         assert ("Next page" in get(people, url, "text/html").text) == (following is not None)
         url = following[1] if following else None

@@ -89,7 +89,7 @@ def writer(server: LiveServer) -> Iterator[httpx.Client]:
 
 
 @pytest.mark.parametrize("target", BAD)
-def test_both_interfaces_refuse_a_target_without_a_host(writer: httpx.Client, target: str) -> None:
+def test_only_an_import_accepts_a_target_without_a_host_and_it_leads_nowhere(writer: httpx.Client, target: str) -> None:
     value = {"index": 1, "type": "URL", "data": {"format": "string", "value": target}}
     own = [
         writer.post("/api/v1/identifiers", json={"prefix": "12345", "suffix": "new", "target": target}),
@@ -101,11 +101,13 @@ def test_both_interfaces_refuse_a_target_without_a_host(writer: httpx.Client, ta
     assert [one.status_code for one in own] == [422] * len(own), [one.text for one in own]
     lines = {"content-type": "application/x-ndjson"}
     for path, line in (
-        ("imports", {"name": "12345/new", "target": target}),
+        ("imports", {"name": f"12345/imported{BAD.index(target)}", "target": target}),
         ("observations", {"source_url": target, **SEEN}),
     ):
         response = writer.post(f"/api/v1/{path}", content=json.dumps(line) + "\n", headers=lines)
         assert "absolute" in response.text or "is not a valid address" in response.text, response.text
+    imported = writer.get(f"/12345/imported{BAD.index(target)}")
+    assert (imported.status_code, "<script" in imported.text) == (200, False)
     handle = [
         writer.put("/api/handles/12345/new", json={"values": [value]}),
         writer.put("/api/handles/12345/idna0", params={"index": "1"}, json=value),

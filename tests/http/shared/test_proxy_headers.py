@@ -185,3 +185,38 @@ def test_headers_that_name_different_clients_are_ignored() -> None:
 )
 def test_the_protocol_is_that_of_the_client(headers: dict[str, str], is_secure: bool) -> None:
     assert request(TRUSTING, headers, PROXY).is_secure == is_secure
+
+
+FROM_PROXIES = [{"X-Forwarded-For": "203.0.113.9"}, {"Forwarded": "for=203.0.113.9"}, {"X-Forwarded-Proto": "https"}]
+
+
+@pytest.mark.parametrize("headers", FROM_PROXIES)
+def test_credentials_through_a_proxy_that_is_not_trusted_name_the_setting(
+    tmp_path: Path, headers: dict[str, str]
+) -> None:
+    with authenticator_on("sqlite", tmp_path) as fixture:
+        shown = headers | {"Authorization": f"Bearer {fixture.office.key}"}
+        with pytest.raises(InsecureCredentials) as local:
+            fixture.authenticate(shown, client=PROXY)
+        assert 'trusted_proxies = ["127.0.0.1"]' in str(local.value)
+        with pytest.raises(InsecureCredentials) as far:
+            fixture.authenticate(shown, client="10.3.2.1")
+        assert "add the address of the proxy" in str(far.value)
+        assert "trusted_proxies" in str(far.value)
+        assert "10.3.2.1" not in str(far.value)  # the client may not know the network of the server
+
+
+def test_credentials_through_a_trusted_proxy_that_reports_no_https_name_the_header(tmp_path: Path) -> None:
+    with authenticator_on("sqlite", tmp_path) as fixture:
+        fixture.with_options(trusted_proxies=(PROXY,))
+        shown = {"X-Forwarded-For": "203.0.113.9", "Authorization": f"Bearer {fixture.office.key}"}
+        with pytest.raises(InsecureCredentials, match="let it set X-Forwarded-Proto"):
+            fixture.authenticate(shown, client=PROXY)
+        assert fixture.authenticate(shown | {"X-Forwarded-Proto": "https"}, client=PROXY) is not None
+
+
+def test_credentials_without_a_proxy_do_not_mention_one(tmp_path: Path) -> None:
+    with authenticator_on("sqlite", tmp_path) as fixture:
+        shown = {"Authorization": f"Bearer {fixture.office.key}"}
+        with pytest.raises(InsecureCredentials, match="use https, or set plain_credentials"):
+            fixture.authenticate(shown, client="203.0.113.9")

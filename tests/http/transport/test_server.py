@@ -546,7 +546,11 @@ def test_the_access_log_is_json_without_queries_and_credentials(tmp_path: Path) 
     assert ("GET", HOME, 302) in requests
     assert ("GET", HOME, 200) in requests
     assert any(path == "/nothing%0aelse" for _, path, _ in requests)
-    assert all(line["client"] == "127.0.0.1" and line["seconds"] >= 0 and line["at"] for line in lines)
+    assert all(line["client"] == "127.0.0.1" and line["seconds"] >= 0 for line in lines)
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", line["at"]) for line in lines)
+    times = [datetime.datetime.fromisoformat(line["at"]) for line in lines]
+    assert times == sorted(times)
+    assert datetime.datetime.now(datetime.UTC) - times[0] < datetime.timedelta(minutes=1)
     for word in ("hunter", server.key, "noredirect"):
         assert word not in log
 

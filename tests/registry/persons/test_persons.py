@@ -4,6 +4,7 @@ import asyncio
 from uuid import UUID
 
 import pytest
+from tests.registry.test_exports import write_export
 from tests.registry_fixture import Office, StoreFactory, describe, open_office, set_target, set_values
 
 from perdure import ppid
@@ -15,23 +16,31 @@ from perdure.errors import (
     NoSuchName,
     WrongState,
 )
-from perdure.records.record import About
+from perdure.formats import ndjson
+from perdure.records.person import Claim, Observation
+from perdure.records.record import About, Tombstone
 from perdure.records.value import Text, Value
 from perdure.registry import (
+    Curation,
+    ImportOptions,
+    Person,
     Statement,
     add_values,
     bind,
     diff,
     history,
+    import_entries,
+    merge,
     observe,
     reconstruct,
     reopen,
+    restrict,
     revise_reconstruction,
     show,
-    uuid_of,
+    verify,
     withdraw,
 )
-from perdure.registry.persons import find_free_name
+from perdure.registry.persons import find_free_name, observe_many
 
 WHEN = "2025-01-09T10:30:00Z"
 CURATOR = "https://orcid.org/0000-0002-1825-0097"
@@ -101,10 +110,75 @@ def test_a_successor_stays_reachable_from_its_inputs(office: Office) -> None:
 def test_the_uuid_of_the_inputs_is_looked_up_and_not_computed(office: Office) -> None:
     office.do(observe, *FIRST)
     successor = office.do(observe, *SECOND).name
-    assert office.ask(uuid_of, SHARED.lower()) == FIRST_RAW
-    assert office.ask(uuid_of, successor) == SECOND_RAW
+    assert office.run(ppid.ppid_to_uuid(SHARED.lower(), office.registry)) == FIRST_RAW
+    assert office.run(ppid.ppid_to_uuid(successor, office.registry)) == SECOND_RAW
     assert office.ask(show, successor).uuid_raw == str(SECOND_RAW)
-    assert office.ask(uuid_of, "PRID-5ccc-3780-8c9c-5a90") is None
+    with pytest.raises(NoSuchName):
+        office.run(ppid.ppid_to_uuid("PRID-5ccc-3780-8c9c-5a90", office.registry))
+    with pytest.raises(InvalidName):
+        office.run(ppid.ppid_to_uuid("PRID-5ccc-3780-8c9c-5a91", office.registry))
+
+
+@pytest.mark.parametrize("source", ["urn:isbn:9780000000002", "mailto:jan@example.org", "URN:nbn:nl:1"])
+def test_a_source_without_a_web_address_needs_a_setting(
+    office: Office, store_factory: StoreFactory, source: str
+) -> None:
+    scheme = source.partition(":")[0].lower()
+    before = office.snapshot()
+    with pytest.raises(InvalidInput, match="unusual_sources") as refusal:
+        office.do(observe, source, *JAN[1:])
+    assert (refusal.value.part, refusal.value.rule) == ("source_url", "POID must have source")
+    [refused, accepted] = office.do(observe_many, [Observation(source, *JAN[1:]), Observation(*JAN)])
+    assert isinstance(refused, InvalidInput)
+    assert isinstance(accepted, Person)
+    assert len(office.snapshot()[0]) == len(before[0]) + 1  # type: ignore[index]
+    lenient = office.with_settings(unusual_sources=(scheme,))
+    known = office.run(observe(lenient, office.admin, source, *JAN[1:]))
+    assert known.created
+    assert office.do(observe, source, *JAN[1:]) == known._replace(created=False), "what is registered stays valid"
+    assert office.ask(verify) == []
+
+
+def test_a_history_with_an_unusual_source_is_imported(office: Office, store_factory: StoreFactory) -> None:
+    lenient = office.with_settings(unusual_sources=("urn",))
+    name = office.run(observe(lenient, office.admin, "urn:isbn:9780000000002", *JAN[1:])).name
+    there = open_office(office.runner, store_factory("elsewhere"))
+    [line] = [one for one in write_export(office).splitlines() if name.encode() in one]
+    tally = there.do(import_entries, ndjson.read([(1, line)]), ImportOptions())
+    assert (tally.created, tally.refused) == (1, 0)
+    assert there.ask(show, name).observation == office.ask(show, name).observation
+
+
+@pytest.mark.parametrize("claims", [(), (Claim(type="name", value="Jan"),)])
+def test_the_inputs_of_a_withdrawn_observation_lead_to_it(office: Office, claims: tuple[Claim, ...]) -> None:
+    first = office.do(observe, *JAN, claims=claims)
+    office.do(withdraw, first.name, "read wrongly")
+    expected = first._replace(created=False, state="withdrawn", tombstone=Tombstone("read wrongly"))
+    before = office.snapshot()
+    assert office.do(observe, *JAN, claims=claims) == expected
+    assert office.do(observe, *JAN) == expected
+    assert office.do(observe_many, [Observation(*JAN, claims=claims)]) == [expected]
+    assert office.snapshot() == before
+
+
+def test_the_inputs_of_a_merged_reconstruction_lead_to_it(office: Office) -> None:
+    poid = office.do(observe, *JAN).name
+    gone, survivor = (office.do(reconstruct, [poid], CURATOR, f"2025-02-0{day}T09:00:00Z") for day in (1, 2))
+    office.do(merge, gone.name, survivor.name, Curation(CURATOR, WHEN), "the same man")
+    again = office.do(reconstruct, [poid], CURATOR, "2025-02-01T09:00:00Z")
+    assert (again.created, again.state) == (False, "merged")
+    assert again.tombstone is not None
+    assert again.tombstone.replaced_by == survivor.name
+
+
+def test_a_hidden_reason_of_a_withdrawal_is_not_shown(office: Office) -> None:
+    name = office.do(observe, *JAN).name
+    office.do(withdraw, name, "he is Piet Geheim")
+    office.do(restrict, name, "a living person")
+    clerk = office.hire("clerk", "POID", "mint")
+    hidden = office.by(clerk, observe, *JAN)
+    assert (hidden.state, hidden.tombstone) == ("withdrawn", Tombstone("not shown"))
+    assert office.do(observe, *JAN).tombstone == Tombstone("he is Piet Geheim")
 
 
 def test_the_next_successor_is_used_if_the_first_is_taken(office: Office) -> None:

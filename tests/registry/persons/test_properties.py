@@ -18,7 +18,7 @@ from tests.registry_fixture import PostgresLocations, SqliteLocations, StoreLoca
 
 from perdure.names import ppid
 from perdure.records.person import Claim, InSource, Link, PersonName, Reconstruction
-from perdure.registry import merge, observe, reconstruct, show, undo_merge, uuid_of, verify
+from perdure.registry import merge, observe, reconstruct, show, undo_merge, verify
 
 __all__ = ["archive"]
 
@@ -111,7 +111,7 @@ def test_with_a_hash_of_eight_bits_thousands_of_observations_get_different_names
     reached = again.run(observe_all(again.registry, again.admin, range(MANY)[::-1], MANY))
     assert reached == {number: person._replace(created=False) for number, person in persons.items()}
     for person in list(persons.values())[:: MANY // 50]:
-        assert again.ask(uuid_of, person.name) == person.uuid_raw
+        assert again.run(ppid.ppid_to_uuid(person.name, again.registry)) == person.uuid_raw
     assert len(again.read(lambda reader: reader.identifiers_after("", 2 * MANY, "POID-"))) == MANY
     locations.close()
 

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from tests.registry_fixture import Office, open_office
 
+from perdure import ppid
 from perdure.errors import Immutable, InvalidInput, NotAuthorised, StoreUnavailable, WrongState
 from perdure.records import record as records
 from perdure.records.person import ChosenClaim, Claim, Link, Reconstruction
@@ -24,7 +25,6 @@ from perdure.registry import (
     revise_reconstruction,
     search,
     show,
-    uuid_of,
     verify,
 )
 from perdure.registry.entities import Agent
@@ -58,7 +58,7 @@ def test_a_redacted_observation_and_its_copies_leave_no_content(office: Office) 
     prid = office.do(reconstruct, [jan], CURATOR, WHEN, details_with_claim(jan)).name
     both = Reconstruction((), "", "", claims=(ChosenClaim(jan, 1), ChosenClaim(other, 2)))
     office.do(revise_reconstruction, prid, [jan, other], CURATOR, LATER, both)
-    raw = office.ask(uuid_of, jan)
+    raw = office.run(ppid.ppid_to_uuid(jan, office.registry))
     version, others = office.do(redact, jan, "a court has said so")
     assert (version, others) == (2, [prid])
     assert SECRET.encode() not in stored_bytes(office, jan)

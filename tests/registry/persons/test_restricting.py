@@ -31,7 +31,12 @@ from perdure.registry import (
     withdraw,
 )
 from perdure.registry.entities import Agent
-from perdure.registry.persons import list_observations, list_person_versions, show_person
+from perdure.registry.persons import (
+    list_observations,
+    list_person_versions,
+    list_public_observations,
+    show_person,
+)
 
 __all__ = ["archive"]
 
@@ -229,3 +234,55 @@ def test_a_restriction_outlives_a_withdrawal_and_a_transfer(archive: Archive) ->
     office.do(transfer_identifiers, [poid], heir.id)
     assert office.ask(show, poid).observation is None
     assert office.ask(show, poid, by=heir).observation is not None
+
+
+def test_the_observations_are_restricted_with_their_reconstruction(archive: Archive) -> None:
+    office = archive.office
+    poid, prid = living_person(archive)
+    other = archive.source(Claim(type="name", value="Piet"))
+    office.do(revise_reconstruction, prid, [poid, other], CURATOR, WHEN, archive.reconstruction_of(prid))
+    office.do(restrict, prid, "a living person")
+    assert office.ask(list_public_observations, [poid, other]) == sorted([poid, other])
+    office.do(restrict, other, "another reason")
+    before = office.ask(show, other).version
+    office.do(restrict, prid, "a living person", with_observations=True)
+    assert office.ask(list_public_observations, [poid, other]) == []
+    assert office.ask(show, other).version == before, "what is restricted already stays as it is"
+    assert office.ask(show, poid).observation is None
+    assert office.ask(verify) == []
+
+
+def test_an_observation_that_another_person_shows_prevents_all(archive: Archive) -> None:
+    office = archive.office
+    poid, prid = living_person(archive)
+    more = Reconstruction((), "", "", claims=(ChosenClaim(poid, 1),))
+    other = office.do(reconstruct, [poid], CURATOR, "2025-03-01T09:00:00Z", more).name
+    before = office.snapshot()
+    with pytest.raises(WrongState, match=other):
+        office.do(restrict, prid, "a living person", with_observations=True)
+    assert office.snapshot() == before
+    with pytest.raises(InvalidInput, match="observation itself"):
+        office.do(restrict, poid, "a living person", with_observations=True)
+
+
+def test_the_observations_are_restricted_on_both_engines(office: Office) -> None:
+    claim = Claim(type="name", value=SECRET)
+    poid = office.do(observe, "https://example.org/1", WHEN, "0" * 64, claims=(claim,)).name
+    more = Reconstruction((), "", "", claims=(ChosenClaim(poid, 1),))
+    prid = office.do(reconstruct, [poid], CURATOR, WHEN, more).name
+    office.do(restrict, prid, "a living person", with_observations=True)
+    assert office.ask(list_public_observations, [poid]) == []
+    assert office.ask(verify) == []
+    office.do(lift_restriction, poid, "died")
+    office.do(lift_restriction, prid, "died")
+    assert office.ask(show, prid).reconstruction is not None
+
+
+def test_each_observation_needs_permission(archive: Archive) -> None:
+    office = archive.office
+    _, prid = living_person(archive)
+    hand = office.hire("of-prids", "PRID", "withdraw", "edit")
+    before = office.snapshot()
+    with pytest.raises(NotAuthorised):
+        office.by(hand, restrict, prid, "a living person", with_observations=True)
+    assert office.snapshot() == before

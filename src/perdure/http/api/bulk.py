@@ -47,12 +47,30 @@ async def import_identifiers(
     any_suffix: Annotated[
         bool, QueryParameter(description="Accept suffixes under a PILIN prefix that are not PILIN suffixes.")
     ] = False,
+    mend: Annotated[
+        bool, QueryParameter(description="Repair addresses that are not valid, if there is one sure repair.")
+    ] = False,
+    creator: Annotated[
+        str | None, QueryParameter(min_length=1, description="The creator of names whose line states none.")
+    ] = None,
+    created: Annotated[
+        str | None, QueryParameter(min_length=1, description="The creation date of names whose line states no date.")
+    ] = None,
 ) -> NdjsonResponse:
     """Import identifiers, one JSON object per line. Invalid lines are reported and skipped; the rest is imported.
 
-    The request can be repeated: identifiers that already have the same content are left unchanged.
+    The request can be repeated: identifiers that already have the same content are left unchanged. An address that is
+    not valid is stored verbatim, and leads nowhere until it is replaced.
     """
-    options = ImportOptions(update=update, dry_run=dry_run, any_suffix=any_suffix, source=_SOURCE)
+    options = ImportOptions(
+        update=update,
+        dry_run=dry_run,
+        any_suffix=any_suffix,
+        source=_SOURCE,
+        mend=mend,
+        creator=creator,
+        created=created,
+    )
     await _check_request(context)
     report = await process_body(context, lambda parts: _run_import(context, options, parts))
     return NdjsonResponse(report.chunks(), context.app.options.request_seconds)
@@ -132,9 +150,19 @@ async def _run_import(context: ApiContext, options: ImportOptions, parts: Iterab
 
 
 def _build_problem(problem: Problem) -> ImportProblem:
-    is_refused = isinstance(problem, RejectedLine)
-    name = problem.name if isinstance(problem, RejectedLine) else None
-    return ImportProblem(line=problem.line, reason=problem.reason, refused=is_refused, name=name)
+    if isinstance(problem, RejectedLine):
+        return ImportProblem(
+            line=problem.line, reason=problem.reason, refused=True, name=problem.name, code=problem.code
+        )
+    return ImportProblem(
+        line=problem.line,
+        reason=problem.reason,
+        refused=False,
+        name=problem.name,
+        kind=problem.kind,
+        before=problem.before,
+        after=problem.after,
+    )
 
 
 def parse_entries(parts: Iterable[bytes], longest: int, most: int) -> Iterator[Entry]:

@@ -16,8 +16,9 @@ from perdure.formats.import_entries import RejectedLine
 from perdure.formats.observations_csv import Hints
 from perdure.formats.observations_json import ObservationRow
 from perdure.http.api.bulk import NDJSON_TYPES
-from perdure.http.api.bulk_request import check_body, process_body, split_lines
+from perdure.http.api.bulk_request import check_body, decode_lines, process_body, split_lines
 from perdure.http.api.bulk_response import CSV, NDJSON, NdjsonResponse, SpooledLines
+from perdure.http.api.person_views import ended_state
 from perdure.http.api.request_context import CREDENTIALS_REQUIRED, ApiContext, InjectedContext, error_responses
 from perdure.http.api.schemas.person_responses import ObservationLine, ObservationSummary
 from perdure.http.shared.problem_json import problem_document
@@ -26,7 +27,6 @@ from perdure.registry.persons import Person, observe_many
 _CHUNK: Final = 500
 _MOST_REPORTED: Final = 1_000_000  # lines of one response, which may be spooled to a file
 _MOST_COLUMNS: Final = 200
-_BYTE_ORDER_MARK: Final = "\N{ZERO WIDTH NO-BREAK SPACE}"  # some editors write it at the start of a file
 _NOTE: Final = "imported from a request"
 _HINTS: Final = Hints("map=", "set=", "columns are separated by commas, semicolons or tabs, whichever this line has")
 
@@ -125,7 +125,13 @@ async def _observe_entries(context: ApiContext, entries: Entries, dry_run: bool)
 def _build_line(number: int, outcome: Person | PerdureError) -> ObservationLine:
     if isinstance(outcome, PerdureError):
         return ObservationLine(line=number, error=problem_document(outcome))
-    return ObservationLine(line=number, ppid=outcome.name, uuid_raw=str(outcome.uuid_raw), created=outcome.created)
+    return ObservationLine(
+        line=number,
+        ppid=outcome.name,
+        uuid_raw=str(outcome.uuid_raw),
+        created=outcome.created,
+        state=ended_state(outcome),
+    )
 
 
 def _to_error(line: RejectedLine) -> InvalidInput:
@@ -145,17 +151,5 @@ def _parse_table(
     lines: Iterable[bytes | None], longest: int, columns: tuple[list[FieldText], list[FieldText]]
 ) -> Entries:
     mapped, fixed = columns
-    _, entries = observations_csv.read(read_rows(_decode_lines(lines, longest), delimiter=None), mapped, fixed, _HINTS)
+    _, entries = observations_csv.read(read_rows(decode_lines(lines, longest), delimiter=None), mapped, fixed, _HINTS)
     return entries
-
-
-def _decode_lines(lines: Iterable[bytes | None], longest: int) -> Iterator[str]:
-    """Yield the decoded lines of a CSV table.
-
-    A line that is too long ends the import: the row of the next line would be unknown.
-    """
-    for number, line in enumerate(lines, 1):
-        if line is None:
-            raise InvalidInput("import", "line", f"line {number} is longer than {longest} bytes")
-        text = line.decode("utf-8", "surrogateescape")
-        yield (text.removeprefix(_BYTE_ORDER_MARK) if number == 1 else text) + "\n"

@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
+from perdure.errors import InvalidInput
 from perdure.http.api.request_context import ApiContext
 from perdure.http.shared.http_errors import BodyBelowRate, BodyTooLarge, BodyTooSlow, UnsupportedMediaType
 from perdure.http.shared.media_type import body_media_type
@@ -12,6 +13,8 @@ from perdure.http.shared.semaphore import BulkSlot
 from perdure.http.shared.threads import iterate_from_loop, run_coroutine_in_thread
 
 T = TypeVar("T")
+
+_BYTE_ORDER_MARK: Final = "\N{ZERO WIDTH NO-BREAK SPACE}"  # some editors write it at the start of a file
 
 
 def check_body(context: ApiContext, *kinds: str) -> str:
@@ -93,3 +96,15 @@ def split_lines(parts: Iterable[bytes], longest: int, most: int) -> Iterator[byt
                 is_passed_over = True
     if rest or is_passed_over:
         yield None if is_passed_over else bytes(rest)
+
+
+def decode_lines(lines: Iterable[bytes | None], longest: int) -> Iterator[str]:
+    """Yield the decoded lines of a CSV table.
+
+    A line that is too long ends the request: the row of the next line would be unknown.
+    """
+    for number, line in enumerate(lines, 1):
+        if line is None:
+            raise InvalidInput("import", "line", f"line {number} is longer than {longest} bytes")
+        text = line.decode("utf-8", "surrogateescape")
+        yield (text.removeprefix(_BYTE_ORDER_MARK) if number == 1 else text) + "\n"

@@ -1,9 +1,11 @@
-"""Streamed NDJSON responses, and lines spooled for them."""
+"""Streamed responses of lines, and lines spooled for them."""
 
-from collections.abc import AsyncGenerator, Iterator
+import csv
+import io
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from tempfile import SpooledTemporaryFile
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import msgspec
 from litestar import Response
@@ -19,8 +21,10 @@ CSV: Final = "text/csv"
 class NdjsonResponse(Response[bytes]):
     """A streamed response of JSON lines. The client must read each part within `patience` seconds."""
 
+    kind: ClassVar[str] = NDJSON
+
     def __init__(self, parts: AsyncGenerator[bytes, None], patience: float) -> None:
-        super().__init__(b"", media_type=NDJSON)
+        super().__init__(b"", media_type=self.kind)
         self._parts = parts
         self._patience = patience
 
@@ -28,8 +32,14 @@ class NdjsonResponse(Response[bytes]):
         return self._send
 
     async def _send(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = [(b"content-type", NDJSON.encode()), (b"cache-control", b"no-store")]
+        headers = [(b"content-type", self.kind.encode()), (b"cache-control", b"no-store")]
         await stream_response(self._parts, headers, receive, send, self._patience)  # type: ignore[arg-type]
+
+
+class CsvResponse(NdjsonResponse):
+    """A streamed response of the rows of a table."""
+
+    kind = CSV
 
 
 _MEMORY_BYTES: Final = 1 << 20
@@ -60,6 +70,9 @@ class SpooledLines:
 
     def finish(self, last: msgspec.Struct) -> None:
         self._write(last)
+        self._rewind()
+
+    def _rewind(self) -> None:
         with _translate_errors():
             self._file.seek(0)  # this also flushes the buffer
 
@@ -77,7 +90,35 @@ class SpooledLines:
 
     def _write(self, line: msgspec.Struct) -> None:
         with _translate_errors():
-            self._file.write(_encode(line) + b"\n")
+            self._file.write(self._encode_line(line))
+
+    def _encode_line(self, line: msgspec.Struct) -> bytes:
+        return _encode(line) + b"\n"
+
+
+class SpooledTable(SpooledLines):
+    """The lines of a bulk response as the rows of a CSV table. An error is in the columns code and detail."""
+
+    def __init__(self, most: int, columns: Sequence[str]) -> None:
+        super().__init__(most)
+        self._columns = columns
+        self._file.write(_encode_row(columns))
+
+    def finish(self, last: msgspec.Struct) -> None:
+        """Finish without the last line: the totals are not a row."""
+        self._rewind()
+
+    def _encode_line(self, line: msgspec.Struct) -> bytes:
+        fields = msgspec.to_builtins(line)
+        error = fields.pop("error", {})
+        fields |= {member: error[member] for member in ("code", "detail") if error}
+        return _encode_row([str(fields.get(column, "")) for column in self._columns])
+
+
+def _encode_row(cells: Sequence[str]) -> bytes:
+    written = io.StringIO(newline="")
+    csv.writer(written).writerow(cells)
+    return written.getvalue().encode("utf-8", "backslashreplace")
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from litestar.openapi.spec import Example
 from litestar.params import PathParameter
 
 from perdure.errors import PerdureError
-from perdure.http.api.request_context import CREDENTIALS_OPTIONAL, InjectedContext, decode_name, error_responses
+from perdure.http.api.request_context import CREDENTIALS_UNUSED, InjectedContext, decode_name, error_responses
 from perdure.http.api.schemas.responses import ErrorDescription, ErrorListResponse
 from perdure.http.shared.http_errors import NotFound
 from perdure.http.shared.problem_json import status_of
@@ -21,7 +21,7 @@ _NO_DESCRIPTION: Final = ""
     operation_id="errors",
     tags=["errors"],
     summary="List error codes",
-    security=CREDENTIALS_OPTIONAL,
+    security=CREDENTIALS_UNUSED,
     responses=error_responses(),
     response_description="All error codes.",
 )
@@ -35,7 +35,7 @@ async def list_errors(context: InjectedContext) -> Response[ErrorListResponse]:
     operation_id="error",
     tags=["errors"],
     summary="Explain an error code",
-    security=CREDENTIALS_OPTIONAL,
+    security=CREDENTIALS_UNUSED,
     responses=error_responses(404),
     response_description="The meaning of the code.",
 )

@@ -3,6 +3,7 @@
 Handlers with the option DIRECT are called without the framework.
 """
 
+import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -38,6 +39,7 @@ from perdure.http.shared.responses import MAX_AGE_DAY, NO_CACHE
 from perdure.http.shared.semaphore import BulkLimiter
 
 JSON: Final = "application/json"
+_ACT: Final = re.compile(r"/([a-z-]+)/\{[a-z]+\}/([a-z-]+)")  # on one thing, whose id has no slash
 _BULK_AT_ONCE: Final = 2
 _BULK_OF_ONE_AGENT: Final = 8
 
@@ -70,7 +72,13 @@ class ApiGateway:
         self._other_types = {
             (route.path, media): handler for route in routes for media, handler in route.other_types.items()
         }
-        roots = {path.partition("/{")[0]: path for path in self._operations if "{" in path}
+        acts = ((path, _ACT.fullmatch(path)) for path in self._operations)
+        self._acts = {match.groups(): path for path, match in acts if match is not None}
+        roots = {
+            path.partition("/{")[0]: path
+            for path in self._operations
+            if "{" in path and path not in self._acts.values()
+        }
         self._named = {root: path for root, path in roots.items() if root}
         self._bulk_limiter = BulkLimiter("bulk bodies", at_once=_BULK_AT_ONCE, each=_BULK_OF_ONE_AGENT)
 
@@ -118,7 +126,7 @@ class ApiGateway:
             context.body = parse_body(operation.body, await request.body())
             if operation.direct is not None:
                 return await operation.direct(context, context.body)
-            receive = _receive_empty_body
+            receive = _with_empty_body(request.receive)
         await self._call_framework(context, inner, receive)
         return None
 
@@ -158,6 +166,9 @@ class ApiGateway:
         if below in self._operations and "{" not in below:
             return below, below, None
         root, _, rest = below[1:].partition("/")
+        one, _, act = rest.partition("/")
+        if one and (path := self._acts.get((root, act))) is not None:
+            return path, below, None
         path = self._named.get(f"/{root}")
         if path is not None and rest:
             return path, f"/{root}/{rest.replace('/', '%2F')}", None
@@ -242,6 +253,18 @@ def _options_response(request: Request, allowed: tuple[str, ...]) -> Response:
     return Response(204, b"", [methods, *preflight_headers(request)])
 
 
-async def _receive_empty_body() -> Any:
-    """Return a placeholder: the framework checks that a body exists before it asks for the parsed one."""
-    return {"type": "http.request", "body": b"{}", "more_body": False}
+def _with_empty_body(receive: Receive) -> Receive:
+    """Return a placeholder for the body, which was read: the framework checks that one exists before it asks for it.
+
+    After that, a response that is streamed waits for the client to disconnect.
+    """
+    is_first = True
+
+    async def receive_placeholder() -> Any:
+        nonlocal is_first
+        if is_first:
+            is_first = False
+            return {"type": "http.request", "body": b"{}", "more_body": False}
+        return await receive()
+
+    return receive_placeholder

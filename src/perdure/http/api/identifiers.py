@@ -3,6 +3,7 @@
 from typing import Annotated, Any, Final
 from urllib.parse import urlencode
 
+import msgspec
 from litestar import Response, delete, get, patch
 from litestar.datastructures import ResponseHeader
 from litestar.params import HeaderParameter, JSONBody, QueryParameter
@@ -26,6 +27,9 @@ from perdure.http.api.schemas.responses import IdentifierListResponse, Identifie
 from perdure.http.api.views import build_summary
 from perdure.http.shared.api_roots import API_ROOT
 from perdure.http.shared.conditional import expect_version, if_none_match_has, version_etag
+from perdure.records.record import State
+from perdure.registry import IdentifierQuery
+from perdure.registry.entities import Scheme
 
 ETAG_HEADER: Final = ResponseHeader(name="ETag", documentation_only=True, description="The version, for If-Match.")
 CHANGE_ERRORS: Final = error_responses(404, 409, 410, 412, 428)
@@ -117,18 +121,75 @@ async def withdraw(
 )
 async def list_identifiers(
     context: InjectedContext,
-    prefix: Annotated[str | None, QueryParameter(min_length=1, description="Only names under this prefix.")] = None,
+    prefix: Annotated[
+        str | None,
+        QueryParameter(min_length=1, description="Only names under this prefix, or that begin so: 12345/thesis-."),
+    ] = None,
+    current_state: Annotated[
+        State | None, QueryParameter(name="state", description="Only names in this state.")
+    ] = None,
+    scheme: Annotated[Scheme | None, QueryParameter(description="Only names of this scheme.")] = None,
+    creator: Annotated[
+        str | None, QueryParameter(min_length=1, description="The creator: an agent's short name, or an identifier.")
+    ] = None,
+    owner: Annotated[
+        str | None, QueryParameter(min_length=1, description="An owner, or the creator if there is no owner.")
+    ] = None,
+    created_since: Annotated[
+        str | None, QueryParameter(min_length=1, description="Created at this date or time (UTC), or later.")
+    ] = None,
+    created_before: Annotated[
+        str | None, QueryParameter(min_length=1, description="Created before this date or time.")
+    ] = None,
+    changed_since: Annotated[
+        str | None, QueryParameter(min_length=1, description="Last changed at this date or time, or later.")
+    ] = None,
+    changed_before: Annotated[
+        str | None, QueryParameter(min_length=1, description="Last changed before this date or time.")
+    ] = None,
+    target_begins: Annotated[
+        str | None, QueryParameter(min_length=1, description="A URL value or a location begins with this.")
+    ] = None,
+    target_contains: Annotated[
+        str | None, QueryParameter(min_length=1, description="A URL value or a location contains this, without case.")
+    ] = None,
+    type: Annotated[
+        str | None, QueryParameter(min_length=1, description="The record has a value of this type.")
+    ] = None,
+    text: Annotated[
+        str | None,
+        QueryParameter(min_length=1, description="The name, a value or the description contains this, without case."),
+    ] = None,
     after: Annotated[str, QueryParameter(description="The value of `next` from the previous page.")] = "",
     limit: PageLimit = 100,
 ) -> Response[IdentifierListResponse]:
-    """List identifiers in the order of their names, page by page. Requires permission to edit or to administer."""
-    page = await use.list_identifiers(
-        context.registry, context.agent, prefix, after=after, limit=context.clamp_limit(limit)
+    """List identifiers in the order of their names, page by page. Requires permission to edit or to administer.
+
+    A page with `next` is not the last one. With filters it can be short, or empty: it ends after 10,000 names have been
+    scanned. An agent with grants for its own identifiers only sees these.
+    """
+    query = IdentifierQuery(
+        prefix=prefix,
+        state=current_state,
+        scheme=scheme,
+        creator=creator,
+        owner=owner,
+        created_since=created_since,
+        created_before=created_before,
+        changed_since=changed_since,
+        changed_before=changed_before,
+        target_begins=target_begins,
+        target_contains=target_contains,
+        type=type,
+        text=text,
     )
+    async with context.acquire_search_slot():
+        page = await use.list_identifiers(
+            context.registry, context.agent, query=query, after=after, limit=context.clamp_limit(limit)
+        )
     headers = {}
     if page.next is not None:
-        parameters = {"prefix": prefix, "after": page.next, "limit": limit}
-        query = urlencode({key: value for key, value in parameters.items() if value is not None})
-        headers["link"] = f'<{API_ROOT}/identifiers?{query}>; rel="next"'
+        parameters = {**msgspec.to_builtins(query), "after": page.next, "limit": limit}
+        headers["link"] = f'<{API_ROOT}/identifiers?{urlencode(parameters)}>; rel="next"'
     rows = tuple(build_summary(row) for row in page.identifiers)
     return Response(IdentifierListResponse(identifiers=rows, next=page.next), headers=headers)

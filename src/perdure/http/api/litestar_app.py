@@ -28,6 +28,8 @@ Mint, bind, change, withdraw, look up and search identifiers of every scheme tha
 - A name in a path is percent-encoded as one segment (`12345%2Fabc`), or the rest of the path (`12345/abc`).
 - Every change of an existing identifier requires `If-Match`, with the `ETag` of the version that you have read, or `*`.
 - Errors are problem documents (RFC 9457). The meaning of a `code` never changes: see `/api/v1/errors`.
+- A closed padlock marks operations that require credentials. With an open one they are optional: some show more to \
+authenticated agents.
 - Times are ISO 8601 in UTC. Fields and parameters that are not documented here are rejected.
 """
 

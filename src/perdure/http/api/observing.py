@@ -28,7 +28,8 @@ EXISTING_PERSON: Final = {
     200: ResponseSpec(
         CreatedPerson,
         generate_examples=False,
-        description="The observation or reconstruction exists already: the inputs are the same.",
+        description="The observation or reconstruction exists already: the inputs are the same. "
+        "It can be withdrawn or merged; then `state` and `tombstone` say so.",
     )
 }
 LOCATION_HEADERS: Final = [

@@ -10,17 +10,20 @@ from perdure.http.api.change_feed import ActivityPage
 from perdure.http.api.litestar_bypass import DirectHandler, is_direct
 from perdure.http.api.multipart import CONTENT, FORM, OBSERVATION
 from perdure.http.api.request_context import STATUS_DESCRIPTIONS
+from perdure.http.api.schemas.bulk_changes import BULK_RESPONSE_SCHEMAS
 from perdure.http.api.schemas.examples import (
     CSV_EXAMPLE,
     EXAMPLES,
     FORM_EXAMPLE,
     IMPORT_LINES,
+    MINT_LINES,
     MINT_RESPONSE,
+    MINT_TABLE,
     OBSERVATION_LINES,
 )
 from perdure.http.api.schemas.person_requests import ObserveRequest
 from perdure.http.api.schemas.person_responses import PERSON_RESPONSE_SCHEMAS
-from perdure.http.api.schemas.requests import REQUEST_SCHEMAS
+from perdure.http.api.schemas.requests import LINE_SCHEMAS, REQUEST_SCHEMAS
 from perdure.http.api.schemas.responses import RESPONSE_SCHEMAS
 from perdure.http.api.schemas.values import RequestSchema
 
@@ -37,11 +40,16 @@ _JSON_LINES: Final = "One JSON object per line."
 # Streamed bodies by operation and media type: the description, and an example with its title.
 _STREAMED: Final = {
     "import": {NDJSON: (_JSON_LINES, "two names", IMPORT_LINES)},
+    "mintMany": {
+        NDJSON: ("One JSON object per line, with the fields of MintLine.", "two names", MINT_LINES),
+        CSV: ("A table in UTF-8, with a header row.", "two names", MINT_TABLE),
+    },
     "observeMany": {
         NDJSON: (_JSON_LINES, "two observations", OBSERVATION_LINES),
         CSV: ("A table in UTF-8, with a header row.", "one observation", CSV_EXAMPLE),
     },
 }
+_STREAMED_RESPONSES: Final = ("export", "changeMany", "undoBulkChange")
 # An observation with its file. The first part has the schema of the JSON body.
 _FORM: Final = {
     "schema": {
@@ -73,7 +81,15 @@ def build_openapi(app: Litestar) -> dict[str, Any]:
     """Build the complete document."""
     document: dict[str, Any] = app.openapi_schema.to_schema()
     _, components = msgspec.json.schema_components(
-        [*REQUEST_SCHEMAS, *RESPONSE_SCHEMAS, *PERSON_RESPONSE_SCHEMAS, ActivityPage], ref_template=_REFERENCE
+        [
+            *REQUEST_SCHEMAS,
+            *LINE_SCHEMAS,
+            *RESPONSE_SCHEMAS,
+            *BULK_RESPONSE_SCHEMAS,
+            *PERSON_RESPONSE_SCHEMAS,
+            ActivityPage,
+        ],
+        ref_template=_REFERENCE,
     )
     document["components"]["schemas"] = components
     for item in document["paths"].values():
@@ -157,8 +173,10 @@ def _add_examples(operation: dict[str, Any]) -> None:
             for media, (what, title, text) in _STREAMED[name].items()
         }
         operation["requestBody"] = {"required": True, "content": content}
-    if name in (*_STREAMED, "export"):
+    if name in (*_STREAMED, *_STREAMED_RESPONSES):
         operation["responses"]["200"]["content"] = {NDJSON: {"schema": {"type": "string"}}}
+    if name == "mintMany":
+        operation["responses"]["200"]["content"][CSV] = {"schema": {"type": "string"}}
     for body in operation.get("requestBody", {}).get("content", {}).values():
         if name in EXAMPLES:
             body["examples"] = {title: {"value": value} for title, value in EXAMPLES[name].items()}

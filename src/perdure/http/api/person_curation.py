@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from litestar import Response, post, put
+from litestar import Response, patch, post, put
 from litestar.params import JSONBody
 
 from perdure.http.api.identifiers import ETAG_HEADER
@@ -11,12 +11,14 @@ from perdure.http.api.person_views import build_created_person, person_response
 from perdure.http.api.persons import Ppid
 from perdure.http.api.request_context import (
     CREDENTIALS_REQUIRED,
+    ApiContext,
     IfMatch,
     InjectedContext,
     decode_name,
     error_responses,
 )
 from perdure.http.api.schemas.person_requests import (
+    ChangeLinksRequest,
     LiftRestrictionRequest,
     MergeRequest,
     ReconstructRequest,
@@ -30,7 +32,7 @@ from perdure.http.api.schemas.person_requests import (
 from perdure.http.api.schemas.person_responses import CreatedPerson, PersonResponse, SplitResponse
 from perdure.http.shared.conditional import expect_version
 from perdure.registry import persons as use
-from perdure.registry.persons.linking import replace_links
+from perdure.registry.persons import DroppedItem
 
 _CHANGE_ERRORS: Final = error_responses(404, 409, 410, 412, 413, 415, 428)
 
@@ -75,10 +77,14 @@ async def reconstruct(context: InjectedContext, data: JSONBody[ReconstructReques
 async def revise(
     context: InjectedContext, ppid: Ppid, data: JSONBody[ReviseRequest], if_match: IfMatch = None
 ) -> Response[PersonResponse]:
-    """Revise a reconstruction as a new version of its PRID. The old version stays readable."""
+    """Revise a reconstruction as a new version of its PRID. The old version stays readable.
+
+    The response names what the new version no longer has.
+    """
     name, reconstruction = decode_name(ppid), data.to_domain()
     with expect_version(if_match) as version:
-        await use.revise_reconstruction(
+        before = await _newest_version(context, name)
+        revised = await use.revise_reconstruction(
             context.registry,
             context.agent,
             name,
@@ -89,7 +95,7 @@ async def revise(
             expected_version=version,
             note=data.reason,
         )
-    return await person_response(context, name)
+    return await person_response(context, name, await _list_dropped(context, name, before, revised))
 
 
 @put(
@@ -109,8 +115,44 @@ async def link(
     name = decode_name(ppid)
     links = [link.to_domain() for link in data.links]
     with expect_version(if_match) as version:
-        await replace_links(context.registry, context.agent, name, links, expected_version=version, note=data.reason)
-    return await person_response(context, name)
+        before = await _newest_version(context, name)
+        revised = await use.replace_links(
+            context.registry, context.agent, name, links, expected_version=version, note=data.reason
+        )
+    return await person_response(context, name, await _list_dropped(context, name, before, revised))
+
+
+@patch(
+    "/{ppid:str}/links",
+    operation_id="changeLinks",
+    tags=["persons"],
+    summary="Add and drop links",
+    security=CREDENTIALS_REQUIRED,
+    responses=_CHANGE_ERRORS,
+    response_description="The current state of the reconstruction.",
+    response_headers=[ETAG_HEADER],
+)
+async def change_links(
+    context: InjectedContext, ppid: Ppid, data: JSONBody[ChangeLinksRequest], if_match: IfMatch = None
+) -> Response[PersonResponse]:
+    """Add and drop single links of a person, as a new version that keeps everything else."""
+    name = decode_name(ppid)
+    add, drop = [link.to_domain() for link in data.add], [link.to_domain() for link in data.drop]
+    with expect_version(if_match) as version:
+        before = await _newest_version(context, name)
+        revised = await use.change_links(
+            context.registry, context.agent, name, add, drop, expected_version=version, note=data.reason
+        )
+    return await person_response(context, name, await _list_dropped(context, name, before, revised))
+
+
+async def _newest_version(context: ApiContext, name: str) -> int:
+    return (await use.show_person(context.registry, name, by=context.agent)).newest
+
+
+async def _list_dropped(context: ApiContext, name: str, before: int, version: int) -> list[DroppedItem]:
+    """List what a new version dropped. A change without effect made none."""
+    return [] if version == before else await use.list_dropped(context.registry, name, version, by=context.agent)
 
 
 @post(
@@ -128,17 +170,22 @@ async def merge(
     context: InjectedContext, ppid: Ppid, data: JSONBody[MergeRequest], if_match: IfMatch = None
 ) -> Response[PersonResponse]:
     """Merge two reconstructions of one person. This one is merged `into` the other and redirects to it."""
+    name = decode_name(ppid)
     with expect_version(if_match) as version:
-        await use.merge(
+        merged_at = await use.merge(
             context.registry,
             context.agent,
-            decode_name(ppid),
+            name,
             data.into,
             data.to_curation(),
             data.reason,
             expected_version=version,
         )
-    return await person_response(context, data.into)
+    merged = await _newest_version(context, name)
+    into = [(data.into, merged_at)]
+    dropped = await use.list_dropped(context.registry, name, merged, by=context.agent, into=into)
+    dropped += await use.list_dropped(context.registry, data.into, merged_at, by=context.agent)
+    return await person_response(context, data.into, dropped)
 
 
 @post(
@@ -155,20 +202,22 @@ async def split(
     context: InjectedContext, ppid: Ppid, data: JSONBody[SplitRequest], if_match: IfMatch = None
 ) -> Response[SplitResponse]:
     """Split a reconstruction into several persons. Each gets some of the observations, with their claims."""
-    origin = context.request.origin
+    origin, name = context.request.origin, decode_name(ppid)
     with expect_version(if_match) as version:
         persons = await use.split(
             context.registry,
             context.agent,
-            decode_name(ppid),
+            name,
             data.parts,
             data.to_curation(),
             data.reason,
             expected_version=version,
         )
-    return Response(
-        SplitResponse(persons=tuple(build_created_person(origin, person) for person in persons)), status_code=CREATED
-    )
+    into = [(person.name, 1) for person in persons]
+    withdrawn = await _newest_version(context, name)
+    dropped = await use.list_dropped(context.registry, name, withdrawn, by=context.agent, into=into)
+    parts = tuple(build_created_person(origin, person) for person in persons)
+    return Response(SplitResponse(persons=parts, dropped=tuple(dropped)), status_code=CREATED)
 
 
 @post(
@@ -215,12 +264,23 @@ async def restrict(
 ) -> Response[PersonResponse]:
     """Hide the content of a person from callers without permission to edit.
 
-    The restriction, its date and its reason are public.
+    The restriction, its date and its reason are public. The observations of a reconstruction still show the person,
+    and the response names them. With `with_observations`, they are restricted too.
     """
     name = decode_name(ppid)
     with expect_version(if_match) as version:
-        await use.restrict(context.registry, context.agent, name, data.reason, expected_version=version)
-    return await person_response(context, name)
+        before = (await use.show_person(context.registry, name, by=context.agent)).view.reconstruction
+        await use.restrict(
+            context.registry,
+            context.agent,
+            name,
+            data.reason,
+            with_observations=data.with_observations,
+            expected_version=version,
+        )
+    names = () if before is None else before.observation_ids
+    showing = await use.list_public_observations(context.registry, names)
+    return await person_response(context, name, public_observations=showing)
 
 
 @post(

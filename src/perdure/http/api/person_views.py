@@ -1,5 +1,7 @@
 """Conversion of persons from registry objects to response schemas."""
 
+from collections.abc import Sequence
+
 from litestar import Response
 from msgspec.structs import replace
 
@@ -12,6 +14,7 @@ from perdure.http.api.schemas.person_responses import (
     PersonResponse,
     PersonSearchResponse,
     ValidationResponse,
+    WithdrawalResponse,
 )
 from perdure.http.api.views import build_from
 from perdure.http.shared.api_roots import API_ROOT
@@ -19,7 +22,7 @@ from perdure.http.shared.conditional import superseded_etag, version_etag
 from perdure.names import ppid, recognise
 from perdure.registry import show
 from perdure.registry.identifier_view import View
-from perdure.registry.persons import Person, PersonView, show_person
+from perdure.registry.persons import DroppedItem, Person, PersonView, show_person
 from perdure.registry.persons.person_search import PersonHit as Hit
 
 
@@ -29,10 +32,26 @@ def person_api_path(name: str) -> str:
 
 
 def build_created_person(origin: str, person: Person) -> CreatedPerson:
-    return CreatedPerson(ppid=person.name, uuid_raw=str(person.uuid_raw), uri=f"{origin}/{person.name}")
+    return CreatedPerson(
+        ppid=person.name,
+        uuid_raw=str(person.uuid_raw),
+        uri=f"{origin}/{person.name}",
+        state=ended_state(person),
+        tombstone=person.tombstone,
+    )
 
 
-def build_person(origin: str, person: PersonView) -> PersonResponse:
+def ended_state(person: Person) -> str | None:
+    """Return the state of a person that is not active; None for an active one."""
+    return None if person.state == "active" else person.state
+
+
+def build_person(
+    origin: str,
+    person: PersonView,
+    dropped: Sequence[DroppedItem] = (),
+    public_observations: Sequence[str] = (),
+) -> PersonResponse:
     view = person.view
     return build_from(
         PersonResponse,
@@ -41,6 +60,9 @@ def build_person(origin: str, person: PersonView) -> PersonResponse:
         type="POID" if view.name.startswith("POID") else "PRID",
         uri=f"{origin}/{view.name}",
         newest=person.newest,
+        withdrawal=None if person.withdrawal is None else WithdrawalResponse(**person.withdrawal._asdict()),
+        dropped=tuple(dropped),
+        public_observations=tuple(public_observations),
     )
 
 
@@ -63,11 +85,17 @@ def person_etag(person: PersonView) -> str:
     return version_etag(version) if person.is_newest else superseded_etag(version, person.newest)
 
 
-async def person_response(context: ApiContext, name: str, status: int = 200) -> Response[PersonResponse]:
+async def person_response(
+    context: ApiContext,
+    name: str,
+    dropped: Sequence[DroppedItem] = (),
+    public_observations: Sequence[str] = (),
+) -> Response[PersonResponse]:
     """Respond with the current state of a person, and with its path, which may differ from the path of the request."""
     person = await show_person(context.registry, name, by=context.caller)
     headers = validator_headers(person_etag(person)) | {"content-location": person_api_path(person.view.name)}
-    return Response(build_person(context.request.origin, person), status_code=status, headers=headers)
+    body = build_person(context.request.origin, person, dropped, public_observations)
+    return Response(body, headers=headers)
 
 
 async def build_validation(context: ApiContext, text: str) -> ValidationResponse:

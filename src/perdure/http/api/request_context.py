@@ -45,6 +45,7 @@ PageLimit = Annotated[int, QueryParameter(ge=1, le=1000, description="The maximu
 
 CREDENTIALS_REQUIRED: Final[list[dict[str, list[str]]]] = [{"bearer": []}, {"basic": []}]
 CREDENTIALS_OPTIONAL: Final[list[dict[str, list[str]]]] = [{}, *CREDENTIALS_REQUIRED]
+CREDENTIALS_UNUSED: Final[list[dict[str, list[str]]]] = [{}]
 
 STATUS_DESCRIPTIONS: Final = {
     304: "Not modified: you have the current version.",

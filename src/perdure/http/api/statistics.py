@@ -44,7 +44,7 @@ async def name_statistics(
 ) -> Response[NameStatisticsResponse]:
     """Count how often an identifier was resolved. Requires any permission under its prefix.
 
-    The counts are written once a minute. Robots are counted apart, and no client is identified.
+    The counts are written every few minutes. Robots are counted apart, and no client is identified.
     """
     agent = context.agent
     async with context.acquire_search_slot():

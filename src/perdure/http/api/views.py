@@ -14,6 +14,7 @@ from perdure.http.api.schemas.responses import (
     IdentifierResponse,
     IdentifierSummary,
     ImportSummary,
+    MintedLine,
     MintedName,
     MintResponse,
     PrefixResponse,
@@ -24,9 +25,10 @@ from perdure.http.api.schemas.responses import (
     ValueTypeItem,
     ValueTypeListResponse,
 )
+from perdure.http.shared.problem_json import problem_document
 from perdure.names import instant
 from perdure.records.value import Value
-from perdure.registry import MintedIdentifier, Tally
+from perdure.registry import MintedIdentifier, RowOutcome, Tally
 from perdure.registry.entities import Act, Agent, Grant, Identifier, Prefix
 from perdure.registry.entities import SearchHit as Hit
 from perdure.registry.identifier_view import View
@@ -43,6 +45,16 @@ def build_mint_response(minted: list[MintedIdentifier]) -> MintResponse:
             for name in minted
         )
     )
+
+
+def build_minted_line(line: int, outcome: RowOutcome) -> MintedLine:
+    minted = outcome.minted
+    if outcome.error is not None:
+        return MintedLine(line=line, error=problem_document(outcome.error))
+    if minted is None:
+        return MintedLine(line=line, created=outcome.is_new)
+    date = None if minted.date is None else instant.to_iso(minted.date)
+    return MintedLine(line=line, name=minted.name, alias=minted.alias, date=date, created=outcome.is_new)
 
 
 def build_from(schema: type[S], source: object, **given: Any) -> S:

@@ -15,7 +15,7 @@ _FORMS: Final = ("", FORM_URLENCODED, "multipart/form-data", "text/plain")
 def check_channel(request: Request) -> None:
     """Raise InsecureCredentials if the connection can be overheard."""
     if not is_secure_transport(request):
-        raise InsecureCredentials()
+        raise InsecureCredentials(request.proxy_problem())
 
 
 def is_secure_transport(request: Request) -> bool:

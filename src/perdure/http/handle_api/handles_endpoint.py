@@ -14,7 +14,6 @@ from perdure.http.shared.http_errors import MalformedRequest
 from perdure.http.shared.request import Response
 from perdure.http.shared.responses import NO_CACHE, SUCCESS, record_response
 from perdure.http.shared.value_filter import build_value_filter
-from perdure.http.shared.withdrawal import describe_withdrawal, withdrawal_fields
 from perdure.names import handle
 from perdure.names.handle import unescape
 from perdure.records.value import to_json_value
@@ -32,6 +31,7 @@ from perdure.registry.handles import (
     read_tombstone,
 )
 from perdure.registry.prefixes.na_names import NA_KEY
+from perdure.registry.withdrawal import describe_withdrawal, withdrawal_fields
 
 _READING: Final = frozenset({"GET", "HEAD", "POST"})  # POST reads as GET does, with its parameters in the body
 _PREFIX_RECORDS: Final = f"{NA_KEY}/"  # they also contain grants, whose changes make no new version

@@ -63,7 +63,9 @@ class HandleContext:
 
     def credentials_error(self) -> PerdureError:
         """Return the error that requests credentials, or one that says that this connection is not secure enough."""
-        return CredentialsRequired() if is_secure_transport(self.request) else InsecureCredentials()
+        if is_secure_transport(self.request):
+            return CredentialsRequired()
+        return InsecureCredentials(self.request.proxy_problem())
 
     def success_response(self, status: int = 200, **more: Any) -> Response:
         """Return a response with the response code for success."""

@@ -15,7 +15,7 @@ LINKS: Final = "application/link-format"  # a TimeMap, only of histories
 
 # In our order of preference, for clients that accept anything: programs do, and browsers never do.
 OFFERED: Final = (JSON_LD, PAGE, JSON, TURTLE, RDF_XML, N_TRIPLES)
-_HISTORY: Final = (LINKS, PAGE, JSON)
+_HISTORY: Final = (LINKS, PAGE, JSON, JSON_LD, TURTLE, RDF_XML, N_TRIPLES)
 _SUFFIXES: Final = {"html": PAGE, "json": JSON, "jsonld": JSON_LD, "ttl": TURTLE, "rdf": RDF_XML, "nt": N_TRIPLES}
 _FORMATS: Final = {
     **_SUFFIXES,

@@ -15,22 +15,22 @@ from perdure.http.shared.redirects import encode_location
 from perdure.http.shared.request import Headers, Request, Response
 from perdure.http.shared.responses import NO_CACHE, VARY_ACCEPT
 from perdure.http.shared.threads import run_large_in_thread
-from perdure.http.shared.withdrawal import describe_withdrawal
-from perdure.http.urls import absolute_url, link_to, path_of
+from perdure.http.urls import absolute_url, citation_url, link_to, path_of
 from perdure.names.external import ExternalId
-from perdure.rdf import BY_MEDIA, Withdrawal, write_claims, write_person, write_persons
+from perdure.rdf import BY_MEDIA, write_claims, write_person, write_persons
+from perdure.records.namespaces import is_local
 from perdure.registry.identifier_view import is_hidden
 from perdure.registry.persons import PersonView, show_person
-from perdure.registry.query import find_withdrawal
 
 _FORMATS: Final = {JSON: BY_MEDIA[JSON_LD], **BY_MEDIA}
-_TYPES: Final = {
+RDF_TYPES: Final = {
     JSON: (b"content-type", b"application/json"),
     JSON_LD: (b"content-type", b"application/ld+json"),
     TURTLE: (b"content-type", b"text/turtle; charset=utf-8"),
     RDF_XML: (b"content-type", b"application/rdf+xml"),
     N_TRIPLES: (b"content-type", b"application/n-triples"),
 }
+_GONE: Final = 410
 _MOST_AT_ONCE: Final = 200  # observations in one response
 _ENOUGH: Final = 2_000_000  # bytes of observations in one response
 _encode: Final = msgspec.json.Encoder().encode
@@ -44,24 +44,17 @@ async def document_response(
     view = person.view
     tag = _tag(person, requested)
     headers = _build_headers(app, request, person, requested, tag)
-    status = 410 if view.tombstone is not None and requested.version is None else 200
+    status = _GONE if view.tombstone is not None and requested.version is None else 200
     if status == 200 and is_not_modified(request, tag):  # conditions apply only to successful responses (RFC 9110)
         return Response(304, b"", headers)
-    withdrawal = None if status == 200 else await _find_withdrawal(app, view.name)
     response = await run_large_in_thread(
         (),
         estimate_size(person),
-        lambda: _build_document(app, request, person, requested, status, headers, withdrawal),
+        lambda: _build_document(app, request, person, requested, status, headers),
     )
     if status == 200:
         app.person_cache.store(request, person, response)
     return response
-
-
-async def _find_withdrawal(app: AppContext, name: str) -> Withdrawal | None:
-    """Return who withdrew a person, and when. The reason is in the tombstone, if it may be shown."""
-    found = await app.registry.store.read(lambda reader: find_withdrawal(reader, name))
-    return None if found is None else describe_withdrawal(name, *found)
 
 
 def _build_document(
@@ -71,22 +64,22 @@ def _build_document(
     requested: DocumentRequest,
     status: int,
     headers: Headers,
-    withdrawal: Withdrawal | None,
 ) -> Response:
     is_claims = requested.part == "claims"
     if requested.media == PAGE:
         template = "claims.html" if is_claims else "person.html"
+        withdrawal = person.withdrawal if status == _GONE else None
         return pages.render_page(
             template, status, headers, **_template_context(app, person, requested), withdrawal=withdrawal
         )
-    rdf_format, namespaces = _FORMATS[requested.media], app.registry.settings.namespaces
+    rdf_format, namespaces = _FORMATS[requested.media], app.registry.namespaces
     context_url = request.origin + CONTEXT_PATH
     if is_claims:
-        body = write_claims(person, rdf_format, namespaces, context_url, withdrawal=withdrawal)
+        body = write_claims(person, rdf_format, namespaces, context_url)
     else:
         is_version = requested.version is not None
-        body = write_person(person, rdf_format, namespaces, context_url, as_version=is_version, withdrawal=withdrawal)
-    return Response(status, body, [_TYPES[requested.media], *headers])
+        body = write_person(person, rdf_format, namespaces, context_url, as_version=is_version)
+    return Response(status, body, [RDF_TYPES[requested.media], *headers])
 
 
 async def observations_response(
@@ -111,13 +104,16 @@ async def observations_response(
         return await run_large_in_thread(
             (), size, lambda: pages.render_page("observations.html", 200, headers, **template_context)
         )
-    rdf_format, namespaces = _FORMATS[requested.media], app.registry.settings.namespaces
+    rdf_format, namespaces = _FORMATS[requested.media], app.registry.namespaces
     context_url = request.origin + CONTEXT_PATH
-    shown_persons = [person] if is_hidden(person.view.scheme, person.view) else persons
+    # The reconstruction comes first, so that every page names it and is complete by itself.
+    shown_persons = [person] if is_hidden(person.view.scheme, person.view) else [person, *persons]
     body = await run_large_in_thread(
-        (), size, lambda: write_persons(shown_persons, rdf_format, namespaces, context_url)
+        (),
+        size + estimate_size(person),
+        lambda: write_persons(shown_persons, rdf_format, namespaces, context_url),
     )
-    return Response(200, body, [_TYPES[requested.media], *headers])
+    return Response(200, body, [RDF_TYPES[requested.media], *headers])
 
 
 async def _read_observations(app: AppContext, person: PersonView, after: str) -> tuple[list[PersonView], int]:
@@ -150,10 +146,9 @@ def _build_headers(
 ) -> Headers:
     view, origin = person.view, request.origin
     here = f"{origin}{path_of(view.name)}"
-    links = [
-        memento.format_link(here, 'rel="cite-as"'),
-        memento.format_link("https://schema.org/AboutPage", 'rel="type"'),
-    ]
+    cited = citation_url(app, origin, view.name, view.scheme)
+    links = [] if cited is None else [memento.format_link(cited, 'rel="cite-as"')]
+    links.append(memento.format_link("https://schema.org/AboutPage", 'rel="type"'))
     part = requested.part if requested.version is None else f"v{requested.version}"
     url = encode_location(f"{here}/{part}" if part else here)
     links += [b"<%b%b" % (url, attributes) for attributes in _DESCRIBED_BY]
@@ -173,6 +168,8 @@ def _template_context(app: AppContext, person: PersonView, requested: DocumentRe
         "contact": app.options.contact,
         "person": person,
         "view": person.view,
+        "iri_base": app.registry.person_iris,
+        "is_local": app.registry.person_iris is not None and is_local(app.registry.person_iris),
         "requested": requested,
         "path": path_of(person.view.name),
         "link": lambda identifier: link_to(app, identifier),

@@ -1,4 +1,4 @@
-"""The versions of a person: as a TimeMap, as a page, and as JSON."""
+"""The versions of a person: as a TimeMap, as a page, as JSON, and as RDF."""
 
 from typing import Final, NamedTuple
 
@@ -8,13 +8,18 @@ from perdure.errors import NoSuchName
 from perdure.http import pages
 from perdure.http.app_context import AppContext
 from perdure.http.persons import memento
-from perdure.http.persons.person_address import JSON, LINKS, DocumentRequest
+from perdure.http.persons.person_address import JSON, LINKS, PAGE, DocumentRequest
+from perdure.http.persons.person_document import RDF_TYPES
+from perdure.http.persons.vocabulary import CONTEXT_PATH
 from perdure.http.shared.conditional import history_etag, is_not_modified
 from perdure.http.shared.http_errors import NotFound
 from perdure.http.shared.request import Request, Response
 from perdure.http.shared.responses import NO_CACHE, VARY_ACCEPT
+from perdure.http.shared.threads import run_large_in_thread
 from perdure.http.urls import link_to, path_of
+from perdure.rdf import BY_MEDIA, write_version_history
 from perdure.records import record as records
+from perdure.records.person import Reconstruction
 from perdure.registry.entities import Act, Agent
 from perdure.registry.identifier_view import is_hidden, view_identifier, visible_acts
 from perdure.registry.store_interface import Reader
@@ -42,11 +47,12 @@ class _Versions(msgspec.Struct, frozen=True):
 
 
 class _PersonActs(NamedTuple):
-    """The acts on a person, their agents, and the curators of its versions, as everyone may see them."""
+    """The acts on a person, their agents, and the conclusions of its versions, as the public may see them."""
 
     acts: list[Act]
     agents: dict[str, Agent]
-    curators: dict[int, tuple[str, str | None]]
+    reconstructions: dict[int, Reconstruction]
+    size: int = 0  # of the records that were read
 
 
 async def history_response(app: AppContext, request: Request, name: str, requested: DocumentRequest) -> Response:
@@ -67,6 +73,13 @@ async def history_response(app: AppContext, request: Request, name: str, request
     if requested.media == JSON:
         body = _encode(_Versions(name, versions))
         return Response(200, body, [(b"content-type", b"application/json"), *headers])
+    if requested.media != PAGE:
+        namespaces, context_url = app.registry.namespaces, request.origin + CONTEXT_PATH
+        rdf_format = BY_MEDIA[requested.media]
+        body = await run_large_in_thread(
+            (), past.size, lambda: write_version_history(name, *past[:3], rdf_format, namespaces, context_url)
+        )
+        return Response(200, body, [RDF_TYPES[requested.media], *headers])
     return pages.render_page(
         "versions.html",
         200,
@@ -86,14 +99,13 @@ def _read_acts(app: AppContext, reader: Reader, name: str) -> _PersonActs:
     if is_hidden(view.scheme, view):  # an agent's name may be that of the hidden person
         return _PersonActs(acts, {}, {})
     found = map(reader.agent, {act.agent for act in acts})
-    return _PersonActs(
-        acts, {agent.id: agent for agent in found if agent is not None}, _read_curators(reader, view.name, acts)
-    )
+    agents = {agent.id: agent for agent in found if agent is not None}
+    return _PersonActs(acts, agents, *_read_reconstructions(reader, view.name, acts))
 
 
-def _read_curators(reader: Reader, name: str, acts: list[Act]) -> dict[int, tuple[str, str | None]]:
-    """Return the curator of each version, from the newest back, within a limit of bytes. Each version names its own."""
-    found: dict[int, tuple[str, str | None]] = {}
+def _read_reconstructions(reader: Reader, name: str, acts: list[Act]) -> tuple[dict[int, Reconstruction], int]:
+    """Return the conclusion of each version, from the newest back, within a limit of bytes; and the bytes read."""
+    found: dict[int, Reconstruction] = {}
     size = 0
     for act in reversed(acts):
         revision = reader.revision(name, act.version) if size < _ENOUGH else None
@@ -102,19 +114,19 @@ def _read_curators(reader: Reader, name: str, acts: list[Act]) -> dict[int, tupl
         size += len(revision.record)
         reconstruction = records.decode(revision.record).reconstruction
         if reconstruction is not None:
-            found[act.version] = (reconstruction.curator_id, reconstruction.curator_name)
-    return found
+            found[act.version] = reconstruction
+    return found, size
 
 
 def _build_version(here: str, act: Act, past: _PersonActs) -> _Version:
-    curator_id, curator_name = past.curators.get(act.version, (None, None))
+    conclusion = past.reconstructions.get(act.version)
     return _Version(
         version=act.version,
         uri=f"{here}/v{act.version}",
         at=act.at,
         action=act.action,
         agent=act.agent,
-        curator_id=curator_id,
-        curator_name=curator_name,
+        curator_id=None if conclusion is None else conclusion.curator_id,
+        curator_name=None if conclusion is None else conclusion.curator_name,
         note=act.note,
     )

@@ -30,14 +30,14 @@ def _paths(namespaces: Namespaces) -> frozenset[str]:
 async def context_response(app: AppContext, request: Request) -> Response:
     """Return the context of JSON-LD documents."""
     request.require_read_method()
-    body = context(app.registry.settings.namespaces)
+    body = context(app.registry.namespaces)
     return _with_etag(request, Response(200, body, [(b"content-type", b"application/ld+json"), MAX_AGE_DAY]))
 
 
 async def shapes_response(app: AppContext, request: Request) -> Response:
     """Return the SHACL shapes of persons."""
     request.require_read_method()
-    body = shapes(app.registry.settings.namespaces)
+    body = shapes(app.registry.namespaces)
     return _with_etag(request, Response(200, body, [(b"content-type", b"text/turtle; charset=utf-8"), MAX_AGE_DAY]))
 
 
@@ -52,7 +52,7 @@ async def vocabulary_response(app: AppContext, request: Request) -> Response:
 
 def _build_vocabulary(app: AppContext, request: Request, path: str, suffix: str) -> Response:
     media = negotiate_media_type(request, suffix, _OFFERED)
-    namespaces = app.registry.settings.namespaces
+    namespaces = app.registry.namespaces
     headers: Headers = [VARY_ACCEPT, MAX_AGE_DAY]
     if media == PAGE:
         template_context = {"contact": app.options.contact, "terms": vocabulary_terms(namespaces), "path": path}

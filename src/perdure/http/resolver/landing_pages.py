@@ -25,13 +25,12 @@ from perdure.http.shared.problem_json import (
 from perdure.http.shared.request import Headers, Request, Response
 from perdure.http.shared.responses import NO_CACHE, NO_STORE, VARY_ACCEPT
 from perdure.http.shared.threads import run_large_in_thread
-from perdure.http.shared.withdrawal import describe_withdrawal, withdrawal_fields
 from perdure.http.urls import identifier_api_path, link_to, path_of
-from perdure.rdf import Withdrawal
 from perdure.records.authority_metadata import build_metadata
 from perdure.records.location_xml import LOCATIONS
 from perdure.registry import show
 from perdure.registry.identifier_view import View
+from perdure.registry.withdrawal import Withdrawal, describe_withdrawal, withdrawal_fields
 
 _encode: Final = msgspec.json.Encoder(order="deterministic").encode
 _TITLES: Final = {

@@ -81,8 +81,10 @@ async def describe_identifier(
         headers.append((b"etag", tag.encode()))
         if is_not_modified(request, tag):
             return Response(304, b"", headers)
-    iri, context = request.origin + path_of(view.name), request.origin + CONTEXT_PATH
-    namespaces = app.registry.settings.namespaces
+    namespaces = app.registry.namespaces
+    # A person has the same IRI in all documents.
+    iri = namespaces.ppid + view.name if view.scheme == "ppid" else request.origin + path_of(view.name)
+    context = request.origin + CONTEXT_PATH
     dated_withdrawal = withdrawal if withdrawal is not None and withdrawal.at else None
     body = write_identifier(view, iri, rdf_format.name, namespaces, context, dated_withdrawal)
     return Response(status, body, [rdf_format.content_type, *headers])
@@ -101,5 +103,5 @@ def describe_prefix(app: AppContext, request: Request, resolved: ResolvedPrefix,
 
 
 def _write_name(app: AppContext, request: Request, name: str, state: str, rdf_format: RdfFormat) -> bytes:
-    origin, namespaces = request.origin, app.registry.settings.namespaces
+    origin, namespaces = request.origin, app.registry.namespaces
     return write_name(name, state, origin + path_of(name), rdf_format.name, namespaces, origin + CONTEXT_PATH)

@@ -16,9 +16,9 @@ from perdure.registry.identifier_view import HIDDEN_REASON
 from perdure.registry.name_keys import LocatedName, correct_pilin_spelling, handle_key, locate
 from perdure.registry.prefixes.na_names import na_name, prefix_of_record
 from perdure.registry.prefixes.na_records import prefix_record
-from perdure.registry.query import find_withdrawal
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Reader
+from perdure.registry.withdrawal import find_withdrawal
 
 _MOST_ALIASES: Final = 10
 _MOST_CUTS: Final = 256

@@ -12,6 +12,7 @@ from perdure.http.urls import link_to, path_of, target_link
 from perdure.records.value import ALIAS, Admin, Binary, Text, Value
 from perdure.registry.value_types import find_defined_types
 
+_VERBATIM_NOTE: Final = "imported as it was; not a valid address"
 _LONGEST: Final = 2_000  # characters of one value on a page; its record has all of them
 _MOST_TYPES: Final = 200  # looked up for one page
 _HANDLE: Final = re.compile(r"[0-9][^/]*/.")  # the prefixes of the Handle System begin with a digit
@@ -64,6 +65,8 @@ def build_rows(app: AppContext, values: Iterable[Value], links: TypeLinks) -> li
 
 def _build_row(app: AppContext, value: Value, links: TypeLinks) -> Row:
     text, note = _text(value)
+    if value.verbatim:
+        note = ", ".join(filter(None, (note, _VERBATIM_NOTE)))
     return Row(
         value.index,
         value.type,
@@ -95,7 +98,7 @@ def _href(app: AppContext, value: Value, text: str) -> str | None:
         return link_to(app, value.data.value.handle)
     if value.kind == ALIAS:
         return link_to(app, text)
-    if not isinstance(value.data, Text) or ":" not in text[:32]:
+    if value.verbatim or not isinstance(value.data, Text) or ":" not in text[:32]:
         return None
     return target_link(text, app.registry.settings.limits, allows_blanks=value.is_url)
 

@@ -7,7 +7,7 @@ from perdure.http.app_context import AppContext
 from perdure.http.resolver.name_lookup import ResolvedName
 from perdure.http.shared.redirects import encode_location
 from perdure.http.shared.request import Headers, Request
-from perdure.http.urls import absolute_url, identifier_api_path, link_to, path_of, target_link
+from perdure.http.urls import absolute_url, citation_url, identifier_api_path, link_to, target_link
 from perdure.registry.identifier_view import View
 
 _MOST_ITEMS: Final = 4_096  # bytes of links to targets after the first, because clients limit the length of headers
@@ -25,8 +25,9 @@ def signpost_headers(app: AppContext, request: Request, view: View, target_links
     """Return the links to the citation, the record, the targets and the creator."""
     origin = request.origin
     cited = view.names[0] if view.names else view.name  # the first of the two labels of an IBI, whichever was requested
+    citation = citation_url(app, origin, cited, view.scheme)
     links = [
-        _link(f"{origin}{path_of(cited)}", "cite-as"),
+        *([] if citation is None else [_link(citation, "cite-as")]),
         _link(f"{origin}{identifier_api_path(view.name)}", "describedby", "application/json"),
         _link(_LANDING_PAGE, "type"),
     ]

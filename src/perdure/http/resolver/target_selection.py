@@ -76,6 +76,5 @@ def _url_values(values: Sequence[Value], limits: Limits) -> list[Value]:
     plain = [value for value in values if value.kind == _URL]
     subtypes = [value for value in values if value.kind.startswith(_SUBTYPES)]
     # Subtypes are not checked when they are written, and targets may have been written before a check was stricter.
-    return [
-        value for value in (*plain, *subtypes) if value.text and target_link(value.text, limits, allows_blanks=True)
-    ]
+    found = (value for value in (*plain, *subtypes) if not value.verbatim)
+    return [value for value in found if value.text and target_link(value.text, limits, allows_blanks=True)]

@@ -1,5 +1,7 @@
 """Errors of HTTP requests themselves, not of the identifiers that they are about."""
 
+from typing import NamedTuple
+
 from perdure.errors import BadKey, Conflict, NoSuchName, PerdureError, quote_text
 
 
@@ -146,12 +148,37 @@ class NotAcceptable(PerdureError):
         return f"not acceptable: the available media types are {', '.join(self.available)}"
 
 
+class ProxyProblem(NamedTuple):
+    """Why the headers of a proxy do not help: they are not trusted, or they do not report https.
+
+    `address` is that of a proxy on this machine. Other addresses are not shown to clients.
+    """
+
+    is_trusted: bool
+    address: str | None = None
+
+    def __str__(self) -> str:
+        if self.is_trusted:
+            return "the trusted proxy did not report that the client used https: let it set X-Forwarded-Proto"
+        example = "" if self.address is None else f' (trusted_proxies = ["{self.address}"])'
+        return (
+            "the request came through a proxy that is not in trusted_proxies: add the address of the proxy there, "
+            f"under [http] in the settings{example}, and restart the server"
+        )
+
+
 class InsecureCredentials(PerdureError):
     """Credentials were sent over an unencrypted connection, and were not checked."""
 
     code = "credentials-in-the-clear"
 
+    def __init__(self, proxy: ProxyProblem | None = None) -> None:
+        super().__init__(proxy)
+        self.proxy = proxy
+
     def __str__(self) -> str:
+        if self.proxy is not None:
+            return f"credentials are not accepted over plain HTTP. If the client used https: {self.proxy}"
         return (
             "credentials are not accepted over plain HTTP, except on this machine: use https, or set "
             "plain_credentials = true under [http] in the settings. A request from the address of a trusted proxy is "
@@ -164,7 +191,13 @@ class ClientNotAllowed(PerdureError):
 
     code = "not-for-this-client"
 
+    def __init__(self, proxy: ProxyProblem | None = None) -> None:
+        super().__init__(proxy)
+        self.proxy = proxy
+
     def __str__(self) -> str:
+        if self.proxy is not None and not self.proxy.is_trusted:
+            return f"metrics are not available to this client. If it is in metrics_clients: {self.proxy}"
         return (
             "metrics are available to this machine only; allow other clients with metrics_clients under [http] in the "
             "settings"

@@ -5,6 +5,8 @@ A traceback names files and lines, but never values of variables, because one ma
 
 import sys
 import time
+from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -17,6 +19,7 @@ from perdure.http_options import HttpOptions
 _FLUSH_AFTER: Final = 1.0
 _MOST_LINES: Final = 500
 _LONGEST_USER_AGENT: Final = 256
+_NANOSECONDS: Final = 1_000_000_000
 _encode: Final = msgspec.json.Encoder().encode
 
 
@@ -72,7 +75,7 @@ class AccessLog:
         seconds: float,
     ) -> None:
         line = {
-            "at": round(time.time(), 3),
+            "at": _format_now(),
             "client": client,
             "agent": agent,
             "user_agent": _read_user_agent(headers),
@@ -108,3 +111,15 @@ def _read_user_agent(headers: Headers) -> str | None:
         if name == b"user-agent":
             return value[:_LONGEST_USER_AGENT].decode("ascii", "backslashreplace")
     return None
+
+
+def _format_now() -> str:
+    """Return the time in ISO 8601, to the millisecond."""
+    seconds, nanoseconds = divmod(time.time_ns(), _NANOSECONDS)
+    return f"{_format_second(seconds)}.{nanoseconds // 1_000_000:03}Z"
+
+
+@lru_cache(maxsize=2)
+def _format_second(second: int) -> str:
+    """Return a second of the epoch in ISO 8601. One is formatted for all the requests in it."""
+    return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S")

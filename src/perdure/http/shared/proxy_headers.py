@@ -39,7 +39,7 @@ def read_origin(headers: list[tuple[bytes, bytes]], peer: str, is_secure: bool, 
     networks = options.proxies
     if not networks or not is_within(peer, networks):
         # A proxy on this machine that is not trusted passes on requests of others, though it looks like this machine.
-        is_proxy = is_loopback(peer) and any(name in _FROM_PROXIES for name, _ in headers)
+        is_proxy = is_loopback(peer) and is_from_proxy(headers)
         return Origin(peer, bool(peer) and not is_proxy, is_secure)
     clients: set[str | None] = set()
     protocols: set[str] = set()
@@ -55,6 +55,11 @@ def read_origin(headers: list[tuple[bytes, bytes]], peer: str, is_secure: bool, 
             protocols.add(protocol.lower())
     named = clients.pop() if len(clients) == 1 else None
     return Origin(named or peer, named is not None, is_secure or protocols == {"https"})
+
+
+def is_from_proxy(headers: list[tuple[bytes, bytes]]) -> bool:
+    """Return whether a request has the headers of a proxy. A client can send them, too."""
+    return any(name in _FROM_PROXIES for name, _ in headers)
 
 
 def read_forwarded(text: str) -> list[dict[str, str]] | None:

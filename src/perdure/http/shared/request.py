@@ -10,9 +10,10 @@ from perdure.http.shared.http_errors import (
     ClientDisconnected,
     MalformedRequest,
     MethodNotAllowed,
+    ProxyProblem,
     UnsupportedEncoding,
 )
-from perdure.http.shared.proxy_headers import is_loopback, is_within, read_origin
+from perdure.http.shared.proxy_headers import is_from_proxy, is_loopback, is_within, read_origin
 from perdure.http.shared.query_string import parse_proxy_query
 from perdure.http_options import HttpOptions
 
@@ -77,9 +78,8 @@ class Request:
         self._body: bytes | None = None
         self._single: dict[bytes, bytes] | None = None  # one value of each header, built on first use
         self.agent: str | None = None  # the id of the authenticated agent
-        peer = (scope.get("client") or ("", 0))[0]
         self.client, self.is_client_known, self.is_secure = read_origin(
-            self.headers, peer, scope["scheme"] == "https", options
+            self.headers, _peer(scope), scope["scheme"] == "https", options
         )
 
     def header(self, name: bytes) -> str | None:
@@ -111,6 +111,14 @@ class Request:
     def is_from(self, networks: tuple[Any, ...]) -> bool:
         """Return whether the client, behind any trusted proxy, is in one of the networks."""
         return self.is_client_known and is_within(self.client, networks)
+
+    def proxy_problem(self) -> ProxyProblem | None:
+        """Return why the headers of the proxy that sent this request do not show that the client used https."""
+        if not is_from_proxy(self.headers):
+            return None
+        peer = _peer(self.scope)
+        is_trusted = is_within(peer, self.options.proxies)
+        return ProxyProblem(is_trusted, peer if is_loopback(peer) else None)
 
     @property
     def origin(self) -> str:
@@ -184,4 +192,8 @@ class Request:
 
 def is_trusted_peer(scope: Scope, options: HttpOptions) -> bool:
     """Return whether the peer of the connection is a trusted proxy."""
-    return is_within((scope.get("client") or ("", 0))[0], options.proxies)
+    return is_within(_peer(scope), options.proxies)
+
+
+def _peer(scope: Scope) -> str:
+    return str((scope.get("client") or ("", 0))[0])

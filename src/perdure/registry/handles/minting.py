@@ -19,7 +19,7 @@ from perdure.registry.handles.write_handle import (
     require_create_permission,
     write_all_values,
 )
-from perdure.registry.minting import RecordTemplate, issue_pilin
+from perdure.registry.minters import RecordTemplate, issue_pilin
 from perdure.registry.name_keys import handle_key
 from perdure.registry.permissions.permissions import require_authenticated
 from perdure.registry.registry import Registry
@@ -69,7 +69,7 @@ def _mint_pilin(
     values = check_values(write.new_values(received), write.limits)
     record = msgspec.structs.replace(build_record(write), values=values)
     first = RecordTemplate(record, revisions.encode_within_limit(record, write.limits.record_bytes), write.by, write.at)
-    issued = issue_pilin(write.registry, write.tx, prefix, first, 1, patience)
+    issued = issue_pilin(write.registry, write.tx, prefix, [first], patience)
     (minted,) = issued.minted
     key = handle_key(prefix, minted.name.partition("/")[2])
     write.save_secrets(key, record, received.secrets)

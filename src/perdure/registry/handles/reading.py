@@ -19,9 +19,9 @@ from perdure.registry.identifier_view import HIDDEN_REASON
 from perdure.registry.permissions.hs_admin import READ_VALUE
 from perdure.registry.permissions.permissions import is_granted, rights
 from perdure.registry.prefixes.na_records import prefix_record
-from perdure.registry.query import find_withdrawal
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Reader
+from perdure.registry.withdrawal import find_withdrawal
 
 _FIRST_CHANGE: Final = 2  # the version
 

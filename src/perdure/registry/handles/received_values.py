@@ -11,7 +11,7 @@ from perdure.names import handle
 from perdure.records.authority_metadata import immutable_metadata_error, metadata_types, to_seconds
 from perdure.records.derived_values import handle_values
 from perdure.records.record import Record
-from perdure.records.validation import Limits, check_values
+from perdure.records.validation import Limits, can_be_verbatim, check_value, check_values
 from perdure.records.value import (
     ADMIN,
     DEFAULT_PERMISSIONS,
@@ -57,8 +57,19 @@ def normalise_values(values: Sequence[Value], name: str, limits: Limits) -> Rece
                 secrets[value.index] = secret
             if len(value.permissions) == len(DEFAULT_PERMISSIONS):
                 value = without_secret(value)
-        checked.append(msgspec.structs.replace(_decode_typed(value), timestamp=""))
+        checked.append(_without_early_refusal(msgspec.structs.replace(_decode_typed(value), timestamp=""), limits))
     return ReceivedValues(check_values(checked, limits), secrets)
+
+
+def _without_early_refusal(value: Value, limits: Limits) -> Value:
+    """Return an address that is not valid with the mark `verbatim`. It is refused later, unless it is stored so."""
+    if not can_be_verbatim(value):
+        return value
+    try:
+        check_value(value, limits)
+    except InvalidInput:
+        return msgspec.structs.replace(value, verbatim=True)
+    return value
 
 
 def _secret_bytes(value: Value) -> bytes:

@@ -8,7 +8,7 @@ from perdure.errors import InvalidInput, NameTaken, NotAuthorised, ValueExists, 
 from perdure.records.authority_metadata import to_seconds
 from perdure.records.record import Record
 from perdure.records.validation import check_values
-from perdure.records.value import SECRET, Value, with_stated_ttl
+from perdure.records.value import SECRET, Value, with_stated_ttl, with_verbatim_marks
 from perdure.registry import revisions
 from perdure.registry.entities import Agent
 from perdure.registry.handles.handle_slot import (
@@ -102,7 +102,8 @@ class HandleWrite:
         elif record is not None and was_seen:
             derived = derived_values(record, type_prefix)
         stated = with_stated_ttl(received.values, None if self.slot.prefix is None else self.slot.prefix.ttl)
-        return stamp_values(drop_derived_values(stated, record, type_prefix, derived), before, received, self.at)
+        remaining = drop_derived_values(stated, record, type_prefix, derived)
+        return stamp_values(with_verbatim_marks(remaining, before), before, received, self.at)
 
     def new_values(self, received: ReceivedValues) -> list[Value]:
         """Return the values of a new record, with an administrator if a Handle client creates it."""

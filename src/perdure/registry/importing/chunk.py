@@ -1,6 +1,6 @@
 """One transaction of an import. New names are inserted together, and entries for existing names one by one."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -8,11 +8,13 @@ from perdure.errors import ClockBehind, InvalidInput, PerdureError, StoreUnavail
 from perdure.formats.import_entries import Entry, FullHistory, ImportEdit, ImportPut, Notice, RegistryPart, RejectedLine
 from perdure.records.frozen_struct import FrozenStruct
 from perdure.registry.entities import WHOLE_REGISTRY, Action, Agent, Change
+from perdure.registry.importing.admission import admit_edit, note_of
 from perdure.registry.importing.edits import apply_edit
 from perdure.registry.importing.full_histories import PreparedHistory, apply_history
 from perdure.registry.importing.import_options import ImportOptions, Outcome, Tally
 from perdure.registry.importing.registry_parts import apply_registry_part
-from perdure.registry.importing.upserts import PreparedPut, parties_in, prepare_put, update_existing
+from perdure.registry.importing.source_metadata import absent_party, parties_in
+from perdure.registry.importing.upserts import PreparedPut, is_other_spelling, prepare_put, update_existing
 from perdure.registry.name_keys import locate
 from perdure.registry.permissions.permissions import require_key_permission, require_permission
 from perdure.registry.registry import Registry
@@ -84,10 +86,17 @@ class ImportChunk:
             except (StoreUnavailable, ClockBehind):
                 raise  # not caused by the entry
             except PerdureError as problem:
-                self._add_problem(RejectedLine(entry.line, str(problem), getattr(entry, "name", None)))
+                name = getattr(entry, "name", None)
+                part = problem.part if isinstance(problem, InvalidInput) else None
+                self._add_problem(RejectedLine(entry.line, str(problem), name, part, code=problem.code))
         self._flush()
-        tally.notices += sum(isinstance(one, Notice) for one in self._problems)
-        tally.refused += sum(isinstance(one, RejectedLine) for one in self._problems)
+        for found in self._problems:
+            if isinstance(found, RejectedLine):
+                tally.refused += 1
+                continue
+            tally.notices += 1
+            tally.verbatim += found.kind == "verbatim"
+            tally.mended += found.kind == "mended"
         return tally, self._problems
 
     def _apply_alone(self, entry: Entry, prepared: Prepared | None) -> None:
@@ -97,6 +106,11 @@ class ImportChunk:
             self._add_problem(outcome)
         else:
             self._tally.count(outcome)
+
+    @property
+    def parties(self) -> Mapping[str, str]:
+        """Return the parties that were looked up, in their stored form."""
+        return self._parties
 
     @property
     def has_permitted_entries(self) -> bool:
@@ -134,24 +148,50 @@ class ImportChunk:
         tx, by, options, at = self._tx, self._by, self._options, self._at
         if isinstance(entry, FullHistory):
             self._require_permission(entry, WHOLE_REGISTRY)
-            return apply_history(self._registry, tx, entry)
+            outcome, notices = apply_history(self._registry, tx, entry)
+            self._problems.extend(notices)
+            return outcome
         if isinstance(entry, RegistryPart):
             self._require_permission(entry, WHOLE_REGISTRY)
             return apply_registry_part(tx, by, entry, options, at)
         if isinstance(entry, ImportEdit):
             self._require_permission(entry, locate(tx, entry.name).prefix.key)
-            return apply_edit(self._registry, tx, by, entry, options, at)
+            entry, notices = admit_edit(entry, self._registry.settings.limits, mend=options.mend)
+            outcome = apply_edit(self._registry, tx, by, entry, options, at, note_of(options.note, notices))
+            self._problems.extend(notices)
+            return outcome
         if not isinstance(entry, ImportPut):
             raise InvalidInput("import", "line", "this kind of entry cannot be imported")
         if not isinstance(prepared, PreparedPut):
             for text in parties_in([entry], self._registry.settings.type_prefix) - self._parties.keys():
-                self._parties[text] = check_resolvable_party(tx, text, "creator", self._registry.settings.limits)
+                self._parties[text] = self._find_party(text, entry)
             prepared = prepare_put(self._registry, tx, by, entry, options, self._parties, at)
-        self._require_permission(entry, prepared.located.prefix.key)
-        self._problems.extend(prepared.notices)
-        self._known.add(prepared.located.key)
-        if tx.find(prepared.located.key) is None:
+        located = prepared.located
+        self._require_permission(entry, located.prefix.key)
+        self._known.add(located.key)
+        existing = tx.find(located.key)
+        if existing is None:
             self._require_key_permission(prepared)
             tx.insert(prepared.changes)
-            return "created"
-        return update_existing(self._registry, tx, by, prepared, entry, options, at)
+            done: Outcome = "created"
+        else:
+            done = update_existing(self._registry, tx, by, prepared, entry, options, at)
+            if is_other_spelling(existing.name, located):
+                what = f"{entry.name} is {existing.name}, with equal content: under this prefix, case is ignored"
+                self._problems.append(Notice(entry.line, what, entry.name, "case"))
+        self._problems.extend(prepared.notices)
+        return done
+
+    def _find_party(self, text: str, entry: ImportPut) -> str:
+        """Return the stored form of a creator or owner. One that is not here, or not yet, is reported once."""
+        limits = self._registry.settings.limits
+        try:
+            return check_resolvable_party(self._tx, text, "creator", limits)
+        except InvalidInput:
+            stored = absent_party(self._tx, text, limits)
+            if stored is None:
+                raise
+            self._problems.append(
+                Notice(entry.line, f"{stored} does not resolve here, or not yet", entry.name, "party")
+            )
+            return stored

@@ -1,19 +1,23 @@
 """The driver of an import. It prepares a chunk while the one before is written, counts, reports and checkpoints."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
-from perdure.errors import NameTaken, PerdureError
-from perdure.formats.import_entries import Entry, FullHistory, ImportPut
-from perdure.registry.entities import Agent, Prefix
+from perdure.errors import InvalidInput, NameTaken, PerdureError
+from perdure.formats.import_entries import Entry, FullHistory, ImportPut, Notice
+from perdure.records.validation import to_iso_seconds
+from perdure.registry.entities import WHOLE_REGISTRY, Agent, Prefix
 from perdure.registry.importing.chunk import ImportChunk, Prepared, PreparedEntry, Problem
 from perdure.registry.importing.full_histories import prepare_history
-from perdure.registry.importing.import_options import ImportOptions, Tally
-from perdure.registry.importing.upserts import parties_in, prepare_put
+from perdure.registry.importing.import_options import ImportOptions, Tally, one_day_later
+from perdure.registry.importing.new_prefixes import NewPrefix, find_new_prefixes, insert_new_prefixes
+from perdure.registry.importing.source_metadata import parties_in
+from perdure.registry.importing.upserts import prepare_put
+from perdure.registry.permissions.permissions import require_permission
 from perdure.registry.registry import Registry
 from perdure.registry.responsible_parties import check_resolvable_party
 from perdure.registry.store_interface import Reader, Transaction
@@ -36,6 +40,7 @@ async def import_entries(
 
     `checkpoint` identifies the file by its content: entries that were done before are skipped.
     """
+    options = await registry.store.read(lambda reader: _check_options(registry, reader, by, options))
     tally = Tally()
     if checkpoint is not None and not options.dry_run:
         tally = await read_checkpoint(registry, by, checkpoint)
@@ -64,7 +69,7 @@ async def import_entries(
     if checkpoint is not None and not options.dry_run:
         # A rejected entry may be valid the next time: then the whole file is read again, and the rest is unchanged.
         stored = Tally() if tally.refused else tally
-        if tally.entries > tally.refused + tally.notices:
+        if tally.created + tally.changed + tally.unchanged:
             await registry.store.write(lambda tx: _save_checkpoint(tx, by, checkpoint, stored))
     watch(tally)
     return tally
@@ -85,12 +90,40 @@ async def forget_checkpoint(registry: Registry, by: Agent, checkpoint: str) -> N
     await registry.store.write(work)
 
 
+def _check_options(registry: Registry, reader: Reader, by: Agent, options: ImportOptions) -> ImportOptions:
+    """Return the options with the creator and the date as they are stored. Refuse them before anything is written."""
+    at = registry.current_time()
+    if options.new_prefixes is not None:
+        require_permission(reader, by, "admin", WHOLE_REGISTRY, at)
+    creator = options.creator
+    if creator is not None:
+        creator = check_resolvable_party(reader, creator, "creator", registry.settings.limits)
+    created = None if options.created is None else to_iso_seconds(options.created, "created")
+    if created is not None and created > one_day_later(at):
+        raise InvalidInput("import", "created", f"the creation date {created} is in the future")
+    return msgspec.structs.replace(options, creator=creator, created=created)
+
+
+class PreparedChunk(NamedTuple):
+    """The entries of one transaction, and the prefixes that they need."""
+
+    entries: list[PreparedEntry]
+    prefixes: list[NewPrefix]
+
+
 class _DryRunRollback(Exception):
     """Carries the result of a dry run out of a transaction that must be rolled back."""
 
-    def __init__(self, tally: Tally, problems: list[Problem]) -> None:
-        self.tally = tally
-        self.problems = problems
+    def __init__(self, outcome: "_Outcome") -> None:
+        self.outcome = outcome
+
+
+class _Outcome(NamedTuple):
+    """What a chunk has done: the counts so far, the problems, and the parties that were looked up."""
+
+    tally: Tally
+    problems: list[Problem]
+    parties: Mapping[str, str]
 
 
 class _ImportRun:
@@ -110,7 +143,9 @@ class _ImportRun:
         self._checkpoint = checkpoint
         self._report = report
         self._prefixes: dict[str, Prefix] = {}
-        self._parties: dict[str, str] = {}
+        self._parties: dict[str, str] = {} if options.creator is None else {options.creator: options.creator}
+        self._new_prefixes: list[NewPrefix] = []
+        self._reported: set[str] = set()
         # If all names of a file were new so far, the next ones are expected to be new, until the store refuses one. To
         # look up every name beforehand would cost a fifth of the store's work. In a dry run, the store refuses none.
         self._expects_new = False
@@ -120,12 +155,17 @@ class _ImportRun:
         """Return a prefix as it was when the chunk was prepared; its rules of comparison never change."""
         return self._prefixes.get(key)
 
-    async def prepare_chunk(self, chunk: list[Entry]) -> list[PreparedEntry]:
+    async def prepare_chunk(self, chunk: list[Entry]) -> PreparedChunk:
         """Prepare what does not need a transaction, while the chunk before is being written."""
         parties = parties_in(chunk, self._registry.settings.type_prefix) - self._parties.keys()
         await self._registry.store.read(lambda reader: self._look_up(reader, parties))
         at = self._registry.current_time()
-        return [self._prepare_entry(entry, at) for entry in chunk]
+        new = find_new_prefixes(chunk, self._prefixes, self._options, at)
+        self._prefixes.update((one.prefix.key, one.prefix) for one in new)
+        self._new_prefixes += new
+        # A dry run stores none of them, so each of its transactions needs them all.
+        prefixes = [*self._new_prefixes] if self._options.dry_run else new
+        return PreparedChunk([self._prepare_entry(entry, at) for entry in chunk], prefixes)
 
     def _prepare_entry(self, entry: Entry, at: str) -> PreparedEntry:
         """Prepare one entry. One that cannot be prepared is left to the transaction, which reports why."""
@@ -157,37 +197,43 @@ class _ImportRun:
             if prefix.opaque is not None:
                 self._prefixes[prefix.opaque] = prefix
 
-    async def write(self, ready: list[PreparedEntry], before: Tally) -> Tally:
-        names = [key for one in ready for key in one.keys]
+    async def write(self, ready: PreparedChunk, before: Tally) -> Tally:
+        names = [key for one in ready.entries for key in one.keys]
 
-        def apply(tx: Transaction, names_to_find: Sequence[str]) -> tuple[Tally, list[Problem]]:
+        def apply(tx: Transaction, names_to_find: Sequence[str]) -> _Outcome:
+            added = insert_new_prefixes(tx, self._by, ready.prefixes, self._registry.current_time())
             chunk = ImportChunk(self._registry, tx, self._by, self._options, self._parties, before)
             known = set(tx.find_many(names_to_find)) if names_to_find else set()
             self._expects_new = not known and not self._was_wrong and not self._options.dry_run
-            tally, problems = chunk.apply(ready, known)
+            tally, problems = chunk.apply(ready.entries, known)
             if self._checkpoint is not None and chunk.has_permitted_entries and not self._options.dry_run:
                 _save_checkpoint(tx, self._by, self._checkpoint, tally)
-            return tally, problems
+            return _Outcome(tally, [*added, *problems], chunk.parties)
 
-        def work(tx: Transaction) -> tuple[Tally, list[Problem]]:
+        def work(tx: Transaction) -> _Outcome:
             try:
                 with tx.attempt():
-                    tally, problems = apply(tx, [] if self._expects_new else names)
+                    outcome = apply(tx, [] if self._expects_new else names)
             except NameTaken:
                 self._was_wrong = True
-                tally, problems = apply(tx, names)
+                outcome = apply(tx, names)
             if self._options.dry_run:
                 self._load_prefixes(tx)  # so that later chunks can use them, though nothing is stored
-                raise _DryRunRollback(tally, problems)
-            return tally, problems
+                raise _DryRunRollback(outcome)
+            return outcome
 
         try:
-            tally, problems = await self._registry.store.write(work)
+            outcome = await self._registry.store.write(work)
         except _DryRunRollback as undone:
-            tally, problems = undone.tally, undone.problems
-        for problem in problems:
+            outcome = undone.outcome
+        self._parties.update(outcome.parties)
+        for problem in outcome.problems:
+            if isinstance(problem, Notice) and problem.kind == "prefix":
+                if problem.reason in self._reported:
+                    continue  # each transaction of a dry run adds it
+                self._reported.add(problem.reason)
             self._report(problem)
-        return tally
+        return outcome.tally
 
 
 def _chunks(entries: Iterable[Entry]) -> Iterator[list[Entry]]:

@@ -23,9 +23,9 @@ _REASON: Final = "deleted"
 
 
 def apply_edit(
-    registry: Registry, tx: Transaction, by: Agent, entry: ImportEdit, options: ImportOptions, at: str
+    registry: Registry, tx: Transaction, by: Agent, entry: ImportEdit, options: ImportOptions, at: str, note: str
 ) -> Outcome:
-    """Apply one operation. Return whether it changed anything; raise if it is refused."""
+    """Apply one operation, as a version with a note. Return whether it changed anything; raise if it is refused."""
     identifier, record, prefix = require_identifier(tx, entry.name)
     require_permission(tx, by, "withdraw" if entry.act == "delete" else "edit", prefix.key, at, record, identifier.key)
     if record.observation is not None and entry.act != "delete":
@@ -37,7 +37,7 @@ def apply_edit(
         return "unchanged"
     require_change_permission(tx, by, record, revised.values, prefix.key, at, identifier.key)
     act = "withdraw" if entry.act == "delete" else "import"
-    revisions.append_revision(tx, identifier, revised, by, act, at, options.note, registry.settings.limits.record_bytes)
+    revisions.append_revision(tx, identifier, revised, by, act, at, note, registry.settings.limits.record_bytes)
     return "changed"
 
 

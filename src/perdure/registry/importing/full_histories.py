@@ -19,6 +19,7 @@ from perdure.records.target import full_text, plain_target, reverse_entries
 from perdure.records.validation import check_about, check_one_line, check_seconds, check_values
 from perdure.registry.entities import Change, Identifier, Revision
 from perdure.registry.history_digest import add_digests
+from perdure.registry.importing.admission import admit_history
 from perdure.registry.importing.history_merge import refuse_different_history
 from perdure.registry.importing.import_options import Outcome, one_day_later
 from perdure.registry.name_keys import LocatedName, PrefixSource, locate
@@ -47,11 +48,22 @@ class PreparedHistory(FrozenStruct, frozen=True):
     located: LocatedName
     changes: tuple[Change, ...]
     revisions: tuple[Revision, ...]
+    newest: Record
     notices: tuple[Notice, ...] = ()
 
 
 def prepare_history(registry: Registry, prefixes: PrefixSource, entry: FullHistory, at: str) -> PreparedHistory:
     """Check and prepare everything that does not need a transaction."""
+    try:
+        return _prepare(registry, prefixes, entry, at)
+    except InvalidInput:
+        admitted, notices = admit_history(entry, registry.settings.limits)
+        if not notices:
+            raise
+        return msgspec.structs.replace(_prepare(registry, prefixes, admitted, at), notices=notices)
+
+
+def _prepare(registry: Registry, prefixes: PrefixSource, entry: FullHistory, at: str) -> PreparedHistory:
     located = locate(prefixes, entry.name)
     if located.scheme != entry.scheme:
         raise InvalidInput("import", "scheme", f"{entry.name} has the scheme {located.scheme} in this registry")
@@ -61,12 +73,19 @@ def prepare_history(registry: Registry, prefixes: PrefixSource, entry: FullHisto
     alias = entry.revisions[-1].record.alias
     if alias is not None and (located.scheme != "ibi" or locate(prefixes, alias).prefix.key != located.prefix.key):
         raise InvalidInput("import", "alias", f"{alias!a} is not another label of {entry.name}")
-    return PreparedHistory(located, _build_changes(located, entry.revisions[-1].record, revisions, 0), revisions)
+    newest = entry.revisions[-1].record
+    if any(value.verbatim for value in newest.values):  # an address that is not valid elsewhere may be valid here
+        newest = records.decode(revisions[-1].record)
+    return PreparedHistory(located, _build_changes(located, newest, revisions, 0), revisions, newest)
 
 
-def apply_history(registry: Registry, tx: Transaction, entry: FullHistory) -> Outcome:
+def apply_history(registry: Registry, tx: Transaction, entry: FullHistory) -> tuple[Outcome, tuple[Notice, ...]]:
     """Write all versions unchanged. A history that extends the stored one is appended; a different one is refused."""
     prepared = prepare_history(registry, tx, entry, registry.current_time())
+    return _write_history(registry, tx, entry, prepared), prepared.notices
+
+
+def _write_history(registry: Registry, tx: Transaction, entry: FullHistory, prepared: PreparedHistory) -> Outcome:
     located, revisions = prepared.located, prepared.revisions
     stored = tx.find(located.key)
     stored_revisions = [] if stored is None else tx.revisions(located.key)
@@ -81,8 +100,8 @@ def apply_history(registry: Registry, tx: Transaction, entry: FullHistory) -> Ou
     if entry.scheme == "ppid":
         _check_person(registry, tx, located.name, entry, len(stored_revisions))
     if stored_revisions:
-        newest = entry.revisions[-1].record
-        tx.update(_build_changes(located, newest, revisions, len(stored_revisions), stored_revisions[-1].digest))
+        newest, digest = prepared.newest, stored_revisions[-1].digest
+        tx.update(_build_changes(located, newest, revisions, len(stored_revisions), digest))
         forget_secrets(tx, located.key, records.decode(stored_revisions[-1].record), newest)
     else:
         tx.insert(prepared.changes)

@@ -14,7 +14,9 @@ class ImportOptions(msgspec.Struct, frozen=True):
     """The options of an import.
 
     `update`: existing names are changed to what the file says, as a new version. `any_suffix`: names under a PILIN
-    prefix are accepted although its minter did not make them.
+    prefix are accepted although its minter did not make them. `mend`: addresses that are not valid are repaired if
+    there is one sure repair. `creator` and `created` are for names whose creator and date the file does not state.
+    `new_prefixes`: unknown prefixes are added, with the minter `chosen`, and case-sensitive as this says.
     """
 
     update: bool = False
@@ -22,6 +24,10 @@ class ImportOptions(msgspec.Struct, frozen=True):
     dry_run: bool = False
     any_suffix: bool = False
     source: str = "a file"
+    mend: bool = False
+    creator: str | None = None
+    created: str | None = None
+    new_prefixes: Literal["ignore-case", "case-sensitive"] | None = None
 
     @property
     def note(self) -> str:
@@ -54,6 +60,8 @@ class Tally(msgspec.Struct):
     entries: int = 0
     line: int = 0
     finished: bool = False
+    verbatim: int = 0  # addresses that are not valid, and were stored as they are
+    mended: int = 0
     resumed: int = 0  # how many entries earlier runs had processed
 
     def count(self, outcome: Outcome) -> None:

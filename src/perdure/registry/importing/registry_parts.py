@@ -6,15 +6,17 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from perdure.errors import Conflict, InvalidInput
+from perdure.errors import Conflict, InvalidInput, quote_text
 from perdure.formats.import_entries import Notice, RegistryPart
 from perdure.names import handle, ibi, ppid
+from perdure.records.namespaces import is_local
 from perdure.records.validation import Limits, check_one_line, check_seconds
 from perdure.registry.entities import WHOLE_REGISTRY, Agent, Event, Grant, Prefix, counter_key
 from perdure.registry.importing.import_options import OUTCOMES, ImportOptions, Outcome
 from perdure.registry.name_keys import require_prefix
 from perdure.registry.permissions.agents import check_agent_id
 from perdure.registry.permissions.permissions import grant_end, limit_end
+from perdure.registry.person_iris import PERSON_IRIS
 from perdure.registry.prefixes.prefixes import (
     check_minter,
     check_policy,
@@ -29,6 +31,9 @@ from perdure.timelines.timeline import HIGH_WATER_LEAD
 
 T = TypeVar("T")
 _LIMITS: Final = Limits()
+_OTHER_REGISTRY: Final = (
+    "this file is from another registry: only one of the two may mint under the same prefix from now on"
+)
 
 
 def apply_registry_part(
@@ -44,9 +49,13 @@ def _apply_registry(tx: Transaction, by: Agent, fields: dict[str, Any], options:
     if fields.get("ppid_namespace") not in (None, namespace):
         reason = f"the PPID namespace of this registry is {namespace}, and the file has another one"
         raise InvalidInput("import", "ppid_namespace", reason)
+    notices = []
     if fields.get("id") not in (None, tx.fact("registry")):
-        return "this file is from another registry: only one of the two may mint under the same prefix from now on"
-    return "unchanged"
+        notices.append(_OTHER_REGISTRY)
+    iris, ours = fields.get("person_iris"), tx.fact(PERSON_IRIS)
+    if isinstance(iris, str) and ours not in (None, iris) and not is_local(iris):
+        notices.append(f"its persons have IRIs of {quote_text(iris)} there, and of {ours} here")
+    return "; ".join(notices) or "unchanged"
 
 
 def _apply_prefix(tx: Transaction, by: Agent, fields: dict[str, Any], options: ImportOptions, at: str) -> str:

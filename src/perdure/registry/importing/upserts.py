@@ -1,47 +1,39 @@
 """Names that a file creates or updates."""
 
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
 from perdure.errors import Conflict, InvalidInput, Withdrawn
 from perdure.formats.import_entries import ImportPut, Notice
-from perdure.names import handle
-from perdure.records.authority_metadata import (
-    CREATION_DATE,
-    CREATOR,
-    OWNER,
-    metadata_types,
-    to_seconds,
-    with_change_time,
-)
-from perdure.records.derived_values import names_owner, old_administrator
+from perdure.records.authority_metadata import to_seconds, with_change_time
 from perdure.records.frozen_struct import FrozenStruct
-from perdure.records.record import Record
-from perdure.records.validation import check_about, check_values, to_iso_seconds
-from perdure.records.value import ADMIN, SECRET, Admin, Text, Value, equals_ignoring_timestamp, with_stated_ttl
+from perdure.records.record import Record, Tombstone
+from perdure.records.validation import Limits, check_one_line, check_values, to_iso_seconds
+from perdure.records.value import UNSTATED_TTL, Text, Value, equals_ignoring_timestamp, with_stated_ttl
 from perdure.registry import revisions
 from perdure.registry.entities import Agent, Change
 from perdure.registry.identifier_lookup import require_identifier
+from perdure.registry.importing.admission import admit_description, admit_values, has_blank_address, note_of
 from perdure.registry.importing.import_options import ImportOptions, Outcome, one_day_later
+from perdure.registry.importing.source_metadata import SourceMetadata, extract_metadata, without_old_admin
 from perdure.registry.name_keys import LocatedName, PrefixSource, locate
-from perdure.registry.new_record import Statement, build_values, refuse_future_timestamps, with_timestamps
+from perdure.registry.new_record import (
+    TARGET_INDEX,
+    Statement,
+    build_values,
+    refuse_future_timestamps,
+    refuse_second_target,
+    with_timestamps,
+)
 from perdure.registry.permissions.permissions import require_change_permission, require_permission
+from perdure.registry.prefixes.na_names import refuse_withdrawal
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Transaction
 
+_REASON: Final = "withdrawn before it was imported from"
 _TO_MICROSECONDS: Final = ".000000Z"
-
-
-class _EntryMetadata(NamedTuple):
-    """An entry with the authority metadata in its values moved out of them, and without secrets."""
-
-    values: tuple[Value, ...]
-    created: str | None
-    creator: str | None
-    owners: tuple[str, ...]
-    notices: tuple[Notice, ...]
 
 
 class PreparedPut(FrozenStruct, frozen=True):
@@ -51,6 +43,7 @@ class PreparedPut(FrozenStruct, frozen=True):
     record: Record
     changes: tuple[Change, ...]
     notices: tuple[Notice, ...]
+    note: str  # of the version
 
 
 def prepare_put(
@@ -68,37 +61,82 @@ def prepare_put(
     """
     located = locate(prefixes, entry.name)
     _refuse_minted_names(located, options)
-    limits = registry.settings.limits
-    values, created, creator_text, owner_texts, notices = _extract_metadata(entry, registry.settings.type_prefix)
-    when = _source_time(values, entry, at) if values else at
-    values = build_values(Statement(entry.target, values), limits, max(when, at))
+    limits, type_prefix = registry.settings.limits, registry.settings.type_prefix
+    source = extract_metadata(entry, type_prefix)
+    notices = source.notices
+    when = _source_time(source.values, entry, at) if source.values else at
+    values: tuple[Value, ...] | None
+    try:
+        is_doubtful = bool(source.values) and has_blank_address(source.values)
+        values = None if is_doubtful else build_values(Statement(entry.target, source.values), limits, max(when, at))
+    except InvalidInput:
+        values = None
+    if values is None:
+        values, more = _admit(entry, source.values, limits, options, max(when, at))
+        notices += more
     values = tuple(with_stated_ttl(values, located.prefix.ttl))
     if values and entry.state == "reserved":
         raise InvalidInput("import", "state", "a reserved name cannot have a target or values")
+    creator_text = source.creator or options.creator
     creator = by.identifier if creator_text is None else parties[creator_text]
-    owners = dict.fromkeys([parties[owner] for owner in owner_texts])
+    owners = dict.fromkeys([parties[owner] for owner in source.owners])
+    is_withdrawn = entry.state == "withdrawn"
+    has_tombstone = is_withdrawn or entry.reason is not None or entry.replaced_by is not None
     bound = bool(values) and entry.state == "active"
-    if created is not None:
-        created = to_iso_seconds(created, "created")
-        if created > one_day_later(at):
-            raise InvalidInput("record", "created", f"the creation date {created} is in the future")
-    elif bound:
-        created = min([value.timestamp for value in values])
+    about = entry.about
+    if about is not None:
+        about, more = admit_description(about, entry.line, entry.name, limits)
+        notices += more
     record = Record(
-        state="active" if bound else "reserved",
+        state="active" if bound else "withdrawn" if is_withdrawn else "reserved",
         creator=creator,
         owners=tuple([owner for owner in owners if owner != creator]),
-        created=created if bound else None,
+        created=_creation_date(source, values, options, at) if bound or is_withdrawn else None,
         values=values,
-        about=check_about(entry.about, limits),
+        about=about,
+        tombstone=_tombstone(entry, parties, limits, options) if has_tombstone else None,
     )
     if entry.values:
-        record = with_change_time(_without_old_admin(record), when)
+        record = without_old_admin(record)
+    record = with_change_time(record, when)
     encoded = revisions.encode_within_limit(record, limits.record_bytes)
-    new = revisions.first_revision(
-        located.name, located.key, located.scheme, record, by, "import", when, options.note, encoded
-    )
-    return PreparedPut(located, record, (new,), notices)
+    note = note_of(options.note, notices) if notices else options.note
+    new = revisions.first_revision(located.name, located.key, located.scheme, record, by, "import", when, note, encoded)
+    return PreparedPut(located, record, (new,), notices, note)
+
+
+def _admit(
+    entry: ImportPut, values: tuple[Value, ...], limits: Limits, options: ImportOptions, at: str
+) -> tuple[tuple[Value, ...], tuple[Notice, ...]]:
+    """Return the values and the target as they can be stored. Raise InvalidInput for what cannot be stored."""
+    if entry.target is not None:
+        refuse_second_target(values)
+        values = (Value(TARGET_INDEX, "URL", Text(entry.target), to_seconds(at), UNSTATED_TTL), *values)
+    values, notices = admit_values(values, entry.line, entry.name, limits, mend=options.mend)
+    return build_values(Statement(None, values), limits, at), notices
+
+
+def _creation_date(source: SourceMetadata, values: Sequence[Value], options: ImportOptions, at: str) -> str | None:
+    """Return the date in the file; else the date for names without one; else the time of the oldest value."""
+    if source.created is not None:
+        created = to_iso_seconds(source.created, "created")
+        if created > one_day_later(at):
+            raise InvalidInput("record", "created", f"the creation date {created} is in the future")
+        return created
+    if options.created is not None and not any(value.timestamp for value in source.values):
+        return options.created
+    return min([value.timestamp for value in values], default=None)
+
+
+def _tombstone(
+    entry: ImportPut, parties: Mapping[str, str], limits: Limits, options: ImportOptions
+) -> Tombstone | None:
+    if entry.state != "withdrawn":
+        if entry.reason is not None or entry.replaced_by is not None:
+            raise InvalidInput("import", "state", "a reason, or a replacement, requires the state withdrawn")
+        return None
+    reason = check_one_line(entry.reason or f"{_REASON} {options.source}", "reason", limits.text_characters)
+    return Tombstone(reason, None if entry.replaced_by is None else parties[entry.replaced_by])
 
 
 def _source_time(values: Sequence[Value], entry: ImportPut, at: str) -> str:
@@ -120,35 +158,48 @@ def update_existing(
 ) -> Outcome:
     """Leave an existing name if its content is equal, change it if the options allow updates, and refuse otherwise."""
     identifier, record, prefix = require_identifier(tx, prepared.located.name)
+    withdraws = entry.state == "withdrawn" and record.state != "withdrawn"
     _refuse_different_origin(record, prepared.record, entry, registry.settings.type_prefix)
     desired = _merge_records(record, prepared.record, entry)
     if desired == record:
         return "unchanged"
+    if is_other_spelling(identifier.name, prepared.located):
+        found = f"{identifier.name} with other content: under this prefix, case is ignored, and the first name stays"
+        raise Conflict(entry.name, "a name of its own", found)
     if record.tombstone is not None:
         raise Withdrawn(identifier.name, record.tombstone.reason, record.tombstone.replaced_by)
     require_permission(tx, by, "edit", prefix.key, at, record, identifier.key)
     if desired.owners != record.owners:
         require_permission(tx, by, "transfer", prefix.key, at, record, identifier.key)
+    if withdraws:
+        require_permission(tx, by, "withdraw", prefix.key, at, record, identifier.key)
+        refuse_withdrawal(tx, identifier.key, identifier.name)
     require_change_permission(tx, by, record, desired.values, prefix.key, at, identifier.key)
     if not options.update:
         actual = "one with other content, which only an import with update changes"
         raise Conflict(identifier.name, "a new name, or one with equal content", actual)
-    if record.state == "reserved" and desired.values:
+    if desired.state == "reserved" and desired.values:
         desired = msgspec.structs.replace(desired, state="active", created=prepared.record.created or to_seconds(at))
     values = check_values(with_timestamps(desired.values, at), registry.settings.limits)
     desired = msgspec.structs.replace(desired, values=values)
+    act = "withdraw" if withdraws else "import"
     revisions.append_revision(
-        tx, identifier, desired, by, "import", at, options.note, registry.settings.limits.record_bytes
+        tx, identifier, desired, by, act, at, prepared.note, registry.settings.limits.record_bytes
     )
     return "changed"
 
 
+def is_other_spelling(stored: str, located: LocatedName) -> bool:
+    """Return whether a file writes an existing name in another case, under a prefix that ignores case."""
+    return stored != located.name and located.scheme == "handle" and not located.prefix.case_sensitive
+
+
 def _refuse_different_origin(record: Record, imported: Record, entry: ImportPut, type_prefix: str) -> None:
     """Refuse another creator or creation date: these never change, so the file means another identifier."""
-    _, created, creator, _, _ = _extract_metadata(entry, type_prefix)
-    if creator is not None and imported.creator != record.creator:
+    source = extract_metadata(entry, type_prefix)
+    if source.creator is not None and imported.creator != record.creator:
         raise Conflict(entry.name, f"the creator {imported.creator}", record.creator)
-    if created is not None and record.created is not None and imported.created not in (None, record.created):
+    if source.created is not None and record.created is not None and imported.created not in (None, record.created):
         raise Conflict(entry.name, f"the creation date {imported.created}", record.created)
 
 
@@ -159,12 +210,14 @@ def _merge_records(record: Record, imported: Record, entry: ImportPut) -> Record
         None if entry.target is None else next((one for one in record.values if one.is_url and one.is_public), None)
     )
     for value in imported.values:
-        is_target = entry.target is not None and value.text == entry.target and value.is_url
-        if is_target and target is not None:
-            value = msgspec.structs.replace(target, data=Text(entry.target or ""), timestamp=value.timestamp)
+        if entry.target is not None and value.index == TARGET_INDEX and target is not None:
+            value = msgspec.structs.replace(target, data=value.data, timestamp=value.timestamp, verbatim=value.verbatim)
         before = old.get(value.index)
         if before is None or not equals_ignoring_timestamp(before, value):
             old[value.index] = value
+    is_stated = record.state != "withdrawn" or entry.reason is not None or entry.replaced_by is not None
+    if imported.tombstone is not None and is_stated and record.state != "merged":
+        record = msgspec.structs.replace(record, state="withdrawn", tombstone=imported.tombstone)
     is_same_set = set(imported.owners) == set(record.owners)  # an export does not preserve their order
     states_owners = (entry.owners or imported.owners) and not is_same_set
     return msgspec.structs.replace(
@@ -181,48 +234,4 @@ def _refuse_minted_names(located: LocatedName, options: ImportOptions) -> None:
         raise InvalidInput("import", "name", reason)
     if located.prefix.minter == "pilin" and not options.any_suffix:
         reason = f"the names under {located.prefix.name} are generated by its minter; allow any suffix to import others"
-        raise InvalidInput("import", "name", reason)
-
-
-def _extract_metadata(entry: ImportPut, type_prefix: str) -> _EntryMetadata:
-    created, creator = entry.created, entry.creator
-    if not entry.values:
-        return _EntryMetadata((), created, creator, entry.owners, ())
-    metadata = metadata_types(type_prefix)
-    values, notices, owners = [], [], list(entry.owners)
-    for value in entry.values:
-        kind = metadata.get(handle.fold(value.type))
-        if kind == CREATION_DATE and value.text:
-            created = created or value.text
-        elif kind == CREATOR and value.text:
-            is_handle = "/" in value.text and "://" not in value.text
-            creator = creator or (f"hdl:{value.text}" if is_handle else value.text)
-        elif kind == OWNER and value.text:
-            owners.append(value.text)
-        elif isinstance(value.data, Admin) and names_owner(value.data.value):
-            owners.append(f"hdl:{value.data.value.handle}")
-        elif value.type.upper() == SECRET:
-            notices.append(Notice(entry.line, f"the secret in value {value.index} ({SECRET}) was omitted"))
-        else:
-            values.append(value)
-    return _EntryMetadata(tuple(values), created, creator, tuple(owners), tuple(notices))
-
-
-def _without_old_admin(record: Record) -> Record:
-    """Drop an HS_ADMIN that an export of an earlier release derived: it is not stored beside the metadata."""
-    own = [value for value in record.values if value.type == ADMIN]
-    if record.created is None or len(own) != 1 or own[0].data != Admin(old_administrator(record)):
-        return record
-    return msgspec.structs.replace(record, values=tuple(value for value in record.values if value.type != ADMIN))
-
-
-def parties_in(entries: Sequence[object], type_prefix: str) -> set[str]:
-    """Return every creator and owner that the entries name."""
-    parties: set[str] = set()
-    for entry in entries:
-        if isinstance(entry, ImportPut):
-            extracted = _extract_metadata(entry, type_prefix)
-            if extracted.creator is not None:
-                parties.add(extracted.creator)
-            parties.update(extracted.owners)
-    return parties
+        raise InvalidInput("import", "any_suffix", reason)

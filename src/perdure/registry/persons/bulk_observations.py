@@ -7,13 +7,13 @@ from perdure.errors import Immutable, InvalidInput, OutOfRange, PerdureError
 from perdure.names import ppid
 from perdure.records.authority_metadata import to_seconds
 from perdure.records.person import Observation
-from perdure.records.person_validation import check_observation
+from perdure.records.person_validation import check_observation, refuse_unusual_source
 from perdure.records.record import Record
 from perdure.registry import revisions
 from perdure.registry.entities import Agent, Change, Identifier
 from perdure.registry.name_keys import require_prefix
 from perdure.registry.permissions.permissions import require_permission
-from perdure.registry.persons.identity import Inputs, Person, observation_inputs
+from perdure.registry.persons.identity import Inputs, Person, known_person, observation_inputs
 from perdure.registry.persons.observing import refuse_different_content
 from perdure.registry.persons.restricting import can_view
 from perdure.registry.registry import Registry
@@ -100,7 +100,7 @@ class _Chunk:
         for one in ready:
             try:
                 self.outcomes.append(self._outcome(one, known) if isinstance(one, _CheckedObservation) else one)
-            except (Immutable, OutOfRange) as problem:
+            except (Immutable, InvalidInput) as problem:
                 self.outcomes.append(problem)
 
     def _outcome(self, one: _CheckedObservation, known: dict[str, str]) -> Person:
@@ -110,9 +110,10 @@ class _Chunk:
         identifier = self._rows.get(name)
         sees = can_view(self._reader, self._by, self._at, identifier)
         refuse_different_content(name, identifier, one.observation, sees=sees)
-        return Person(name, one.inputs.uuid, created=False)
+        return known_person(name, one.inputs.uuid, identifier, sees=sees)
 
     def _create(self, one: _CheckedObservation) -> Person:
+        refuse_unusual_source(one.observation, self._registry.settings.unusual_sources)
         record = Record(
             state="active",
             creator=self._by.identifier,

@@ -7,22 +7,31 @@ When different inputs lead to one name, the later person takes a successor name,
 from typing import NamedTuple
 from uuid import UUID
 
+import msgspec
+
 from perdure.names import ppid, uuid5
+from perdure.records import record as records
 from perdure.records.authority_metadata import to_seconds
 from perdure.records.person import Observation, Reconstruction, Restriction
-from perdure.records.record import Record
+from perdure.records.record import Record, State, Tombstone
 from perdure.registry import revisions
 from perdure.registry.entities import Agent, Identifier
+from perdure.registry.identifier_view import HIDDEN_REASON
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Prefetch, Reader, Transaction
 
 
 class Person(NamedTuple):
-    """A person identifier, the UUID of its inputs, and whether it was created just now."""
+    """A person identifier, the UUID of its inputs, and whether it was created just now.
+
+    A known one can be withdrawn or merged: its inputs still lead to it, and the tombstone says why.
+    """
 
     name: str
     uuid_raw: UUID
     created: bool
+    state: State = "active"
+    tombstone: Tombstone | None = None
 
 
 class Inputs(NamedTuple):
@@ -52,12 +61,6 @@ def _build_inputs(type: ppid.PpidType, uuid: UUID) -> Inputs:
     return Inputs(uuid, str(uuid), ppid.uuid_to_ppid(uuid, type))
 
 
-async def uuid_of(registry: Registry, name: str) -> UUID | None:
-    """Look up the UUID of a person identifier: `ppid_to_uuid` of section 12.1, which cannot be computed."""
-    raw = await registry.store.read(lambda reader: reader.input_uuid(ppid.canonical(name)))
-    return None if raw is None else UUID(raw)
-
-
 def find_free_name(reader: Reader, own: str, namespace: UUID) -> str:
     """Return a person's own name, or its first successor that is free (section 9.3)."""
     name = own
@@ -84,6 +87,17 @@ def raw_uuid(registry: Registry, record: Record) -> UUID | None:
 def successor_names(registry: Registry, own: str, most: int = 100) -> set[str]:
     """Return the names that later persons take when this one is taken."""
     return {ppid.successor(own, number, namespace=registry.ppid_namespace) for number in range(1, most)}
+
+
+def known_person(name: str, uuid: UUID, identifier: Identifier | None, *, sees: bool) -> Person:
+    """Return a person whose inputs are known. A reason that the caller may not see is left out."""
+    if identifier is None or identifier.state == "active":
+        return Person(name, uuid, created=False)
+    record = records.decode(identifier.record)
+    tombstone = record.tombstone
+    if tombstone is not None and not sees:
+        tombstone = msgspec.structs.replace(tombstone, reason=HIDDEN_REASON)
+    return Person(name, uuid, created=False, state=record.state, tombstone=tombstone)
 
 
 def create_person(

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from perdure.errors import Immutable
 from perdure.records import record as records
 from perdure.records.person import Claim, Observation
-from perdure.records.person_validation import check_observation
+from perdure.records.person_validation import check_observation, refuse_unusual_source
 from perdure.registry.entities import Agent, Identifier
 from perdure.registry.name_keys import require_prefix
 from perdure.registry.permissions.permissions import require_permission
-from perdure.registry.persons.identity import Person, create_person, observation_inputs
+from perdure.registry.persons.identity import Person, create_person, known_person, observation_inputs
 from perdure.registry.persons.restricting import can_view
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Transaction
@@ -36,10 +36,12 @@ async def observe(
         require_permission(tx, by, "mint", require_prefix(tx, "POID").key, at)
         name = tx.person(inputs.text)
         if name is None:
+            refuse_unusual_source(observation, registry.settings.unusual_sources)
             return create_person(registry, tx, by, inputs, at, observation=observation)
         identifier = tx.find(name)
-        refuse_different_content(name, identifier, observation, sees=can_view(tx, by, at, identifier))
-        return Person(name, inputs.uuid, created=False)
+        sees = can_view(tx, by, at, identifier)
+        refuse_different_content(name, identifier, observation, sees=sees)
+        return known_person(name, inputs.uuid, identifier, sees=sees)
 
     return await registry.store.write(work, inputs.prefetch)
 

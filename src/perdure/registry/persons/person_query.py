@@ -1,15 +1,17 @@
 """Queries of a person: one version, with enough of its sources that it can be read by itself."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Final, NamedTuple
 
 from perdure.errors import InvalidInput
 from perdure.records import record as records
 from perdure.records.person import Observation
-from perdure.registry.entities import Act, Agent, History
+from perdure.registry.entities import Act, Agent, History, Revision
 from perdure.registry.identifier_view import View, newest_view, view_identifier, view_with_revision, visible_acts
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Reader
+from perdure.registry.withdrawal import WITHDRAWAL_ACTIONS, Withdrawal, describe_withdrawal, find_withdrawal
 
 _MOST_SOURCES: Final = 2_000  # in memory, of the persons of one chunk
 _BATCH_SIZE: Final = 100  # records decoded at a time
@@ -29,6 +31,7 @@ class PersonView(NamedTuple):
     newest: int
     observations: dict[str, Observation | None]
     versions: tuple[int, ...] = ()  # of those observations, in the same order
+    withdrawal: Withdrawal | None = None  # if the version that is shown has a tombstone
 
     @property
     def is_newest(self) -> bool:
@@ -74,7 +77,9 @@ def _build_person_view(
 ) -> PersonView:
     view, identifier, revision = view_with_revision(registry, reader, text, version, by)
     _check_person(view)
-    return _with_sources(view, revision.at, identifier.version, _find_sources(reader, _observation_names(view)))
+    sources = _find_sources(reader, _observation_names(view))
+    withdrawal = None if view.tombstone is None else _find_withdrawal(reader, view.name)
+    return _with_sources(view, revision.at, identifier.version, sources, withdrawal)
 
 
 def newest_persons(
@@ -93,10 +98,28 @@ def newest_persons(
             break
         views.append(view)
     sources = _find_sources(reader, sorted({name for view in views for name in _observation_names(view)}))
-    return [
-        _with_sources(view, history.revisions[-1].at, history.identifier.version, sources)
-        for view, history in zip(views, histories, strict=False)  # the rest comes with the next call
-    ]
+    agents = cache(reader.agent)
+    persons = []
+    for view, history in zip(views, histories, strict=False):  # the rest comes with the next call
+        newest = history.revisions[-1]
+        withdrawal = None if view.tombstone is None else _withdrawal_at(reader, newest, view.name, agents)
+        persons.append(_with_sources(view, newest.at, history.identifier.version, sources, withdrawal))
+    return persons
+
+
+def _withdrawal_at(
+    reader: Reader, newest: Revision, name: str, agents: Callable[[str], Agent | None]
+) -> Withdrawal | None:
+    """Return the withdrawal of a person, from its newest version if that withdrew it, as nearly always."""
+    if newest.action not in WITHDRAWAL_ACTIONS:
+        return _find_withdrawal(reader, name)
+    act = Act(newest.version, newest.at, newest.agent, newest.action, newest.note)
+    return describe_withdrawal(name, act, agents(newest.agent))
+
+
+def _find_withdrawal(reader: Reader, name: str) -> Withdrawal | None:
+    found = find_withdrawal(reader, name)
+    return None if found is None else describe_withdrawal(name, *found)
 
 
 def _observation_names(view: View) -> Sequence[str]:
@@ -111,10 +134,12 @@ def _find_sources(reader: Reader, names: Sequence[str]) -> dict[str, Source]:
     return sources
 
 
-def _with_sources(view: View, at: str, newest: int, sources: dict[str, Source]) -> PersonView:
+def _with_sources(
+    view: View, at: str, newest: int, sources: dict[str, Source], withdrawal: Withdrawal | None
+) -> PersonView:
     names = _observation_names(view)
     observations = {name: sources[name][0] for name in names}
-    return PersonView(view, at, newest, observations, tuple(sources[name][1] for name in names))
+    return PersonView(view, at, newest, observations, tuple(sources[name][1] for name in names), withdrawal)
 
 
 def _decode_source(written: bytes) -> Observation | None:

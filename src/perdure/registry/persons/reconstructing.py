@@ -14,7 +14,13 @@ from perdure.registry.entities import Agent, Identifier
 from perdure.registry.identifier_lookup import require_identifier
 from perdure.registry.name_keys import require_prefix
 from perdure.registry.permissions.permissions import require_permission
-from perdure.registry.persons.identity import Person, append_version, create_person, reconstruction_inputs
+from perdure.registry.persons.identity import (
+    Person,
+    append_version,
+    create_person,
+    known_person,
+    reconstruction_inputs,
+)
 from perdure.registry.persons.restricting import can_view
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Reader, Transaction
@@ -140,7 +146,8 @@ def put_first_version(
         reconstruction.observation_ids, reconstruction.curator_id, reconstruction.timestamp
     ):
         _refuse_different_content(tx, by, at, known, reconstruction)
-    return Person(known, inputs.uuid, created=False)
+    row = tx.find(known)
+    return known_person(known, inputs.uuid, row, sees=can_view(tx, by, at, row))
 
 
 def _refuse_different_content(tx: Transaction, by: Agent, now: str, known: str, reconstruction: Reconstruction) -> None:

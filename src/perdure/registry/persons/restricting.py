@@ -1,6 +1,6 @@
 """Restrictions: the record of a living person still resolves, and its content is hidden."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -20,11 +20,19 @@ from perdure.registry.store_interface import Reader, Transaction
 
 
 async def restrict(
-    registry: Registry, by: Agent, name: str, reason: str, *, expected_version: int | None = None
+    registry: Registry,
+    by: Agent,
+    name: str,
+    reason: str,
+    *,
+    with_observations: bool = False,
+    expected_version: int | None = None,
 ) -> int:
     """Hide the content from all but agents who may edit it. The restriction, its date and its reason stay visible.
 
-    An observation whose claims a reconstruction shows can be restricted only after that reconstruction.
+    An observation whose claims a reconstruction shows can be restricted only after that reconstruction. The
+    observations of a restricted reconstruction still show the person, unless `with_observations` restricts them too:
+    all of them, or nothing.
     """
     check_one_line(reason, "reason", registry.settings.limits.text_characters)
 
@@ -33,7 +41,11 @@ async def restrict(
         identifier, record, prefix = require_identifier(tx, name, expected_version)
         require_permission(tx, by, "withdraw", prefix.key, now, record)
         _check_person(identifier.name, record)
+        if with_observations and record.reconstruction is None:
+            raise InvalidInput("person", "with_observations", f"{identifier.name} is an observation itself")
         if record.restriction is not None and record.restriction.reason == reason:
+            if with_observations:
+                _restrict_observations(registry, tx, by, identifier.name, record, reason)
             return identifier.version
         if record.observation is not None and (showing := find_exposing_reconstructions(tx, identifier.key)):
             raise WrongState(identifier.name, f"shown by {', '.join(showing)}", "not shown: restrict these first")
@@ -44,9 +56,38 @@ async def restrict(
                 identifier.name, f"merged into {', '.join(showing)}", "restricted last: restrict that one first"
             )
         restricted = msgspec.structs.replace(record, restriction=Restriction(reason, to_seconds(now)))
-        return append_version(registry, tx, by, identifier, restricted, "restrict", reason)
+        version = append_version(registry, tx, by, identifier, restricted, "restrict", reason)
+        if with_observations:
+            _restrict_observations(registry, tx, by, identifier.name, record, reason)
+        return version
 
     return await registry.store.write(work)
+
+
+def _restrict_observations(
+    registry: Registry, tx: Transaction, by: Agent, name: str, record: Record, reason: str
+) -> None:
+    """Restrict the public observations of a reconstruction that was restricted before in this transaction."""
+    names = () if record.reconstruction is None else record.reconstruction.observation_ids
+    for poid in public_observations(tx, names):
+        now = registry.current_time()
+        identifier, observed, prefix = require_identifier(tx, poid)
+        require_permission(tx, by, "withdraw", prefix.key, now, observed)
+        if showing := [one for one in find_exposing_reconstructions(tx, identifier.key) if one != name]:
+            raise WrongState(identifier.name, f"shown by {', '.join(showing)}", "not shown: restrict these first")
+        restricted = msgspec.structs.replace(observed, restriction=Restriction(reason, to_seconds(now)))
+        append_version(registry, tx, by, identifier, restricted, "restrict", reason)
+
+
+def public_observations(reader: Reader, names: Sequence[str]) -> list[str]:
+    """Return those of these observations whose content is public, also if they are withdrawn."""
+    found = [(name, records.decode(row.record)) for name, row in reader.find_many(names).items()]
+    return [name for name, record in found if record.restriction is None and not record.is_redacted]
+
+
+async def list_public_observations(registry: Registry, names: Sequence[str]) -> list[str]:
+    """Return those of these observations that still show a person who was restricted."""
+    return sorted(await registry.store.read(lambda reader: public_observations(reader, names)))
 
 
 async def lift_restriction(

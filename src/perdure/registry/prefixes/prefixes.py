@@ -51,7 +51,7 @@ async def add_prefix(
     joiners: bool = False,
 ) -> Prefix:
     """Add a Handle prefix. Case sensitivity can never be changed; the other settings can."""
-    prefix = _build_handle_prefix(
+    prefix = build_handle_prefix(
         name,
         minter,
         case_sensitive,
@@ -99,7 +99,7 @@ async def derive_prefix(
             raise InvalidInput("prefix", "prefix", f"{parent.name} is not a Handle prefix and cannot be derived from")
         require_permission(tx, by, "derive", parent.key, at)
         refuse_derived_administrators(tx, by, handle.fold(name), prefix_parents(tx, name), at)
-        derived = _build_handle_prefix(
+        derived = build_handle_prefix(
             name,
             minter,
             case_sensitive,
@@ -278,7 +278,7 @@ def refuse_server_path(name: str) -> None:
         raise InvalidName("handle", "prefix", 0, reason)
 
 
-def _build_handle_prefix(
+def build_handle_prefix(
     name: str,
     minter: Minter,
     case_sensitive: bool,
@@ -291,6 +291,7 @@ def _build_handle_prefix(
     ttl: int | None,
     joiners: bool,
 ) -> Prefix:
+    """Return a new Handle prefix. Raise an error if its name or its settings are not allowed."""
     check_prefix_name(name)
     refuse_server_path(name)
     prefix = Prefix(

@@ -89,11 +89,11 @@ class PostgresLocation:
         with map_db_errors(), closing(self._connect()) as connection:
             connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(self.schema)))
 
-    async def restore_backup(self, backup: Path, progress: Progress, digest: str | None = None) -> None:
+    async def restore_backup(self, backup: Path, progress: Progress, digest: str | None = None) -> str | None:
         """Open the backup, which is a file of the embedded store, and copy its content."""
         with tempfile.TemporaryDirectory(prefix=".restore-", dir=self._marks.parent) as folder:
             file = SqliteLocation(Path(folder) / "backup.db")
-            await file.restore_backup(backup, lambda done, of: None, digest)
+            settings = await file.restore_backup(backup, lambda done, of: None, digest)
             source = file.open()
             # With separate marks: those of the folder must not change for a backup that may still be refused.
             target = PostgresStore(self._address, Path(folder) / "marks.json", self._options, create=True)
@@ -115,6 +115,7 @@ class PostgresLocation:
             finally:
                 source.close()
                 target.close()
+            return settings
 
     def install(self, fresh: StoreLocation) -> None:
         with map_db_errors(), closing(self._connect()) as connection, connection.transaction():

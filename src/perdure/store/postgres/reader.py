@@ -56,12 +56,22 @@ _HISTORIES: Final = sql.SQL(
     "WHERE i.key > {after} AND i.key < {end} ORDER BY i.key LIMIT {limit}) TO STDOUT (FORMAT BINARY)"
 )
 # Each key is looked up in its own partition, as above.
-_NEWEST_HISTORIES: Final = (
-    f"SELECT {_COLUMNS}, i.added, p.uuid_raw, r.at, r.agent, r.action, r.note, r.digest, r.original "
-    "FROM (SELECT * FROM identifiers WHERE key > %s AND key < %s ORDER BY key LIMIT %s) AS i "
+_NEWEST_COLUMNS: Final = (
+    f"SELECT {_COLUMNS}, i.added, p.uuid_raw, r.at, r.agent, r.action, r.note, r.digest, r.original FROM "
+)
+_WITH_NEWEST: Final = (
     "LEFT JOIN LATERAL (SELECT uuid_raw FROM person_names WHERE name = i.key OFFSET 0) AS p ON true "
     "LEFT JOIN LATERAL (SELECT at, agent, action, note, digest, original FROM revisions "
-    "WHERE key = i.key AND version = i.version OFFSET 0) AS r ON true ORDER BY i.key"
+    "WHERE key = i.key AND version = i.version OFFSET 0) AS r ON true"
+)
+_NEWEST_HISTORIES: Final = (
+    f"{_NEWEST_COLUMNS} (SELECT * FROM identifiers WHERE key > %s AND key < %s ORDER BY key LIMIT %s) AS i "
+    f"{_WITH_NEWEST} ORDER BY i.key"
+)
+_NEWEST_HISTORIES_OF: Final = (
+    f"{_NEWEST_COLUMNS} json_array_elements_text(%s::json) AS wanted (key) "
+    'CROSS JOIN LATERAL (SELECT * FROM identifiers WHERE key = wanted.key COLLATE "C" OFFSET 0) AS i '
+    f"{_WITH_NEWEST}"
 )
 _HISTORY_TYPES: Final = ("text",) * 5 + ("int4", "bytea", "text", "text", "int8", "text")
 _REVISION_COLUMNS: Final = "version, at, agent, action, record, note, digest, original"
@@ -290,6 +300,10 @@ class PostgresReader(SqlReader):
     def newest_histories(self, key: str, limit: int, under: str | None = None) -> list[History]:
         rows = self._rows(_NEWEST_HISTORIES, (*key_range(key, under), limit))
         return [build_newest_history(to_identifier(row[:9]), *row[9:]) for row in rows]
+
+    def newest_histories_of(self, keys: Sequence[str]) -> dict[str, History]:
+        rows = self._rows(_NEWEST_HISTORIES_OF, (to_json_array(keys),)) if keys else []
+        return {row[0]: build_newest_history(to_identifier(row[:9]), *row[9:]) for row in rows}
 
     def _copy_out(self, query: sql.Composed, types: Sequence[str]) -> list[Row]:
         with self.connection.cursor().copy(query) as copy:

@@ -17,8 +17,6 @@ from perdure.store.postgres import migrations
 from perdure.store.postgres.connection import Connection
 from perdure.store.schema_check import Part, list_differences
 
-SCHEMA_DIGEST: Final = "schema.digest"
-
 # The name of every part, and its definition. Excluded are properties that an administrator may set without changing
 # the effect of a statement (owners, privileges, storage, statistics), and the constraints and triggers that the server
 # itself adds for a foreign key on partitions: their names contain counters, and their parents are compared. Such a

@@ -25,7 +25,8 @@ from perdure.store.postgres.lookups import BatchedLookups
 from perdure.store.postgres.postgres_options import PostgresOptions
 from perdure.store.postgres.reader import PostgresReader
 from perdure.store.postgres.reconnecting import ReconnectingConnection
-from perdure.store.postgres.schema_check import SCHEMA_DIGEST, check_parts, find_differences
+from perdure.store.postgres.schema_check import check_parts, find_differences
+from perdure.store.schema_check import SCHEMA_DIGEST
 from perdure.store.sqlite import SqliteStore
 from perdure.store.writer import Writer
 
@@ -115,13 +116,13 @@ class PostgresStore:
         result: T = await self._writer.submit(work)
         return result
 
-    async def backup(self, file: Path, progress: Progress) -> str:
+    async def backup(self, file: Path, progress: Progress, settings: str | None = None) -> str:
         """Copy a snapshot into an embedded store, then back that up, so that the snapshot ends as early as possible."""
         with backup_folder(file) as folder:
             copy = SqliteStore(folder / "copy.db", create=True)
             try:
                 await self._submit(lambda reader: fill_copy(copy, reader, progress))
-                return await copy.backup(file, lambda done, of: None)
+                return await copy.backup(file, lambda done, of: None, settings)
             finally:
                 copy.close()
 

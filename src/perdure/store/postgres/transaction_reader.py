@@ -202,6 +202,10 @@ class CachedTransactionReader(AdminCache, PostgresReader):
         self.flush()
         return super().newest_histories(key, limit, under)
 
+    def newest_histories_of(self, keys: Sequence[str]) -> dict[str, History]:
+        self.flush()
+        return super().newest_histories_of(keys)
+
     def search(self, words: Sequence[str], limit: int, behind: str | None = None) -> list[SearchHit]:
         self.flush()
         return super().search(words, limit, behind)

@@ -9,11 +9,11 @@ from perdure.registry.store_interface import Progress
 from perdure.store.commit_mark import LINEAGE
 from perdure.store.file_sync import create_private
 from perdure.store.location import DisplacedStore, StoreLocation
-from perdure.store.sqlite.backup import copy_file
+from perdure.store.sqlite.backup import ENCLOSED_SETTINGS, copy_file
 from perdure.store.sqlite.connection import connect, map_db_errors
 from perdure.store.sqlite.database_files import displace_database, install_database, remove_database
 from perdure.store.sqlite.migrations import MIGRATIONS, migrate, schema_version
-from perdure.store.sqlite.restore import load_backup
+from perdure.store.sqlite.restore import load_backup, read_fact
 from perdure.store.sqlite.store import SqliteStore, check_file_exists
 
 
@@ -49,16 +49,21 @@ class SqliteLocation:
     def remove(self) -> None:
         remove_database(self.file)
 
-    async def restore_backup(self, backup: Path, progress: Progress, digest: str | None = None) -> None:
+    async def restore_backup(self, backup: Path, progress: Progress, digest: str | None = None) -> str | None:
         create_private(self.file)
         load_backup(backup, self.file, progress, digest)
         self.migrate()  # a backup may have an older schema
-        self._forget_lineage()
+        return self._remove_backup_facts()
 
-    def _forget_lineage(self) -> None:
-        """Separate the copy from the original database: its first commit creates a mark of its own."""
+    def _remove_backup_facts(self) -> str | None:
+        """Separate the copy from the original database: its first commit creates a mark of its own.
+
+        Return the enclosed settings, which a database does not have.
+        """
         with map_db_errors(), closing(connect(self.file)) as connection:
-            connection.execute("DELETE FROM facts WHERE name = ?", (LINEAGE,))
+            settings = read_fact(connection, ENCLOSED_SETTINGS)
+            connection.execute("DELETE FROM facts WHERE name IN (?, ?)", (LINEAGE, ENCLOSED_SETTINGS))
+        return settings
 
     def install(self, fresh: StoreLocation) -> None:
         install_database(_require_file(fresh), self.file)

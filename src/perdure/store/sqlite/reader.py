@@ -39,13 +39,14 @@ _HISTORIES: Final = (
     "i.id, p.uuid_raw FROM identifiers AS i LEFT JOIN person_inputs AS p ON p.name = i.key "
     "WHERE i.key > ? AND i.key < ? ORDER BY i.key LIMIT ?"
 )
-_NEWEST_HISTORIES: Final = (
+_FROM_NEWEST: Final = (
     "SELECT i.key, i.name, i.scheme, i.state, i.target, i.version, i.record, coalesce(i.subject, i.key), i.created, "
     "i.id, p.uuid_raw, r.at, r.agent, r.action, r.note, r.digest, r.original FROM identifiers AS i "
     "LEFT JOIN person_inputs AS p ON p.name = i.key "
-    "LEFT JOIN revisions AS r ON r.identifier = i.id AND r.version = i.version "
-    "WHERE i.key > ? AND i.key < ? ORDER BY i.key LIMIT ?"
+    "LEFT JOIN revisions AS r ON r.identifier = i.id AND r.version = i.version"
 )
+_NEWEST_HISTORIES: Final = f"{_FROM_NEWEST} WHERE i.key > ? AND i.key < ? ORDER BY i.key LIMIT ?"
+_NEWEST_HISTORIES_OF: Final = f"{_FROM_NEWEST} WHERE i.key IN (SELECT value FROM json_each(?))"
 _REVISIONS_OF: Final = (
     "SELECT version, at, agent, action, record, note, digest, original FROM revisions "
     "WHERE identifier = ? ORDER BY version"
@@ -232,6 +233,10 @@ class SqliteReader(SqlReader):
     def newest_histories(self, key: str, limit: int, under: str | None = None) -> list[History]:
         rows = self._rows(_NEWEST_HISTORIES, (*key_range(key, under), limit))
         return [build_newest_history(Identifier(*row[:9]), *row[9:]) for row in rows]
+
+    def newest_histories_of(self, keys: Sequence[str]) -> dict[str, History]:
+        rows = self._rows(_NEWEST_HISTORIES_OF, (json.dumps(keys),))
+        return {row[0]: build_newest_history(Identifier(*row[:9]), *row[9:]) for row in rows}
 
     def search(self, words: Sequence[str], limit: int, behind: str | None = None) -> list[SearchHit]:
         match = _format_match(words)

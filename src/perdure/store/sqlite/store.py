@@ -101,9 +101,9 @@ class SqliteStore:
         result: T = await self._writer.submit(work, prefetch)
         return result
 
-    async def backup(self, file: Path, progress: Progress) -> str:
+    async def backup(self, file: Path, progress: Progress, settings: str | None = None) -> str:
         self._check_open()
-        return await asyncio.get_running_loop().run_in_executor(self._pool, self._backup, file, progress)
+        return await asyncio.get_running_loop().run_in_executor(self._pool, self._backup, file, progress, settings)
 
     async def compact(self) -> tuple[int, int]:
         self._check_open()
@@ -214,12 +214,12 @@ class SqliteStore:
             scrub(connection)
             return before, database_size(connection)
 
-    def _backup(self, file: Path, progress: Progress) -> str:
+    def _backup(self, file: Path, progress: Progress, settings: str | None) -> str:
         if file.exists() and file.samefile(self._file):
             raise StoreUnavailable("a backup cannot replace the database itself: name another file")
         with map_db_errors():
             reader = self._reader()
-        return copy_file(reader.connection, file, progress)
+        return copy_file(reader.connection, file, progress, settings)
 
 
 def check_file_exists(file: Path) -> None:

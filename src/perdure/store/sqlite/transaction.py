@@ -30,6 +30,8 @@ from perdure.store.sqlite.secure_delete import Scrubber
 
 _LARGEST_BUFFER: Final = 500  # names
 _TAKEN_KEYS: Final = "SELECT key FROM identifiers WHERE key IN (SELECT value FROM json_each(?))"
+_ROWID: Final = "SELECT key, id FROM identifiers WHERE key = ?"
+_ROWIDS: Final = "SELECT key, id FROM identifiers WHERE key IN (SELECT value FROM json_each(?))"
 _UNUSED_PERSONS: Final = (
     "SELECT value ->> 0, value ->> 1 FROM json_each(?) "
     "WHERE NOT EXISTS (SELECT 1 FROM person_inputs WHERE uuid_raw = value ->> 0) "
@@ -208,20 +210,36 @@ class SqliteTransaction(AdminCache, SqliteReader):
         return rowids
 
     def update(self, changes: Sequence[Change]) -> None:
-        for change in changes:
-            row = change.identifier
-            rowid = self._execute("SELECT id FROM identifiers WHERE key = ?", (row.key,)).get
-            if rowid is None:
-                raise StoreDamaged(f"{row.key} is to be updated, and was not found")
-            self._execute(_UPDATE, (row.target, row.state, row.version, row.created, row.record, rowid))
-            if change.revisions:
-                rows = [revision_row(rowid, revision) for revision in change.revisions]
-                REVISIONS.insert(self.connection, rows)
-                number_changes(self.connection, rows)
-            self._execute(_REPLACE_WORDS, (rowid, change.words))
+        rowids = self._find_rowids([change.identifier.key for change in changes])
+        rows = [(change.identifier, rowid) for change, rowid in zip(changes, rowids, strict=True)]
+        self._executemany(
+            _UPDATE, [(row.target, row.state, row.version, row.created, row.record, rowid) for row, rowid in rows]
+        )
+        revisions: list[tuple[Any, ...]] = []
+        removed: list[tuple[str, str, int]] = []
+        added: list[tuple[str, str, int]] = []
+        for change, rowid in zip(changes, rowids, strict=True):
+            revisions.extend([revision_row(rowid, revision) for revision in change.revisions])
             before, now = set(change.reverse_before), set(change.reverse)
-            self._executemany(_DELETE_REVERSE, [(data, kind, rowid) for kind, data in before - now])
-            REVERSE.insert(self.connection, [(data, kind, rowid) for kind, data in now - before])
+            removed.extend((data, kind, rowid) for kind, data in before - now)
+            added.extend((data, kind, rowid) for kind, data in now - before)
+        if revisions:
+            REVISIONS.insert(self.connection, revisions)
+            number_changes(self.connection, revisions)
+        self._executemany(
+            _REPLACE_WORDS, [(rowid, change.words) for change, rowid in zip(changes, rowids, strict=True)]
+        )
+        self._executemany(_DELETE_REVERSE, removed)
+        REVERSE.insert(self.connection, added)
+
+    def _find_rowids(self, keys: Sequence[str]) -> list[int]:
+        """Return the row ids of names that exist."""
+        query = (_ROWID, tuple(keys)) if len(keys) == 1 else (_ROWIDS, (msgspec.json.encode(keys).decode(),))
+        found: dict[Any, Any] = dict(self._rows(*query))
+        for key in keys:
+            if key not in found:
+                raise StoreDamaged(f"{key} is to be updated, and was not found")
+        return [found[key] for key in keys]
 
     def redact(self, subject: str, records: Mapping[int, bytes]) -> None:
         self._is_redacting = True

@@ -54,10 +54,14 @@ PERSON_EXAMPLES: Final[dict[str, dict[str, Any]]] = {
         "a merge": {**_CURATION, "reason": "two persons after all"},
         "a split": {"reason": "one person after all"},
     },
-    "restrictPerson": {"a living person": {"reason": "a living person"}},
+    "restrictPerson": {
+        "a living person": {"reason": "a living person"},
+        "with the observations": {"reason": "a living person", "with_observations": True},
+    },
     "liftRestriction": {"with consent": {"reason": "consent was given"}},
     "redactPerson": {"by law": {"reason": "a court order"}},
     "replaceLinks": {"one": {"links": [_LINK]}, "none": {"links": [], "reason": "it was another person"}},
+    "changeLinks": {"one for another": {"add": [_LINK], "drop": [{"scheme": "viaf", "value": "102333412"}]}},
 }
 FORM_EXAMPLE: Final = {
     "observation": {key: value for key, value in _OBSERVATION.items() if key != "content_hash"},
@@ -113,3 +117,8 @@ IMPORT_LINES: Final = (
     '{"name": "12345/a", "target": "https://example.org/a"}\n{"name": "12345/b", "target": "https://example.org/b"}\n'
 )
 MINT_RESPONSE: Final = {"identifiers": [{"name": "12345/Y35XYS0QH", "date": "2026-03-01T09:30:00.125Z"}]}
+MINT_LINES: Final = (
+    '{"target": "https://example.org/theses/1", "about": {"what": "On lasting"}}\n'
+    '{"target": "https://example.org/theses/2"}\n'
+)
+MINT_TABLE: Final = "url,title\nhttps://example.org/theses/1,On lasting\nhttps://example.org/theses/2,On time\n"

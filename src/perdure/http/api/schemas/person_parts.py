@@ -16,6 +16,7 @@ from perdure.records.person import (
     Status,
 )
 from perdure.records.person_validation import MOST_CLAIMS
+from perdure.registry.persons import DroppedLink
 
 MOST_LIST_ITEMS: Final = 200
 
@@ -131,15 +132,30 @@ class ClaimChoiceInput(RequestSchema, frozen=True, kw_only=True):
         return ChosenClaim(self.observation_id, self.claim)
 
 
+LinkedSystem = Literal["orcid", "isni", "viaf", "wikidata"]
+LinkedValue = Annotated[str, Meta(min_length=1, examples=["Q42"])]
+
+
 class LinkInput(RequestSchema, frozen=True, kw_only=True):
     """A link to the same person (exact) or a similar one (close) in another system."""
 
     relation: Relation
-    scheme: Literal["orcid", "isni", "viaf", "wikidata"]
-    value: Annotated[str, Meta(min_length=1, examples=["Q42"])]
+    scheme: LinkedSystem
+    value: LinkedValue
 
     def to_domain(self) -> Link:
         return Link(self.relation, self.scheme, self.value)
+
+
+class DroppedLinkInput(RequestSchema, frozen=True, kw_only=True):
+    """A link to drop. Without a relation, an exact or a close one."""
+
+    scheme: LinkedSystem
+    value: LinkedValue
+    relation: Relation | None = None
+
+    def to_domain(self) -> DroppedLink:
+        return DroppedLink(self.scheme, self.value, self.relation)
 
 
 class EmploymentInput(RequestSchema, frozen=True, kw_only=True):

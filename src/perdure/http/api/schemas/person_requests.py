@@ -14,6 +14,7 @@ from perdure.http.api.schemas.person_parts import (
     ClaimInput,
     CuratorId,
     CuratorName,
+    DroppedLinkInput,
     EmploymentInput,
     Links,
     NonEmptyText,
@@ -185,6 +186,13 @@ class RestrictRequest(RequestSchema, frozen=True, kw_only=True):
     """The reason for hiding the content of this person."""
 
     reason: Annotated[str, Meta(min_length=1, description="The reason, which is public.", examples=["a living person"])]
+    with_observations: Annotated[
+        bool,
+        Meta(
+            description="Restrict the observations of a reconstruction too. This needs permission for each of them, "
+            "and no other public person may show their claims."
+        ),
+    ] = False
 
 
 class LiftRestrictionRequest(RequestSchema, frozen=True, kw_only=True):
@@ -208,6 +216,14 @@ class ReplaceLinksRequest(PersonRequestSchema, frozen=True, kw_only=True):
     reason: Reason | None = None
 
 
+class ChangeLinksRequest(PersonRequestSchema, frozen=True, kw_only=True):
+    """The links to add and to drop; all others stay."""
+
+    add: Links = ()
+    drop: Annotated[tuple[DroppedLinkInput, ...], Meta(max_length=MOST_LIST_ITEMS)] = ()
+    reason: Reason | None = None
+
+
 PERSON_REQUEST_SCHEMAS: Final[tuple[type[RequestSchema], ...]] = (
     ObserveRequest,
     ReconstructRequest,
@@ -219,4 +235,5 @@ PERSON_REQUEST_SCHEMAS: Final[tuple[type[RequestSchema], ...]] = (
     LiftRestrictionRequest,
     RedactPersonRequest,
     ReplaceLinksRequest,
+    ChangeLinksRequest,
 )

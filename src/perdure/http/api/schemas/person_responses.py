@@ -9,8 +9,12 @@ from perdure.http.api.schemas.responses import ResponseSchema, RevisionSummary
 from perdure.records.authority_metadata import AuthorityMetadata
 from perdure.records.person import Observation, Reconstruction, Redaction, Restriction
 from perdure.records.record import Tombstone
+from perdure.registry.persons import DroppedItem
 
 Ppid = Annotated[str, Meta(examples=["POID-93b0-4476-560e-5ac1"])]
+EndedState = Annotated[
+    str, Meta(description="withdrawn or merged; omitted if the identifier is active", examples=["withdrawn"])
+]
 Uri = Annotated[
     str,
     Meta(
@@ -24,14 +28,26 @@ class CreatedPerson(ResponseSchema, frozen=True, kw_only=True):
     """A person identifier, and the UUID that it was derived from."""
 
     ppid: Ppid
-    uuid_raw: Annotated[str, Meta(examples=["93b04476-560e-5acb-837d-67cbc75f4a8f"])]
+    uuid_raw: Annotated[str, Meta(examples=["93b04476-560e-5aca-a783-906230499222"])]
     uri: Uri
+    state: EndedState | None = None
+    tombstone: Tombstone | None = None
+
+
+Dropped = Annotated[
+    tuple[DroppedItem, ...],
+    Meta(
+        description="What this change dropped from the person, and no person has who results from it. "
+        "The old version still has it. Omitted if nothing was dropped."
+    ),
+]
 
 
 class SplitResponse(ResponseSchema, frozen=True, kw_only=True):
     """The persons that result from a split, in the order of the parts."""
 
     persons: tuple[CreatedPerson, ...]
+    dropped: Dropped = ()
 
 
 class ObservationLine(ResponseSchema, frozen=True, kw_only=True):
@@ -43,6 +59,7 @@ class ObservationLine(ResponseSchema, frozen=True, kw_only=True):
     ppid: Ppid | None = None
     uuid_raw: str | None = None
     created: bool | None = None
+    state: EndedState | None = None
     error: Annotated[dict[str, Any], Meta(description="A problem document.")] | None = None
 
 
@@ -55,6 +72,14 @@ class ObservationSummary(msgspec.Struct, frozen=True, kw_only=True):
     lines: int
     dry_run: bool
     untold: int
+
+
+class WithdrawalResponse(ResponseSchema, frozen=True, kw_only=True):
+    """The withdrawal, merge or split of a person. The reason is in `tombstone`."""
+
+    at: Annotated[str, Meta(description="The time.", examples=["2025-02-15T14:00:00Z"])]
+    by: Annotated[str, Meta(description="The agent's name.", examples=["City Archive of Leiden"])]
+    by_identifier: Annotated[str, Meta(description="The agent's identifier.")] = ""
 
 
 class PersonResponse(ResponseSchema, frozen=True, kw_only=True):
@@ -73,6 +98,12 @@ class PersonResponse(ResponseSchema, frozen=True, kw_only=True):
     restriction: Restriction | None = None
     redaction: Redaction | None = None
     tombstone: Tombstone | None = None
+    withdrawal: WithdrawalResponse | None = None
+    dropped: Dropped = ()
+    public_observations: Annotated[
+        tuple[Ppid, ...],
+        Meta(description="After a restriction: the observations that still show the person."),
+    ] = ()
 
 
 class ObservationResponse(ResponseSchema, frozen=True, kw_only=True):

@@ -8,6 +8,7 @@ from msgspec import Meta
 
 from perdure.errors import InvalidInput
 from perdure.formats.strict_json import refuse_duplicate_keys
+from perdure.http.api.schemas.bulk_changes import BulkChangeRequest
 from perdure.http.api.schemas.person_requests import PERSON_REQUEST_SCHEMAS
 from perdure.http.api.schemas.values import RequestSchema, Ttl, ValueInput, values_to_domain
 from perdure.http.shared.http_errors import MalformedRequest
@@ -139,6 +140,13 @@ class MintRequest(RecordRequest, frozen=True, kw_only=True):
         return chosen
 
 
+class MintLine(RecordRequest, frozen=True, kw_only=True):
+    """One line of a request for many names. Without a target and without values, its name is reserved."""
+
+    creator: Annotated[str, Meta(min_length=1, description="The creator, if not the caller.")] | None = None
+    suffix: Annotated[str, Meta(min_length=1, description="The suffix, if the minter is chosen.")] | None = None
+
+
 class ChangeRequest(RecordRequest, frozen=True, kw_only=True):
     """The changed content. Fields that are not given stay. A value replaces the one with the same index."""
 
@@ -230,12 +238,14 @@ REQUEST_SCHEMAS: Final[tuple[type[RequestSchema], ...]] = (
     AddValuesRequest,
     RedactValuesRequest,
     TransferRequest,
+    BulkChangeRequest,
     AddPrefixRequest,
     DerivePrefixRequest,
     ChangePrefixRequest,
     *PERSON_REQUEST_SCHEMAS,
 )
-_decoders: Final = {kind: msgspec.json.Decoder(kind) for kind in REQUEST_SCHEMAS}
+LINE_SCHEMAS: Final[tuple[type[RequestSchema], ...]] = (MintLine,)  # of bodies with many lines
+_decoders: Final = {kind: msgspec.json.Decoder(kind) for kind in (*REQUEST_SCHEMAS, *LINE_SCHEMAS)}
 
 
 def parse_body(kind: type[RequestSchema], body: bytes) -> Any:

@@ -27,7 +27,7 @@ class MintResponse(ResponseSchema, frozen=True, kw_only=True):
     identifiers: tuple[MintedName, ...]
 
 
-class ValueResponse(msgspec.Struct, frozen=True, kw_only=True):
+class ValueResponse(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One typed value of a record."""
 
     index: int
@@ -37,6 +37,10 @@ class ValueResponse(msgspec.Struct, frozen=True, kw_only=True):
     timestamp: str
     permissions: str
     references: tuple[Reference, ...]
+    verbatim: Annotated[
+        bool,
+        Meta(description="Whether it was imported although it is not a valid address: no reader is redirected to it."),
+    ] = False
 
 
 class IdentifierResponse(IdentifierFields, frozen=True, kw_only=True, omit_defaults=True):
@@ -225,12 +229,22 @@ class ErrorListResponse(ResponseSchema, frozen=True, kw_only=True):
 
 
 class ImportProblem(ResponseSchema, frozen=True, kw_only=True):
-    """A line that was refused, or skipped on purpose (`refused` is false)."""
+    """A line that was refused, or that was not imported exactly as it is (`refused` is false)."""
 
     line: int
     reason: str
     refused: bool
     name: str | None = None
+    code: Annotated[str, Meta(description="The error, if it was refused; see /errors.")] | None = None
+    kind: (
+        Annotated[
+            str,
+            Meta(description="What was done: verbatim, mended, bytes, party, prefix, case, description."),
+        ]
+        | None
+    ) = None
+    before: Annotated[str, Meta(description="The address in the line.")] | None = None
+    after: Annotated[str, Meta(description="The address that was stored.")] | None = None
 
 
 class ImportSummary(msgspec.Struct, frozen=True, kw_only=True):
@@ -241,7 +255,36 @@ class ImportSummary(msgspec.Struct, frozen=True, kw_only=True):
     unchanged: int
     refused: int
     notices: int
+    verbatim: Annotated[int, Meta(description="Addresses that are not valid: stored as they are, they lead nowhere.")]
+    mended: int
     entries: int
+    dry_run: bool
+    untold: int
+
+
+class MintedLine(ResponseSchema, frozen=True, kw_only=True):
+    """The result of one line: its name, or the error. In a dry run, a line that would be minted has no name."""
+
+    line: Annotated[
+        int, Meta(description="The line number, from 1. For a row of several lines, the number of the last one.")
+    ]
+    name: str | None = None
+    alias: Annotated[str, Meta(description="The opaque label of an IBI.")] | None = None
+    date: Annotated[str, Meta(description="The instant that the name was derived from.")] | None = None
+    created: Annotated[bool, Meta(description="Whether this request minted the name.")] | None = None
+    error: Annotated[dict[str, Any], Meta(description="A problem document.")] | None = None
+
+
+class MintSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """The last line: the totals. `unchanged` lines had their names before this request.
+
+    `untold` is the number of result lines that are omitted from the response.
+    """
+
+    minted: int
+    unchanged: int
+    refused: int
+    lines: int
     dry_run: bool
     untold: int
 
@@ -284,5 +327,7 @@ RESPONSE_SCHEMAS: tuple[type[msgspec.Struct], ...] = (
     ErrorListResponse,
     ImportProblem,
     ImportSummary,
+    MintedLine,
+    MintSummary,
     ProblemDocument,
 )

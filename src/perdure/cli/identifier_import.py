@@ -1,0 +1,213 @@
+"""`perdure import`: identifiers from a file."""
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+import msgspec
+import typer
+
+from perdure import registry as use
+from perdure.cli.exit_codes import SOME_REFUSED
+from perdure.cli.file_formats import ImportFormat, format_from_suffix, parse_delimiter
+from perdure.cli.import_report import ProblemReport, print_tally
+from perdure.cli.import_source import SourceOptions, check_source_options, digest_file, read_entries
+from perdure.cli.line_input import text_stream
+from perdure.cli.progress import byte_progress, open_problems_file, size_of
+from perdure.cli.registry_session import Folder, Json, run_as_agent
+from perdure.cli.terminal import open_standard_input, print_error
+from perdure.errors import InvalidInput, NoSuchPrefix
+from perdure.formats.claim_fields import parse_pairs
+from perdure.formats.table_columns import parse_date
+from perdure.registry import ImportOptions, Tally
+from perdure.registry.entities import Agent
+from perdure.registry.registry import Registry
+
+IMPORT_EXAMPLES = """
+**Examples**
+
+- CSV with the columns name, target, who, what, when, where, creator, owners, created, state, reason, replaced_by:
+  `perdure import names.csv`
+- a spreadsheet with other headings: `perdure import books.csv --encoding cp1252 --map name=Kennung --map target=Link
+  --map what=Titel`
+- check first, and collect what is refused: `perdure import --dry-run --problems refused.ndjson everything.ndjson`
+- a batch file of a Handle server: `perdure import --any-suffix batch.txt`
+- the `handles` table of a Handle server, with its prefixes: `perdure import --format handles handles.csv
+  --new-prefixes --ignore-case --mend`
+- the `handle` table of DSpace: `perdure import --format dspace handle.csv
+  --target-pattern https://repo.example.org/items/{resource_id}`
+- the same, with an address for each type: `--target-pattern item=https://…/items/{resource_id}
+  --target-pattern collection=https://…/collections/{resource_id}`
+"""
+
+_HINTS: Final = {
+    NoSuchPrefix.code: "add it with perdure prefix add, or with --new-prefixes",
+    "any_suffix": "add --any-suffix",
+}
+
+Format = Annotated[
+    ImportFormat | None,
+    typer.Option(
+        metavar="FORMAT",
+        help="ndjson, csv, batch (batch file of a Handle server), handles (its SQL table) or dspace (its table "
+        "handle). Default: by the suffix .ndjson, .csv, .tsv or .txt.",
+    ),
+]
+
+
+def import_(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="File to import, or - for standard input.", allow_dash=True)
+    ],
+    format: Format = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check all lines, but write nothing.")] = False,
+    update: Annotated[bool, typer.Option("--update", help="Update names that exist: they get a new version.")] = False,
+    mend: Annotated[
+        bool,
+        typer.Option(
+            "--mend",
+            help="Repair addresses with one sure repair: blanks around and in them, and www. without http://. "
+            "Other addresses that are not valid come in verbatim, and do not redirect.",
+        ),
+    ] = False,
+    any_suffix: Annotated[bool, typer.Option("--any-suffix", help="Accept any suffix under a PILIN prefix.")] = False,
+    new_prefixes: Annotated[
+        bool,
+        typer.Option(
+            "--new-prefixes", help="Add the prefixes that names need, with the minter chosen. Answer the next option."
+        ),
+    ] = False,
+    ignore_case: Annotated[
+        bool | None,
+        typer.Option(
+            "--ignore-case/--case-sensitive",
+            help="With --new-prefixes: whether case is ignored in suffixes, as Handle servers do. It never changes.",
+        ),
+    ] = None,
+    creator: Annotated[
+        str | None, typer.Option(metavar="ID", help="Creator of names without one. Default: you.")
+    ] = None,
+    created: Annotated[
+        str | None,
+        typer.Option(metavar="DATE", help="Creation date of names without any date, as in 2010-12-31. Default: now."),
+    ] = None,
+    map: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FIELD=COLUMN",
+            help="csv: column of a field, or of values of a type. Repeatable; other columns are left out. "
+            "Default: columns are found by their headings.",
+        ),
+    ] = None,
+    target_pattern: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[TYPE=]URL",
+            help="dspace: address of a name, with columns in braces: https://repo.example.org/items/{resource_id}; "
+            "for one type: item=URL or 2=URL. Repeatable.",
+        ),
+    ] = None,
+    targets: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="dspace: a table of addresses, with the columns handle (or resource_id) and url.",
+            exists=True,
+            dir_okay=False,
+        ),
+    ] = None,
+    delimiter: Annotated[
+        str | None,
+        typer.Option(metavar="CHAR", help="Tables: column delimiter. Default: comma, semicolon or tab, as in line 1."),
+    ] = None,
+    encoding: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Encoding, as in latin-1 or cp1252. Default: UTF-8.")
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Stop at the first invalid line.")] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Start at the first line, even if the file was imported before.")
+    ] = False,
+    from_spreadsheet: Annotated[
+        bool,
+        typer.Option("--from-spreadsheet", help="Remove the apostrophes that export --for-spreadsheet added."),
+    ] = False,
+    problems: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write to this NDJSON file what was refused, and what was not imported exactly as it is.",
+            dir_okay=False,
+        ),
+    ] = None,
+    folder: Folder = None,
+    json: Json = False,
+) -> None:
+    """Import identifiers from a file. Invalid lines are reported and skipped; all others are imported.
+
+    No name is lost because its address is not valid: the address is stored verbatim, and leads nowhere until it is
+    replaced. After an interruption, run the same command again: it continues where it stopped, and changes nothing
+    twice.
+    """
+    source = SourceOptions(
+        format=format or format_from_suffix(file, ImportFormat),
+        encoding=encoding,
+        delimiter=None if delimiter is None else parse_delimiter(delimiter, "import"),
+        mapped=tuple(parse_pairs(map, "import", "map", "--map ", "COLUMN")),
+        from_spreadsheet=from_spreadsheet,
+        patterns=tuple(target_pattern or ()),
+        targets=targets,
+    )
+    check_source_options(source)
+    options = ImportOptions(
+        update=update,
+        strict=strict,
+        dry_run=dry_run,
+        any_suffix=any_suffix,
+        source="standard input" if str(file) == "-" else file.name,
+        mend=mend,
+        creator=creator,
+        created=parse_date(created),
+        new_prefixes=_choose_case(new_prefixes, ignore_case),
+    )
+    with ExitStack() as stack:
+        stream = stack.enter_context(file.open("rb")) if str(file) != "-" else open_standard_input("lines")
+        report = ProblemReport(hints=_HINTS)
+
+        async def work(registry: Registry, by: Agent) -> Tally:
+            what = msgspec.structs.replace(options, strict=False, dry_run=False, source="")
+            checkpoint = digest_file(stream, source, what)
+            if again and checkpoint is not None:
+                await use.forget_checkpoint(registry, by, checkpoint)
+            before = await use.read_checkpoint(registry, by, checkpoint) if checkpoint is not None else Tally()
+            resumes = before.entries > 0 and not dry_run
+            if resumes and not before.finished:
+                print_error(f"resuming after line {before.line:,}, where an earlier import stopped")
+            if problems is not None:
+                report.sink = stack.enter_context(open_problems_file(problems, stream, "import", append=resumes))
+            with byte_progress() as bar:
+                report.screen = bar.console
+                task = bar.add_task("importing", total=size_of(stream))
+                counted = text_stream(stream, lambda count: bar.advance(task, count))
+                entries = read_entries(counted, source)
+                return await use.import_entries(registry, by, entries, options, checkpoint=checkpoint, report=report)
+
+        tally = run_as_agent(folder, work)
+    report.print_remaining_count()
+    print_tally(tally, options.dry_run, json)
+    if tally.refused:
+        raise typer.Exit(SOME_REFUSED)
+
+
+def _choose_case(new_prefixes: bool, ignore_case: bool | None) -> Literal["ignore-case", "case-sensitive"] | None:
+    """Return how new prefixes compare suffixes. There is no default: it can never be changed."""
+    if not new_prefixes:
+        if ignore_case is not None:
+            raise InvalidInput("import", "ignore_case", "--ignore-case and --case-sensitive require --new-prefixes")
+        return None
+    if ignore_case is None:
+        reason = (
+            "is case ignored in the suffixes of the new prefixes? Handle servers ignore it by default: "
+            "add --ignore-case; or add --case-sensitive. This can never be changed, and nothing was written"
+        )
+        raise InvalidInput("import", "new_prefixes", reason)
+    return "ignore-case" if ignore_case else "case-sensitive"

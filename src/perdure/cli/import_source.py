@@ -1,0 +1,153 @@
+"""The file of `perdure import`: its format, its encoding, and the reader of its entries.
+
+A format is a member of `ImportFormat` and a reader in `_READERS`.
+"""
+
+import hashlib
+import io
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from perdure.cli.file_formats import ImportFormat
+from perdure.cli.line_input import bounded_lines, text_stream
+from perdure.cli.text_encoding import UTF8, Utf8Check, check_encoding, decode_strictly
+from perdure.errors import InvalidInput
+from perdure.formats import batch_file, dspace_table, identifiers_csv, ndjson
+from perdure.formats.claim_fields import FieldText
+from perdure.formats.csv_rows import Row, detect_delimiter, read_rows
+from perdure.formats.import_entries import Entry
+from perdure.formats.table_columns import unescape_rows
+
+_CHUNK: Final = 1 << 20
+_MAX_LINE_BYTES: Final = 1 << 24
+_TAB: Final = "\t"
+TABLES: Final = (ImportFormat.csv, ImportFormat.handles, ImportFormat.dspace)
+# Their data may be bytes that are not text, or JSON, whose reader checks every line.
+_UNCHECKED: Final = (ImportFormat.handles, ImportFormat.ndjson)
+
+NumberedLine = tuple[int, bytes]
+
+
+class SourceOptions(msgspec.Struct, frozen=True):
+    """How a file is read. `encoding` is None if the user has not chosen one: then the file must be UTF-8."""
+
+    format: ImportFormat
+    encoding: str | None = None
+    delimiter: str | None = None
+    mapped: tuple[FieldText, ...] = ()
+    from_spreadsheet: bool = False
+    patterns: tuple[str, ...] = ()
+    targets: Path | None = None
+
+
+def check_source_options(options: SourceOptions) -> None:
+    """Refuse options that the format does not have, before the file is read."""
+    chosen = options.format
+    for option, is_given, formats in (
+        ("--delimiter", options.delimiter is not None, TABLES),
+        ("--map", bool(options.mapped), (ImportFormat.csv,)),
+        ("--from-spreadsheet", options.from_spreadsheet, (ImportFormat.csv, ImportFormat.handles)),
+        ("--target-pattern", bool(options.patterns), (ImportFormat.dspace,)),
+        ("--targets", options.targets is not None, (ImportFormat.dspace,)),
+        ("--encoding", options.encoding is not None, (*TABLES, ImportFormat.batch)),
+    ):
+        if is_given and chosen not in formats:
+            names = " or ".join(one.value for one in formats)
+            part = option.removeprefix("--").replace("-", "_")
+            raise InvalidInput("import", part, f"{option} requires the format {names}, not {chosen.value}")
+    if options.encoding is not None:
+        check_encoding(options.encoding)
+
+
+def read_entries(stream: io.BufferedReader, options: SourceOptions) -> Iterator[Entry]:
+    """Yield the entries of a file."""
+    return _READERS[options.format](bounded_lines(stream, _MAX_LINE_BYTES), options)
+
+
+def digest_file(stream: io.BufferedReader, options: SourceOptions, more: object) -> str | None:
+    """Return a digest of the content of a file and of all options that change what is imported; None for a pipe.
+
+    A file that is not UTF-8 is refused here, before any line is imported.
+    """
+    if not stream.seekable():
+        return None
+    digest = hashlib.sha256(repr((options, more)).encode())
+    if options.targets is not None:
+        digest.update(options.targets.read_bytes())
+    check = None if options.encoding is not None or options.format in _UNCHECKED else Utf8Check()
+    while chunk := stream.read(_CHUNK):
+        digest.update(chunk)
+        if check is not None:
+            check.feed(chunk)
+    stream.seek(0)
+    return digest.hexdigest()
+
+
+def _read_csv(lines: Iterable[NumberedLine], options: SourceOptions) -> Iterator[Entry]:
+    return identifiers_csv.read_identifiers(_rows(lines, options), options.mapped)
+
+
+def _read_handles(lines: Iterable[NumberedLine], options: SourceOptions) -> Iterator[Entry]:
+    return identifiers_csv.read_handles(_database_rows(lines, options))
+
+
+def _read_dspace(lines: Iterable[NumberedLine], options: SourceOptions) -> Iterator[Entry]:
+    targets = None if options.targets is None else _read_targets(options.targets, options)
+    return dspace_table.read_handles(_database_rows(lines, options), options.patterns, targets)
+
+
+def _read_batch(lines: Iterable[NumberedLine], options: SourceOptions) -> Iterator[Entry]:
+    return batch_file.read((number, line.rstrip("\r\n")) for number, line in _decode(lines, options))
+
+
+def _read_ndjson(lines: Iterable[NumberedLine], options: SourceOptions) -> Iterator[Entry]:
+    return ndjson.read(lines)
+
+
+def _read_targets(path: Path, options: SourceOptions) -> dspace_table.Targets:
+    with path.open("rb") as stream:
+        lines = bounded_lines(text_stream(stream, lambda count: None), _MAX_LINE_BYTES)
+        return dspace_table.read_targets(_rows(lines, msgspec.structs.replace(options, delimiter=None)))
+
+
+def _rows(lines: Iterable[NumberedLine], options: SourceOptions) -> Iterator[Row]:
+    text = (line for _, line in _decode(lines, options))
+    rows = read_rows(text, options.delimiter, longest=identifiers_csv.LONGEST_ROW)
+    return identifiers_csv.unprotect_cells(rows) if options.from_spreadsheet else rows
+
+
+def _database_rows(lines: Iterable[NumberedLine], options: SourceOptions) -> Iterator[Row]:
+    """Yield the rows of a table of a database. Between tabs, its text has backslashes, and no quotation marks."""
+    text = (line for _, line in _decode(lines, options))
+    first = next(text, "")
+    delimiter = options.delimiter or detect_delimiter(first)
+    is_dump = delimiter == _TAB
+    rows = read_rows(_prepend(first, text), delimiter, has_quotes=not is_dump, longest=identifiers_csv.LONGEST_ROW)
+    rows = unescape_rows(rows) if is_dump else rows
+    return identifiers_csv.unprotect_cells(rows) if options.from_spreadsheet else rows
+
+
+def _prepend(first: str, rest: Iterator[str]) -> Iterator[str]:
+    if first:
+        yield first
+    yield from rest
+
+
+def _decode(lines: Iterable[NumberedLine], options: SourceOptions) -> Iterator[tuple[int, str]]:
+    """Yield the lines as text. Without an encoding, a line that is not UTF-8 stops the import with a question."""
+    encoding = options.encoding or UTF8
+    if options.encoding is not None or options.format in _UNCHECKED:
+        return ((number, line.decode(encoding, "surrogateescape")) for number, line in lines)
+    return ((number, decode_strictly(number, line)) for number, line in lines)
+
+
+_READERS: Final[dict[ImportFormat, Callable[[Iterable[NumberedLine], SourceOptions], Iterator[Entry]]]] = {
+    ImportFormat.csv: _read_csv,
+    ImportFormat.handles: _read_handles,
+    ImportFormat.dspace: _read_dspace,
+    ImportFormat.batch: _read_batch,
+    ImportFormat.ndjson: _read_ndjson,
+}

@@ -1,0 +1,137 @@
+"""The admission of values that a client could not write: an import loses no name because of one of its values.
+
+An address that is not valid is stored verbatim: it is shown, but no reader is redirected to it. Text with characters
+that no terminal or page may show is stored as bytes. What cannot be stored at all is refused.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import msgspec
+
+from perdure.errors import InvalidInput, quote_text
+from perdure.formats.import_entries import FullHistory, ImportEdit, Notice, PastRevision
+from perdure.records.address_repair import mend_address
+from perdure.records.record import About
+from perdure.records.validation import (
+    Limits,
+    can_be_verbatim,
+    check_about,
+    check_plain_text,
+    check_target,
+    check_value,
+    check_values,
+)
+from perdure.records.value import Binary, Text, Value
+
+_NOT_IN_LINE: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
+_LONGEST_NOTE: Final = 4_096  # characters about mended addresses in the note of a version
+
+
+def admit_values(
+    values: Iterable[Value], line: int, name: str, limits: Limits, *, mend: bool
+) -> tuple[tuple[Value, ...], tuple[Notice, ...]]:
+    """Return the values as they can be stored, with a notice for each one that is not stored as a client's value is.
+
+    Raise InvalidInput for a value that cannot be stored.
+    """
+    admitted, notices = [], []
+    for value in values:
+        value, notice = _admit_value(value, line, name, limits, mend)
+        admitted.append(value)
+        if notice is not None:
+            notices.append(notice)
+    return tuple(admitted), tuple(notices)
+
+
+def has_blank_address(values: Iterable[Value]) -> bool:
+    """Return whether a value is an address with a blank: a Handle client may write it, but an import does not guess."""
+    return any(value.is_url and " " in (value.text or "") for value in values)
+
+
+def admit_edit(entry: ImportEdit, limits: Limits, *, mend: bool) -> tuple[ImportEdit, tuple[Notice, ...]]:
+    """Return an operation with its values as they can be stored."""
+    values, notices = admit_values(entry.values, entry.line, entry.name, limits, mend=mend)
+    return (msgspec.structs.replace(entry, values=values), notices) if notices else (entry, ())
+
+
+def admit_history(entry: FullHistory, limits: Limits) -> tuple[FullHistory, tuple[Notice, ...]]:
+    """Return a history whose addresses are valid here, or marked. No address is mended: the past does not change."""
+    revisions: list[PastRevision] = []
+    notices: tuple[Notice, ...] = ()
+    for past in entry.revisions:
+        record = past.record
+        try:
+            check_values(record.values, limits)
+        except InvalidInput:
+            values, notices = admit_values(record.values, entry.line, entry.name, limits, mend=False)
+            past = msgspec.structs.replace(past, record=msgspec.structs.replace(record, values=values))
+        revisions.append(past)
+    return msgspec.structs.replace(entry, revisions=tuple(revisions)), notices
+
+
+def admit_description(about: About, line: int, name: str, limits: Limits) -> tuple[About | None, tuple[Notice, ...]]:
+    """Return a description that can be stored: on one line, without control characters, and not too long."""
+    try:
+        return check_about(about, limits), ()
+    except InvalidInput as problem:
+        reason = problem.reason
+    fields = {field: _shorten(text, limits) for field, text in msgspec.structs.asdict(about).items()}
+    notice = Notice(line, f"the description was changed: {reason}", name, "description")
+    return check_about(About(**fields), limits), (notice,)
+
+
+def _shorten(text: str | None, limits: Limits) -> str | None:
+    if text is None:
+        return None
+    words = " ".join(_NOT_IN_LINE.sub(" ", text).split())
+    return words[: limits.text_characters] or None
+
+
+def note_of(note: str, notices: Sequence[Notice]) -> str:
+    """Return the note of a version, with the addresses that were mended in it."""
+    mended = [f"{quote_text(one.before)} became {one.after}" for one in notices if one.kind == "mended"]
+    return f"{note}; mended: {'; '.join(mended)}"[:_LONGEST_NOTE] if mended else note
+
+
+def _admit_value(value: Value, line: int, name: str, limits: Limits, mend: bool) -> tuple[Value, Notice | None]:
+    try:
+        check_value(value, limits)
+        if value.is_url and value.text is not None:
+            check_target(value.text, limits)
+    except InvalidInput as problem:
+        reason = problem.reason
+    else:
+        return value, None
+    text = value.text
+    if mend and value.is_url and text is not None and (mended := mend_address(text, limits)) is not None:
+        mended_value = msgspec.structs.replace(value, data=Text(mended))
+        check_value(mended_value, limits)
+        change = f"{quote_text(text)} became {mended}"
+        return mended_value, Notice(
+            line, f"the address in value {value.index} was mended: {change}", name, "mended", text, mended
+        )
+    if text is not None and not _is_plain(text):
+        value = msgspec.structs.replace(value, data=Binary(_to_bytes(text)), verbatim=can_be_verbatim(value))
+        what = f"value {value.index} ({value.type}) was imported as bytes: {reason}"
+    else:
+        value = msgspec.structs.replace(value, verbatim=can_be_verbatim(value))
+        what = f"value {value.index} ({value.type}) was imported verbatim, and does not redirect: {reason}"
+    check_value(value, limits)
+    return value, Notice(line, what, name, "verbatim" if value.verbatim else "bytes", text)
+
+
+def _is_plain(text: str) -> bool:
+    try:
+        return bool(check_plain_text(text, "data")) or not text
+    except InvalidInput:
+        return False
+
+
+def _to_bytes(text: str) -> bytes:
+    """Return the bytes of the file that a text was read from, also of those that are not UTF-8."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogatepass")

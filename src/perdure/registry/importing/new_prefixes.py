@@ -1,0 +1,84 @@
+"""Prefixes that an import adds, because names of its file need them."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import msgspec
+
+from perdure.errors import Conflict, PerdureError
+from perdure.formats.import_entries import Entry, ImportPut, Notice
+from perdure.names import handle
+from perdure.registry.entities import WHOLE_REGISTRY, Agent, Prefix
+from perdure.registry.importing.import_options import ImportOptions
+from perdure.registry.permissions.permissions import require_permission
+from perdure.registry.prefixes.na_names import NA_KEY
+from perdure.registry.prefixes.prefixes import build_handle_prefix, insert_prefix, prefix_parents
+from perdure.registry.store_interface import Transaction
+
+# A name that is not a handle (a URL, a title) must not add a prefix, which stays for ever.
+_USUAL_PREFIX: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*")
+
+
+class NewPrefix(msgspec.Struct, frozen=True):
+    """A prefix to add, and the first line that needs it."""
+
+    prefix: Prefix
+    line: int
+
+
+def find_new_prefixes(
+    entries: Iterable[Entry], known: Mapping[str, Prefix], options: ImportOptions, at: str
+) -> list[NewPrefix]:
+    """Return a new prefix for each one that the entries need and that is not known. Others are left to the entries."""
+    if options.new_prefixes is None:
+        return []
+    found: dict[str, NewPrefix] = {}
+    refused = {NA_KEY}
+    for entry in entries:
+        if not isinstance(entry, ImportPut):
+            continue
+        key = handle.fold(entry.name.partition("/")[0])
+        if key in known or key in found or key in refused:
+            continue  # nearly all
+        prefix = _build_prefix(entry.name, options, at)
+        if prefix is None:
+            refused.add(key)
+        elif prefix.key not in known and prefix.key not in found and prefix.key not in refused:
+            found[prefix.key] = NewPrefix(prefix, entry.line)
+    return list(found.values())
+
+
+def insert_new_prefixes(tx: Transaction, by: Agent, prefixes: Iterable[NewPrefix], at: str) -> list[Notice]:
+    """Add the prefixes that do not exist yet. This requires the same permission as to add them by a command."""
+    notices = []
+    for one in sorted(prefixes, key=_depth):
+        prefix = one.prefix
+        existing = tx.prefix(prefix.key)
+        if existing is None:
+            require_permission(tx, by, "admin", WHOLE_REGISTRY, at)
+            parent = next(iter(prefix_parents(tx, prefix.name)), None)
+            insert_prefix(tx, msgspec.structs.replace(prefix, parent=parent), by)
+            case = "case-sensitive" if prefix.case_sensitive else "case is ignored"
+            notices.append(Notice(one.line, f"added the prefix {prefix.name} ({case})", None, "prefix"))
+        elif (existing.scheme, existing.case_sensitive) != (prefix.scheme, prefix.case_sensitive):
+            raise Conflict(prefix.name, "a new prefix", "one that was added meanwhile: import again")
+    return notices
+
+
+def _depth(one: NewPrefix) -> int:
+    """Return how many segments a prefix has: 12345 is added before 12345.1, which is derived from it."""
+    return one.prefix.key.count(".")
+
+
+def _build_prefix(text: str, options: ImportOptions, at: str) -> Prefix | None:
+    try:
+        name = handle.parse(text).prefix
+        if _USUAL_PREFIX.fullmatch(name) is None:
+            return None
+        is_case_sensitive = options.new_prefixes == "case-sensitive"
+        return build_handle_prefix(
+            name, "chosen", is_case_sensitive, "", None, at, None, pass_through=False, ttl=None, joiners=False
+        )
+    except PerdureError:
+        return None

@@ -1,0 +1,273 @@
+"""`perdure import` of files as other systems write them: DSpace, MySQL, and a spreadsheet program in German."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.conftest import Run
+from tests.cli.test_registry_commands import Desk, make_desk, registry_state
+
+UUID = "7f0e5b5a-3d5a-4a7e-9a1f-0c2f6a2d9b1"
+DSPACE_7 = (
+    "handle_id,handle,resource_type_id,resource_legacy_id,resource_id\r\n"
+    f"1,123456789/0,5,,{UUID}0\r\n"
+    f"2,123456789/1,4,1,{UUID}1\r\n"
+    f"3,123456789/2,3,1,{UUID}2\r\n"
+    f"4,123456789/3,2,17,{UUID}3\r\n"
+    "5,123456789/4,2,18,\r\n"
+)
+DSPACE_5 = "handle_id\thandle\tresource_type_id\tresource_id\n1\t123456789/1\t2\t17\n2\t123456789/2\t2\t\\N\n"
+# mysql --batch -e 'SELECT * FROM handles': HS_ADMIN is binary, and its null bytes are escaped.
+HANDLES = (
+    b"handle\tidx\ttype\tdata\tttl_type\tttl\ttimestamp\trefs\tadmin_read\tadmin_write\tpub_read\tpub_write\n"
+    b"20.500.99999/AB\t1\tURL\thttp://www.example.org/annual report.pdf\t0\t86400\t1291204800\t\t1\t1\t1\t0\n"
+    b'20.500.99999/AB\t2\tDESC\tl\'\xc3\xa9t\xc3\xa9\\n"\xc3\xa0 Paris"\t0\t86400\t1291204800\tNULL\t1\t1\t1\t0\n'
+    b"20.500.99999/AB\t100\tHS_ADMIN\t\x0f\xff\\0\\0\\0\x10"
+    b"0.NA/20.500.9999\\0\\0\\0\xc8\t0\t86400\t1291204800\tNULL\t1\t1\t1\t0\n"
+    b"20.500.99999/ab\t1\tURL\thttps://example.org/other\t0\t86400\t1291204800\tNULL\t1\t1\t1\t0\n"
+    b"20.500.99999/CD\t1\tURL\twww.example.org/x\t0\t86400\t1291204800\tNULL\t1\t1\t1\t0\n"
+)
+# As Excel saves "CSV (Trennzeichen-getrennt)" in German Windows.
+EXCEL = (
+    "Kennung;Adresse;Titel;Erstellt;Bemerkung;;\r\n"
+    "12345/1;https://example.org/1;Über die „Lüneburger Heide“;31.01.2024;x;;\r\n"
+    '12345/2;https://example.org/2;"Zeile 1\nZeile 2";01.02.2024 10:30;;;\r\n'
+    ";;;;;;\r\n"
+).encode("cp1252")
+MAP = ("--map", "name=Kennung", "--map", "target=Adresse", "--map", "what=Titel", "--map", "created=Erstellt")
+
+
+@pytest.fixture
+def desk(quick: Run, tmp_path: Path) -> Desk:
+    return make_desk(quick, tmp_path)
+
+
+def write(desk: Desk, name: str, content: str | bytes) -> str:
+    (desk.folder / name).write_bytes(content.encode() if isinstance(content, str) else content)
+    return name
+
+
+def read_record(desk: Desk, name: str) -> dict[str, Any]:
+    document: dict[str, Any] = desk.json("show", name)
+    return document
+
+
+# DSpace
+
+
+def test_the_table_of_dspace_7_comes_in_with_an_address_for_each_type(desk: Desk) -> None:
+    file = write(desk, "handle.csv", DSPACE_7)
+    patterns = [
+        "https://repo.example.org/{resource_type_id}/{resource_id}",
+        "item=https://repo.example.org/items/{resource_id}",
+        "3=https://repo.example.org/handle/{handle}?id={resource_legacy_id}",
+    ]
+    options = ["--format", "dspace", *[part for one in patterns for part in ("--target-pattern", one)]]
+    tally = desk.json("import", file, *options, "--new-prefixes", "--case-sensitive", "--created", "2010-12-31")
+    assert (tally["created"], tally["refused"]) == (5, 0)
+    assert desk.ok("resolve", "123456789/0") == f"https://repo.example.org/5/{UUID}0\n"
+    assert desk.ok("resolve", "123456789/2") == "https://repo.example.org/handle/123456789/2?id=1\n"
+    assert desk.ok("resolve", "123456789/3") == f"https://repo.example.org/items/{UUID}3\n"
+    gone = read_record(desk, "123456789/4")
+    assert (gone["state"], gone["tombstone"]["reason"]) == ("withdrawn", "deleted in DSpace")
+    assert read_record(desk, "123456789/3")["authority"]["created"] == "2010-12-31T00:00:00Z"
+    assert desk.json("import", file, *options, "--again")["unchanged"] == 5
+
+
+def test_a_second_table_has_the_addresses_of_dspace(desk: Desk) -> None:
+    desk.ok("prefix", "add", "123456789", "--minter", "chosen")
+    write(desk, "urls.csv", "resource_id;url\n17;https://repo.example.org/x/17\n")
+    file = write(desk, "handle.tsv", DSPACE_5 + "3\t123456789/3\t2\t99\n")
+    done = desk.run("import", file, "--format", "dspace", "--targets", "urls.csv")
+    assert done.stdout == "2 created, 0 changed, 0 unchanged, 1 refused\n"
+    assert "line 4: the table of targets has no url for 123456789/3" in done.stderr
+    assert desk.ok("resolve", "123456789/1") == "https://repo.example.org/x/17\n"
+    assert read_record(desk, "123456789/2")["state"] == "withdrawn"
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ((), "--target-pattern"),
+        (("--target-pattern", "https://example.org/{uuid}"), "the columns are handle_id, handle, resource_type_id"),
+        (("--target-pattern", "items/{resource_id}"), "is not an absolute URL"),
+        (("--target-pattern", "https://example.org/{resource_id"), "a brace"),
+        (("--target-pattern", "https://a.org/", "--target-pattern", "https://b.org/"), "two patterns"),
+        (("--targets", "handle.csv"), "a column url"),
+        (("--map", "name=handle"), "--map requires the format csv"),
+    ],
+)
+def test_wrong_options_for_dspace_are_refused_before_anything_is_written(
+    desk: Desk, options: tuple[str, ...], expected: str
+) -> None:
+    write(desk, "handle.csv", DSPACE_7)
+    assert expected in desk.refuses("import", "handle.csv", "--format", "dspace", *options)
+
+
+# A Handle server with MySQL
+
+
+def test_a_dump_of_mysql_comes_in_with_its_prefix_and_names_in_one_case(desk: Desk) -> None:
+    file = write(desk, "handles.tsv", HANDLES)
+    question = desk.refuses("import", file, "--format", "handles", "--new-prefixes")
+    assert "add --ignore-case; or add --case-sensitive" in question
+    options = ("--format", "handles", "--new-prefixes", "--ignore-case")
+    done = desk.run("import", file, *options, "--problems", "problems.ndjson")
+    assert done.stdout.splitlines()[:2] == [
+        "2 created, 0 changed, 0 unchanged, 1 refused",
+        "2 addresses are not valid: they were stored verbatim, and lead nowhere. To mend one:",
+    ]
+    problems = [json.loads(line) for line in (desk.folder / "problems.ndjson").read_text().splitlines()]
+    assert [(one["line"], one.get("kind"), one["refused"]) for one in problems] == [
+        (2, "prefix", False),
+        (2, "verbatim", False),
+        (5, None, True),
+        (6, "verbatim", False),
+    ]
+    assert "case is ignored, and the first name stays" in problems[2]["reason"]
+    record = {value["index"]: value["data"] for value in read_record(desk, "20.500.99999/ab")["values"]}
+    assert record[1]["value"] == "http://www.example.org/annual report.pdf"
+    assert record[2]["value"] == 'l\'été\n"à Paris"'
+    assert record[100]["value"] == {"handle": "0.NA/20.500.9999", "index": 200, "permissions": "111111111111"}
+    assert "imported as it was" in desk.run("resolve", "20.500.99999/AB").stderr
+    desk.ok("import", file, "--format", "handles", "--mend", "--update", code=1)
+    assert desk.ok("resolve", "20.500.99999/cd") == "http://www.example.org/x\n"
+    desk.ok("verify")
+
+
+def test_an_address_is_mended_by_hand(desk: Desk) -> None:
+    desk.ok("import", write(desk, "names.csv", "name,target\n12345/x,javascript:alert(1)\n"))
+    desk.ok("add-value", "12345/x", "EMAIL", "a@example.org")
+    desk.ok("set", "12345/x", "https://example.org/x")
+    assert desk.ok("resolve", "12345/x") == "https://example.org/x\n"
+
+
+# Tables of spreadsheet programs
+
+
+def test_a_table_of_a_german_spreadsheet_needs_its_encoding(desk: Desk) -> None:
+    file = write(desk, "buecher.csv", EXCEL)
+    refusal = desk.refuses("import", file, *MAP)
+    assert "line 2, byte 31 is 0xDC" in refusal
+    assert "--encoding latin-1" in refusal
+    assert desk.json("import", file, *MAP, "--encoding", "cp1252")["created"] == 2
+    first, second = read_record(desk, "12345/1"), read_record(desk, "12345/2")
+    assert first["about"]["what"] == "Über die „Lüneburger Heide“"
+    assert (first["authority"]["created"], first["values"][0]["index"]) == ("2024-01-31T00:00:00Z", 1)
+    assert len(first["values"]) == 1
+    assert second["about"]["what"] == "Zeile 1 Zeile 2"
+    assert second["authority"]["created"] == "2024-02-01T10:30:00Z"
+
+
+def test_a_file_on_standard_input_needs_its_encoding_too(desk: Desk) -> None:
+    done = desk.run("import", "-", "--format", "csv", *MAP, stdin=EXCEL)
+    assert done.returncode == 2
+    assert "line 2, byte 31 is 0xDC" in done.stderr
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_delimiters_line_ends_and_byte_order_marks_are_recognised(desk: Desk, delimiter: str, end: str) -> None:
+    rows = [
+        ["name", "target", "state", "reason", "created"],
+        ["12345/x", "https://example.org/x", "", "NULL", "2024-01-31 10:00:00"],
+        ["12345/y", "\\N", "withdrawn", "a duplicate", "0000-00-00 00:00:00"],
+    ]
+    text = "\ufeff" + "".join(delimiter.join(row) + end for row in rows)
+    assert desk.json("import", write(desk, "t.tsv", text))["created"] == 2
+    assert read_record(desk, "12345/x")["authority"]["created"] == "2024-01-31T10:00:00Z"
+    gone = read_record(desk, "12345/y")
+    assert (gone["state"], gone["tombstone"]["reason"], gone["authority"].get("created")) == (
+        "withdrawn",
+        "a duplicate",
+        None,
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "expected"),
+    [
+        ("Name2;Ziel\n12345/x;https://example.org/\n", (), "--map"),
+        ("Kennung|Ziel\n12345/x|https://example.org/\n", ("--map", "name=Kennung"), "is no column 'Kennung' for name"),
+        ("name,target\n", ("--map", "target=target"), "add --map name=COLUMN"),
+        ("name,target\n", ("--encoding", "utf-16"), "use utf-8, latin-1, cp1252"),
+        ("name,target\n", ("--encoding", "klingon"), "is not a supported encoding"),
+        ("name,target\n", ("--ignore-case",), "require --new-prefixes"),
+        ("name,target\n".encode("utf-16"), (), "is in UTF-16; save it as UTF-8 first"),
+        ("name,target\n", ("--created", "soon"), "created 'soon' is not ISO 8601"),
+    ],
+)
+def test_a_question_about_a_table_names_an_option_of_the_command(
+    desk: Desk, content: str | bytes, options: tuple[str, ...], expected: str
+) -> None:
+    write(desk, "t.csv", content)
+    assert expected in desk.refuses("import", "t.csv", *options)
+
+
+def test_another_delimiter_can_be_given(desk: Desk) -> None:
+    write(desk, "t.csv", "name|target\n12345/x|https://example.org/x\n")
+    assert desk.json("import", "t.csv", "--delimiter", "|")["created"] == 1
+
+
+def test_hints_about_refused_lines_name_options_of_the_command(desk: Desk) -> None:
+    desk.ok("prefix", "add", "777")
+    write(desk, "t.csv", "name,target\n888/x,https://example.org/\n777/x,https://example.org/\n")
+    errors = desk.run("import", "t.csv").stderr
+    assert "add it with perdure prefix add, or with --new-prefixes" in errors
+    assert "(add --any-suffix)" in errors
+
+
+# Exports
+
+
+@pytest.mark.parametrize("format", ["ndjson", "csv", "batch", "handles"])
+def test_an_export_counts_what_it_wrote_and_overwrites_no_file(desk: Desk, format: str) -> None:
+    desk.ok("import", write(desk, "t.csv", "name,target,state,reason\n12345/x,,withdrawn,lost\n"))
+    options = ("--format", format, "--under", "12345")
+    counts = desk.json("export", "out", *options)
+    left_out = 1 if format in ("batch", "handles") else 0
+    assert counts == {"exported": 2 - left_out, "left_out": left_out, "format": format, "file": "out"}
+    before = (desk.folder / "out").read_bytes()
+    assert "out exists already: choose another file, or add --overwrite" in desk.refuses("export", "out", *options)
+    assert desk.ok("export", "out", *options, "--force") == f"Exported {2 - left_out} identifiers to out.\n"
+    assert (desk.folder / "out").read_bytes() == before
+    done = desk.run("export", "-", *options)
+    assert done.stdout.encode() == before
+    assert done.stderr.endswith(f"Exported {2 - left_out} identifiers to standard output.\n")
+
+
+# Prefixes
+
+
+def test_a_terminal_user_decides_about_case_under_a_prefix_with_chosen_names(desk: Desk) -> None:
+    for answer, ignores in ((b"y\n", True), (b"n\n", False)):
+        name = f"20.500.{9 if ignores else 8}"
+        parent, child = pty.openpty()
+        process = subprocess.Popen(
+            [sys.executable, "-m", "perdure", "prefix", "add", name, "--minter", "chosen"],
+            stdin=child,
+            stdout=subprocess.PIPE,
+            stderr=child,
+            cwd=desk.folder,
+        )
+        os.close(child)
+        os.write(parent, answer)
+        process.communicate(timeout=60)
+        os.close(parent)
+        assert process.returncode == 0
+        assert desk.json("prefix", "show", name)["case_sensitive"] is not ignores
+    assert desk.ok("prefix", "add", "20.500.7", "--minter", "chosen").startswith("Added")
+    assert desk.json("prefix", "show", "20.500.7")["case_sensitive"] is True
+
+
+def test_a_dry_run_with_new_prefixes_writes_nothing(desk: Desk) -> None:
+    write(desk, "t.csv", "name,target\n888/x,https://example.org/\n")
+    before = registry_state(desk.folder)
+    tally = desk.json("import", "t.csv", "--new-prefixes", "--ignore-case", "--dry-run")
+    assert (tally["created"], tally["dry_run"]) == (1, True)
+    assert registry_state(desk.folder) == before
