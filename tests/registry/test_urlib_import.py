@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 from tests.formats.urlib_samples import ITEM, LEGACY, METADATA, THESIS, XML
-from tests.registry.test_exports import entries as export_entries
-from tests.registry.test_exports import write_export
+from tests.registry.file_moves import entries as export_entries
+from tests.registry.file_moves import write_export
 from tests.registry_fixture import NOON, ManualClock, Office, StoreFactory, open_office, set_target
 
 from perdure.errors import InvalidInput, NoSuchName, NoSuchPrefix, NotAuthorised
