@@ -279,12 +279,11 @@ def test_an_identifier_from_reservation_to_tombstone(desk: Desk) -> None:
 def test_a_record_is_shown_as_the_policy_writes_it(desk: Desk) -> None:
     [minted] = [desk.json("mint", "12346", URL, "--creator", "https://example.org/maria")]
     record = {value["type"]: value for value in desk.json("show", minted["name"])["handle_record"]}
-    assert set(record) == {"URL", "HS_ADMIN", "102.100.TYPE/CREATION_DATE", "102.100.TYPE/CREATOR"}
+    assert set(record) == {"URL", "102.100.TYPE/CREATION_DATE", "102.100.TYPE/CREATOR"}  # no handle administers it
     assert record["URL"]["data"] == {"format": "string", "value": URL}
     assert record["102.100.TYPE/CREATOR"]["data"]["value"] == "https://example.org/maria"
     created = record["102.100.TYPE/CREATION_DATE"]["data"]["value"]
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", created)
-    assert record["HS_ADMIN"]["data"]["value"]["permissions"] == "011111110011"
 
 
 def test_person_identifiers_from_the_command(desk: Desk) -> None:

@@ -11,12 +11,13 @@ import pytest
 from tests.folder.registry_folders import Interruption, RegistryFolder, RegistryMaker, on_a_server, stop
 from tests.postgres.shared_server import database
 
-from perdure.errors import InvalidInput, PerdureError, StoreUnavailable
+from perdure.errors import InvalidInput, NoSuchName, PerdureError, StoreUnavailable
 from perdure.folder.registry_folder import (
     ADMIN_KEY,
     DATABASE,
     SETTINGS,
 )
+from perdure.records.authority_metadata import DESCRIPTIONS, OWNER
 from perdure.registry import (
     Registry,
     Settings,
@@ -278,3 +279,19 @@ async def _home(registry: Registry, by: Agent) -> str:
 
 
 # Restore
+
+
+def test_a_type_that_an_earlier_release_did_not_know_is_registered_at_opening(
+    maker: RegistryMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = maker.new_folder()
+    with monkeypatch.context() as earlier:
+        earlier.delitem(DESCRIPTIONS, OWNER)
+        here.make()
+        here.ask(verify)
+        with pytest.raises(NoSuchName):
+            here.ask(show, f"102.100.TYPE/{OWNER}")
+    view = here.ask(show, f"102.100.TYPE/{OWNER}")
+    assert (view.version, view.values[0].text) == (1, DESCRIPTIONS[OWNER])
+    assert here.ask(verify) == []
+    assert here.ask(show, f"102.100.TYPE/{OWNER}") == view

@@ -5,10 +5,10 @@ import pytest
 from perdure.records.authority_metadata import (
     AuthorityMetadata,
     build_metadata,
-    handle_values,
     to_handle,
     to_seconds,
 )
+from perdure.records.derived_values import handle_values
 from perdure.records.record import Record
 from perdure.records.value import Admin, AdminRights, Text, Value
 
@@ -81,4 +81,4 @@ def test_the_type_prefix_is_a_setting() -> None:
 
 def test_the_administrators_handle_is_the_owners() -> None:
     owned = Record(state="active", creator=BOUND.creator, created=CREATED, owners=("hdl:102.100.pilin2/XYZZY",))
-    assert handle_values(owned)[0].data == Admin(AdminRights("102.100.pilin2/XYZZY", 200, "011111110011"))
+    assert handle_values(owned)[0].data == Admin(AdminRights("102.100.pilin2/XYZZY", 200, "000000000000"))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from perdure.http.shared import responses
 from perdure.records import record as records
-from perdure.records.authority_metadata import handle_values
+from perdure.records.derived_values import handle_values
 from perdure.records.fast_json import fast_values_json
 from perdure.records.record import STATES, Record
 from perdure.records.value import Admin, AdminRights, Binary, Reference, Text, Value, ValueList
@@ -27,12 +27,14 @@ def values_json(record: Record, type_prefix: str = PREFIX) -> bytes:
     return body[len(BEFORE) : -len(AFTER)]
 
 
-def fast_json(record: Record, type_prefix: str = PREFIX) -> bytes | None:
-    return fast_values_json(records.encode(record), type_prefix)
+def fast_json(record: Record, type_prefix: str = PREFIX, version: int = 1) -> bytes | None:
+    return fast_values_json(records.encode(record), version, type_prefix)
 
 
-def active_record(*values: Value, creator: str = "hdl:12345/jan", owners: tuple[str, ...] = ()) -> Record:
-    return Record(state="active", creator=creator, owners=owners, created=CREATED, values=values)
+def active_record(
+    *values: Value, creator: str = "hdl:12345/jan", owners: tuple[str, ...] = (), changed: str | None = None
+) -> Record:
+    return Record(state="active", creator=creator, owners=owners, created=CREATED, values=values, changed=changed)
 
 
 # Generated records
@@ -82,7 +84,7 @@ nearly_usual = st.builds(
 parties = st.sampled_from(
     [
         *("hdl:12345/jan", "hdl:12345/é", "https://orcid.org/0000-0002-1825-0097", "POID-93b0-4476-560e-5ac1"),
-        *(r"hdl:12345/\u0000", r"https://example.org/\u0000", '"', "hdl:12345/\\", "\0"),
+        *(r"hdl:12345/\u0000", r"hdl:12345/\u0001", "\1", r"https://example.org/\u0000", '"', "hdl:12345/\\", "\0"),
     ]
 )
 several_parties = st.just(()) | st.lists(parties | texts, max_size=3).map(tuple)
@@ -92,17 +94,21 @@ stored_records = st.builds(
     creator=st.just("hdl:12345/jan") | parties | texts,
     owners=several_parties,
     created=st.just(CREATED) | st.sampled_from([CREATED, "2027-01-15T08:00:00Z", None]),
+    changed=st.none() | st.sampled_from(["2007-06-22T02:53:45Z", CREATED, "2026-12-31T23:59:59Z"]),
     values=(nearly_usual | nearly_usual | st.lists(anything, max_size=4)).map(tuple),
 )
 
 
-@given(record=stored_records, type_prefix=st.sampled_from([PREFIX, PREFIX, "1.T", '1."T']))
-@example(active_record(Value(1, "URL", Text("https://example.org/")), creator=r"hdl:12345/\u0000"), PREFIX)
-@example(active_record(Value(100, "HS_ADMIN", ADMINISTRATOR), creator="https://example.org/jan"), PREFIX)
-@example(active_record(Value(99, "URL", Text("https://example.org/")), Value(100, "hs_admin", Text(""))), PREFIX)
-@example(active_record(Value(1, "HS_ADMıN", Text("somebody"))), PREFIX)
-def test_fast_json_equals_the_slow_path_or_returns_none(record: Record, type_prefix: str) -> None:
-    shown = fast_json(record, type_prefix)
+@given(
+    record=stored_records, type_prefix=st.sampled_from([PREFIX, PREFIX, "1.T", '1."T']), version=st.sampled_from([1, 2])
+)
+@example(active_record(Value(1, "URL", Text("https://example.org/")), creator=r"hdl:12345/\u0000"), PREFIX, 1)
+@example(active_record(Value(100, "HS_ADMIN", ADMINISTRATOR), creator="https://example.org/jan"), PREFIX, 1)
+@example(active_record(Value(99, "URL", Text("https://example.org/")), Value(100, "hs_admin", Text(""))), PREFIX, 1)
+@example(active_record(Value(1, "HS_ADMıN", Text("somebody"))), PREFIX, 1)
+@example(active_record(creator=r"hdl:12345/\u0001", changed="2026-12-31T23:59:59Z"), PREFIX, 2)
+def test_fast_json_equals_the_slow_path_or_returns_none(record: Record, type_prefix: str, version: int) -> None:
+    shown = fast_json(record, type_prefix, version)
     assert shown is None or shown == values_json(record, type_prefix)
 
 
@@ -125,6 +131,11 @@ USUAL = {
     "several values": active_record(URL, Value(2, "EMAIL", Text("a@example.org")), Value(7, "DESC", Text('ü "b"\n'))),
     "a creator who has no handle": active_record(URL, creator="https://orcid.org/0000-0002-1825-0097"),
     "several owners": active_record(URL, owners=("https://example.org/library", "hdl:12345/owner")),
+    "more owners than indexes before the metadata": active_record(URL, owners=tuple(f"hdl:1/{n}" for n in range(95))),
+    "a time of the newest change": active_record(URL, changed="2026-12-31T23:59:59Z"),
+    "an administrator and a time of the newest change": active_record(
+        URL, Value(100, "HS_ADMIN", ADMINISTRATOR, CREATED), changed="2026-12-31T23:59:59Z"
+    ),
 }  # fmt: skip
 
 
@@ -144,6 +155,8 @@ UNUSUAL = {
     "where the metadata goes": active_record(URL, Value(100, "HS_ADMIN", ADMINISTRATOR), Value(190, "DESC", Text("x"))),
     "metadata of its own": active_record(URL, Value(2, f"{PREFIX}/creator", Text("somebody else"))),
     "a name that reads like the place of a date": active_record(URL, creator=r"hdl:12345/\u0000"),
+    "an administrator and an owner": active_record(Value(100, "HS_ADMIN", ADMINISTRATOR), owners=("hdl:12345/owner",)),
+    "an owner of its own": active_record(URL, Value(2, f"{PREFIX}/OWNER", Text("https://example.org/library"))),
     "reserved": Record(state="reserved", creator="hdl:12345/jan"),
     "withdrawn": Record(state="withdrawn", creator="hdl:12345/jan", created=CREATED, values=(URL,)),
 }  # fmt: skip
@@ -157,8 +170,13 @@ def test_fast_json_returns_none_for_unusual_records(record: Record) -> None:
 @pytest.mark.parametrize("written", [b"", b"{", b"[]", b'{"state":"active"}', b'{"state":"active","creator":"\xff"}'])
 def test_fast_json_returns_none_for_unreadable_records(written: bytes) -> None:
     """The slow path reports the error."""
-    assert fast_values_json(written, PREFIX) is None
+    assert fast_values_json(written, 1, PREFIX) is None
 
 
 def test_fast_json_writes_a_name_that_resembles_the_placeholder_of_a_date() -> None:
     assert fast_json(active_record(URL, creator=r"hdl:12345/\u000")) is not None
+
+
+def test_fast_json_leaves_a_changed_record_of_an_earlier_release_to_its_history() -> None:
+    assert fast_json(active_record(URL), version=2) is None
+    assert fast_json(active_record(URL, changed=CREATED), version=2) == fast_json(active_record(URL))

@@ -28,6 +28,7 @@ from perdure.registry.opening_checks import check_store, find_clock_doubt
 from perdure.registry.own_addresses import LOOPBACK, OwnAddresses, use_own_addresses
 from perdure.registry.person_iris import PersonIriSettings, adopt_person_iris
 from perdure.registry.secret_box import SECRETS_KEY
+from perdure.registry.value_types import register_missing_types
 from perdure.settings_file import (
     DATABASE,
     DEFAULT_STORE,
@@ -119,6 +120,8 @@ async def open_registry(folder: Path, clock: Clock | None = None, *, check: bool
                 registry = await adopt_person_iris(registry, file.person_iris)
                 if clock is None:
                     registry = registry._replace(clock_doubt=await find_clock_doubt(store, registry.clock))
+                if registry.clock_doubt is None:
+                    await register_missing_types(registry)
             yield registry
         finally:
             store.close()

@@ -29,6 +29,7 @@ from perdure.http.api import (
     prefixes,
     search,
     statistics,
+    type_list,
 )
 from perdure.http.api import persons as api_persons
 from perdure.http.api.gateway import ApiGateway, ApiRoute
@@ -46,7 +47,7 @@ from perdure.http.handle_api import (
 )
 from perdure.http.persons import handler as persons
 from perdure.http.persons import vocabulary
-from perdure.http.resolver import home_page, resolver
+from perdure.http.resolver import home_page, resolver, types_page
 from perdure.http.shared.api_roots import API_ROOT, HANDLES_ROOT
 from perdure.http.shared.cors import preflight_response
 from perdure.http.shared.http_errors import MalformedRequest
@@ -167,6 +168,7 @@ ROUTES: Final = (
     Route("/", home_page.home_response),
     Route("/robots.txt", home_page.robots_response),
     Route("/favicon.ico", home_page.favicon_response),
+    Route(types_page.TYPES_PATH, types_page.types_response),
     Route("/context.jsonld", vocabulary.context_response),
     Route("/shapes.ttl", vocabulary.shapes_response),
     # Persons, each with or without a suffix that names a format
@@ -230,6 +232,7 @@ API_ROUTES: Final = (
     ApiRoute("GET", "/agents/{agent}/grants", agent_grants.list_grants),
     ApiRoute("POST", "/agents/{agent}/grants", agent_grants.give_grants),
     ApiRoute("DELETE", "/agents/{agent}/grants", agent_grants.revoke_grants),
+    ApiRoute("GET", "/value-types", type_list.list_value_types),
     ApiRoute("POST", "/imports", bulk.import_identifiers, is_bulk=True),
     ApiRoute("GET", "/exports", bulk.export_identifiers, is_bulk=True),
     ApiRoute("POST", "/bulk-changes", bulk_changes.change_many),

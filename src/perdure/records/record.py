@@ -39,7 +39,12 @@ class Tombstone(FrozenStruct, frozen=True, omit_defaults=True):
 
 
 class Record(FrozenStruct, frozen=True, omit_defaults=True, kw_only=True):
-    """All data of an identifier. `created` is the first association of the name with a thing, if there is one."""
+    """All data of an identifier. `created` is the first association of the name with a thing, if there is one.
+
+    `changed` is the newest change that no timestamp of a public value shows: of the owners, of the description, of the
+    state, or the removal of a value. `change_time` computes it for every version from the second one on; a record of an
+    earlier release may lack it.
+    """
 
     state: State
     creator: str
@@ -54,6 +59,7 @@ class Record(FrozenStruct, frozen=True, omit_defaults=True, kw_only=True):
     reconstruction: Reconstruction | None = None
     restriction: Restriction | None = None
     redaction: Redaction | None = None
+    changed: str | None = None
 
     @property
     def responsible_parties(self) -> tuple[str, ...]:
@@ -70,9 +76,6 @@ class Record(FrozenStruct, frozen=True, omit_defaults=True, kw_only=True):
         """Return whether the whole description of a person was removed."""
         return self.redaction is not None and self.redaction.is_whole
 
-
-# An encoded record in which a value has a TTL of its own contains this. A text may also contain it, which only costs a
-# needless decoding.
 
 encode: Final = msgspec.json.Encoder(order="deterministic").encode
 _decode: Final = msgspec.json.Decoder(Record).decode

@@ -6,10 +6,8 @@ from uuid import UUID, uuid4
 from perdure.errors import InvalidInput
 from perdure.names import handle, ppid
 from perdure.names.uuid5 import PPID_NAMESPACE
-from perdure.records.authority_metadata import DESCRIPTIONS, to_seconds
-from perdure.records.record import Record
+from perdure.records.authority_metadata import DESCRIPTIONS
 from perdure.records.validation import check_one_line
-from perdure.records.value import Text, Value
 from perdure.registry import revisions
 from perdure.registry.entities import ACTIONS, WHOLE_REGISTRY, Agent, Event, Grant, Prefix
 from perdure.registry.name_keys import handle_key
@@ -21,6 +19,7 @@ from perdure.registry.registry import Registry
 from perdure.registry.secret_box import NoSealer, Sealer
 from perdure.registry.settings import Settings
 from perdure.registry.store_interface import Reader, Store, Transaction
+from perdure.registry.value_types import description_record, type_change
 from perdure.timelines.clock import Clock, iso_now
 from perdure.timelines.timeline import HIGH_WATER_LEAD, pilin_suffix, pilin_ticks
 
@@ -87,14 +86,10 @@ async def create_registry(
         agent = Agent(admin, name, f"hdl:{identifier}", at)
         tx.put_timeline(own.key, tick.date, HIGH_WATER_LEAD)
         suffix = identifier.partition("/")[2]
-        record = _description_record(agent, name, at)
+        record = description_record(agent.identifier, name, at)
         tx.insert([revisions.first_revision(identifier, handle_key(own, suffix), "handle", record, agent, "mint", at)])
-        for kind, meaning in DESCRIPTIONS.items():
-            type_record = _description_record(agent, meaning, at)
-            type_name = f"{types.name}/{kind}"
-            tx.insert(
-                [revisions.first_revision(type_name, handle_key(types, kind), "handle", type_record, agent, "mint", at)]
-            )
+        for kind in DESCRIPTIONS:
+            tx.insert([type_change(types, kind, agent.identifier, agent, at)])
         key, token = make_key(identity, admin, at, None, "first")
         tx.put_agent(agent)
         tx.put_key(key)
@@ -128,9 +123,3 @@ async def reopen(
         )
         raise InvalidInput("registry", "id", reason)
     return Registry(identity, store, clock, settings, UUID(namespace), home, sealer, person_iris)
-
-
-def _description_record(agent: Agent, text: str, at: str) -> Record:
-    second = to_seconds(at)
-    value = Value(1, "DESC", Text(text), second)
-    return Record(state="active", creator=agent.identifier, created=second, values=(value,))

@@ -5,7 +5,7 @@ Secrets are never exported: keys are left out, and records hold none.
 
 import csv
 import io
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from fractions import Fraction
 from typing import Any, Final, Literal
 
@@ -15,9 +15,10 @@ from perdure.errors import InvalidInput
 from perdure.formats import batch_file, identifiers_csv, ndjson
 from perdure.formats.import_entries import FullHistory, ImportPut, PastRevision
 from perdure.records import record as records
-from perdure.records.authority_metadata import handle_values
+from perdure.records.derived_values import handle_values
 from perdure.records.target import first_stored_url
-from perdure.registry.entities import WHOLE_REGISTRY, Agent, History, Identifier, counter_key
+from perdure.records.value import Value
+from perdure.registry.entities import WHOLE_REGISTRY, Agent, History, counter_key
 from perdure.registry.name_keys import key_beginning, require_prefix
 from perdure.registry.permissions.permissions import require_permission
 from perdure.registry.registry import Registry
@@ -149,9 +150,9 @@ def _write_batch(
     registry: Registry, histories: list[History], left_out: OmissionCallback, for_spreadsheet: bool
 ) -> _Written:
     lines: list[str] = []
-    active = _active_handles(histories, left_out)
-    for row in active:
-        block, missing = batch_file.write(row.name, _handle_values(registry, row))
+    active = list(_active_handles(histories, left_out))
+    for one in active:
+        block, missing = batch_file.write(one.identifier.name, _handle_values(registry, one))
         lines.extend(block)
         for what in missing:
             left_out(what)
@@ -162,22 +163,23 @@ def _write_handles(
     registry: Registry, histories: list[History], left_out: OmissionCallback, for_spreadsheet: bool
 ) -> _Written:
     written: list[list[str]] = []
-    active = _active_handles(histories, left_out)
-    for row in active:
-        written.extend(identifiers_csv.handle_rows(row.name, _handle_values(registry, row)))
+    active = list(_active_handles(histories, left_out))
+    for one in active:
+        written.extend(identifiers_csv.handle_rows(one.identifier.name, _handle_values(registry, one)))
     return len(active), _format_csv(written, for_spreadsheet)
 
 
-def _active_handles(histories: list[History], left_out: OmissionCallback) -> list[Identifier]:
-    rows = [one.identifier for one in histories]
-    for row in rows:
+def _active_handles(histories: list[History], left_out: OmissionCallback) -> Iterator[History]:
+    for one in histories:
+        row = one.identifier
         if row.state != "active" or row.scheme == "ppid":
             left_out(f"{row.name} ({row.scheme}, {row.state}) cannot be on a Handle server; NDJSON contains it")
-    return [row for row in rows if row.state == "active" and row.scheme != "ppid"]
+        else:
+            yield one
 
 
-def _handle_values(registry: Registry, row: Identifier) -> Any:
-    return handle_values(records.decode(row.record), registry.settings.type_prefix)
+def _handle_values(registry: Registry, one: History) -> tuple[Value, ...]:
+    return handle_values(records.decode(one.identifier.record), registry.settings.type_prefix, one.revisions[-1].at)
 
 
 def _format_csv(rows: list[list[str]], for_spreadsheet: bool = False) -> bytes:

@@ -8,7 +8,8 @@ from msgspec import Meta
 
 from perdure.errors import InvalidInput, NoSuchName
 from perdure.records import record as records
-from perdure.records.authority_metadata import AuthorityMetadata, build_metadata, handle_values
+from perdure.records.authority_metadata import AuthorityMetadata, build_metadata
+from perdure.records.derived_values import handle_values
 from perdure.records.locations import public_location_urls
 from perdure.records.person import Observation, Reconstruction, Redaction, Restriction
 from perdure.records.record import About, Record, Tombstone
@@ -228,5 +229,5 @@ def _build_view(
         restriction=visible.restriction,
         redaction=visible.redaction,
         uuid_raw=uuid_raw,
-        handle_record=handle_values(visible, registry.settings.type_prefix),
+        handle_record=handle_values(visible, registry.settings.type_prefix, revision.at),
     )

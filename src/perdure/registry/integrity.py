@@ -8,7 +8,7 @@ from uuid import UUID
 from perdure.errors import InvalidInput, PerdureError, StoreDamaged, StoreUnavailable
 from perdure.names import handle, ibi, instant, pilin, ppid
 from perdure.records import record as records
-from perdure.records.authority_metadata import DESCRIPTIONS
+from perdure.records.authority_metadata import DESCRIPTIONS, build_metadata, change_time, newest_timestamp
 from perdure.records.record import Record
 from perdure.records.target import plain_target, reverse_entries
 from perdure.records.validation import check_values
@@ -278,7 +278,17 @@ def _history_problems(snapshot: _Snapshot, row: Identifier, revisions: Sequence[
             yield f"version {one.version} is not what was recorded: its digest differs"
         before = one.digest
     if revisions:
+        yield from _change_time_problems(revisions[-1])
         yield from _mint_problems(snapshot, row, revisions[0])
+
+
+def _change_time_problems(newest: Revision) -> Iterator[str]:
+    """Check that Handle clients, who see the newest timestamp of a record, see its last update."""
+    record = records.decode(newest.record)
+    updated = build_metadata(record, newest.at).updated
+    shown = max(newest_timestamp(record), change_time(record, None))
+    if record.changed is not None and shown != updated:
+        yield f"its newest timestamp is {shown}, but it was updated at {updated}"
 
 
 def _mint_problems(snapshot: _Snapshot, row: Identifier, first: Revision) -> Iterator[str]:

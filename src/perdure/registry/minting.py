@@ -15,6 +15,7 @@ from perdure.registry.entities import Agent, Prefix
 from perdure.registry.minters import IssuedBatch, MintedIdentifier, RecordTemplate, issue_names
 from perdure.registry.name_keys import require_prefix
 from perdure.registry.new_record import Statement, build_values, first_record, refuse_metadata
+from perdure.registry.permissions.hs_admin import with_administrators
 from perdure.registry.permissions.permissions import require_key_permission, require_permission
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Transaction
@@ -57,7 +58,10 @@ def prepare_mint(
     """Check the statement and the clock before a transaction is opened."""
     registry.check_clock()
     refuse_metadata(statement.values, registry.settings.type_prefix)
-    values = build_values(statement, registry.settings.limits, registry.current_time())
+    now = registry.current_time()
+    values = build_values(statement, registry.settings.limits, now)
+    if values:
+        values = tuple(with_administrators(by, values, now))
     return MintRequest(registry, by, prefix, statement, values, patience)
 
 

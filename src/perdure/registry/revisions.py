@@ -7,6 +7,7 @@ import msgspec
 
 from perdure.errors import Conflict, OutOfRange
 from perdure.records import record as records
+from perdure.records.authority_metadata import with_change_time
 from perdure.records.record import Record
 from perdure.records.target import full_text, plain_target, reverse_entries
 from perdure.records.value import SECRET
@@ -90,9 +91,10 @@ def next_revision(
     largest: int | None = None,
 ) -> list[Change]:
     """Build the changes that write a new version of an identifier, under its first name and its others."""
+    at, version = max(at, newest.at), subject.version + 1
+    record = with_change_time(record, at, before, newest.at)
     encoded = encode_within_limit(record, largest)
-    version = subject.version + 1
-    at, content = max(at, newest.at), content_digest(encoded, note)
+    content = content_digest(encoded, note)
     digest = revision_digest(subject.key, version, at, by.id, action, content, newest.digest)
     revision = Revision(version, at, by.id, action, encoded, note, digest)
     changes = [

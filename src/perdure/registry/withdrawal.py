@@ -27,6 +27,11 @@ def find_withdrawal(reader: Reader, subject: str) -> tuple[Act, Agent | None] | 
     return None if act is None else (act, reader.agent(act.agent))
 
 
+def withdrawal_fields(withdrawal: Withdrawal) -> dict[str, str]:
+    """Return the fields of a JSON document that say when an identifier was withdrawn, and by whom."""
+    return {f"withdrawn_{part}": text for part, text in withdrawal._asdict().items() if text}
+
+
 def describe_withdrawal(name: str, act: Act, agent: Agent | None) -> Withdrawal:
     """Return when an identifier was withdrawn, and by whom.
 

@@ -220,7 +220,12 @@ def test_a_deleted_handle_is_gone_for_handle_clients_and_its_history_stays(offic
     name = office.make(URL)
     done = office.admin.delete(handle_path(name))
     assert (done.status_code, done.json()) == (200, {"responseCode": 1, "handle": name})
-    assert office.get(name).json() == {"responseCode": 100, "handle": name}
+    body = office.get(name).json()
+    assert (body["responseCode"], body["handle"], body["tombstone"]["reason"]) == (
+        100,
+        name,
+        "deleted through the Handle API",
+    )
     for client in (office.admin, office.key):
         assert code(office.get(name, client)) == (404, 100)
     gone = office.admin.delete(handle_path(name))

@@ -81,6 +81,7 @@ def signposts(response: httpx.Response) -> dict[str, list[tuple[str, dict[str, s
 
 PAGES = [
     "/",
+    "/value-types",
     "/12345/told?info",
     "/12345/gone",
     "/12345/bare",
@@ -244,6 +245,32 @@ def test_a_tombstone_has_agent_time_reason_and_replacement(client: httpx.Client)
         assert body["withdrawn_by"] == "The Library of Tests"
         assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", body["withdrawn_at"])
     assert "replaced_by" not in client.get("/12345/gone-alone", headers=JSON).json()
+
+
+def test_the_types_that_the_registry_defines_are_a_page_and_json(client: httpx.Client) -> None:
+    assert {"href": "/value-types"} in Outline(client.get("/", headers=BROWSER)).all("a")
+    page = client.get("/value-types", headers=BROWSER)
+    assert {"href": "/102.100.TYPE/CREATOR"} in Outline(page).all("a")
+    assert "Identifier owner" in page.text
+    assert client.get("/102.100.TYPE/OWNER?info", headers=BROWSER).status_code == 200
+    document = client.get("/value-types", headers=JSON).json()
+    assert document == client.get("/api/v1/value-types").json()
+    assert document["prefix"] == "102.100.TYPE"
+    names = [one["name"] for one in document["types"]]
+    assert names == sorted(names)
+    assert {"102.100.TYPE/CREATION_DATE", "102.100.TYPE/CREATOR", "102.100.TYPE/OWNER"} <= set(names)
+    assert all(one["description"] and one["created"] for one in document["types"])
+
+
+def test_a_type_links_to_its_handle_or_is_shown_as_unregistered(client: httpx.Client, names: Names) -> None:
+    here = client.get("/12345/plain?info", headers=BROWSER)
+    assert {"href": "/102.100.TYPE/CREATOR"} in Outline(here).all("a")
+    assert {"href": "/value-types"} in Outline(here).all("a")
+    assert "not registered" not in here.text
+    elsewhere = client.get("/12345/locations?info", headers=BROWSER)
+    link = {"href": "https://hdl.handle.net/10320/loc", "rel": "nofollow noopener"}
+    assert link in Outline(elsewhere).all("a")
+    assert client.get("/12345/hostile?info", headers=BROWSER).text.count("(not registered)") == 2
 
 
 def test_a_reserved_name_and_an_unknown_one_have_different_errors(client: httpx.Client) -> None:

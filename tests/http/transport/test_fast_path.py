@@ -22,6 +22,7 @@ RECORD = records.encode(
         creator="hdl:1/jan",
         created="2027-01-15T08:00:00Z",
         values=(Value(1, "URL", Text("https://example.org/a")),),
+        changed="2027-01-15T08:00:00Z",
     )
 )
 REDIRECT: Redirect = ("https://example.org/a", 7)

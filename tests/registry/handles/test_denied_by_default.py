@@ -175,6 +175,16 @@ class HandleClients(RuleBasedStateMachine):
             return type(problem)
         return None
 
+    def with_administrators(self, actor: str, new: dict[int, tuple], old: dict[int, tuple]) -> dict[int, tuple]:
+        """Return a whole record that a client writes: it never loses its last administrator by that."""
+        if ":" not in actor or any(kind(data) == "admin" for data in new.values()):
+            return new
+        staying = {index: data for index, data in old.items() if kind(data) == "admin"}
+        found = dict(new)
+        for at, data in (staying or {100: ("admin", actor, frozenset(BITS))}).items():
+            found[next(index for index in range(at, at + 9) if index not in found)] = data
+        return found
+
     # The calls
 
     @rule(agent=st.sampled_from(["jan", "piet"]), action=st.sampled_from(GRANTS), give=st.booleans())
@@ -192,6 +202,7 @@ class HandleClients(RuleBasedStateMachine):
     @rule(actor=actors, name=names, content=contents)
     def put_whole(self, actor: str, name: str, content: dict[int, tuple]) -> None:
         result = self.outcome(put_handle, self.actor(actor), name, [value(*one) for one in content.items()])
+        content = self.with_administrators(actor, content, self.records.get(name, {}))
         if name in self.records:
             is_right = self.may_change(actor, name, content)
         elif name in self.gone:

@@ -23,6 +23,8 @@ from perdure.http.api.schemas.responses import (
     SearchHit,
     SearchResponse,
     ValueResponse,
+    ValueTypeItem,
+    ValueTypeListResponse,
 )
 from perdure.http.shared.problem_json import problem_document
 from perdure.names import instant
@@ -32,6 +34,7 @@ from perdure.registry.entities import Act, Agent, Grant, History, Identifier, Pr
 from perdure.registry.entities import SearchHit as Hit
 from perdure.registry.identifier_view import View
 from perdure.registry.listing import describe_identifier
+from perdure.registry.value_types import ValueType
 from perdure.registry.version_diff import Difference
 
 S = TypeVar("S", bound=msgspec.Struct)
@@ -114,6 +117,10 @@ def build_prefix(prefix: Prefix) -> PrefixResponse:
         ip_port=None if subsystem is None else subsystem.ip_port,
         granularity=None if subsystem is None else _format_decimal(subsystem.granularity),
     )
+
+
+def build_value_types(prefix: str, types: Sequence[ValueType]) -> ValueTypeListResponse:
+    return ValueTypeListResponse(prefix=prefix, types=tuple(build_from(ValueTypeItem, one) for one in types))
 
 
 def build_agent(agent: Agent, grants: Sequence[Grant]) -> AgentResponse:

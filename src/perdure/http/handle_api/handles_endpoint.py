@@ -2,13 +2,13 @@
 
 from typing import Final
 
-from perdure.errors import InvalidName, NotAuthorised
+from perdure.errors import InvalidName, NotAuthorised, Withdrawn
 from perdure.http.handle_api.endpoint import allow_methods
 from perdure.http.handle_api.name_lists import read_page_request, stream_names
 from perdure.http.handle_api.parameters import parse_number
 from perdure.http.handle_api.put_body import PutBody, read_put
 from perdure.http.handle_api.request_context import HandleContext
-from perdure.http.handle_api.response_codes import VALUES_NOT_FOUND
+from perdure.http.handle_api.response_codes import HANDLE_NOT_FOUND, VALUES_NOT_FOUND
 from perdure.http.shared.conditional import expect_record_versions, is_not_modified, record_etag
 from perdure.http.shared.http_errors import MalformedRequest
 from perdure.http.shared.request import Response
@@ -19,6 +19,7 @@ from perdure.names.handle import unescape
 from perdure.records.value import to_json_value
 from perdure.registry import Agent
 from perdure.registry.handles import (
+    HandleTombstone,
     delete_handle,
     delete_values,
     iterate_handles,
@@ -27,8 +28,10 @@ from perdure.registry.handles import (
     put_handle,
     put_values,
     read_handle,
+    read_tombstone,
 )
 from perdure.registry.prefixes.na_names import NA_KEY
+from perdure.registry.withdrawal import describe_withdrawal, withdrawal_fields
 
 _READING: Final = frozenset({"GET", "HEAD", "POST"})  # POST reads as GET does, with its parameters in the body
 _PREFIX_RECORDS: Final = f"{NA_KEY}/"  # they also contain grants, whose changes make no new version
@@ -60,7 +63,13 @@ async def read_record(context: HandleContext, name: str) -> Response:
     )
     public_only = parameters.flag("publicOnly")
     wants_all = by is not None if public_only is None else not public_only
-    view = await read_handle(context.registry, name, by=by, wants_all=wants_all)
+    try:
+        view = await read_handle(context.registry, name, by=by, wants_all=wants_all)
+    except Withdrawn:
+        tombstone = await read_tombstone(context.registry, name)
+        if tombstone is None:  # it was reinstated meanwhile
+            raise
+        return tombstone_response(context, tombstone)
     if view.withheld and public_only is False:
         raise context.credentials_error() if by is None else NotAuthorised(by.id, "read", name)
     if context.app.resolutions.is_on and view.version:
@@ -76,6 +85,23 @@ async def read_record(context: HandleContext, name: str) -> Response:
         return context.apply_format(record_response(name, values, view.version))
     return context.json_response(
         200, {"responseCode": SUCCESS, "handle": name, "values": [to_json_value(value) for value in values]}
+    )
+
+
+def tombstone_response(context: HandleContext, found: HandleTombstone) -> Response:
+    """Return that a handle is not found, as a Handle server does for a deleted one, and what remains of it.
+
+    Clients of Handle servers look at the status and the response code, and ignore fields that they do not know.
+    """
+    stone = found.tombstone
+    described: dict[str, object] = {"reason": stone.reason}
+    if found.withdrawal is not None:
+        described |= withdrawal_fields(describe_withdrawal(found.name, *found.withdrawal))
+    if stone.replaced_by is not None:
+        described["replaced_by"] = stone.replaced_by
+    described["values"] = [to_json_value(value) for value in found.values]
+    return context.json_response(
+        404, {"responseCode": HANDLE_NOT_FOUND, "handle": context.handle, "tombstone": described}
     )
 
 

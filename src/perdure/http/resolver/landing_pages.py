@@ -9,7 +9,7 @@ from perdure.http import pages
 from perdure.http.api.views import build_identifier, build_value
 from perdure.http.app_context import AppContext
 from perdure.http.resolver.name_lookup import ResolvedName, ResolvedPrefix
-from perdure.http.resolver.page_rows import build_rows
+from perdure.http.resolver.page_rows import TypeLinks, build_rows, find_type_links
 from perdure.http.resolver.resolver_parameters import ResolverParameters
 from perdure.http.resolver.signposting import find_target_links, signpost_headers
 from perdure.http.shared.conditional import format_etag, is_not_modified
@@ -27,10 +27,11 @@ from perdure.http.shared.responses import NO_CACHE, NO_STORE, VARY_ACCEPT
 from perdure.http.shared.threads import run_large_in_thread
 from perdure.http.urls import identifier_api_path, link_to, path_of
 from perdure.names import handle
+from perdure.records.authority_metadata import build_metadata
 from perdure.records.location_xml import LOCATIONS
 from perdure.registry import show
 from perdure.registry.identifier_view import View
-from perdure.registry.withdrawal import Withdrawal, describe_withdrawal
+from perdure.registry.withdrawal import Withdrawal, describe_withdrawal, withdrawal_fields
 
 _encode: Final = msgspec.json.Encoder(order="deterministic").encode
 _TITLES: Final = {
@@ -48,11 +49,19 @@ async def record_page(
     """Return the public record of an identifier, as a page or as JSON."""
     view = await show(app.registry, resolved.name)
     size = len(resolved.identifier.record)
-    return await run_large_in_thread(view.values, size, lambda: _build_record(app, request, resolved, parameters, view))
+    types = {} if wants_record(request) else await find_type_links(app, view.handle_record)
+    return await run_large_in_thread(
+        view.values, size, lambda: _build_record(app, request, resolved, parameters, view, types)
+    )
 
 
 def _build_record(
-    app: AppContext, request: Request, resolved: ResolvedName, parameters: ResolverParameters, view: View
+    app: AppContext,
+    request: Request,
+    resolved: ResolvedName,
+    parameters: ResolverParameters,
+    view: View,
+    types: TypeLinks,
 ) -> Response:
     view = msgspec.structs.replace(
         view,
@@ -71,7 +80,7 @@ def _build_record(
         [VARY_ACCEPT, NO_CACHE, *posts],
         **_common_context(app),
         view=view,
-        rows=build_rows(app, view.handle_record),
+        rows=build_rows(app, view.handle_record, types),
         parameters=parameters,
         target_links=target_links,
         rest=resolved.rest,
@@ -86,11 +95,14 @@ async def prefix_page(
     app: AppContext, request: Request, resolved: ResolvedPrefix, parameters: ResolverParameters
 ) -> Response:
     """Return the public record of a prefix, as a page or as JSON."""
-    return await run_large_in_thread(resolved.values, 0, lambda: _build_prefix(app, request, resolved, parameters))
+    types = {} if wants_record(request) else await find_type_links(app, resolved.values)
+    return await run_large_in_thread(
+        resolved.values, 0, lambda: _build_prefix(app, request, resolved, parameters, types)
+    )
 
 
 def _build_prefix(
-    app: AppContext, request: Request, resolved: ResolvedPrefix, parameters: ResolverParameters
+    app: AppContext, request: Request, resolved: ResolvedPrefix, parameters: ResolverParameters, types: TypeLinks
 ) -> Response:
     values = parameters.values.select(resolved.values)
     if wants_record(request):
@@ -108,7 +120,7 @@ def _build_prefix(
         **_common_context(app),
         name=resolved.name,
         prefix=resolved.prefix,
-        rows=build_rows(app, values),
+        rows=build_rows(app, values, types),
         parameters=parameters,
     )
 
@@ -119,11 +131,12 @@ def tombstone_page(app: AppContext, request: Request, resolved: ResolvedName) ->
     assert stone is not None  # noqa: S101  (the caller has checked)
     problem = Withdrawn(resolved.name, stone.reason, stone.replaced_by)
     withdrawal = build_withdrawal(resolved)
+    record = resolved.record
+    times = (withdrawal.at, record.changed, record.created)
+    metadata = build_metadata(record, max(time for time in times if time is not None))
     if wants_problem(request):
-        document = problem_document(problem) | {
-            f"withdrawn_{part}": value for part, value in withdrawal._asdict().items() if value
-        }
-        document["reason"] = stone.reason
+        document = problem_document(problem) | withdrawal_fields(withdrawal) | {"reason": stone.reason}
+        document |= msgspec.to_builtins(metadata)
         headers: Headers = [(b"content-type", PROBLEM_JSON), VARY_ACCEPT, NO_CACHE]
         return Response(410, _encode(document), headers)
     return pages.render_page(
@@ -134,8 +147,8 @@ def tombstone_page(app: AppContext, request: Request, resolved: ResolvedName) ->
         name=resolved.name,
         stone=stone,
         withdrawal=withdrawal,
-        created=resolved.record.created,
-        about=resolved.record.about,
+        metadata=metadata,
+        about=record.about,
         identifier_api_path=identifier_api_path(resolved.name),
         link=lambda identifier: link_to(app, identifier),
     )

@@ -12,6 +12,7 @@ from perdure.records.record import Record
 from perdure.records.value import ALIAS, Value
 from perdure.registry.entities import Act, Agent, Identifier, Prefix
 from perdure.registry.identifier_lookup import find_located, governing_prefix, missing_name_error
+from perdure.registry.identifier_view import HIDDEN_REASON
 from perdure.registry.name_keys import LocatedName, handle_key, locate
 from perdure.registry.prefixes.na_names import na_name, prefix_of_record
 from perdure.registry.prefixes.na_records import prefix_record
@@ -85,7 +86,7 @@ def without_restricted_content(record: Record) -> Record:
     """Return the record of a restricted person without its targets and its description."""
     if record.restriction is None:
         return record
-    stone = None if record.tombstone is None else msgspec.structs.replace(record.tombstone, reason="not shown")
+    stone = None if record.tombstone is None else msgspec.structs.replace(record.tombstone, reason=HIDDEN_REASON)
     return msgspec.structs.replace(record, values=(), about=None, tombstone=stone)
 
 

@@ -173,7 +173,7 @@ class FastPath:
         self._metrics.records += len(answers) - answers.count(None)
 
     def _build_record(self, request: PendingRequest, version: int, stored: bytes) -> bytes | None:
-        values = fast_values_json(stored, self._type_prefix)
+        values = fast_values_json(stored, version, self._type_prefix)
         if values is None:
             return None
         if request.if_none_match and _has_etag(request, etag := b'"%d%b"' % (version, _RECORD_SUFFIX)):

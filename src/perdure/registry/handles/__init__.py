@@ -6,7 +6,7 @@ from perdure.registry.handles.identities import KeyMaterial, build_identity, fin
 from perdure.registry.handles.listing import iterate_handles, list_handles, list_prefixes
 from perdure.registry.handles.minting import mint_handle
 from perdure.registry.handles.preconditions import Precondition
-from perdure.registry.handles.reading import HandleView, read_handle
+from perdure.registry.handles.reading import HandleTombstone, HandleView, read_handle, read_tombstone
 from perdure.registry.handles.reverse_lookup import find_handles
 from perdure.registry.handles.user_list import list_handle_users
 from perdure.registry.handles.users import add_handle_user, remove_handle_user
@@ -15,6 +15,7 @@ from perdure.registry.permissions.permissions import rights
 from perdure.registry.prefixes.na_records import prefix_record
 
 __all__ = [
+    "HandleTombstone",
     "HandleView",
     "HandleWriteResult",
     "KeyMaterial",
@@ -35,6 +36,7 @@ __all__ = [
     "put_handle",
     "put_values",
     "read_handle",
+    "read_tombstone",
     "remove_handle_user",
     "rights",
     "unhome_prefix",

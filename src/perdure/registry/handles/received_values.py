@@ -8,7 +8,8 @@ import msgspec
 from perdure.errors import InvalidInput, OutOfRange, ValueExists
 from perdure.formats.handle_data import from_bytes
 from perdure.names import handle
-from perdure.records.authority_metadata import handle_values, immutable_metadata_error, metadata_types, to_seconds
+from perdure.records.authority_metadata import immutable_metadata_error, metadata_types, to_seconds
+from perdure.records.derived_values import handle_values
 from perdure.records.record import Record
 from perdure.records.validation import Limits, can_be_verbatim, check_value, check_values
 from perdure.records.value import (

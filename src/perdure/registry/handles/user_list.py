@@ -8,7 +8,8 @@ from perdure.records.record import Record
 from perdure.records.value import PUBLIC_KEY, SECRET, VALUE_LIST, Admin, Reference, ValueList
 from perdure.registry.handles.handle_slot import find_slot
 from perdure.registry.name_keys import require_prefix
-from perdure.registry.prefixes.na_records import stated_record
+from perdure.registry.permissions.hs_admin import active_record
+from perdure.registry.prefixes.na_names import na_key
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Reader
 
@@ -31,7 +32,7 @@ async def list_handle_users(registry: Registry, prefix: str | None = None) -> li
         prefixes = reader.prefixes() if prefix is None else [require_prefix(reader, prefix)]
         found = []
         for one in prefixes:
-            record = stated_record(reader, one) if one.scheme == "handle" else None
+            record = active_record(reader.find(na_key(reader, one))) if one.scheme == "handle" else None
             if record is not None:
                 users = dict.fromkeys(_named_users(record))
                 found += [ListedUser(one.name, f"{at.index}:{at.handle}", _key_kind(reader, at)) for at in users]

@@ -27,7 +27,7 @@ from perdure.registry.handles.received_values import (
     normalise_values,
     stamp_values,
 )
-from perdure.registry.permissions.hs_admin import ADD_HANDLE, ADMINS, VALUES
+from perdure.registry.permissions.hs_admin import ADD_HANDLE, ADMINS, VALUES, with_administrators
 from perdure.registry.permissions.permissions import (
     CHANGE_KEYS,
     own_key,
@@ -93,16 +93,21 @@ class HandleWrite:
     ) -> list[Value]:
         """Return the received values with timestamps, without derived values that the client only sends back."""
         type_prefix = self.registry.settings.type_prefix
-        derived: Sequence[Value] = ()
+        derived: list[Value] = []
         before: tuple[Value, ...] = () if record is None else record.values
         if self.slot.of_prefix is not None:
             taken = [value.index for value in before]
             derived = granted_administrators(self.tx, self.slot.of_prefix, self.now, taken)
+            derived += [] if record is None else derived_values(record, type_prefix)
         elif record is not None and was_seen:
             derived = derived_values(record, type_prefix)
         stated = with_stated_ttl(received.values, None if self.slot.prefix is None else self.slot.prefix.ttl)
         remaining = drop_derived_values(stated, record, type_prefix, derived)
         return stamp_values(with_verbatim_marks(remaining, before), before, received, self.at)
+
+    def new_values(self, received: ReceivedValues) -> list[Value]:
+        """Return the values of a new record, with an administrator if a Handle client creates it."""
+        return with_administrators(self.by, self.effective_values(received, None), self.at)
 
     def replace_values(
         self, record: Record, values: Sequence[Value], secrets: dict[int, bytes], act: str, *, created: bool = False
@@ -236,7 +241,8 @@ def write_all_values(write: HandleWrite, received: ReceivedValues, overwrite: bo
         return _bind(write, record, received)
     if not overwrite:
         raise NameTaken(slot.name)
-    return write.replace_values(record, write.effective_values(received, record), received.secrets, "set")
+    values = with_administrators(write.by, write.effective_values(received, record), write.at, record.values)
+    return write.replace_values(record, values, received.secrets, "set")
 
 
 def require_create_permission(write: HandleWrite, received: ReceivedValues) -> None:
@@ -253,7 +259,7 @@ def build_record(write: HandleWrite) -> Record:
 def _create(write: HandleWrite, received: ReceivedValues) -> HandleWriteResult:
     require_create_permission(write, received)
     _refuse_chosen_suffix(write.slot)
-    values = write.effective_values(received, None)
+    values = write.new_values(received)
     return write.save(build_record(write), values, received.secrets, "create", created=True)
 
 
@@ -277,7 +283,7 @@ def _reinstate(write: HandleWrite, record: Record, received: ReceivedValues) -> 
             slot.name, tombstone.reason if tombstone else record.state, tombstone.replaced_by if tombstone else None
         )
     require_permission(tx, by, "mint", slot.scope, write.now, None, slot.key)
-    values = write.effective_values(received, record, was_seen=False)
+    values = with_administrators(by, write.effective_values(received, record, was_seen=False), write.at)
     if prefix_rights(tx, by, slot.scope) & ADD_HANDLE:
         require_key_permission(tx, by, values, slot.scope, write.now, slot.key)
     else:

@@ -240,7 +240,9 @@ def _check_revision(registry: Registry, past: PastRevision, latest: str) -> Revi
         raise InvalidInput("import", "created", f"version {past.version} is reserved but has a creation date")
     if record.created is not None:
         check_seconds(record.created, "created")
-    if max(past.at, record.created or "") > latest:
+    if record.changed is not None:
+        check_seconds(record.changed, "changed")
+    if max(past.at, record.created or "", record.changed or "") > latest:
         raise InvalidInput("import", "at", f"version {past.version} is in the future")
     for party in (record.creator, *record.owners):
         check_party(party, "creator", limits)

@@ -8,11 +8,12 @@ import msgspec
 from perdure.errors import InvalidInput, InvalidName, NoSuchPrefix, PerdureError
 from perdure.formats.import_entries import ImportPut, Notice
 from perdure.names import handle
-from perdure.records.authority_metadata import CREATION_DATE, CREATOR, handle_values, metadata_types
+from perdure.records.authority_metadata import CREATION_DATE, CREATOR, OWNER, metadata_types
+from perdure.records.derived_values import names_owner, old_administrator
 from perdure.records.frozen_struct import FrozenStruct
 from perdure.records.record import Record
 from perdure.records.validation import Limits, to_iso_seconds
-from perdure.records.value import ADMIN, SECRET, Value
+from perdure.records.value import ADMIN, SECRET, Admin, Value
 from perdure.registry.name_keys import locate
 from perdure.registry.responsible_parties import check_party
 from perdure.registry.store_interface import Reader
@@ -26,25 +27,31 @@ class SourceMetadata(FrozenStruct, frozen=True):
     values: tuple[Value, ...]
     created: str | None
     creator: str | None
+    owners: tuple[str, ...]
     notices: tuple[Notice, ...] = ()
 
 
 def extract_metadata(entry: ImportPut, type_prefix: str) -> SourceMetadata:
     """Move authority metadata out of the values into its own fields, and drop secrets.
 
-    A creator that is no identifier, and a creation date that is no date, stay values.
+    A party that is no identifier, and a creation date that is no date, stay values. An HS_ADMIN without permissions
+    names an owner.
     """
     created, creator = entry.created, entry.creator
     if not entry.values:
-        return SourceMetadata((), created, creator)
+        return SourceMetadata((), created, creator, entry.owners)
     metadata = metadata_types(type_prefix)
-    values, notices = [], []
+    values, notices, owners = [], [], list(entry.owners)
     for value in entry.values:
         kind = metadata.get(handle.fold(value.type))
         if kind == CREATION_DATE and value.text and _is_date(value.text):
             created = created or value.text
         elif kind == CREATOR and value.text and (party := _read_party(value.text)) is not None:
             creator = creator or party
+        elif kind == OWNER and value.text and (party := _read_party(value.text)) is not None:
+            owners.append(party)
+        elif isinstance(value.data, Admin) and names_owner(value.data.value):
+            owners.append(f"hdl:{value.data.value.handle}")
         elif value.type.upper() == SECRET:
             notices.append(Notice(entry.line, f"the secret in value {value.index} ({SECRET}) was omitted", entry.name))
         else:
@@ -53,7 +60,7 @@ def extract_metadata(entry: ImportPut, type_prefix: str) -> SourceMetadata:
                 notices.append(Notice(entry.line, what, entry.name))
             # Whether an address is valid is decided here, not by the registry that the file came from.
             values.append(msgspec.structs.replace(value, verbatim=False) if value.verbatim else value)
-    return SourceMetadata(tuple(values), created, creator, tuple(notices))
+    return SourceMetadata(tuple(values), created, creator, tuple(owners), tuple(notices))
 
 
 def parties_in(entries: Sequence[object], type_prefix: str) -> set[str]:
@@ -61,12 +68,12 @@ def parties_in(entries: Sequence[object], type_prefix: str) -> set[str]:
     parties: set[str] = set()
     for entry in entries:
         if isinstance(entry, ImportPut):
-            creator = extract_metadata(entry, type_prefix).creator if entry.values else entry.creator
-            if creator is not None:
-                parties.add(creator)
+            source = extract_metadata(entry, type_prefix)
+            if source.creator is not None:
+                parties.add(source.creator)
             if entry.replaced_by is not None:
                 parties.add(entry.replaced_by)
-            parties.update(entry.owners)
+            parties.update(source.owners)
     return parties
 
 
@@ -89,18 +96,12 @@ def absent_party(reader: Reader, text: str, limits: Limits) -> str | None:
     return stored
 
 
-def without_derived_admin(record: Record, type_prefix: str) -> Record:
-    """Drop an HS_ADMIN that equals the derived one: an export wrote it, and it is not stored beside the metadata."""
-    if record.created is None or not any(value.type == ADMIN for value in record.values):
+def without_old_admin(record: Record) -> Record:
+    """Drop an HS_ADMIN that an export of an earlier release derived: it is not stored beside the metadata."""
+    own = [value for value in record.values if value.type == ADMIN]
+    if record.created is None or len(own) != 1 or own[0].data != Admin(old_administrator(record)):
         return record
-    without_admin = msgspec.structs.replace(
-        record, values=tuple(value for value in record.values if value.type != ADMIN)
-    )
-    if len(without_admin.values) != len(record.values) - 1:
-        return record
-    derived = next(value for value in handle_values(without_admin, type_prefix) if value.type == ADMIN)
-    own = next(value for value in record.values if value.type == ADMIN)
-    return without_admin if own.data == derived.data else record
+    return msgspec.structs.replace(record, values=tuple(value for value in record.values if value.type != ADMIN))
 
 
 def _is_date(text: str) -> bool:

@@ -7,7 +7,7 @@ import msgspec
 
 from perdure.errors import Conflict, InvalidInput, Withdrawn
 from perdure.formats.import_entries import ImportPut, Notice
-from perdure.records.authority_metadata import to_seconds
+from perdure.records.authority_metadata import to_seconds, with_change_time
 from perdure.records.frozen_struct import FrozenStruct
 from perdure.records.record import Record, Tombstone
 from perdure.records.validation import Limits, check_one_line, check_values, to_iso_seconds
@@ -18,7 +18,7 @@ from perdure.registry.identifier_lookup import require_identifier
 from perdure.registry.importing.admission import admit_description, admit_values, has_blank_address, note_of
 from perdure.registry.importing.aliases import locate_aliases, with_aliases, without_known_names
 from perdure.registry.importing.import_options import ImportOptions, Outcome, one_day_later
-from perdure.registry.importing.source_metadata import SourceMetadata, extract_metadata, without_derived_admin
+from perdure.registry.importing.source_metadata import SourceMetadata, extract_metadata, without_old_admin
 from perdure.registry.name_keys import LocatedName, PrefixSource, locate
 from perdure.registry.new_record import (
     TARGET_INDEX,
@@ -86,7 +86,7 @@ def prepare_put(
         raise InvalidInput("import", "state", "a reserved name cannot have a target or values")
     creator_text = source.creator or options.creator
     creator = by.identifier if creator_text is None else parties[creator_text]
-    owners = dict.fromkeys([parties[owner] for owner in entry.owners])
+    owners = dict.fromkeys([parties[owner] for owner in source.owners])
     is_withdrawn = entry.state == "withdrawn"
     has_tombstone = is_withdrawn or entry.reason is not None or entry.replaced_by is not None
     bound = bool(values) and entry.state == "active"
@@ -106,7 +106,8 @@ def prepare_put(
     aliases = locate_aliases(prefixes, located, entry) if entry.aliases else ()
     record = with_aliases(record, aliases) if aliases else record
     if entry.values:
-        record = without_derived_admin(record, type_prefix)
+        record = without_old_admin(record)
+    record = with_change_time(record, when)
     encoded = revisions.encode_within_limit(record, limits.record_bytes)
     note = note_of(options.note, notices) if notices else options.note
     new = revisions.first_revision(located.name, located.key, located.scheme, record, by, "import", when, note, encoded)
@@ -153,7 +154,7 @@ def _tombstone(
 def _source_time(values: Sequence[Value], entry: ImportPut, at: str) -> str:
     """Return the time of the source, if it gives one: a move to another registry is not a change of the record."""
     refuse_future_timestamps(values, one_day_later(at))
-    newest = max(value.timestamp for value in values)
+    newest = max(value.timestamp for value in entry.values or values)
     has_source_time = bool(newest) and (entry.target is None or newest > to_seconds(at))
     return newest[:19] + _TO_MICROSECONDS if has_source_time else at
 
@@ -231,11 +232,13 @@ def _merge_records(record: Record, imported: Record, entry: ImportPut) -> Record
     is_stated = record.state != "withdrawn" or entry.reason is not None or entry.replaced_by is not None
     if imported.tombstone is not None and is_stated and record.state != "merged":
         record = msgspec.structs.replace(record, state="withdrawn", tombstone=imported.tombstone)
+    is_same_set = set(imported.owners) == set(record.owners)  # an export does not preserve their order
+    states_owners = (entry.owners or imported.owners) and not is_same_set
     return msgspec.structs.replace(
         record,
         values=tuple(old[index] for index in sorted(old)),
         about=imported.about or record.about,
-        owners=imported.owners if entry.owners else record.owners,
+        owners=imported.owners if states_owners else record.owners,
     )
 
 

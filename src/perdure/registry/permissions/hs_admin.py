@@ -4,13 +4,17 @@ An administrator is a value of a handle: a key, by which a client proves to be t
 administrators. Only values in the stored record give rights; values derived for display give none.
 """
 
+from collections.abc import Sequence
 from typing import Final
+
+import msgspec
 
 from perdure.names import handle
 from perdure.records import record as records
-from perdure.records.authority_metadata import to_handle
+from perdure.records.authority_metadata import to_handle, to_seconds
+from perdure.records.derived_values import FIRST_ADMIN, USUAL_RIGHTS
 from perdure.records.record import Record
-from perdure.records.value import VALUE_LIST, Admin, ValueList
+from perdure.records.value import ADMIN, VALUE_LIST, Admin, AdminRights, Value, ValueList
 from perdure.registry.entities import Agent, HandleIdentity, Identifier, Prefix
 from perdure.registry.name_keys import handle_key
 from perdure.registry.store_interface import Reader
@@ -42,6 +46,27 @@ _BATCH_SIZE: Final = 50  # records in memory
 def format_rights(rights: int) -> str:
     """Format rights as in an HS_ADMIN value: twelve characters, "list" first."""
     return f"{rights:012b}"
+
+
+def with_administrators(by: Agent, values: Sequence[Value], at: str, before: Sequence[Value] = ()) -> list[Value]:
+    """Return the values that a Handle client writes as a whole record, with an administrator.
+
+    If it names none, the administrators in `before`, the values until now, stay. If there are none, as in a new record,
+    the client becomes the administrator: otherwise it could not change the name again. An agent has its grants.
+    """
+    if not isinstance(by, HandleIdentity) or any(value.is_administrator for value in values):
+        return list(values)
+    rights = AdminRights(by.name, by.index, USUAL_RIGHTS)
+    own = Value(FIRST_ADMIN, ADMIN, Admin(rights), to_seconds(at))
+    taken = {value.index for value in values}
+    administered = list(values)
+    for value in [value for value in before if value.is_administrator] or [own]:
+        index = value.index
+        while index in taken:
+            index += 1
+        taken.add(index)
+        administered.append(msgspec.structs.replace(value, index=index))
+    return sorted(administered, key=lambda value: value.index)
 
 
 class Administrators:

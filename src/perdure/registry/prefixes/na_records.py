@@ -10,13 +10,15 @@ from typing import Final
 import msgspec
 
 from perdure.records import record as records
-from perdure.records.authority_metadata import ADMIN_INDEX, handle_values, to_handle, to_seconds
+from perdure.records.authority_metadata import party_handle, to_seconds
+from perdure.records.derived_values import ADMIN_INDEX, handle_values
 from perdure.records.record import Record
 from perdure.records.value import ADMIN, Admin, AdminRights, Value
 from perdure.registry import revisions
 from perdure.registry.entities import (
     ACTIONS,
     WHOLE_REGISTRY,
+    Action,
     Agent,
     Event,
     Grant,
@@ -24,47 +26,61 @@ from perdure.registry.entities import (
     Identifier,
     Prefix,
 )
-from perdure.registry.permissions.hs_admin import ALL_RIGHTS, active_record, format_rights
-from perdure.registry.permissions.permissions import RIGHTS_BY_GRANT, has_expired
+from perdure.registry.permissions.hs_admin import (
+    ADD_DERIVED,
+    ADD_HANDLE,
+    ADMINS,
+    ALL_RIGHTS,
+    LIST_HANDLES,
+    READ_VALUE,
+    VALUES,
+    active_record,
+    format_rights,
+)
+from perdure.registry.permissions.permissions import has_expired
 from perdure.registry.prefixes.na_names import NA_KEY, NA_PREFIX, na_key, na_name
 from perdure.registry.store_interface import Reader, Transaction
 
 FIRST_INDEX: Final = 300  # of administrators, as in prefixes of the Handle System
 _POLICY: Final = "The records of the prefixes of this registry: who may create under them."
 _EPOCH: Final = "1970-01-01T00:00:00Z"
+_RIGHTS_SHOWN: Final[dict[Action, int]] = {
+    "mint": ADD_HANDLE,
+    "edit": LIST_HANDLES,
+    "derive": ADD_DERIVED,
+    "admin": LIST_HANDLES | READ_VALUE | VALUES | ADMINS,
+}
 
 
 def prefix_record(reader: Reader, prefix: Prefix, now: str, type_prefix: str) -> tuple[Value, ...]:
     """Build the record of a prefix as Handle clients see it: the stored values and those derived from grants."""
-    stated = stated_record(reader, prefix)
+    row = reader.find(na_key(reader, prefix))
+    stated = active_record(row)
     values: list[Value] = []
-    if stated is not None:
-        is_administered = any(value.is_administrator for value in stated.values)
-        visible = handle_values(stated, type_prefix)
-        values = [value for value in visible if is_administered or not value.is_administrator]
+    if row is not None and stated is not None:
+        newest = reader.newest_revision(row.subject)
+        revised = None if newest is None else newest.at
+        values = list(handle_values(stated, type_prefix, revised, names_creator=False))
     values += granted_administrators(reader, prefix, now, [value.index for value in values])
     return tuple(sorted(values, key=lambda value: value.index))
-
-
-def stated_record(reader: Reader, prefix: Prefix) -> Record | None:
-    """Return the stored record of a prefix, if one was written and not withdrawn."""
-    return active_record(reader.find(na_key(reader, prefix)))
 
 
 def granted_administrators(reader: Reader, prefix: Prefix, now: str, taken: Iterable[int]) -> list[Value]:
     """Build an HS_ADMIN value, from index 300 on, for every agent that is a handle and has a grant here.
 
-    For display only.
+    For display only. It has the rights that the agent has on the record of the prefix, and to create under the prefix.
     """
     used = set(taken)
     index = FIRST_INDEX
     values = []
     for agent in reader.agents():
-        name = to_handle(agent.identifier)
-        grants = [] if "://" in name else [one for one in reader.grants(agent.id) if _applies_to(one, prefix, now)]
+        name = party_handle(agent.identifier)
+        if name is None:
+            continue
+        grants = [one for one in reader.grants(agent.id) if _applies_to(one, prefix, now)]
         rights = 0
         for grant in grants:
-            rights |= ALL_RIGHTS if grant.action == "admin" else RIGHTS_BY_GRANT[grant.action]
+            rights |= _RIGHTS_SHOWN.get(grant.action, 0)
         if not rights:
             continue
         while index in used:

@@ -194,6 +194,21 @@ class PrefixListResponse(ResponseSchema, frozen=True, kw_only=True):
     prefixes: tuple[PrefixResponse, ...]
 
 
+class ValueTypeItem(ResponseSchema, frozen=True, kw_only=True):
+    """A type of values."""
+
+    name: Annotated[str, Meta(description="A handle.", examples=["102.100.TYPE/CREATOR"])]
+    description: str
+    created: str | None = None
+
+
+class ValueTypeListResponse(ResponseSchema, frozen=True, kw_only=True):
+    """The types of values that this registry defines."""
+
+    prefix: Annotated[str, Meta(description="The prefix of all their names, a setting.", examples=["102.100.TYPE"])]
+    types: tuple[ValueTypeItem, ...]
+
+
 class GrantResponse(ResponseSchema, frozen=True, kw_only=True):
     """A permission of an agent and its scope."""
 
@@ -242,7 +257,7 @@ class ImportProblem(ResponseSchema, frozen=True, kw_only=True):
     kind: (
         Annotated[
             str,
-            Meta(description="What was done: verbatim, mended, bytes, party, prefix, case, description."),
+            Meta(description="What was done: verbatim, mended, bytes, party, prefix, case, description, alias."),
         ]
         | None
     ) = None
@@ -324,6 +339,7 @@ RESPONSE_SCHEMAS: tuple[type[msgspec.Struct], ...] = (
     TransferResponse,
     PrefixResponse,
     PrefixListResponse,
+    ValueTypeListResponse,
     AgentResponse,
     ErrorDescription,
     ErrorListResponse,
