@@ -45,7 +45,9 @@ def stats(
     ] = None,
     since: Annotated[str | None, typer.Option(metavar="DAY", help="First day, as in 2026-01-01.")] = None,
     until: Annotated[str | None, typer.Option(metavar="DAY", help="Last day, as in 2026-12-31.")] = None,
-    by: Annotated[PeriodLength, typer.Option(help="Add the resolutions up by day or by month.")] = PeriodLength.day,
+    by: Annotated[
+        PeriodLength, typer.Option(metavar="PERIOD", help="Add the resolutions up by day or by month.")
+    ] = PeriodLength.day,
     csv: Annotated[bool, typer.Option("--csv", help="Print a CSV table.")] = False,
     folder: Folder = None,
     json: Json = False,
