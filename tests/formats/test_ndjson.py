@@ -22,6 +22,7 @@ records = st.builds(
     values=st.lists(values(), max_size=3).map(tuple),
     about=st.none() | about,
     alias=st.none() | plain_names,
+    aliases=st.lists(plain_names, max_size=2).map(tuple),
     tombstone=st.none() | st.builds(Tombstone, texts, st.none() | texts),
     observation=st.none() | st.builds(Observation, texts, instants, texts),
     reconstruction=st.none() | st.builds(Reconstruction, st.lists(texts, max_size=2).map(tuple), texts, instants),

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 from tests.formats.urlib_samples import ITEM, LEGACY, METADATA, THESIS, XML
-from tests.registry.test_exports import entries as export_entries
-from tests.registry.test_exports import write_export
+from tests.registry.file_moves import entries as export_entries
+from tests.registry.file_moves import write_export
 from tests.registry_fixture import NOON, ManualClock, Office, StoreFactory, open_office, set_target
 
 from perdure.errors import InvalidInput, NoSuchName, NoSuchPrefix, NotAuthorised
@@ -13,7 +13,9 @@ from perdure.formats import urlib_record, urlib_xml
 from perdure.formats.import_entries import Entry, ImportPut, Notice, RegistryPart, RejectedLine
 from perdure.records.value import UNSTATED_TTL, Text, Value
 from perdure.registry import (
+    BulkRequest,
     ImportOptions,
+    NameSource,
     Statement,
     Tally,
     add_prefix,
@@ -25,12 +27,13 @@ from perdure.registry import (
     mint,
     name_statistics,
     resolve,
+    run_bulk_change,
     search,
     show,
     verify,
     withdraw,
 )
-from perdure.registry.entities import ResolutionCount
+from perdure.registry.entities import Agent, ResolutionCount
 
 MOVED = "https://example.org/moved"
 NAMES = (ITEM, LEGACY, METADATA)
@@ -185,6 +188,15 @@ def test_a_subsystem_that_exists_takes_the_labels_of_its_host_and_of_its_address
     assert office.do(mint, "sid.inpe.br/mtc-m18")[0].alias is not None
 
 
+@pytest.mark.parametrize(
+    ("host", "ip"), [("mtc-m18.sid.inpe.br", "150.163.34.250"), ("new.sid.inpe.br", "150.163.34.243")]
+)
+def test_a_prefix_of_labels_cannot_become_a_subsystem(archive: Office, host: str, ip: str) -> None:
+    with pytest.raises(InvalidInput, match="holds imported labels, and cannot become a subsystem"):
+        archive.do(add_subsystem, host, ip)
+    assert archive.do(add_subsystem, "new.sid.inpe.br", "150.163.34.250").subsystem is not None
+
+
 def test_without_their_prefixes_records_are_refused_whole(office: Office) -> None:
     before = office.snapshot()
     tally, problems = run_import(office, samples(), new_prefixes=None)
@@ -237,6 +249,31 @@ def test_the_grants_under_the_prefix_of_the_first_name_decide_about_all_names(ar
         with pytest.raises(NotAuthorised):
             archive.by(other, set_target, name, "https://example.org/stolen")
     assert archive.ask(resolve, ITEM).target == MOVED
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_bulk_change_finds_an_identifier_by_any_name_and_asks_for_the_grant_of_the_first(
+    archive: Office, name: str
+) -> None:
+    other = archive.hire("other", "83LX3pFwXQZ5Jpy", "edit", "admin")
+    request = BulkRequest(
+        kind="retarget", names="the list", old="http://mtc-m16c.sid.inpe.br/", new="https://example.org/"
+    )
+
+    def run(by: Agent) -> tuple[int, int]:
+        async def work() -> tuple[int, int]:
+            steps = run_bulk_change(archive.registry, by, request, NameSource(lambda: [name]))
+            last = [step async for step in steps][-1].change
+            return last.changed, last.refused
+
+        return archive.run(work())
+
+    assert run(other) == (0, 1)
+    assert run(archive.admin) == (1, 0)
+    assert {archive.ask(resolve, one).target for one in NAMES} == {
+        f"https://example.org/col/{ITEM}/doc/publica%C3%A7%C3%A3o%20final.pdf"
+    }
+    assert archive.ask(verify) == []
 
 
 # Exports

@@ -347,8 +347,16 @@ def check_policy(policy: str) -> str:
 def insert_prefix(tx: Transaction, prefix: Prefix, by: Agent) -> None:
     """Insert a new prefix. Refuse it if it exists, or if a name under it could be read in two ways."""
     for key in (prefix.key, prefix.opaque):
-        if key is not None and tx.prefix(key) is not None:
-            raise NameTaken(key)
+        existing = None if key is None else tx.prefix(key)
+        if existing is None:
+            continue
+        if prefix.subsystem is not None and existing.subsystem is None and existing.scheme == "ibi":
+            reason = (
+                f"{existing.name} holds imported labels, and cannot become a subsystem: "
+                "choose another host, IP address or port"
+            )
+            raise InvalidInput("prefix", "host", reason)
+        raise NameTaken(str(key))
     for other in tx.prefixes():
         if other.scheme != prefix.scheme and _first_parts(other) & _first_parts(prefix):
             reason = f"{prefix.name} and {other.name} have the same beginning: names under them would be ambiguous"

@@ -241,7 +241,7 @@ class ImportProblem(ResponseSchema, frozen=True, kw_only=True):
     kind: (
         Annotated[
             str,
-            Meta(description="What was done: verbatim, mended, bytes, party, prefix, case, description."),
+            Meta(description="What was done: verbatim, mended, bytes, party, prefix, case, description, alias."),
         ]
         | None
     ) = None
