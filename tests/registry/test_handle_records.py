@@ -14,6 +14,7 @@ from perdure.records.fast_json import fast_values_json
 from perdure.records.record import About, Record
 from perdure.records.value import Admin, AdminRights, Text, Value
 from perdure.registry import (
+    MintRow,
     Statement,
     add_agent,
     add_values,
@@ -21,6 +22,7 @@ from perdure.registry import (
     grant,
     mint,
     mint_handle,
+    mint_rows,
     put_handle,
     put_values,
     read_handle,
@@ -187,7 +189,7 @@ def client(sample_office: Office) -> HandleIdentity:
     return handle_identity(301, "12345/adm")
 
 
-@pytest.mark.parametrize("way", ["put", "mint", "mint as agents do", "again"])
+@pytest.mark.parametrize("way", ["put", "mint", "mint as agents do", "mint rows", "again"])
 def test_a_client_changes_the_names_that_it_creates(sample_office: Office, client: HandleIdentity, way: str) -> None:
     """Also if it names no administrator, then or in a later write of the whole record."""
     name = "12345/n"
@@ -195,6 +197,13 @@ def test_a_client_changes_the_names_that_it_creates(sample_office: Office, clien
         name = sample_office.by(client, mint_handle, "12345/", [text(1, "URL", URL)]).name
     elif way == "mint as agents do":
         sample_office.by(client, mint, "12345", suffixes=["n"], statement=Statement(URL))
+    elif way == "mint rows":
+
+        async def mint_row() -> None:
+            async for _ in mint_rows(sample_office.registry, client, "12345", [MintRow(Statement(URL), "n")]):
+                pass
+
+        sample_office.run(mint_row())
     else:
         sample_office.by(client, put_handle, name, [text(1, "URL", URL)])
     if way == "again":

@@ -71,8 +71,8 @@ WRITES: dict[str, Callable[[Office, str], object]] = {
     "put a handle": lambda office, target: office.do(put_handle, "12345/n", [_url(target)]),
     "put a value": lambda office, target: office.do(put_values, "12345/a", [_url(target)]),
     "observe": lambda office, target: office.do(observe, target, AT, HASH),
-    "holding archive": lambda office, target: office.do(observe, "urn:x:y", AT, HASH, holding_archive=target),
-    "type of a claim": lambda office, target: office.do(observe, "urn:x:y", AT, HASH, claims=[Claim(type=target, value="x")]),
+    "holding archive": lambda office, target: office.do(observe, "https://example.org/page", AT, HASH, holding_archive=target),
+    "type of a claim": lambda office, target: office.do(observe, "https://example.org/page", AT, HASH, claims=[Claim(type=target, value="x")]),
     "curator": lambda office, target: office.do(reconstruct, [POID], target, AT),
 }  # fmt: skip
 PARTIES: dict[str, Callable[[Office, str], object]] = {

@@ -43,6 +43,7 @@ from perdure.registry.new_record import (
     refuse_metadata,
     resolve_parties,
 )
+from perdure.registry.permissions.hs_admin import with_administrators
 from perdure.registry.permissions.permissions import require_key_permission, require_permission
 from perdure.registry.registry import Registry
 from perdure.registry.row_answers import AnsweredRows, RowAnswers, RowOutcome
@@ -215,7 +216,8 @@ class _RowMinter:
             raise parties
         settings = self.registry.settings
         refuse_metadata(statement.values, settings.type_prefix)
-        values = tuple(with_stated_ttl(build_values(statement, settings.limits, at), self.prefix.ttl))
+        stated = with_stated_ttl(build_values(statement, settings.limits, at), self.prefix.ttl)
+        values = tuple(with_administrators(self.by, stated, at)) if stated else ()
         record = build_first_record(statement, values, parties, settings.limits, at)
         encoded = revisions.encode_within_limit(record, settings.limits.record_bytes)
         return RecordTemplate(record, encoded, self.by, at, self._note)

@@ -17,7 +17,11 @@ OPERATIONS = {
     for path, item in DOCUMENT["paths"].items()
     for method, operation in item.items()
 }
-VALUES = {"ppid": "PRID-93b0-4476-560e-5ac1", "name": "12345%2Fa", "code": "no-such-name"}
+VALUES = {"ppid": "PRID-93b0-4476-560e-5ac1", "name": "12345%2Fa", "code": "no-such-name"} | {
+    "agent": "admin",
+    "key": "0" * 8,
+    "id": "none",
+}
 SCHEMES = [{"bearer": []}, {"basic": []}]
 
 
