@@ -104,8 +104,8 @@ def test_a_key_that_ends_makes_none_that_does_not(server: LiveServer, admin: htt
 
 def test_grants_are_given_and_withdrawn(server: LiveServer, admin: httpx.Client, agent: str) -> None:
     given = admin.post(f"{AGENTS}/{agent}/grants", json={"scope": "12345", "actions": ["mint", "edit"], "own": True})
-    assert given.json()["grants"] == [
-        {"scope": "12345", "action": "mint", "own": True}, {"scope": "12345", "action": "edit", "own": True},
+    assert [(one["scope"], one["action"], one["own"], one["given_by"]) for one in given.json()["grants"]] == [
+        ("12345", "mint", True, "admin"), ("12345", "edit", True, "admin"),
     ]  # fmt: skip
     assert {one["action"] for one in admin.get(f"{AGENTS}/{agent}/grants").json()["grants"]} == {"mint", "edit"}
     gone = admin.delete(f"{AGENTS}/{agent}/grants", params={"scope": "12345", "action": ["mint"]})
