@@ -436,7 +436,7 @@ def test_backup_restore_verify_and_stats(desk: Desk) -> None:
     desk.ok("backup", "safe.db")
     assert "--overwrite" in desk.refuses("backup", "safe.db")
     [lost] = desk.ok("mint", "12346", URL).split()
-    assert desk.json("stats")["identifiers"] == 5  # this one, 12345/a, the administrator and two types
+    assert desk.json("stats")["identifiers"] == 6  # this one, 12345/a, the administrator and three types
     done = desk.run("restore", "safe.db")
     assert done.returncode == 0
     [aside] = desk.folder.glob("perdure-before-restore-*.db")
