@@ -69,7 +69,7 @@ class Application:
             gc.set_threshold(_GC_THRESHOLD, *gc.get_threshold()[1:])
             await send({"type": "lifespan.startup.complete"})
             await receive()
-            await app.resolutions.write()
+            await app.resolutions.close()
             self._access.close()
         await send({"type": "lifespan.shutdown.complete"})
 
@@ -123,4 +123,4 @@ async def _flush_periodically(app: AppContext, access: AccessLog) -> None:
         await asyncio.sleep(_FLUSH_INTERVAL)
         access.flush()
         app.publish_metrics()
-        await app.resolutions.write_if_due()
+        await app.resolutions.update()

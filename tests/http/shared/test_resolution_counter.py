@@ -1,4 +1,4 @@
-"""The counter of resolutions: nothing is lost or counted twice, and batches are in the order of the store."""
+"""The counter of resolutions: nothing is lost or counted twice, and sums are written in the order of the store."""
 
 import asyncio
 from collections import Counter
@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from perdure.errors import StoreUnavailable
 from perdure.http.shared import resolution_counter
 from perdure.http.shared.resolution_counter import ResolutionCounter
+from perdure.http.shared.resolution_sums import ResolutionSums
 from perdure.http_options import HttpOptions
 
 AGENTS = (b"Mozilla/5.0 (X11)", b"curl/8.5.0", b"Googlebot/2.1", b"")
@@ -58,26 +59,47 @@ def test_every_resolution_is_written_once_even_if_the_store_refuses_some(
                 expected[key, "2026-11-18", resolution_counter.classify_user_agent(agent)] += 1
                 expected[key, "2026-11-18", "handle"] += 1
             await counter.write()
-        for _ in range(len(refusals) + 1):
+        for _ in range(len(refusals)):
             await counter.write()
+        await counter.close()
 
     asyncio.run(run())
     assert store.rows == expected
 
 
-@given(st.lists(st.text(max_size=4), max_size=200, unique=True), st.integers(1, 50))
-def test_batches_are_in_order_and_hold_every_key_once(keys: list[str], size: int) -> None:
-    before = resolution_counter._BATCH
-    resolution_counter._BATCH = size  # type: ignore[misc]
+@given(
+    st.lists(st.lists(st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=4), max_size=20), max_size=4),
+    st.integers(1, 7),
+)
+def test_sums_are_given_back_once_in_the_order_of_the_store(rounds: list[list[str]], limit: int) -> None:
+    sums, expected = ResolutionSums(), Counter[tuple[str, str]]()
+    for number, keys in enumerate(rounds):
+        sums.add(f"2026-11-{number + 1:02}", "browser", keys)
+        expected.update((key, f"2026-11-{number + 1:02}") for key in keys)
+    given_back = []
+    while batch := sums.first(limit):
+        assert len(batch) <= limit
+        given_back += batch
+        sums.remove_through(batch[-1])
+    assert {(one.key, one.day): one.count for one in given_back} == expected
+    names = [(one.key.encode(), one.day) for one in given_back]
+    assert names == sorted(names)
+    assert (len(sums), sums.clear()) == (0, 0)
+    sums.close()
+
+
+def test_sums_that_the_store_refuses_do_not_grow_without_limit() -> None:
+    async def run() -> int:
+        counter = build_counter(FlakyStore([True] * 3))
+        counter.count_handle_clients([f"1/{number}" for number in range(20)])
+        await counter.write()
+        held = len(counter._sums)
+        counter._sums.close()
+        return held
+
+    before = resolution_counter._MOST
+    resolution_counter._MOST = 10  # type: ignore[misc]
     try:
-        batches = resolution_counter._partition(keys)
+        assert asyncio.run(run()) == 0
     finally:
-        resolution_counter._BATCH = before  # type: ignore[misc]
-    assert [key for batch in batches for key in batch] == sorted(keys)
-    assert all(batches)
-
-
-def test_batches_of_many_names_are_small() -> None:
-    keys = [f"20.500.12345/{number * 7919 % 100_003:08}" for number in range(100_000)]
-    batches = resolution_counter._partition(keys)
-    assert max(map(len, batches)) < 4 * resolution_counter._BATCH
+        resolution_counter._MOST = before  # type: ignore[misc]
