@@ -322,6 +322,7 @@ def test_invalid_input_is_refused_by_every_api_without_a_crash(
                 "no-such-name",
                 "no-such-prefix",
                 "bad-key",
+                "no-such-agent",
             }
         except Exception as problem:  # the text in the message is what one wants to see first
             pytest.fail(f"{text[:20]!a}: {problem!r}")

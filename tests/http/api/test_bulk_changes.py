@@ -85,7 +85,7 @@ def test_names_that_cannot_be_changed_are_reported_by_name(client: httpx.Client)
     ({"kind": "withdraw", "reason": "x"}, 422, "names"),
     ({"kind": "withdraw", "reason": "x", "query": {"color": "red"}}, 422, "query.color"),
     ({"kind": "burn"}, 422, "kind"),
-    ({"kind": "transfer", "agent": "nobody-here", "query": {"prefix": "12346"}}, 404, None),
+    ({"kind": "transfer", "agent": "nobody-here", "query": {"prefix": "12346"}}, 404, "agent"),
     ({"kind": "withdraw", "reason": "x", "query": {"prefix": "99999"}}, 404, None),
 ])  # fmt: skip
 def test_a_wrong_request_is_refused_before_the_response_starts(

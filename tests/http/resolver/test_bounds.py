@@ -71,7 +71,7 @@ def test_a_type_with_a_trailing_dot_matches_all_its_subtypes(office: HandleOffic
     below = office.anonymous.get(f"{handle_path(record)}?type=t.&type=T.3.&type=URL.").json()["values"]
     assert len(below) == 1900
     only = office.anonymous.get(f"/{record}?noredirect&type=t.3&index=1000", headers=PAGE).text
-    assert {kind: only.count(f">{kind}<") for kind in ("T.3", "T.6", "T.4")} == {"T.3": 271, "T.6": 1, "T.4": 0}
+    assert {kind: only.count(f">{kind} <") for kind in ("T.3", "T.6", "T.4")} == {"T.3": 271, "T.6": 1, "T.4": 0}
 
 
 def run_service(folder: Path, values: tuple[Value, ...], ask: Callable[[AppContext], Any]) -> None:
