@@ -1,5 +1,6 @@
 """Look-up of identifiers, by any text that people write for them."""
 
+import re
 from typing import Final
 
 from perdure.errors import Conflict, NoSuchName, NoSuchPrefix
@@ -11,6 +12,7 @@ from perdure.registry.name_keys import LocatedName, correct_pilin_spelling, hand
 from perdure.registry.prefixes.na_names import NA_KEY, prefix_of_key
 from perdure.registry.store_interface import Reader
 
+_NUMERIC_PREFIX: Final = re.compile(r"[0-9]{1,4}|[0-9]+(?:\.[0-9]+)+")  # no label begins so
 _MOST_CITED: Final = 3  # suggestions with a document type
 
 
@@ -99,6 +101,8 @@ def _is_citation(identifier: Identifier, key: str) -> bool:
 
 def _other_label_keys(located: LocatedName) -> list[list[str]]:
     """Return the keys of the other spellings of a label. A label of the old form may be a handle."""
+    if located.scheme == "handle" and _NUMERIC_PREFIX.fullmatch(located.prefix.name):
+        return []  # nearly all handles
     groups = ibi.other_spellings(located.name)
     if located.scheme == "ibi" and located.prefix.case_sensitive:
         return [list(group) for group in groups]

@@ -57,8 +57,11 @@ def normalise_values(values: Sequence[Value], name: str, limits: Limits) -> Rece
                 secrets[value.index] = secret
             if len(value.permissions) == len(DEFAULT_PERMISSIONS):
                 value = without_secret(value)
-        checked.append(_without_early_refusal(msgspec.structs.replace(_decode_typed(value), timestamp=""), limits))
-    return ReceivedValues(check_values(checked, limits), secrets)
+        checked.append(msgspec.structs.replace(_decode_typed(value), timestamp=""))
+    try:
+        return ReceivedValues(check_values(checked, limits), secrets)
+    except InvalidInput:
+        return ReceivedValues(check_values([_without_early_refusal(one, limits) for one in checked], limits), secrets)
 
 
 def _without_early_refusal(value: Value, limits: Limits) -> Value:

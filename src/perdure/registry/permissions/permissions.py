@@ -159,8 +159,8 @@ def rights(reader: Reader, by: Agent, record: Record, scope: str, now: str, name
     is_permanent = _is_permanent_administrator(reader, by, scope, now, name)
     if is_permanent or (is_named and _is_trusted_by_prefix(reader, by, scope, name)):
         allowed |= CHANGE_KEYS
-    if scope == NA_KEY and not is_permanent and (isinstance(by, TemporaryAgent) or not is_named):
-        allowed &= ~ADMINS  # an administrator in the record of a prefix would outlast this permission
+    if scope == NA_KEY and not is_permanent:  # an administrator in the record of a prefix would outlast a grant
+        allowed &= ~ADMINS | (0 if isinstance(by, TemporaryAgent) else stated)
     return allowed
 
 
