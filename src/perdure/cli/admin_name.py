@@ -1,4 +1,4 @@
-"""The name of the administrator of a new registry. It is never the login name, which is nobody's business outside."""
+"""The name of the administrator of a new registry. It is never the login name, which should not become public."""
 
 import socket
 import sys

@@ -69,7 +69,7 @@ class _ProblemReport:
 async def change_after_preview(
     registry: AnyRegistry, by: Agent, request: BulkRequest, source: Source, options: BulkOptions
 ) -> BulkChange:
-    """Show a preview, ask, and apply. Raise InvalidInput if nobody can be asked and `--yes` is missing."""
+    """Show a preview, ask, and apply. Raise InvalidInput if there is no terminal to ask at, and `--yes` is missing."""
     expected: int | None = None
     unfinished = None if options.dry_run else await use.find_unfinished(registry, by, request)
     if not options.yes or options.dry_run:

@@ -78,7 +78,7 @@ def _find_missing(registry: Registry, reader: Reader) -> list[tuple[Prefix, str,
 
 
 async def list_types(registry: Registry) -> list[ValueType]:
-    """List the active types that this registry defines, in the order of their names. Everybody may read them."""
+    """List the active types that this registry defines, in the order of their names. They are public."""
     return await registry.store.read(lambda reader: _read_types(registry, reader))
 
 

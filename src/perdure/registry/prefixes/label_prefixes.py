@@ -1,7 +1,7 @@
 """Prefixes of IBI labels that come from elsewhere: those of a host, of an IP address, or in base 53.
 
-A subsystem that mints has a host and an IP address. Of an abandoned host nobody may know the address, and of an address
-not the host: such a prefix has labels, and no subsystem.
+A subsystem that mints has a host and an IP address. The address of an abandoned host may be unknown, and so may the
+host of an address. Such a prefix has labels, and no subsystem.
 """
 
 from typing import Final
