@@ -70,7 +70,8 @@ def test_an_empty_cell_of_an_existing_column_is_filled_in_its_position(
     for row in table:
         if isinstance(row.entry, MintEntry):
             [copied] = csv.reader(io.StringIO(table.fill(row, [name]), newline=""), delimiter=delimiter, strict=True)
-            assert copied == [cells[0], name, cells[2]]
+            [before] = csv.reader(io.StringIO(row.text, newline=""), delimiter=delimiter, strict=True)
+            assert copied == [before[0], name, before[2]]
 
 
 def test_the_fields_of_a_row_are_found_by_their_headings() -> None:
