@@ -81,6 +81,8 @@ lock: $(VENV)/dev.stamp ## update the lock files within the limits of pyproject.
 	  --custom-compile-command "make lock" --group build pyproject.toml -o requirements.lock
 	$(BIN)/python -m uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	  --custom-compile-command "make lock" --group dev -c requirements.lock pyproject.toml -o requirements-dev.lock
+	$(BIN)/python -m uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  --custom-compile-command "make lock" requirements-ocfl.in -o requirements-ocfl.lock
 
 clean: ## remove everything that was generated
 	rm -rf $(VENV) site .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
@@ -99,6 +101,9 @@ $(VENV)/run.stamp: $(VENV)/made.stamp requirements.lock pyproject.toml
 	@$(PIP) install --no-deps --no-build-isolation -e .
 	@touch $@
 
-$(VENV)/dev.stamp: $(VENV)/run.stamp requirements-dev.lock
+# .venv/ocfl has the validator of OCFL storage roots, which does not fit into the same environment.
+$(VENV)/dev.stamp: $(VENV)/run.stamp requirements-dev.lock requirements-ocfl.lock
 	@$(PIP) install --require-hashes -r requirements-dev.lock
+	@$(PYTHON) -m venv --clear $(VENV)/ocfl
+	@$(VENV)/ocfl/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r requirements-ocfl.lock
 	@touch $@
