@@ -5,6 +5,7 @@ from collections import Counter
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -63,7 +64,10 @@ def test_every_resolution_is_written_once_even_if_the_store_refuses_some(
             await counter.write()
         await counter.close()
 
-    asyncio.run(run())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(resolution_counter, "_LONGEST_LIST", 7)
+        patch.setattr(resolution_counter, "_BATCH", 3)
+        asyncio.run(run())
     assert store.rows == expected
 
 
@@ -74,7 +78,7 @@ def test_every_resolution_is_written_once_even_if_the_store_refuses_some(
 def test_sums_are_given_back_once_in_the_order_of_the_store(rounds: list[list[str]], limit: int) -> None:
     sums, expected = ResolutionSums(), Counter[tuple[str, str]]()
     for number, keys in enumerate(rounds):
-        sums.add(f"2026-11-{number + 1:02}", "browser", keys)
+        sums.add(f"2026-11-{number + 1:02}", "browser", Counter(keys))
         expected.update((key, f"2026-11-{number + 1:02}") for key in keys)
     given_back = []
     while batch := sums.first(limit):
@@ -97,9 +101,6 @@ def test_sums_that_the_store_refuses_do_not_grow_without_limit() -> None:
         counter._sums.close()
         return held
 
-    before = resolution_counter._MOST
-    resolution_counter._MOST = 10  # type: ignore[misc]
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(resolution_counter, "_MOST", 10)
         assert asyncio.run(run()) == 0
-    finally:
-        resolution_counter._MOST = before  # type: ignore[misc]

@@ -1,13 +1,16 @@
 """The counter of resolutions: it adds up in memory what this process has answered, and writes it to the store.
 
 Nothing about a client is stored but its kind. Counting must cost the fast path next to nothing, so it only appends to a
-list. The list is added up every second beside the event loop, and the store is written every few minutes.
+list. A list is added up when it is long enough: a loop over many names is far faster than one look-up in each batch of
+requests. The store is written every few minutes.
 """
 
 import asyncio
 import re
 import time
+from collections import Counter
 from collections.abc import Iterable
+from itertools import islice
 from typing import Final
 
 import structlog
@@ -20,6 +23,8 @@ from perdure.registry.registry import Registry
 from perdure.registry.statistics import CLIENT_KINDS, ClientKind, add_resolutions
 
 _MOST: Final = 1_000_000  # sums that are held in memory while the store refuses them
+_MOST_COUNTED: Final = 200_000  # names that are counted by the event loop until they are added to the sums
+_LONGEST_LIST: Final = 1_000  # names that are added up at once: for less than a millisecond
 _MOST_USER_AGENTS: Final = 4_096
 _BATCH: Final = 5_000  # rows in one transaction, so that other writes do not wait long
 _ROBOT: Final = re.compile(
@@ -64,6 +69,7 @@ class ResolutionCounter:
         self._registry = registry
         self._interval = options.statistics_seconds
         self._new_keys: dict[ClientKind, list[str]] = {kind: [] for kind in CLIENT_KINDS}
+        self._counts: dict[ClientKind, Counter[str]] = {kind: Counter() for kind in CLIENT_KINDS}
         self._sums = ResolutionSums()
         self._kinds = _ClientKinds()
         self._day = self._today()
@@ -74,14 +80,14 @@ class ResolutionCounter:
         """Count resolutions of names by their keys, each with the User-Agent of the client."""
         kinds = list(map(self._kinds.__getitem__, user_agents))
         if kinds and kinds.count(kinds[0]) == len(kinds):
-            self._new_keys[kinds[0]].extend(keys)
+            self._extend(kinds[0], keys)
         else:
             for key, kind in zip(keys, kinds, strict=True):
-                self._new_keys[kind].append(key)
+                self._extend(kind, (key,))
 
     def count_handle_clients(self, keys: Iterable[str]) -> None:
         """Count resolutions by clients that read the record itself."""
-        self._new_keys["handle"].extend(keys)
+        self._extend("handle", keys)
 
     def count(self, request: Request, key: str) -> None:
         """Count one resolution by a reader. Link checkers send HEAD requests, which are not counted."""
@@ -90,10 +96,11 @@ class ResolutionCounter:
             self.count_readers((key,), (user_agent,))
 
     async def update(self) -> None:
-        """Add up what was counted since the last call, and write the sums if they are due or the day has ended."""
+        """Write what was counted if that is due or the day has ended. Limit the memory that it uses."""
         today = self._today()
-        async with self._lock:
-            await self._add_up()
+        if sum(map(len, self._counts.values())) >= _MOST_COUNTED:
+            async with self._lock:
+                await self._add_to_sums()
         if today != self._day or time.monotonic() - self._written >= self._interval:
             await self.write()
         self._day = today
@@ -102,7 +109,7 @@ class ResolutionCounter:
         """Write all sums to the store. Those that it refuses are written the next time."""
         async with self._lock:
             self._written = time.monotonic()
-            await self._add_up()
+            await self._add_to_sums()
             try:
                 while batch := await asyncio.to_thread(self._sums.first, _BATCH):
                     await add_resolutions(self._registry, batch)
@@ -117,11 +124,24 @@ class ResolutionCounter:
         await self.write()
         self._sums.close()
 
-    async def _add_up(self) -> None:
-        for kind, keys in self._new_keys.items():
-            if keys:
-                self._new_keys[kind] = []
-                await asyncio.to_thread(self._sums.add, self._day, kind, keys)
+    def _extend(self, kind: ClientKind, keys: Iterable[str]) -> None:
+        new = self._new_keys[kind]
+        new.extend(keys)
+        if len(new) >= _LONGEST_LIST:
+            self._add_up(kind)
+
+    def _add_up(self, kind: ClientKind) -> None:
+        self._counts[kind].update(self._new_keys[kind])
+        self._new_keys[kind].clear()
+
+    async def _add_to_sums(self) -> None:
+        """Move all counts to the sums, in pieces, on another thread."""
+        for kind in CLIENT_KINDS:
+            self._add_up(kind)
+            counts, self._counts[kind] = self._counts[kind], Counter()
+            items = iter(counts.items())
+            while piece := dict(islice(items, _BATCH)):
+                await asyncio.to_thread(self._sums.add, self._day, kind, piece)
 
     def _today(self) -> str:
         return self._registry.current_time()[:10]

@@ -5,7 +5,7 @@ gives them back in the order of the store, so that writing them changes few of i
 """
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
@@ -16,8 +16,8 @@ _CREATE: Final = """
 CREATE TABLE sums (key TEXT, day TEXT, client TEXT, count INTEGER, PRIMARY KEY (key, day, client)) WITHOUT ROWID
 """
 _ADD: Final = """
-INSERT INTO sums SELECT value, ?, ?, 1 FROM json_each(?) WHERE true
-ON CONFLICT (key, day, client) DO UPDATE SET count = count + 1
+INSERT INTO sums SELECT key, ?, ?, value FROM json_each(?) WHERE true
+ON CONFLICT (key, day, client) DO UPDATE SET count = count + excluded.count
 """
 _FIRST: Final = "SELECT key, day, client, count FROM sums ORDER BY key, day, client LIMIT ?"
 _REMOVE: Final = "DELETE FROM sums WHERE (key, day, client) <= (?, ?, ?)"
@@ -30,9 +30,9 @@ class ResolutionSums:
         self._connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         self._connection.execute(_CREATE)
 
-    def add(self, day: str, client: str, keys: Sequence[str]) -> None:
-        """Count one resolution for each key."""
-        self._connection.execute(_ADD, (day, client, msgspec.json.encode(keys).decode()))
+    def add(self, day: str, client: str, counts: Mapping[str, int]) -> None:
+        """Add the counts of keys."""
+        self._connection.execute(_ADD, (day, client, msgspec.json.encode(counts).decode()))
 
     def first(self, limit: int) -> list[ResolutionCount]:
         """Return the first sums in the order of the store."""
