@@ -10,6 +10,7 @@ PerdureError                 has a stable `code`, in every language and in every
   ├─ NoSuchName              the name is not registered               (name, suggestions)
   │    ├─ NoSuchPrefix       the prefix is not registered
   │    ├─ NoTarget           the name is registered, but has no URL
+  │    ├─ NoSuchCollection   the registry has no collection with this name
   │    └─ NoSuchBulkChange   there is no bulk change with this id
   ├─ NoSuchValue             the record has no value with this index  (name, indexes)
   ├─ Withdrawn               there is a tombstone                     (name, reason, replaced_by)
@@ -204,6 +205,15 @@ class NoTarget(NoSuchName):
             address = f"its address {quote_text(self.verbatim)} was imported as it was, and is not valid"
             return f"{quote_text(self.name)} has no target: {address}; replace it by a valid one"
         return f"{quote_text(self.name)} has no target: its record has no URL"
+
+
+class NoSuchCollection(NoSuchName):
+    """The registry has no collection with this name."""
+
+    code = "no-such-collection"
+
+    def __str__(self) -> str:
+        return f"there is no collection {quote_text(self.name)}{self._question}"
 
 
 class NoSuchBulkChange(NoSuchName):
