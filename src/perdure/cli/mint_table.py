@@ -102,7 +102,7 @@ class _TableMint:
         table = self._identify_table(self._prefix)
         known = await use.find_table(registry, by, table)
         if self._writes_file:  # a file that exists may be the copy of this table: it is compared with it later
-            check_output(self._output, options.overwrite or (known is not None and not options.again), "mint")
+            self._check_output(is_known=known is not None and not options.again)
         with byte_progress() as bar:
             self.report.screen = bar.console
             task = bar.add_task("checking" if options.dry_run else "minting", total=size_of(self._stream))
@@ -127,6 +127,18 @@ class _TableMint:
                     self._count(chunk)
                     bar.advance(task, _size_of_rows(chunk))
                 output.finish()
+
+    def _check_output(self, *, is_known: bool) -> None:
+        """Refuse an existing output file. It may have the names of the same table, before that was corrected."""
+        if self._output.exists() and not (self._options.overwrite or is_known):
+            again = f"perdure mint {self._prefix_name} --from {self._output}"
+            reason = (
+                f"{self._output} exists already. If it has names of an earlier run, correct that file instead, and "
+                f"mint from it ({again}): its rows keep their names. With --overwrite, all rows of a changed table get "
+                "new ones"
+            )
+            raise InvalidInput("mint", "output", reason)
+        check_output(self._output, True, "mint")
 
     def _open_output(self) -> OutputFile | StandardOutput:
         return (

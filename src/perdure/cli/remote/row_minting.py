@@ -109,10 +109,8 @@ def _send(remote: RemoteRegistry, query: dict[str, object], body: Sequence[bytes
 
 
 def _send_once(remote: RemoteRegistry, query: dict[str, object], body: Sequence[bytes]) -> list[_Line]:
-    found: list[_Line] = []
     with api_client.stream_lines(remote.server, "POST", "/identifiers/bulk", query=query, body=body) as lines:
-        for line in lines:
-            found.append(remote.decode(Answer(200, line), _Line))
+        found = [remote.decode(Answer(200, line), _Line) for line in lines]
     if not found or found[-1].lines is None or len(found) != len(body) + 1:
         raise ServerFailed(remote.server.url, "its report is incomplete: run the same command again")
     return found[:-1]
