@@ -9,7 +9,7 @@ import pytest
 from tests.cli.conftest import Run
 from tests.http.live_server import LiveServer, run_server
 
-from perdure.cli.remote import row_minting
+from perdure.cli.remote import table_minting
 
 TABLE = 'url;title;shelf\r\nhttps://e.org/1;"One; or two";A\r\nnowhere;Two;\r\n;;\r\nhttps://e.org/3;Drei;é\r\n'
 Command = Callable[..., CompletedProcess[str]]
@@ -69,9 +69,9 @@ def test_the_same_table_gets_the_same_names(command: Command, tmp_path: Path) ->
 def test_a_table_is_sent_in_parts_and_continues_after_an_interruption(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(row_minting, "_ROWS", 3)
+    monkeypatch.setattr(table_minting, "_ROWS", 3)
     (tmp_path / "long.csv").write_text(rows(8))
-    send, sent = row_minting._send, []
+    send, sent = table_minting._send, []
 
     def break_off(*arguments: object) -> object:
         sent.append(arguments)
@@ -79,7 +79,7 @@ def test_a_table_is_sent_in_parts_and_continues_after_an_interruption(
             raise KeyboardInterrupt
         return send(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(row_minting, "_send", break_off)
+    monkeypatch.setattr(table_minting, "_send", break_off)
     assert command("mint", "20.3", "--from", "long.csv").returncode != 0
     assert not (tmp_path / "long-minted.csv").exists()
     done = command("mint", "20.3", "--from", "long.csv")

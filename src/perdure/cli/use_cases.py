@@ -15,7 +15,7 @@ from perdure.cli.remote import (
     persons,
     prefixes,
     queries,
-    row_minting,
+    table_minting,
 )
 from perdure.cli.remote.remote_registry import RemoteRegistry
 from perdure.names import handle
@@ -131,9 +131,9 @@ async def _select_listed(
 
 # Identifiers
 mint_in_chunks = pair(local.mint_in_chunks, identifiers.mint_in_chunks)
-mint_table_rows = pair(_mint_table_rows, row_minting.mint_table_rows)
-find_table = pair(_find_table, row_minting.find_table)
-begin_table_again = pair(local.begin_table_again, row_minting.begin_table_again)
+mint_table_rows = pair(_mint_table_rows, table_minting.mint_table_rows)
+find_table = pair(_find_table, table_minting.find_table)
+begin_table_again = pair(local.begin_table_again, table_minting.begin_table_again)
 bind = pair(local.bind, identifiers.bind)
 update = pair(local.update, identifiers.update)
 add_values = pair(local.add_values, identifiers.add_values)
