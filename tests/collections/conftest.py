@@ -1,10 +1,14 @@
-"""A new collection, and a directory to be stored in it."""
+"""Fixtures for items in collections."""
 
 from pathlib import Path
 
 import pytest
+from tests.collections.item_office import ItemOffice
+from tests.registry_fixture import Office, locations, office, runner, store_factory
 
 from perdure.collections.storage_root import StorageRoot
+
+__all__ = ["locations", "office", "runner", "store_factory"]
 
 
 @pytest.fixture
@@ -20,3 +24,10 @@ def source(tmp_path: Path) -> Path:
     (directory / "maps" / "Amazon? 1=1.tif").write_bytes(b"map")
     (directory / "copy.tif").write_bytes(b"map")
     return directory
+
+
+@pytest.fixture
+def items(office: Office, tmp_path: Path) -> ItemOffice:
+    folder = tmp_path / "items"
+    folder.mkdir()
+    return ItemOffice(office, folder)
