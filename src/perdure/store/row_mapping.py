@@ -33,6 +33,11 @@ PREFIX_COLUMNS: Final = (
 PERIOD_COLUMNS: Final = "label, kind, started, ended"
 _decode_periods: Final = msgspec.json.Decoder(list[tuple[str, LabelKind, str, str | None]]).decode
 
+HOLDING_COLUMNS: Final = (
+    "subject, collection, label, role, role_since, version, files, size, digest, main_file, put_at, source, "
+    "verified_at, outcome"
+)
+
 
 def first_column(row: Row | None) -> str | None:
     """Return the first column as text; None where there is no row."""

@@ -139,6 +139,10 @@ _CONTRADICTIONS: Final = (
         "SELECT s.key FROM secrets AS s LEFT JOIN identifiers AS i ON i.key = s.key WHERE i.key IS NULL",
         "it has a secret, but does not exist",
     ),
+    (
+        "SELECT h.subject FROM holdings AS h JOIN identifiers AS i ON i.key = h.subject WHERE i.subject IS NOT NULL",
+        "a collection holds it under a second name of its item",
+    ),
 )
 
 _STATEMENTS: Final = SharedStatements(
