@@ -134,6 +134,11 @@ class LabelPeriod(msgspec.Struct, frozen=True):
     started: str
     ended: str | None = None
 
+    @property
+    def label_prefix(self) -> str:
+        """The label prefix as labels have it: an opaque one in upper case."""
+        return self.label if self.kind == "name" else self.label.upper()
+
 
 def sort_periods(periods: Iterable[LabelPeriod]) -> tuple[LabelPeriod, ...]:
     """Return the periods in their order: by the start, and names before addresses."""
@@ -158,6 +163,12 @@ class Prefix(msgspec.Struct, frozen=True, kw_only=True):
     ttl: int | None = None  # seconds, of values for which no TTL is given
     joiners: bool = False  # whether suffixes may contain zero-width joiners; never unset again
     periods: tuple[LabelPeriod, ...] = ()  # of an IBI subsystem, the oldest first
+
+    @property
+    def current_label_prefixes(self) -> tuple[str, ...]:
+        """The label prefixes of the next labels, the readable one first."""
+        current = sorted((one for one in self.periods if one.ended is None), key=lambda one: one.kind != "name")
+        return tuple(one.label_prefix for one in current)
 
     @property
     def lookup_keys(self) -> tuple[str, ...]:

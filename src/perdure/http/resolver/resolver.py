@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from perdure.errors import NoSuchName, NoSuchPrefix, PerdureError
+from perdure.errors import InvalidName, NoSuchName, NoSuchPrefix, PerdureError
 from perdure.http import pages
 from perdure.http.app_context import AppContext
 from perdure.http.persons import handler as persons
@@ -90,7 +90,7 @@ async def _resolve_name(app: AppContext, request: Request, text: str) -> Respons
     def work(reader: Reader) -> ResolvedName | ResolvedPrefix:
         try:
             resolved = find_name(reader, text)
-        except NoSuchName:
+        except (NoSuchName, InvalidName):
             prefix = find_prefix(app.registry, reader, text)
             if prefix is None:
                 raise

@@ -29,7 +29,7 @@ def check_keys_are_free(tx: Transaction, prefix: Prefix, keys: Iterable[str]) ->
             raise InvalidInput("prefix", "host", reason)
         period = _newest_period(existing, key)
         if period is not None:
-            raise LabelPrefixTaken(key, existing.name, period.started, period.ended)
+            raise LabelPrefixTaken(period.label_prefix, existing.name, period.started, period.ended)
         raise NameTaken(key)
     beginnings = _first_parts(keys)
     for other in tx.prefixes():
@@ -59,5 +59,5 @@ def format_settings(prefix: Prefix) -> str:
         parts = ["imported labels only"]
     if prefix.subsystem is not None:
         parts.append(f"granularity {prefix.subsystem.granularity}")
-        parts += [f"{one.label} from {one.started}" for one in prefix.periods if one.ended is None]
+        parts.append(f"labels {' and '.join(prefix.current_label_prefixes)}")
     return ", ".join(parts)
