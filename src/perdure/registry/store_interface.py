@@ -67,6 +67,10 @@ class Reader(Protocol):
         """Return the identifiers whose keys follow `key`, in order; `under` limits them to keys that begin with it."""
         ...
 
+    def identifiers_before(self, key: str, limit: int, under: str) -> list[Identifier]:
+        """Return the identifiers whose keys precede `key` and begin with `under`, the nearest first."""
+        ...
+
     def histories(self, key: str, limit: int, under: str | None = None) -> list[History]:
         """Return full histories in the order of `identifiers_after`, in as few queries as possible."""
         ...
