@@ -36,7 +36,7 @@ def change(office: Office, **address: Any) -> None:
     office.do(mint, PREFIX, statement=TARGET)
 
 
-def stored(office: Office) -> Prefix:
+def read_subsystem(office: Office) -> Prefix:
     return office.read(lambda reader: require_prefix(reader, PREFIX))
 
 
@@ -61,7 +61,7 @@ def test_an_import_restores_the_periods_and_all_names(station: Office, elsewhere
     data = write_export(station)
     _, problems = move(data, "ndjson", elsewhere)
     assert refusals(problems) == []
-    assert stored(elsewhere) == stored(station)
+    assert read_subsystem(elsewhere) == read_subsystem(station)
     names = [row.name for row in station.read(lambda reader: reader.identifiers_after("", 100)) if row.scheme == "ibi"]
     assert len(names) == 6
     for name in names:
@@ -76,10 +76,10 @@ def test_a_newer_export_continues_the_periods(station: Office, elsewhere: Office
     change(station, host="mtc-m21b.sid.inpe.br")
     _, problems = move(write_export(station), "ndjson", elsewhere)
     assert refusals(problems) == []
-    assert stored(elsewhere) == stored(station)
+    assert read_subsystem(elsewhere) == read_subsystem(station)
     _, problems = move(old, "ndjson", elsewhere)
     assert refusals(problems) == []
-    assert stored(elsewhere) == stored(station)
+    assert read_subsystem(elsewhere) == read_subsystem(station)
     assert elsewhere.ask(verify) == []
 
 
@@ -88,10 +88,10 @@ def test_two_subsystems_that_went_apart_are_not_mixed(station: Office, elsewhere
     change(station, host="mtc-m21b.sid.inpe.br")
     elsewhere.clock.step(1000)
     change(elsewhere, host="mtc-m22.sid.inpe.br")
-    before = stored(elsewhere)
+    before = read_subsystem(elsewhere)
     _, problems = move(write_export(station), "ndjson", elsewhere)
     assert any("label periods" in reason for reason in refusals(problems))
-    assert stored(elsewhere) == before
+    assert read_subsystem(elsewhere) == before
 
 
 def test_a_label_prefix_of_another_subsystem_is_refused(station: Office, elsewhere: Office) -> None:
@@ -105,12 +105,12 @@ def test_a_subsystem_of_an_older_export_gets_its_periods(station: Office, elsewh
     data = rewrite(write_export(station), lambda fields: fields.pop("periods"))
     _, problems = move(data, "ndjson", elsewhere)
     assert refusals(problems) == []
-    assert stored(elsewhere) == stored(station)
+    assert read_subsystem(elsewhere) == read_subsystem(station)
     change(elsewhere, host="mtc-m21b.sid.inpe.br")
-    moved = stored(elsewhere)
+    moved = read_subsystem(elsewhere)
     _, problems = move(data, "ndjson", elsewhere)
     assert refusals(problems) == []
-    assert stored(elsewhere) == moved
+    assert read_subsystem(elsewhere) == moved
 
 
 @pytest.mark.parametrize("wrong", ["label", "kind", "ended", "started", "opaque", "host", "periods"])

@@ -64,7 +64,7 @@ def label_prefixes(office: Office, prefix: str = PREFIX) -> tuple[str, str | Non
     return parsed[0].prefix, parsed[1].prefix if len(parsed) > 1 else None
 
 
-def stored(office: Office, prefix: str = PREFIX) -> Prefix:
+def read_subsystem(office: Office, prefix: str = PREFIX) -> Prefix:
     return office.read(lambda reader: require_prefix(reader, prefix))
 
 
@@ -92,20 +92,20 @@ def test_everything_that_was_issued_keeps_resolving(station: Office) -> None:
 
 
 def test_the_periods_are_recorded_and_follow_each_other(station: Office) -> None:
-    added = stored(station).created
+    added = read_subsystem(station).created
     station.clock.step(100)
     move(station, host=NEW_HOST)
     station.clock.step(100)
     move(station, ip=NEW_IP)
-    moved = [one.started for one in stored(station).periods if one.ended is None]
-    assert stored(station).periods == (
+    moved = [one.started for one in read_subsystem(station).periods if one.ended is None]
+    assert read_subsystem(station).periods == (
         LabelPeriod(PREFIX, "name", added, moved[0]),
         LabelPeriod(OPAQUE.lower(), "address", added, moved[1]),
         LabelPeriod(NEW_PREFIX, "name", moved[0]),
         LabelPeriod(NEW_OPAQUE.lower(), "address", moved[1]),
     )
     assert added < moved[0] < moved[1]
-    assert stored(station).current_label_prefixes == (NEW_PREFIX, NEW_OPAQUE)
+    assert read_subsystem(station).current_label_prefixes == (NEW_PREFIX, NEW_OPAQUE)
     events = [one for one in station.events() if one.action == "prefix change"]
     assert [one.detail.partition("labels ")[2] for one in events] == [
         f"{NEW_PREFIX} and {NEW_OPAQUE}",
@@ -119,7 +119,7 @@ def test_a_period_ends_after_its_last_date_although_that_is_ahead_of_the_clock(s
     minted = station.do(mint, PREFIX, 2)
     station.clock.now = now
     move(station, host=NEW_HOST)
-    [ended] = [one for one in stored(station).periods if one.ended is not None]
+    [ended] = [one for one in read_subsystem(station).periods if one.ended is not None]
     assert minted[-1].date is not None
     assert minted[-1].date > now
     assert ended.ended == "2027-01-15T08:01:00.000000Z"
@@ -129,7 +129,7 @@ def test_a_period_ends_after_its_last_date_although_that_is_ahead_of_the_clock(s
 @pytest.mark.parametrize("name", [PREFIX, OPAQUE, NEW_PREFIX, NEW_OPAQUE.lower()])
 def test_every_label_prefix_means_the_subsystem(station: Office, name: str) -> None:
     move(station, host=NEW_HOST, ip=NEW_IP)
-    assert stored(station, name) == stored(station)
+    assert read_subsystem(station, name) == read_subsystem(station)
     assert label_prefixes(station, name) == (NEW_PREFIX, NEW_OPAQUE)
 
 
@@ -137,14 +137,14 @@ def test_a_subsystem_may_return_to_an_address(station: Office) -> None:
     for host in (NEW_HOST, HOST, NEW_HOST, HOST):  # at one instant of the clock
         move(station, host=host)
     assert label_prefixes(station) == (PREFIX, OPAQUE)
-    names = [one.label for one in stored(station).periods if one.kind == "name"]
+    names = [one.label for one in read_subsystem(station).periods if one.kind == "name"]
     assert names == [PREFIX, NEW_PREFIX, PREFIX, NEW_PREFIX, PREFIX]
     assert station.ask(verify) == []
 
 
 @pytest.mark.parametrize("address", [{"host": HOST}, {"ip": IP, "port": 80}, {"host": "MTC-M18.sid.inpe.br."}])
 def test_the_same_address_begins_no_period(station: Office, address: dict[str, Any]) -> None:
-    before = stored(station)
+    before = read_subsystem(station)
     assert move(station, **address) == before
 
 
@@ -156,7 +156,7 @@ def test_a_new_port_is_a_new_label_prefix(station: Office) -> None:
 def test_no_other_subsystem_gets_a_label_prefix_that_was_used_once(station: Office) -> None:
     station.clock.step(100)
     move(station, host=NEW_HOST, ip=NEW_IP)
-    old, new = stored(station).periods[0], stored(station).periods[-1]
+    old, new = read_subsystem(station).periods[0], read_subsystem(station).periods[-1]
     attempts: Sequence[tuple[str | None, str | None, str, LabelPeriod]] = (
         (HOST, None, PREFIX, old),
         (None, IP, OPAQUE, old),
@@ -262,7 +262,7 @@ def test_an_administrator_of_the_prefix_changes_the_address(station: Office) -> 
 
 
 def test_an_address_that_was_changed_meanwhile_is_not_overwritten(station: Office) -> None:
-    seen = settings_digest(stored(station))
+    seen = settings_digest(read_subsystem(station))
     move(station, host=NEW_HOST)
     with pytest.raises(Conflict):
         station.do(change_prefix, PREFIX, address=AddressChange(host="third.inpe.br"), expected=seen)
@@ -274,7 +274,7 @@ def test_a_subsystem_is_listed_whole_and_each_label_prefix_alone(station: Office
     second = station.do(mint, PREFIX, 2, statement=TARGET)
     names = sorted(one.name for one in [*first, *second])
 
-    def listed(prefix: str, limit: int = 100) -> list[str]:
+    def list_names(prefix: str, limit: int = 100) -> list[str]:
         found: list[str] = []
         after: str | None = ""
         while after is not None:
@@ -286,9 +286,9 @@ def test_a_subsystem_is_listed_whole_and_each_label_prefix_alone(station: Office
         return [name async for chunk in names_under(station.registry, prefix) for name in chunk]
 
     for prefix in (PREFIX, OPAQUE, NEW_PREFIX, NEW_OPAQUE):
-        assert listed(prefix) == listed(prefix, 1) == station.run(under(prefix)) == names
-    assert listed(f"{PREFIX}/") == [one.name for one in first]
-    assert listed(f"{NEW_OPAQUE}/") == station.run(under(f"{NEW_OPAQUE}/")) == [one.alias for one in second]
+        assert list_names(prefix) == list_names(prefix, 1) == station.run(under(prefix)) == names
+    assert list_names(f"{PREFIX}/") == [one.name for one in first]
+    assert list_names(f"{NEW_OPAQUE}/") == station.run(under(f"{NEW_OPAQUE}/")) == [one.alias for one in second]
     query = IdentifierQuery(prefix=PREFIX, target_contains="nowhere")
     assert station.do(list_identifiers, query=query).identifiers == []
     assert station.do(list_handles, NEW_PREFIX, 0, 10) == (2, [one.name for one in second])
@@ -353,10 +353,10 @@ def test_verify_finds_a_label_of_a_period_that_had_ended(station: Office) -> Non
 
 def test_a_change_survives_a_restart(station: Office, store_factory: StoreFactory) -> None:
     move(station, host=NEW_HOST)
-    before = stored(station)
+    before = read_subsystem(station)
     station.registry.store.close()
     again = station.reopen(store_factory())
-    assert stored(again, NEW_PREFIX) == before
+    assert read_subsystem(again, NEW_PREFIX) == before
     assert label_prefixes(again) == (NEW_PREFIX, OPAQUE)
 
 
