@@ -23,7 +23,7 @@ _PATHS = st.one_of(
 )
 
 
-def _accepted(path: str) -> str:
+def _require_accepted(path: str) -> str:
     try:
         return check_path(path)
     except RefusedFile:
@@ -32,8 +32,8 @@ def _accepted(path: str) -> str:
 
 
 @given(_PATHS)
-def test_an_accepted_path_stays_inside_and_is_safe_on_every_system(path: str) -> None:
-    content = content_name(_accepted(path))
+def test_an_require_accepted_path_stays_inside_and_is_safe_on_every_system(path: str) -> None:
+    content = content_name(_require_accepted(path))
     assert os.path.normpath(os.path.join("/item", content)) == f"/item/{content}"
     for part in content.split("/"):
         assert not is_device_name(part)
@@ -45,15 +45,15 @@ def test_an_accepted_path_stays_inside_and_is_safe_on_every_system(path: str) ->
 
 @given(_PATHS)
 def test_the_name_of_the_content_leads_back_to_the_path(path: str) -> None:
-    assert "/".join(map(unescape_name, content_name(_accepted(path)).split("/"))) == path
+    assert "/".join(map(unescape_name, content_name(_require_accepted(path)).split("/"))) == path
 
 
 @given(_PATHS, _PATHS)
 def test_paths_that_do_not_collide_have_contents_that_do_not_collide(one: str, other: str) -> None:
     paths = PathSet()
     try:
-        paths.add(_accepted(one))
-        paths.add(_accepted(other))
+        paths.add(_require_accepted(one))
+        paths.add(_require_accepted(other))
     except RefusedFile:
         assume(False)
     first, second = (comparison_key(content_name(path)) for path in (one, other))

@@ -62,7 +62,7 @@ def test_a_missing_file_and_a_foreign_one_are_found(root: StorageRoot, item: Pat
     }
 
 
-def test_a_misplaced_file_is_told_from_a_missing_one(root: StorageRoot, item: Path) -> None:
+def test_a_misplaced_file_is_not_called_missing(root: StorageRoot, item: Path) -> None:
     (item / "v1/content/thesis.pdf").rename(item / "v2/content/moved.pdf")
     assert _problems(root) == [(MISPLACED, "v2/content/moved.pdf")]
 

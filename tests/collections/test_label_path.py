@@ -36,7 +36,7 @@ _LEGACY = st.sampled_from(
 _LABELS = st.one_of(_REPOSITORY, _OPAQUE, _OPAQUE.map(str.lower), _LEGACY)
 
 
-def _valid(label: str) -> str:
+def _require_valid(label: str) -> str:
     try:
         ibi.parse_any(label)
     except InvalidName:
@@ -48,14 +48,14 @@ def _valid(label: str) -> str:
 @example("con.br/nul/2009/02.16.17.46")
 @example("example.org./www/2009/02.16.17.46")
 def test_the_path_of_a_label_leads_back_to_it(label: str) -> None:
-    assert path_to_label(label_to_path(_valid(label))) == canonical_label(label)
+    assert path_to_label(label_to_path(_require_valid(label))) == canonical_label(label)
 
 
 @given(_LABELS)
 @example("com1.org/com1.8080/2009/02.16.17.46")
 @example("example.org./www/2009/02.16.17.46")
 def test_a_path_is_safe_on_every_system(label: str) -> None:
-    parts = label_to_path(_valid(label)).split("/")
+    parts = label_to_path(_require_valid(label)).split("/")
     assert len(parts) in (2, 4)
     for part in parts:
         assert re.fullmatch(r"[a-z0-9=.-]{1,255}", part), part
@@ -68,7 +68,7 @@ def test_a_path_is_safe_on_every_system(label: str) -> None:
 @example("APM77Z/KFQ6T", "APM77Z/KFQ6t")
 @example("sid.inpe.br/mtc-m18@80/2009/02.16.17.46", "sid.inpe.br/mtc-m18/2009/02.16.17.46")
 def test_two_labels_have_two_directories_and_none_is_inside_the_other(one: str, other: str) -> None:
-    assume(canonical_label(_valid(one)) != canonical_label(_valid(other)))
+    assume(canonical_label(_require_valid(one)) != canonical_label(_require_valid(other)))
     first, second = label_to_path(one), label_to_path(other)
     assert first.casefold() != second.casefold()
     assert not f"{first}/".startswith(f"{second}/")

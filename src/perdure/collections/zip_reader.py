@@ -46,7 +46,7 @@ class ZipEntry(NamedTuple):
     def _open(self) -> Iterator[ReadableStream]:
         try:
             with self.archive.open(self.info) as stream:
-                yield _Unpacked(cast(ZipExtFile, stream))
+                yield _EntryStream(cast(ZipExtFile, stream))
         except (BadZipFile, NotImplementedError, RuntimeError) as problem:
             raise RefusedFile(self.path, f"it cannot be unpacked: {problem}") from problem
 
@@ -54,7 +54,7 @@ class ZipEntry(NamedTuple):
         return self._open()
 
 
-class _Unpacked:
+class _EntryStream:
     """The content of an entry. Damage is raised as a failed read."""
 
     def __init__(self, stream: ZipExtFile) -> None:

@@ -18,7 +18,7 @@ _MODE: Final = 0o100644 << 16
 
 def stream_zip(version: ItemVersion) -> Iterator[bytes]:
     """Yield a zip file in chunks. Raise ItemDamaged in the middle if a file turns out not to have its digest."""
-    written = _Written()
+    written = _ZipOutput()
     buffer = memoryview(bytearray(_CHUNK_BYTES))
     with ZipFile(written, "w", ZIP_STORED, allowZip64=True) as archive:
         for path, file in version.files.items():
@@ -39,7 +39,7 @@ def stream_zip(version: ItemVersion) -> Iterator[bytes]:
     yield from written.take()
 
 
-class _Written(RawIOBase):
+class _ZipOutput(RawIOBase):
     """What the zip library has written, until it is taken. It cannot seek, so the library writes a stream."""
 
     def __init__(self) -> None:
