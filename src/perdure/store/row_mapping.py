@@ -22,6 +22,11 @@ PREFIX_COLUMNS: Final = (
     "ttl, joiners"
 )
 
+HOLDING_COLUMNS: Final = (
+    "subject, collection, label, role, role_since, version, files, size, digest, main_file, put_at, source, "
+    "verified_at, outcome"
+)
+
 
 def first_column(row: Row | None) -> str | None:
     """Return the first column as text; None where there is no row."""
