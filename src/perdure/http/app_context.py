@@ -1,9 +1,11 @@
 """The context of every handler: the registry, the settings, the caches, and the authenticator."""
 
 from fractions import Fraction
+from pathlib import Path
 from typing import Final
 
 from perdure.http.auth import Authenticator
+from perdure.http.shared.upload_folder import UPLOADS, UploadFolder
 from perdure.http.shared.metrics import Metrics
 from perdure.http.shared.person_cache import PersonCache
 from perdure.http.shared.prefix_cache import PrefixCache
@@ -25,7 +27,7 @@ _SUGGESTION_BURST: Final = 2.0  # seconds that may be spent at once
 class AppContext:
     """One registry, served by one process."""
 
-    def __init__(self, registry: Registry, options: HttpOptions) -> None:
+    def __init__(self, registry: Registry, options: HttpOptions, folder: Path) -> None:
         self.registry = registry
         self.options = options
         self.patience = Fraction(options.request_seconds * _WAITING_SHARE)
@@ -37,6 +39,7 @@ class AppContext:
         self.page_cursors = PageCursors()
         self.search_limiter = ConcurrencyLimiter("searches", at_once=_CONCURRENT_SEARCHES, each=8, most=64)
         self.suggestion_budget = TimeBudget(_SUGGESTION_SHARE, _SUGGESTION_BURST)
+        self.uploads = UploadFolder(folder / UPLOADS, options.upload_days * 86_400)
         self.authenticator = Authenticator(registry, options)
 
     def publish_metrics(self) -> None:

@@ -7,7 +7,7 @@ from litestar import Litestar
 
 from perdure.http.api.bulk_response import CSV, NDJSON
 from perdure.http.api.change_feed import ActivityPage
-from perdure.http.api.litestar_bypass import DirectHandler, is_direct
+from perdure.http.api.litestar_bypass import DirectHandler, StreamedHandler, is_direct, is_streamed
 from perdure.http.api.multipart import CONTENT, FORM, OBSERVATION
 from perdure.http.api.request_context import STATUS_DESCRIPTIONS
 from perdure.http.api.schemas.agents import AGENT_RESPONSE_SCHEMAS
@@ -75,6 +75,7 @@ class Operation(NamedTuple):
     repeated: frozenset[str]
     body: type[RequestSchema] | None
     direct: DirectHandler | None  # for a call without the framework
+    streamed: StreamedHandler | None  # for one that reads the body itself
     is_conditional: bool  # the handler evaluates If-Match
 
 
@@ -97,7 +98,7 @@ def build_openapi(app: Litestar) -> dict[str, Any]:
     for item in document["paths"].values():
         for method, operation in item.items():
             _fix_operation(operation)
-            if method != "get":  # every write can fail its precondition
+            if method not in ("get", "head"):  # every write can fail its precondition
                 refused = operation["responses"]["403"]
                 operation["responses"].setdefault("412", {**refused, "description": STATUS_DESCRIPTIONS[412]})
     plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(document))
@@ -124,6 +125,7 @@ def index_operations(app: Litestar, document: dict[str, Any]) -> dict[str, dict[
                 frozenset(parameter["name"] for parameter in query if parameter["schema"].get("type") == "array"),
                 None if body is None else body.annotation,
                 DirectHandler(handler) if is_direct(handler) else None,
+                StreamedHandler(handler) if is_streamed(handler) else None,
                 any(one["name"] == _IF_MATCH for one in operation.get("parameters", ())),
             )
     return index

@@ -12,7 +12,7 @@ from perdure.http.app_context import AppContext
 from perdure.http.items.content_headers import content_disposition
 from perdure.http.items.download import empty_body, send_file
 from perdure.http.items.item_address import item_path, parse_item_address
-from perdure.http.items.item_document import build_item_document, describe_other_holdings
+from perdure.http.items.item_document import build_item_document, describe_other_holdings, names_of
 from perdure.http.items.item_links import file_links, item_links
 from perdure.http.items.item_lookup import FoundItem, find_item, read_stored_item
 from perdure.http.items.item_page import render_item_page
@@ -26,10 +26,8 @@ from perdure.http.shared.response_stream import stream_response
 from perdure.http.shared.responses import NO_CACHE, VARY_ACCEPT
 from perdure.http.shared.threads import run_in_thread
 from perdure.http.shared.timeouts import Timeout
-from perdure.http.urls import citation_url, path_of, with_query
+from perdure.http.urls import path_of, with_query
 from perdure.names import handle
-from perdure.registry import show
-from perdure.registry.identifier_view import View
 
 _NO_CACHE: Final = b"no-cache"
 _TAG_DIGITS: Final = 32
@@ -52,7 +50,7 @@ async def respond(app: AppContext, request: Request) -> Response | None:
     url = item_url(request.origin, found.collection, found.label)
     if found.reading.path:
         content, file = await run_in_thread(version.find_file, found.reading.path)
-        links = file_links(app, request, found, url)
+        links = file_links(request, found, url)
         return await send_file(app, request, Path(found.collection.path), content, file, links)
     form = FORM_OF_ENDING.get(found.reading.ending) or requested_form(request)
     if form is Form.ZIP:
@@ -78,10 +76,10 @@ async def _describe(
     app: AppContext, request: Request, found: FoundItem, item: StoredItem, version: ItemVersion, form: Form
 ) -> Response:
     """Return the page of an item, or its description as JSON, which always has all versions."""
-    view = await show(app.registry, found.name)
+    view = await find_view(app, found)
     collections = await app.registry.store.read(lambda reader: {one.name: one for one in reader.collections()})
     origin = request.origin
-    identifier = citation_url(app, origin, _cited_name(view), view.scheme) or path_of(view.name)
+    identifier = f"{origin}{path_of(names_of(found, view)[0])}"
     url = item_url(origin, found.collection, found.label)
     if form is Form.JSON:
         document = await run_in_thread(build_item_document, origin, found, item, view, identifier, collections)
@@ -97,10 +95,6 @@ async def _describe(
     return await run_in_thread(
         render_item_page, app, found, item, version, view, holdings, url, after, headers
     )
-
-
-def _cited_name(view: View) -> str:
-    return view.names[0] if view.names else view.name
 
 
 async def _send_zip(app: AppContext, request: Request, found: FoundItem, version: ItemVersion) -> Response | None:

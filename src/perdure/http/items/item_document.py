@@ -7,9 +7,10 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from perdure.collections.addresses import file_address
 from perdure.collections.item import Agent, ItemVersion, StoredItem
 from perdure.http.items.item_lookup import FoundItem
-from perdure.http.items.item_urls import file_url, item_url
+from perdure.http.items.item_urls import item_url
 from perdure.records.record import About
 from perdure.registry.holdings import Collection, Role
 from perdure.registry.identifier_view import View
@@ -59,7 +60,7 @@ class ItemDocument(msgspec.Struct, frozen=True, kw_only=True):
     digest: Annotated[str, Meta(description="The digest of the list of files of the newest version.")]
     version: int
     main_file: str | None
-    creator: str
+    creator: Annotated[str | None, Meta(description="None if the identifier is registered at another server.")]
     owners: tuple[str, ...]
     about: About | None
     other_holdings: tuple[HoldingDescription, ...]
@@ -67,14 +68,14 @@ class ItemDocument(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def build_item_document(
-    origin: str, found: FoundItem, item: StoredItem, view: View, identifier: str, collections: Mapping[str, Collection]
+    origin: str, found: FoundItem, item: StoredItem, view: View | None, identifier: str, collections: Mapping[str, Collection]
 ) -> ItemDocument:
     """Build the description of an item. It reads the size of every file from the disk."""
     holding = found.holding
     url = item_url(origin, found.collection, found.label)
     return ItemDocument(
         label=found.label,
-        names=view.names or (view.name,),
+        names=names_of(found, view),
         identifier=identifier,
         url=url,
         collection=holding.collection,
@@ -85,12 +86,17 @@ def build_item_document(
         digest=holding.digest,
         version=item.newest.number,
         main_file=holding.main_file,
-        creator=view.authority.creator,
-        owners=view.authority.owners,
-        about=view.about,
+        creator=None if view is None else view.authority.creator,
+        owners=() if view is None else view.authority.owners,
+        about=None if view is None else view.about,
         other_holdings=describe_other_holdings(origin, found, collections),
         versions=tuple(_describe_version(url, version) for version in item.versions),
     )
+
+
+def names_of(found: FoundItem, view: View | None) -> tuple[str, ...]:
+    """Return all names of an item."""
+    return (found.name,) if view is None else view.names or (view.name,)
 
 
 def format_time(instant: datetime) -> str:
@@ -122,7 +128,7 @@ def _describe_version(url: str, version: ItemVersion) -> VersionDescription:
             size=file.size,
             sha512=file.sha512,
             media_type=file.media_type,
-            url=file_url(url, file.path, version.number),
+            url=file_address(url, file.path, version.number),
         )
         for file in version.files.values()
     )

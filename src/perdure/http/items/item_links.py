@@ -3,11 +3,12 @@
 from typing import Final
 
 from perdure.http.app_context import AppContext
+from perdure.http.items.item_document import names_of
 from perdure.http.items.item_lookup import FoundItem
 from perdure.http.items.item_urls import description_url
 from perdure.http.shared.redirects import encode_location
 from perdure.http.shared.request import Headers, Request
-from perdure.http.urls import absolute_url, citation_url, link_to, path_of
+from perdure.http.urls import absolute_url, link_to, path_of
 from perdure.registry.identifier_view import View
 
 _DESCRIPTIONS: Final = {
@@ -18,13 +19,11 @@ _DESCRIPTIONS: Final = {
 _LANDING_PAGE: Final = "https://schema.org/AboutPage"
 
 
-def item_links(app: AppContext, request: Request, found: FoundItem, url: str, view: View) -> Headers:
+def item_links(app: AppContext, request: Request, found: FoundItem, url: str, view: View | None) -> Headers:
     """Return the links of an item: its citation, its descriptions, its zip file and its creator."""
     origin = request.origin
-    cited = view.names[0] if view.names else view.name
-    citation = citation_url(app, origin, cited, view.scheme)
     links = [
-        *([] if citation is None else [format_link(citation, "cite-as")]),
+        format_link(f"{origin}{path_of(names_of(found, view)[0])}", "cite-as"),
         format_link(description_url(url, "json"), "describedby", "application/json"),
         *(
             format_link(f"{origin}{path_of(found.name)}.{ending}", "describedby", media)
@@ -33,17 +32,16 @@ def item_links(app: AppContext, request: Request, found: FoundItem, url: str, vi
         format_link(description_url(url, "zip"), "item", "application/zip"),
         format_link(_LANDING_PAGE, "type"),
     ]
-    creator = link_to(app, view.authority.creator)
+    creator = None if view is None else link_to(app, view.authority.creator)
     if creator is not None:
         links.append(format_link(absolute_url(origin, creator), "author"))
     return [(b"link", b", ".join(links))]
 
 
-def file_links(app: AppContext, request: Request, found: FoundItem, url: str) -> Headers:
+def file_links(request: Request, found: FoundItem, url: str) -> Headers:
     """Return the links of a file: the citation and the page of its item."""
-    citation = citation_url(app, request.origin, found.name, "ibi")
-    links = [] if citation is None else [format_link(citation, "cite-as")]
-    links += [
+    links = [
+        format_link(f"{request.origin}{path_of(found.name)}", "cite-as"),
         format_link(url, "collection", "text/html"),
         format_link(description_url(url, "json"), "describedby", "application/json"),
     ]

@@ -2,12 +2,13 @@
 
 from typing import Final, NamedTuple
 
+from perdure.collections.addresses import file_address
 from perdure.collections.item import ItemVersion, StoredItem
 from perdure.http import pages
 from perdure.http.app_context import AppContext
-from perdure.http.items.item_document import HoldingDescription, format_time
+from perdure.http.items.item_document import HoldingDescription, format_time, names_of
 from perdure.http.items.item_lookup import FoundItem
-from perdure.http.items.item_urls import description_url, file_url
+from perdure.http.items.item_urls import description_url
 from perdure.http.shared.request import Headers, Response
 from perdure.http.urls import link_to, path_of
 from perdure.registry.identifier_view import View
@@ -44,7 +45,7 @@ def render_item_page(
     found: FoundItem,
     item: StoredItem,
     version: ItemVersion,
-    view: View,
+    view: View | None,
     holdings: tuple[HoldingDescription, ...],
     url: str,
     after: str,
@@ -62,12 +63,12 @@ def render_item_page(
         headers,
         contact=app.options.contact,
         label=found.label,
-        title=view.about.what if view.about and view.about.what else found.label,
+        title=(view.about.what if view is not None and view.about is not None else None) or found.label,
         holding=found.holding,
         holdings=holdings,
         view=view,
-        names=view.names or (view.name,),
-        identifier=path_of(view.name),
+        names=names_of(found, view),
+        identifier=path_of(found.name),
         link=lambda identifier: link_to(app, identifier),
         version=version,
         is_newest=is_newest,
@@ -85,7 +86,7 @@ def _build_file_row(url: str, version: ItemVersion, path: str, number: int | Non
     _, file = version.find_file(path)
     return FileRow(
         path,
-        file_url(url, path, number),
+        file_address(url, path, number),
         format_size(file.size),
         file.sha512,
         file.sha512[:_SHOWN_DIGITS],

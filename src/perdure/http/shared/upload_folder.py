@@ -25,6 +25,7 @@ from perdure.http.shared.http_errors import NoSuchUpload, TooManyUploads, Upload
 from perdure.records.frozen_struct import FrozenStruct
 from perdure.store.file_sync import sync_folder, write_atomically
 
+UPLOADS: Final = "uploads"  # the folder in that of the registry
 _ID: Final = re.compile(r"[0-9a-f]{32}")
 _INFO, _CONTENT, _OFFSET, _ITEM, _LOCK = "upload.json", "content", "offset", "item.json", "lock"
 _DIGITS: Final = 20  # of the offset in its file: it is overwritten as one block
