@@ -14,7 +14,7 @@ from perdure.http.items.download import empty_body, send_file
 from perdure.http.items.item_address import item_path, parse_item_address
 from perdure.http.items.item_document import build_item_document, describe_other_holdings, names_of
 from perdure.http.items.item_links import file_links, item_links
-from perdure.http.items.item_lookup import FoundItem, find_item, read_stored_item
+from perdure.http.items.item_lookup import FoundItem, find_item, find_view, read_stored_item
 from perdure.http.items.item_page import render_item_page
 from perdure.http.items.item_request import FORM_OF_ENDING, Form, requested_form, requested_start, requested_version
 from perdure.http.items.item_urls import item_url
