@@ -32,6 +32,7 @@ from perdure.http.api import (
     type_list,
     uploads,
 )
+from perdure.http.api import items as api_items
 from perdure.http.api import persons as api_persons
 from perdure.http.api.gateway import ApiGateway, ApiRoute
 from perdure.http.api.multipart import FORM
@@ -252,6 +253,8 @@ API_ROUTES: Final = (
     ApiRoute("GET", "/bulk-changes", bulk_changes.list_bulk_changes),
     ApiRoute("GET", "/bulk-changes/{id}", bulk_changes.show_bulk_change),
     ApiRoute("POST", "/bulk-changes/{id}/undo", bulk_changes.undo_bulk_change),
+    ApiRoute("POST", "/items/{collection}", api_items.put_item_form, is_bulk=True),
+    ApiRoute("PUT", "/items/{collection}/{label}/{path}", api_items.put_file, is_bulk=True),
     ApiRoute("POST", "/uploads", uploads.begin_upload, is_bulk=True, options=uploads.tus_options),
     ApiRoute("HEAD", "/uploads/{upload}", uploads.show_upload, is_bulk=True, options=uploads.tus_options),
     ApiRoute("PATCH", "/uploads/{upload}", uploads.continue_upload, is_bulk=True),

@@ -10,8 +10,9 @@ from litestar import delete, head, patch, post
 from litestar.openapi.spec import Example
 from litestar.params import HeaderParameter, PathParameter
 
+from perdure.collections.source_files import LocalFile
 from perdure.http.api.bulk_request import parts_at_least_rate
-from perdure.http.api.item_storage import ItemFields, check_storage, store_file
+from perdure.http.api.item_storage import ItemFields, check_upload, find_file_name, store_files
 from perdure.http.api.litestar_bypass import STREAMED
 from perdure.http.api.request_context import CREDENTIALS_REQUIRED, ApiContext, InjectedContext, error_responses
 from perdure.http.app_context import AppContext
@@ -87,8 +88,9 @@ async def begin_upload(
     length = tus.parse_number(upload_length, "Upload-Length")
     if length > app.options.upload_bytes:
         raise BodyTooLarge(app.options.upload_bytes)
-    fields = ItemFields.from_metadata(tus.parse_metadata(upload_metadata))
-    await check_storage(context, fields, length)
+    metadata = tus.parse_metadata(upload_metadata)
+    find_file_name(metadata)
+    await check_upload(context, ItemFields.from_fields(metadata), length)
     upload = await run_in_thread(
         app.uploads.create, context.agent.id, length, upload_metadata or "", most=_MOST
     )
@@ -260,8 +262,10 @@ async def _finish(context: ApiContext, opened: OpenUpload) -> UploadedItem:
     if opened.item is not None:
         return opened.item
     upload = opened.upload
-    fields = ItemFields.from_metadata(tus.parse_metadata(upload.metadata))
-    item = await store_file(context, fields, opened.content, upload.id)
+    metadata = tus.parse_metadata(upload.metadata)
+    source = LocalFile(find_file_name(metadata), opened.content, upload.length, metadata.get("filetype") or None)
+    stored = await store_files(context, ItemFields.from_fields(metadata), [source], upload.length, upload.id)
+    item = UploadedItem(stored.holding.label, stored.holding.version, stored.url)
     await run_to_end_in_thread(opened.finish, item)
     return item
 

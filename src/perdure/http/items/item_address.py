@@ -37,13 +37,14 @@ class ItemAddress(NamedTuple):
 def parse_item_address(escaped: str) -> ItemAddress:
     """Return the parts of a path below the root of all items. Raise NotFound if it has no label."""
     collection, _, rest = handle.unescape(escaped).removeprefix("/").partition("/")
-    readings = tuple(_read(rest))
+    readings = tuple(read_label(rest))
     if not readings:
         raise NotFound()
     return ItemAddress(collection, readings)
 
 
-def _read(rest: str) -> Iterator[ItemReading]:
+def read_label(rest: str) -> Iterator[ItemReading]:
+    """Yield what a text can mean that begins with a label."""
     parts = rest.split("/")
     for length in _LABEL_LENGTHS:
         label = "/".join(parts[:length])

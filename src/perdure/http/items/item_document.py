@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from perdure.collections.addresses import file_address
-from perdure.collections.item import Agent, ItemVersion, StoredItem
+from perdure.collections.item import ItemVersion, StoredItem
 from perdure.http.items.item_lookup import FoundItem
 from perdure.http.items.item_urls import item_url
 from perdure.records.record import About
@@ -26,13 +26,20 @@ class FileDescription(msgspec.Struct, frozen=True):
     url: str
 
 
+class AgentDescription(msgspec.Struct, frozen=True):
+    """The agent that made a version."""
+
+    name: str
+    address: str | None
+
+
 class VersionDescription(msgspec.Struct, frozen=True):
     """A version of an item. Its files keep their addresses when there are newer versions."""
 
     version: int
     created: str
     message: str
-    agent: Agent | None
+    agent: AgentDescription | None
     files: tuple[FileDescription, ...]
 
 
@@ -105,7 +112,7 @@ def format_time(instant: datetime) -> str:
     >>> format_time(datetime(2026, 1, 2, 3, 4, 5, tzinfo=timezone.utc))
     '2026-01-02T03:04:05Z'
     """
-    return instant.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return instant.astimezone(timezone.utc).replace(tzinfo=None).isoformat() + "Z"
 
 
 def describe_other_holdings(
@@ -132,4 +139,5 @@ def _describe_version(url: str, version: ItemVersion) -> VersionDescription:
         )
         for file in version.files.values()
     )
-    return VersionDescription(version.number, format_time(version.created), version.message, version.agent, files)
+    agent = None if version.agent is None else AgentDescription(*version.agent)
+    return VersionDescription(version.number, format_time(version.created), version.message, agent, files)

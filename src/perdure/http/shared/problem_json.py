@@ -53,6 +53,7 @@ _STATUSES: Final[tuple[tuple[type[errors.PerdureError], int], ...]] = (
     (errors.Conflict, 409),
     (errors.ClockBehind, 503),
     (errors.StoreFull, 507),
+    (errors.QuotaExceeded, 507),
     (errors.StoreUnavailable, 503),
     (errors.PerdureError, 500),
 )
