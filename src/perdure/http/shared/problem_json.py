@@ -54,6 +54,7 @@ _STATUSES: Final[tuple[tuple[type[errors.PerdureError], int], ...]] = (
     (errors.ClockBehind, 503),
     (errors.StoreFull, 507),
     (errors.QuotaExceeded, 507),
+    (errors.ItemDamaged, 500),
     (errors.StoreUnavailable, 503),
     (errors.PerdureError, 500),
 )
@@ -66,6 +67,7 @@ _DETAILS: Final = (
     "suggestion",
     "suggestions",
     "name",
+    "path",
     "replaced_by",
     "state",
     "needed",
