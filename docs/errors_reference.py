@@ -75,6 +75,7 @@ REMEDIES: Final = {
     "no-such-prefix": "Check the prefix, or add it: `perdure prefix add`.",
     "no-such-bulk-change": "List the bulk changes: `perdure bulk list`.",
     "no-target": "Show the record instead (`?info`), or give it a URL: `perdure set`.",
+    "no-such-collection": "Check the name, or list the collections: `perdure collection list`.",
     "no-such-item": "Check the label, or list the items: `perdure collection list`.",
     "no-such-version": "List the versions: `perdure collection show`.",
     "no-such-file": "List the files: `perdure collection show`.",

@@ -12,6 +12,7 @@ PerdureError                 has a stable `code`, in every language and in every
   ├─ NoSuchName              the name is not registered               (name, suggestions)
   │    ├─ NoSuchPrefix       the prefix is not registered
   │    ├─ NoTarget           the name is registered, but has no URL
+  │    ├─ NoSuchCollection   the registry has no collection with this name
   │    ├─ NoSuchItem         the collection does not hold this item
   │    ├─ NoSuchVersion      the item has no version with this number      (name, version)
   │    ├─ NoSuchFile         this version of the item has no such file     (name, path)
@@ -245,6 +246,13 @@ class NoTarget(NoSuchName):
         return f"{quote_text(self.name)} has no target: its record has no URL"
 
 
+class NoSuchCollection(NoSuchName):
+    """The registry has no collection with this name."""
+
+    code = "no-such-collection"
+
+    def __str__(self) -> str:
+        return f"there is no collection {quote_text(self.name)}{self._question}"
 class NoSuchItem(NoSuchName):
     """The collection does not hold an item with this label."""
 
