@@ -105,7 +105,9 @@ class HttpOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = 1 << 37
     upload_days: Annotated[
         float,
-        Meta(gt=0, le=3_660, description="Days after which an upload in several parts is removed if it does not go on."),
+        Meta(
+            gt=0, le=3_660, description="Days after which an upload in several parts is removed if it does not go on."
+        ),
     ] = 7.0
     bulk_bytes: Annotated[Size, Meta(description="Maximum size of the body of a bulk request, in bytes.")] = 16 << 30
     bulk_line_bytes: Annotated[

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Final
 
 from perdure.http.auth import Authenticator
-from perdure.http.shared.upload_folder import UPLOADS, UploadFolder
 from perdure.http.shared.metrics import Metrics
 from perdure.http.shared.person_cache import PersonCache
 from perdure.http.shared.prefix_cache import PrefixCache
@@ -13,6 +12,7 @@ from perdure.http.shared.resolution_counter import ResolutionCounter
 from perdure.http.shared.semaphore import ConcurrencyLimiter
 from perdure.http.shared.time_budget import TimeBudget
 from perdure.http.shared.timeouts import DeadlineTimer
+from perdure.http.shared.upload_folder import UPLOADS, UploadFolder
 from perdure.http_options import HttpOptions
 from perdure.registry import Registry
 from perdure.registry.handles.listing import PageCursors

@@ -22,17 +22,17 @@ from perdure.http.api import (
     gateway,
     history,
     identifiers,
+    item_uploads,
     lifecycle,
     minting,
     observing,
     person_curation,
     prefixes,
+    resumable_uploads,
     search,
     statistics,
     type_list,
-    uploads,
 )
-from perdure.http.api import items as api_items
 from perdure.http.api import persons as api_persons
 from perdure.http.api.gateway import ApiGateway, ApiRoute
 from perdure.http.api.multipart import FORM
@@ -47,7 +47,7 @@ from perdure.http.handle_api import (
     site_endpoint,
     verification_endpoint,
 )
-from perdure.http.items import handler as items
+from perdure.http.items import items_endpoint
 from perdure.http.items.item_address import ITEMS_ROOT
 from perdure.http.persons import handler as persons
 from perdure.http.persons import vocabulary
@@ -184,7 +184,7 @@ ROUTES: Final = (
     Route("/context.jsonld", vocabulary.context_response),
     Route("/shapes.ttl", vocabulary.shapes_response),
     # Stored items, their files, and their descriptions
-    Route(ITEMS_ROOT, items.respond, "items", Match.BELOW, has_time_limit=False),
+    Route(ITEMS_ROOT, items_endpoint.respond, "items", Match.BELOW, has_time_limit=False),
     # Persons, each with or without a suffix that names a format
     Route("/{ppid}", persons.respond, match=Match.NAME),
     Route("/{ppid}/v{version}", persons.respond, match=Match.NAME),
@@ -253,12 +253,14 @@ API_ROUTES: Final = (
     ApiRoute("GET", "/bulk-changes", bulk_changes.list_bulk_changes),
     ApiRoute("GET", "/bulk-changes/{id}", bulk_changes.show_bulk_change),
     ApiRoute("POST", "/bulk-changes/{id}/undo", bulk_changes.undo_bulk_change),
-    ApiRoute("POST", "/items/{collection}", api_items.put_item_form, is_bulk=True),
-    ApiRoute("PUT", "/items/{collection}/{label}/{path}", api_items.put_file, is_bulk=True),
-    ApiRoute("POST", "/uploads", uploads.begin_upload, is_bulk=True, options=uploads.tus_options),
-    ApiRoute("HEAD", "/uploads/{upload}", uploads.show_upload, is_bulk=True, options=uploads.tus_options),
-    ApiRoute("PATCH", "/uploads/{upload}", uploads.continue_upload, is_bulk=True),
-    ApiRoute("DELETE", "/uploads/{upload}", uploads.remove_upload, is_bulk=True),
+    ApiRoute("POST", "/items/{collection}", item_uploads.put_item_form, is_bulk=True),
+    ApiRoute("PUT", "/items/{collection}/{label}/{path}", item_uploads.put_file, is_bulk=True),
+    ApiRoute("POST", "/uploads", resumable_uploads.begin_upload, is_bulk=True, options=resumable_uploads.tus_options),
+    ApiRoute(
+        "HEAD", "/uploads/{upload}", resumable_uploads.show_upload, is_bulk=True, options=resumable_uploads.tus_options
+    ),
+    ApiRoute("PATCH", "/uploads/{upload}", resumable_uploads.continue_upload, is_bulk=True),
+    ApiRoute("DELETE", "/uploads/{upload}", resumable_uploads.remove_upload, is_bulk=True),
     ApiRoute("GET", "/errors", error_catalogue.list_errors),
     ApiRoute("GET", "/errors/{code}", error_catalogue.show_error),
     ApiRoute("POST", "/poid", observing.observe_person, {FORM: observing.observe_upload}),

@@ -9,12 +9,14 @@ from perdure.http.shared.http_errors import RangeNotSatisfiable
 
 SIZES = st.integers(0, 200)
 SPECS = st.one_of(
-    st.tuples(st.integers(0, 250), st.none() | st.integers(0, 250)).map(lambda one: f"{one[0]}-{'' if one[1] is None else one[1]}"),
+    st.tuples(st.integers(0, 250), st.none() | st.integers(0, 250)).map(
+        lambda one: f"{one[0]}-{'' if one[1] is None else one[1]}"
+    ),
     st.integers(0, 250).map(lambda suffix: f"-{suffix}"),
 )
 
 
-def expected(spec: str, size: int) -> range | None:
+def select_positions(spec: str, size: int) -> range | None:
     """Return the positions that a range selects, as the RFC describes them; None if it is invalid."""
     first, _, last = spec.partition("-")
     if not first:
@@ -26,12 +28,12 @@ def expected(spec: str, size: int) -> range | None:
 
 @given(SIZES, st.lists(SPECS, min_size=1, max_size=MOST_RANGES))
 def test_ranges_select_the_bytes_that_they_name(size: int, specs: list[str]) -> None:
-    wanted = [expected(spec, size) for spec in specs]
+    expected = [select_positions(spec, size) for spec in specs]
     header = "bytes=" + ", ".join(specs)
-    if None in wanted:
+    if None in expected:
         assert parse_ranges(header, size) is None
         return
-    selected = [one for one in wanted if one]
+    selected = [one for one in expected if one]
     if not selected:
         with pytest.raises(RangeNotSatisfiable):
             parse_ranges(header, size)
@@ -58,6 +60,8 @@ def test_too_many_ranges_are_ignored(header: str) -> None:
     assert parse_ranges(header, 1000) is None
 
 
-@pytest.mark.parametrize("header", ["bytes=", "bytes=,", "bytes=a-b", "bytes=1", "bytes 0-1", "bytes=--1", "bytes=٣-٤", "chars=0-1"])
+@pytest.mark.parametrize(
+    "header", ["bytes=", "bytes=,", "bytes=a-b", "bytes=1", "bytes 0-1", "bytes=--1", "bytes=٣-٤", "chars=0-1"]
+)
 def test_malformed_ranges_are_ignored(header: str) -> None:
     assert parse_ranges(header, 1000) is None

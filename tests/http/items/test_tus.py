@@ -1,6 +1,7 @@
 """The headers of tus are parsed strictly."""
 
 import base64
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
@@ -22,10 +23,8 @@ def test_metadata_is_read_as_clients_write_it(fields: dict[str, str]) -> None:
 
 @given(st.text(max_size=60))
 def test_any_other_metadata_is_refused_or_read(text: str) -> None:
-    try:
+    with suppress(PerdureError):
         assert isinstance(parse_metadata(text), dict)
-    except PerdureError:
-        pass
 
 
 @pytest.mark.parametrize("text", ["a b", "a YQ==,a YQ==", "a /w==", "é YQ==", "a Y\nQ==", "x" * 20_000])

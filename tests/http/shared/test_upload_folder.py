@@ -30,10 +30,10 @@ def write(opened: OpenUpload, content: bytes, *, synced: bool = True) -> None:
 
 
 def test_bytes_that_were_put_on_disk_count_in_another_process(uploads: UploadFolder, tmp_path: Path) -> None:
-    id = uploads.create("maria", 6, "", most=1).id
-    with uploads.open(id, "maria") as opened:
+    upload = uploads.create("maria", 6, "", most=1).id
+    with uploads.open(upload, "maria") as opened:
         write(opened, b"abc")
-    with UploadFolder(tmp_path / "uploads", 60).open(id, "maria") as opened:
+    with UploadFolder(tmp_path / "uploads", 60).open(upload, "maria") as opened:
         assert (opened.offset, opened.is_complete) == (3, False)
         write(opened, b"def")
         assert opened.is_complete
@@ -41,18 +41,18 @@ def test_bytes_that_were_put_on_disk_count_in_another_process(uploads: UploadFol
 
 
 def test_bytes_that_were_not_put_on_disk_do_not_count(uploads: UploadFolder) -> None:
-    id = uploads.create("maria", 6, "", most=1).id
-    with uploads.open(id, "maria") as opened:
+    upload = uploads.create("maria", 6, "", most=1).id
+    with uploads.open(upload, "maria") as opened:
         write(opened, b"abcdef", synced=False)
-    assert uploads.read(id, "maria")[1] == 0
-    with uploads.open(id, "maria") as opened:
+    assert uploads.read(upload, "maria")[1] == 0
+    with uploads.open(upload, "maria") as opened:
         write(opened, b"ABCDEF")
         assert opened.content.read_bytes() == b"ABCDEF"
 
 
 def test_discarded_bytes_are_overwritten(uploads: UploadFolder) -> None:
-    id = uploads.create("maria", 4, "", most=1).id
-    with uploads.open(id, "maria") as opened:
+    upload = uploads.create("maria", 4, "", most=1).id
+    with uploads.open(upload, "maria") as opened:
         write(opened, b"ab")
         write(opened, b"xx", synced=False)
         opened.discard()
@@ -61,25 +61,25 @@ def test_discarded_bytes_are_overwritten(uploads: UploadFolder) -> None:
 
 
 def test_another_agent_does_not_find_an_upload(uploads: UploadFolder) -> None:
-    id = uploads.create("maria", 6, "", most=1).id
+    upload = uploads.create("maria", 6, "", most=1).id
     with pytest.raises(NoSuchUpload):
-        uploads.read(id, "ana")
-    with pytest.raises(NoSuchUpload), uploads.open(id, "ana"):
+        uploads.read(upload, "ana")
+    with pytest.raises(NoSuchUpload), uploads.open(upload, "ana"):
         pass
 
 
-@pytest.mark.parametrize("id", ["", "..", "lock", "../" * 3 + "x", "0" * 32, "A" * 32, "0" * 33])
-def test_no_other_path_is_an_upload(uploads: UploadFolder, id: str) -> None:
+@pytest.mark.parametrize("name", ["", "..", "lock", "../" * 3 + "x", "0" * 32, "A" * 32, "0" * 33])
+def test_no_other_path_is_an_upload(uploads: UploadFolder, name: str) -> None:
     uploads.create("maria", 6, "", most=1)
     with pytest.raises(NoSuchUpload):
-        uploads.read(id, "maria")
+        uploads.read(name, "maria")
 
 
 def test_an_upload_is_open_once(uploads: UploadFolder, tmp_path: Path) -> None:
-    id = uploads.create("maria", 6, "", most=1).id
-    with uploads.open(id, "maria"), pytest.raises(UploadInUse):
-        with UploadFolder(tmp_path / "uploads", 60).open(id, "maria"):
-            pass
+    upload = uploads.create("maria", 6, "", most=1).id
+    again = UploadFolder(tmp_path / "uploads", 60).open(upload, "maria")
+    with uploads.open(upload, "maria"), pytest.raises(UploadInUse), again:
+        pass
 
 
 def test_the_unfinished_uploads_of_an_agent_are_bounded(uploads: UploadFolder) -> None:
@@ -95,12 +95,12 @@ def test_the_unfinished_uploads_of_an_agent_are_bounded(uploads: UploadFolder) -
 
 
 def test_a_finished_upload_states_its_item_and_needs_no_room(uploads: UploadFolder) -> None:
-    id = uploads.create("maria", 1, "", most=1).id
-    with uploads.open(id, "maria") as opened:
+    upload = uploads.create("maria", 1, "", most=1).id
+    with uploads.open(upload, "maria") as opened:
         write(opened, b"a")
         opened.finish(ITEM)
         assert not opened.content.exists()
-    assert uploads.read(id, "maria")[1:] == (1, ITEM)
+    assert uploads.read(upload, "maria")[1:] == (1, ITEM)
     assert uploads.reserved_bytes("maria") == 0
     uploads.create("maria", 1, "", most=1)
 
@@ -114,12 +114,12 @@ def test_an_upload_that_does_not_go_on_is_removed(uploads: UploadFolder, tmp_pat
 
 
 def test_an_upload_in_use_is_not_removed(uploads: UploadFolder, tmp_path: Path) -> None:
-    id = uploads.create("maria", 6, "", most=2).id
+    upload = uploads.create("maria", 6, "", most=2).id
     long_ago = time.time() - 61
-    os.utime(tmp_path / "uploads" / id / "offset", (long_ago, long_ago))
-    with uploads.open(id, "maria"):
+    os.utime(tmp_path / "uploads" / upload / "offset", (long_ago, long_ago))
+    with uploads.open(upload, "maria"):
         uploads.remove_expired()
-    assert (tmp_path / "uploads" / id).exists()
+    assert (tmp_path / "uploads" / upload).exists()
 
 
 def test_what_a_crash_left_of_a_creation_is_removed(uploads: UploadFolder, tmp_path: Path) -> None:
@@ -130,6 +130,6 @@ def test_what_a_crash_left_of_a_creation_is_removed(uploads: UploadFolder, tmp_p
 
 
 def test_only_the_owner_of_the_folder_can_read_uploads(uploads: UploadFolder, tmp_path: Path) -> None:
-    id = uploads.create("maria", 6, "", most=1).id
-    modes = [one.stat().st_mode & 0o077 for one in (tmp_path / "uploads", tmp_path / "uploads" / id / "content")]
+    upload = uploads.create("maria", 6, "", most=1).id
+    modes = [one.stat().st_mode & 0o077 for one in (tmp_path / "uploads", tmp_path / "uploads" / upload / "content")]
     assert modes == [0, 0]

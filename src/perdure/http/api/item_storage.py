@@ -80,7 +80,7 @@ async def store_files(
 ) -> StoredUpload:
     """Store files in an item, and let its identifier point to it. With the same token, a new item gets one name."""
     registry, agent = context.registry, context.agent
-    async with _charged(context, size):
+    async with _charge_while_storing(context, size):
         name = fields.label
         if name is None:
             minted = await reserve_name(
@@ -95,7 +95,7 @@ async def store_files(
 
 
 @asynccontextmanager
-async def _charged(context: ApiContext, size: int) -> AsyncIterator[None]:
+async def _charge_while_storing(context: ApiContext, size: int) -> AsyncIterator[None]:
     """Count the bytes against the quota of the caller before they are stored; if they are not stored, no longer."""
     await charge_storage(context.registry, context.agent, size)
     try:

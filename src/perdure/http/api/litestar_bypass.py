@@ -15,7 +15,7 @@ from perdure.http.api.request_context import ApiContext
 from perdure.http.shared.request import Response
 
 DIRECT: Final = {"direct": True}  # the option of a handler that is called directly
-STREAMED: Final = {"streamed": True}  # the option of one that also reads the body, or writes the response, itself
+STREAMED: Final = {"streamed": True}  # the option of one that also reads the body itself, part by part
 
 _INJECTED: Final = ("context", "data")
 _JSON: Final = (b"content-type", b"application/json")
@@ -41,10 +41,10 @@ class DirectHandler:
 
 
 class StreamedHandler:
-    """The function of a route that reads its body, or writes its response, part by part."""
+    """The function of a route that reads its body part by part, called with the parameters of its path and headers."""
 
     def __init__(self, handler: HTTPRouteHandler) -> None:
-        self._function: Callable[..., Awaitable[Response | None]] = handler.fn
+        self._function: Callable[..., Awaitable[FrameworkResponse[Any]]] = handler.fn
         self._headers: list[tuple[str, bytes]] = []
         for name, field in handler.parsed_fn_signature.parameters.items():
             kind = field.kwarg_definition
@@ -53,9 +53,9 @@ class StreamedHandler:
             elif name not in _INJECTED and not isinstance(kind, PathParameter):
                 raise TypeError(f"{handler.operation_id}: a streamed handler cannot have the parameter {name}")
 
-    async def __call__(self, context: ApiContext, path: Mapping[str, str]) -> Response | None:
+    async def __call__(self, context: ApiContext, path: Mapping[str, str]) -> Response:
         headers = {name: context.request.header(header) for name, header in self._headers}
-        return await self._function(context, **path, **headers)
+        return to_response(await self._function(context, **path, **headers))
 
 
 def is_streamed(handler: HTTPRouteHandler) -> bool:
@@ -70,5 +70,7 @@ def is_direct(handler: HTTPRouteHandler) -> bool:
 
 def to_response(response: FrameworkResponse[Any]) -> Response:
     """Encode the response of a handler as the framework would, without its default headers."""
-    headers = [(name.encode(), value.encode()) for name, value in response.headers.items()]
+    headers = [(name.encode(), value.encode("latin-1")) for name, value in response.headers.items()]
+    if response.content is None:
+        return Response(response.status_code or 200, b"", headers)
     return Response(response.status_code or 200, _encode(response.content), [_JSON, *headers])

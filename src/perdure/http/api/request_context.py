@@ -54,6 +54,7 @@ STATUS_DESCRIPTIONS: Final = {
     401: "Credentials are required, or are invalid.",
     403: "Permission is missing.",
     404: "Not found.",
+    408: "The body was not received in time.",
     409: "The state of the resource does not allow this, or the name is taken.",
     410: "The identifier was withdrawn.",
     412: "The precondition failed: the resource has changed.",

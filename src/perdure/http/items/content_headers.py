@@ -37,15 +37,23 @@ _SHOWN_AS_THEY_ARE: Final = frozenset(
     }
 )
 # Files that a browser shows, and that could contain scripts.
-_SHOWN_IN_SANDBOX: Final = frozenset({"application/xhtml+xml", "application/xml", "image/svg+xml", "text/html", "text/xml"})
+_SHOWN_IN_SANDBOX: Final = frozenset(
+    {"application/xhtml+xml", "application/xml", "image/svg+xml", "text/html", "text/xml"}
+)
 _UNKNOWN: Final = "application/octet-stream"
-_MEDIA_TYPE: Final = re.compile(r"[a-z0-9!#$&^_.+-]{1,80}/[a-z0-9!#$&^_.+-]{1,80}(?:;[ ]?[a-z]{1,20}=[a-z0-9_.:-]{1,40})?")
+_MEDIA_TYPE: Final = re.compile(
+    r"[a-z0-9!#$&^_.+-]{1,80}/[a-z0-9!#$&^_.+-]{1,80}(?:;[ ]?[a-z]{1,20}=[a-z0-9_.:-]{1,40})?"
+)
 _PDF: Final = "application/pdf"
-_OWN_PARTS: Final = "img-src 'self' data:; media-src 'self' data:; font-src 'self' data:; style-src 'self' 'unsafe-inline'"
-_SANDBOX: Final = f"sandbox; default-src 'none'; {_OWN_PARTS}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+_OWN_PARTS: Final = (
+    "img-src 'self' data:; media-src 'self' data:; font-src 'self' data:; style-src 'self' 'unsafe-inline'"
+)
+_SANDBOX: Final = (
+    f"sandbox; default-src 'none'; {_OWN_PARTS}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
 _NO_FRAMES: Final = "frame-ancestors 'none'"  # the viewers of browsers do not show a PDF file in a sandbox
 _TOKEN_CHARACTERS: Final = "!#$&+-.^_`|~"  # noqa: S105  (that need no encoding, RFC 8187, section 3.2.1)
-_NOT_QUOTABLE: Final = re.compile(r'[^ !#-\[\]-~]|[%]')
+_NOT_QUOTABLE: Final = re.compile(r"[^ !#-\[\]-~]|[%]")
 _EXPOSED: Final = b"accept-ranges, content-disposition, content-range, repr-digest"
 
 

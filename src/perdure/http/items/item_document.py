@@ -75,7 +75,12 @@ class ItemDocument(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def build_item_document(
-    origin: str, found: FoundItem, item: StoredItem, view: View | None, identifier: str, collections: Mapping[str, Collection]
+    origin: str,
+    found: FoundItem,
+    item: StoredItem,
+    view: View | None,
+    identifier: str,
+    collections: Mapping[str, Collection],
 ) -> ItemDocument:
     """Build the description of an item. It reads the size of every file from the disk."""
     holding = found.holding

@@ -96,7 +96,9 @@ def _build_file_row(url: str, version: ItemVersion, path: str, number: int | Non
 
 def _build_version_row(url: str, version: ItemVersion) -> VersionRow:
     by = "" if version.agent is None else version.agent.name
-    return VersionRow(version.number, f"{url}?version={version.number}", format_time(version.created), version.message, by)
+    return VersionRow(
+        version.number, f"{url}?version={version.number}", format_time(version.created), version.message, by
+    )
 
 
 def format_size(size: int) -> str:

@@ -70,7 +70,7 @@ class OpenUpload:
         return self.offset == self.upload.length
 
     @property
-    def written(self) -> int:
+    def end(self) -> int:
         """Return the position behind the last byte that was written, whether or not it is on disk."""
         return self._written
 
@@ -129,7 +129,7 @@ class UploadFolder:
         upload = Upload(secrets.token_hex(16), agent, length, time.time(), metadata)
         with _translate_errors(), self._lock_all():
             self._remove_expired()
-            if sum(one.agent == agent for one in self._unfinished()) >= most:
+            if sum(one.agent == agent for one in self._unfinished_uploads()) >= most:
                 raise TooManyUploads(most)
             building = self._folder / f"{upload.id}{_NEW}"
             building.mkdir(0o700)
@@ -146,7 +146,7 @@ class UploadFolder:
 
     def reserved_bytes(self, agent: str) -> int:
         """Return the lengths of the unfinished uploads of an agent together."""
-        return sum(one.length for one in self._unfinished() if one.agent == agent)
+        return sum(one.length for one in self._unfinished_uploads() if one.agent == agent)
 
     def expires_at(self, id: str) -> float:
         """Return when an upload is removed if it does not go on."""
@@ -197,7 +197,7 @@ class UploadFolder:
                         with _lock_file(folder / _INFO, patience=0):
                             _remove(folder)
 
-    def _unfinished(self) -> Iterator[Upload]:
+    def _unfinished_uploads(self) -> Iterator[Upload]:
         if not self._folder.is_dir():
             return
         for folder in self._folder.iterdir():

@@ -7,8 +7,8 @@ from typing import Final
 from perdure.collections.item import ItemFile
 from perdure.http.app_context import AppContext
 from perdure.http.items.content_headers import browser_headers, digest_field
+from perdure.http.items.download_conditions import Freshness, check_preconditions, requested_ranges
 from perdure.http.items.file_body import MultipartRanges, length_header, read_parts
-from perdure.http.items.preconditions import Freshness, check_preconditions, requested_ranges
 from perdure.http.items.stored_file import StoredFile, open_stored_file
 from perdure.http.shared.conditional import digest_etag
 from perdure.http.shared.request import Headers, Request, Response

@@ -3,8 +3,7 @@
 from contextlib import ExitStack
 from typing import Annotated, Final
 
-import msgspec
-from litestar import post, put
+from litestar import Response, post, put
 from litestar.datastructures import ResponseHeader
 from litestar.openapi.spec import Example
 from litestar.params import HeaderParameter, PathParameter
@@ -16,7 +15,7 @@ from perdure.http.api.item_storage import ItemFields, StoredUpload, check_upload
 from perdure.http.api.litestar_bypass import STREAMED
 from perdure.http.api.multipart import FORM
 from perdure.http.api.request_context import CREDENTIALS_REQUIRED, InjectedContext, error_responses
-from perdure.http.api.schemas.items import StoredItemResponse
+from perdure.http.api.schemas.stored_items import StoredItemResponse
 from perdure.http.auth.transport_policy import is_cross_site
 from perdure.http.items.body_digest import BodyDigest
 from perdure.http.items.content_headers import safe_media_type
@@ -25,20 +24,19 @@ from perdure.http.shared.cors import is_from_listed_origin
 from perdure.http.shared.http_errors import BodyTooLarge, CrossSiteRequest, UnsupportedMediaType
 from perdure.http.shared.media_type import FORM_URLENCODED, body_media_type
 from perdure.http.shared.redirects import encode_location
-from perdure.http.shared.request import Request, Response
-from perdure.http.shared.responses import NO_STORE
+from perdure.http.shared.request import Request
 
 CREATED: Final = 201
 _NOT_STATED: Final = ("", "application/octet-stream", FORM_URLENCODED)  # the name of the file says more
-_JSON: Final = (b"content-type", b"application/json")
-_encode: Final = msgspec.json.Encoder().encode
 
 CollectionName = Annotated[
     str, PathParameter(description="The name of a collection.", examples=[Example(value="archive")])
 ]
 Label = Annotated[
     str,
-    PathParameter(description="A label of the item, with its slashes.", examples=[Example(value="8JMKD3MGP8W/34PGRBS")]),
+    PathParameter(
+        description="A label of the item, with its slashes.", examples=[Example(value="8JMKD3MGP8W/34PGRBS")]
+    ),
 ]
 FilePath = Annotated[
     str, PathParameter(description="The path of the file in its item.", examples=[Example(value="maps/amazon.tif")])
@@ -74,7 +72,7 @@ async def put_file(
     path: FilePath,
     repr_digest: ReprDigest = None,
     content_digest: ContentDigest = None,
-) -> Response:
+) -> Response[StoredItemResponse]:
     """Store a file of an item. The other files stay, and the version before stays readable.
 
     If the item has this very file already, nothing changes. The body is the file; its `Content-Type` is stored, too.
@@ -113,7 +111,7 @@ async def put_item_form(
     collection: CollectionName,
     repr_digest: ReprDigest = None,
     content_digest: ContentDigest = None,
-) -> Response:
+) -> Response[StoredItemResponse]:
     """Store files as an item: a new one, whose name a subsystem mints, or more files of an existing one.
 
     The fields `label` or `subsystem`, and `title`, come before the files. The name of each file is its path.
@@ -154,7 +152,7 @@ def check_length(request: Request, most: int) -> int:
     return stated
 
 
-def _stored_response(stored: StoredUpload, status: int, location: str) -> Response:
+def _stored_response(stored: StoredUpload, status: int, location: str) -> Response[StoredItemResponse]:
     holding = stored.holding
     body = StoredItemResponse(
         label=holding.label,
@@ -166,5 +164,9 @@ def _stored_response(stored: StoredUpload, status: int, location: str) -> Respon
         digest=holding.digest,
         main_file=holding.main_file,
     )
-    headers = [_JSON, NO_STORE, (b"location", encode_location(stored.url)), (b"content-location", encode_location(location))]
-    return Response(status, _encode(body), headers)
+    headers = {
+        "cache-control": "no-store",
+        "location": encode_location(stored.url).decode(),
+        "content-location": encode_location(location).decode(),
+    }
+    return Response(body, status_code=status, headers=headers)

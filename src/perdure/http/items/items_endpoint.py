@@ -10,7 +10,7 @@ from perdure.collections.item import ItemVersion, StoredItem
 from perdure.errors import InvalidInput
 from perdure.http.app_context import AppContext
 from perdure.http.items.content_headers import content_disposition
-from perdure.http.items.download import empty_body, send_file
+from perdure.http.items.file_response import empty_body, send_file
 from perdure.http.items.item_address import item_path, parse_item_address
 from perdure.http.items.item_document import build_item_document, describe_other_holdings, names_of
 from perdure.http.items.item_links import file_links, item_links
@@ -92,9 +92,7 @@ async def _describe(
     headers = [VARY_ACCEPT, NO_CACHE, *item_links(app, request, found, url, view)]
     after = requested_start(request)
     holdings = describe_other_holdings(origin, found, collections)
-    return await run_in_thread(
-        render_item_page, app, found, item, version, view, holdings, url, after, headers
-    )
+    return await run_in_thread(render_item_page, app, found, item, version, view, holdings, url, after, headers)
 
 
 async def _send_zip(app: AppContext, request: Request, found: FoundItem, version: ItemVersion) -> Response | None:

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from email.utils import formatdate
 from typing import Annotated, Final
 
-from litestar import delete, head, patch, post
+from litestar import Response, delete, head, patch, post
 from litestar.openapi.spec import Example
 from litestar.params import HeaderParameter, PathParameter
 
@@ -17,7 +17,6 @@ from perdure.http.api.litestar_bypass import STREAMED
 from perdure.http.api.request_context import CREDENTIALS_REQUIRED, ApiContext, InjectedContext, error_responses
 from perdure.http.app_context import AppContext
 from perdure.http.items import tus
-from perdure.http.shared.upload_folder import OpenUpload, Upload, UploadedItem
 from perdure.http.shared.api_roots import API_ROOT
 from perdure.http.shared.http_errors import (
     BodyTooLarge,
@@ -30,9 +29,10 @@ from perdure.http.shared.http_errors import (
 )
 from perdure.http.shared.media_type import body_media_type
 from perdure.http.shared.redirects import encode_location
-from perdure.http.shared.request import Headers, Request, Response
+from perdure.http.shared.request import Headers, Request
 from perdure.http.shared.responses import NO_STORE
 from perdure.http.shared.threads import run_in_thread, run_to_end_in_thread
+from perdure.http.shared.upload_folder import OpenUpload, Upload, UploadedItem
 
 CREATED: Final = 201
 _MOST: Final = 64  # unfinished uploads of one agent
@@ -47,7 +47,8 @@ UploadId = Annotated[
     ),
 ]
 TusResumable = Annotated[
-    str | None, HeaderParameter(name="Tus-Resumable", description="The version of the protocol: 1.0.0.", pattern=r"^1\.0\.0$")
+    str | None,
+    HeaderParameter(name="Tus-Resumable", description="The version of the protocol: 1.0.0.", pattern=r"^1\.0\.0$"),
 ]
 
 
@@ -81,7 +82,7 @@ async def begin_upload(
             "an existing item or `subsystem` for a new one; `title` and `filetype` are optional.",
         ),
     ] = None,
-) -> Response:
+) -> Response[None]:
     """Begin an upload (tus 1.0.0). The finished file is stored in the item that the metadata names, or in a new one."""
     _check_version(context, tus_resumable)
     app = context.app
@@ -91,19 +92,15 @@ async def begin_upload(
     metadata = tus.parse_metadata(upload_metadata)
     find_file_name(metadata)
     await check_upload(context, ItemFields.from_fields(metadata), length)
-    upload = await run_in_thread(
-        app.uploads.create, context.agent.id, length, upload_metadata or "", most=_MOST
-    )
+    upload = await run_in_thread(app.uploads.create, context.agent.id, length, upload_metadata or "", most=_MOST)
     headers: Headers = [
-        *tus.COMMON,
-        NO_STORE,
         (b"location", encode_location(f"{context.request.origin}{API_ROOT}/uploads/{upload.id}")),
         await _expiry(app, upload.id),
     ]
     if not length:
         async with _open(context, upload.id) as opened:
             headers += _describe(upload, 0, await _finish(context, opened))
-    return Response(CREATED, b"", headers)
+    return _respond(CREATED, headers)
 
 
 @head(
@@ -116,7 +113,7 @@ async def begin_upload(
     responses=error_responses(404, 412, 423),
     response_description="The rest begins at `Upload-Offset`.",
 )
-async def show_upload(context: InjectedContext, upload: UploadId, tus_resumable: TusResumable = None) -> Response:
+async def show_upload(context: InjectedContext, upload: UploadId, tus_resumable: TusResumable = None) -> Response[None]:
     """Show the offset of an upload of the caller. A complete one whose file was not stored yet is stored now."""
     _check_version(context, tus_resumable)
     uploads = context.app.uploads
@@ -124,8 +121,8 @@ async def show_upload(context: InjectedContext, upload: UploadId, tus_resumable:
     if offset == info.length and item is None:  # the server was stopped in between
         async with _open(context, upload) as opened:
             item = await _finish(context, opened)
-    headers = [*tus.COMMON, NO_STORE, *_describe(info, offset, item), await _expiry(context.app, upload)]
-    return Response(200, b"", headers)
+    headers = [*_describe(info, offset, item), await _expiry(context.app, upload)]
+    return _respond(200, headers)
 
 
 @patch(
@@ -153,7 +150,7 @@ async def continue_upload(
             description=f"An algorithm ({', '.join(tus.CHECKSUM_ALGORITHMS)}) and the digest of this part in Base64.",
         ),
     ] = None,
-) -> Response:
+) -> Response[None]:
     """Append a part to an upload of the caller. If the connection breaks, what came before counts."""
     _check_version(context, tus_resumable)
     request = context.request
@@ -170,7 +167,7 @@ async def continue_upload(
             await _receive_checked(request, opened, checksum)
         item = await _finish(context, opened) if opened.is_complete else None
         described = _describe(opened.upload, opened.offset, item)
-    return Response(204, b"", [*tus.COMMON, NO_STORE, *described, await _expiry(context.app, upload)])
+    return _respond(204, [*described, await _expiry(context.app, upload)])
 
 
 @delete(
@@ -184,12 +181,20 @@ async def continue_upload(
     responses=error_responses(404, 412, 423),
     response_description="The upload is removed. An item that it has become stays.",
 )
-async def remove_upload(context: InjectedContext, upload: UploadId, tus_resumable: TusResumable = None) -> Response:
+async def remove_upload(
+    context: InjectedContext, upload: UploadId, tus_resumable: TusResumable = None
+) -> Response[None]:
     """Remove an upload of the caller, with all its bytes."""
     _check_version(context, tus_resumable)
     async with _open(context, upload) as opened:
         await run_to_end_in_thread(opened.remove)
-    return Response(204, b"", [*tus.COMMON, NO_STORE])
+    return _respond(204, [])
+
+
+def _respond(status: int, headers: Headers) -> Response[None]:
+    """Return a response without a body, with the headers of every response."""
+    lines = {name.decode(): value.decode("latin-1") for name, value in [*tus.COMMON, NO_STORE, *headers]}
+    return Response(None, status_code=status, headers=lines)
 
 
 def _check_version(context: ApiContext, version: str | None) -> None:
@@ -253,7 +258,7 @@ async def _iterate_rest(request: Request, opened: OpenUpload) -> AsyncIterator[b
 def _write(opened: OpenUpload, unwritten: bytearray, *, is_last: bool = False) -> None:
     opened.write(bytes(unwritten))
     unwritten.clear()
-    if is_last or opened.written - opened.offset >= _SYNC_EVERY:
+    if is_last or opened.end - opened.offset >= _SYNC_EVERY:
         opened.sync()
 
 
