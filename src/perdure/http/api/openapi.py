@@ -26,7 +26,9 @@ from perdure.http.api.schemas.person_requests import ObserveRequest
 from perdure.http.api.schemas.person_responses import PERSON_RESPONSE_SCHEMAS
 from perdure.http.api.schemas.requests import LINE_SCHEMAS, REQUEST_SCHEMAS
 from perdure.http.api.schemas.responses import RESPONSE_SCHEMAS
+from perdure.http.api.schemas.stored_items import ITEM_RESPONSE_SCHEMAS
 from perdure.http.api.schemas.values import RequestSchema
+from perdure.http.items import tus
 
 _REFERENCE: Final = "#/components/schemas/{name}"
 _IF_MATCH: Final = "If-Match"
@@ -67,6 +69,33 @@ _FORM: Final = {
 }
 
 
+# Bodies that are files: the media type, the schema, and an example.
+_BINARY: Final = {"type": "string", "format": "binary"}
+_FILE_BODIES: Final[dict[str, tuple[str, dict[str, Any], str]]] = {
+    "putFile": ("application/octet-stream", {**_BINARY, "description": "The file."}, "the content of a file"),
+    "continueUpload": (tus.CONTENT_TYPE, {**_BINARY, "description": "The part."}, "a part of a file"),
+    "putItem": (
+        FORM,
+        {
+            "type": "object",
+            "properties": {
+                "label": {"type": "string", "description": "The label of an existing item, which gets more files."},
+                "subsystem": {"type": "string", "description": "The subsystem that mints the label of a new item."},
+                "title": {"type": "string", "description": "The title of a new item."},
+                "file": {
+                    "type": "array",
+                    "items": _BINARY,
+                    "description": "The files. The file name of each part is its path in the item.",
+                },
+            },
+            "required": ["file"],
+            "additionalProperties": False,
+        },
+        "",
+    ),
+}
+
+
 class Operation(NamedTuple):
     """The parameters and the body of one method at one path."""
 
@@ -90,6 +119,7 @@ def build_openapi(app: Litestar) -> dict[str, Any]:
             *AGENT_RESPONSE_SCHEMAS,
             *BULK_RESPONSE_SCHEMAS,
             *PERSON_RESPONSE_SCHEMAS,
+            *ITEM_RESPONSE_SCHEMAS,
             ActivityPage,
         ],
         ref_template=_REFERENCE,
@@ -177,6 +207,10 @@ def _add_examples(operation: dict[str, Any]) -> None:
             for media, (what, title, text) in _STREAMED[name].items()
         }
         operation["requestBody"] = {"required": True, "content": content}
+    if name in _FILE_BODIES:
+        media, schema, example = _FILE_BODIES[name]
+        examples = {"one": {"value": example or {"subsystem": "sid.inpe.br/mtc-m18", "file": ["a"]}}}
+        operation["requestBody"] = {"required": True, "content": {media: {"schema": schema, "examples": examples}}}
     if name in (*_STREAMED, *_STREAMED_RESPONSES):
         operation["responses"]["200"]["content"] = {NDJSON: {"schema": {"type": "string"}}}
     if name == "mintMany":

@@ -30,10 +30,10 @@ class StorageUse(msgspec.Struct, frozen=True, omit_defaults=True):
 _NOTHING: Final = StorageUse()
 
 
-async def show_storage(registry: Registry, by: Agent, agent: str) -> tuple[StorageUse, int]:
+async def show_storage(registry: Registry, by: Agent, agent: str) -> tuple[StorageUse, int | None]:
     """Return what an agent uses and how much it may use. Agents see their own; others need `admin` everywhere."""
 
-    def work(reader: Reader) -> tuple[StorageUse, int]:
+    def work(reader: Reader) -> tuple[StorageUse, int | None]:
         if by.id != agent:
             require_permission(reader, by, "admin", WHOLE_REGISTRY, registry.current_time())
         _require_known(reader, agent)
@@ -96,15 +96,14 @@ def storage_use(reader: Reader, agent: str) -> StorageUse:
     return _NOTHING if text is None else msgspec.json.decode(text, type=StorageUse)
 
 
-def storage_limit(registry: Registry, use: StorageUse) -> int:
-    """Return how many bytes an agent may store; 0 if there is no limit."""
-    return registry.settings.limits.agent_bytes if use.quota is None else use.quota
+def storage_limit(registry: Registry, use: StorageUse) -> int | None:
+    """Return how many bytes an agent may store; None if there is no limit."""
+    return (registry.settings.limits.agent_bytes or None) if use.quota is None else use.quota
 
 
 def _check(registry: Registry, by: Agent, use: StorageUse, size: int) -> None:
     limit = storage_limit(registry, use)
-    is_limited = use.quota is not None or limit > 0
-    if is_limited and use.used + size > limit:
+    if limit is not None and use.used + size > limit:
         raise QuotaExceeded(by.id, limit, use.used, size)
 
 
