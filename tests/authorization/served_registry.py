@@ -44,7 +44,17 @@ from tests.registry_fixture import ManualClock
 from perdure.collections.collection_admin import create_collection
 from perdure.folder.registry_folder import make_registry, open_registry
 from perdure.http.shared.upload_folder import UPLOADS
-from perdure.registry import Agent, Registry, add_agent, add_prefix, add_subsystem, authenticate, grant, new_key, revoke_key
+from perdure.registry import (
+    Agent,
+    Registry,
+    add_agent,
+    add_prefix,
+    add_subsystem,
+    authenticate,
+    grant,
+    new_key,
+    revoke_key,
+)
 from perdure.registry.entities import ACTIONS
 from perdure.settings_file import DATABASE
 
