@@ -74,7 +74,7 @@ def content_disposition(filename: str, *, is_shown: bool) -> str:
     kind = "inline" if is_shown else "attachment"
     plain = _NOT_QUOTABLE.sub("_", filename)
     value = f'{kind}; filename="{plain}"'
-    if plain != filename:
+    if plain != filename or plain != plain.strip():  # some clients remove blanks at the ends
         encoded = quote(filename.encode("utf-8", "replace"), safe=_TOKEN_CHARACTERS)
         value += f"; filename*=UTF-8''{encoded}"
     return value
