@@ -8,10 +8,12 @@ PerdureError                 has a stable `code`, in every language and in every
   │    ├─ NotACollection     the directory is not a collection
   │    └─ NoSuchAgent        no agent, or no key of an agent, has this id
   ├─ NameTaken               the name is already in use               (name)
+  │    ├─ LabelPrefixTaken   it belongs to another IBI subsystem      (name, owner, since, until)
   │    └─ ValueExists        a value with this index exists           (name, index)
   ├─ NoSuchName              the name is not registered               (name, suggestions)
   │    ├─ NoSuchPrefix       the prefix is not registered
   │    ├─ NoTarget           the name is registered, but has no URL
+  │    ├─ NoSuchCollection   the registry has no collection with this name
   │    ├─ NoSuchItem         the collection does not hold this item
   │    ├─ NoSuchVersion      the item has no version with this number      (name, version)
   │    ├─ NoSuchFile         this version of the item has no such file     (name, path)
@@ -172,6 +174,31 @@ class NameTaken(PerdureError):
         return f"{quote_text(self.name)} is already in use"
 
 
+class LabelPrefixTaken(NameTaken):
+    """The label prefix of this host or address belongs to another IBI subsystem, or belonged to it once.
+
+    `since` and `until` are the times in which that one issued labels under it; `until` is None if it still does.
+    """
+
+    code = "label-prefix-taken"
+
+    def __init__(self, name: str, owner: str, since: str, until: str | None) -> None:
+        super().__init__(name)
+        self.args = (name, owner, since, until)
+        self.owner = owner
+        self.since = since
+        self.until = until
+
+    def __str__(self) -> str:
+        use = f"mints under it since {self.since}"
+        if self.until is not None:
+            use = f"minted under it from {self.since} to {self.until}"
+        return (
+            f"the label prefix {quote_text(self.name)} stays with one subsystem for ever, and "
+            f"{quote_text(self.owner)} {use}: choose another host, IP address or port"
+        )
+
+
 class ValueExists(NameTaken):
     """The record has a value with this index, which must not be replaced; or two new values have one index."""
 
@@ -242,6 +269,15 @@ class NoTarget(NoSuchName):
             address = f"its address {quote_text(self.verbatim)} was imported as it was, and is not valid"
             return f"{quote_text(self.name)} has no target: {address}; replace it by a valid one"
         return f"{quote_text(self.name)} has no target: its record has no URL"
+
+
+class NoSuchCollection(NoSuchName):
+    """The registry has no collection with this name."""
+
+    code = "no-such-collection"
+
+    def __str__(self) -> str:
+        return f"there is no collection {quote_text(self.name)}{self._question}"
 
 
 class NoSuchItem(NoSuchName):
@@ -541,6 +577,7 @@ class ItemDamaged(StoreDamaged):
         super().__init__(f"the item {quote_text(name)} is damaged: {reason}")
         self.args = (name, reason)
         self.name = name
+        self.damage = reason
 
 
 class SchemaChanged(StoreDamaged):

@@ -174,14 +174,14 @@ def _select(
 
 
 def _beginnings(reader: Reader, selection: HarvestSelection) -> tuple[str, ...]:
-    """Return how the keys of a prefix begin: under both labels for a subsystem."""
+    """Return how the keys of a prefix begin: under all its labels for a subsystem."""
     if selection.prefix is None:
         return ()
     if selection.scheme == "ppid":
         return (f"{selection.prefix}-",)
     prefix = reader.prefix(selection.prefix)
-    opaque = None if prefix is None else prefix.opaque
-    return (f"{selection.prefix}/",) if opaque is None else (f"{selection.prefix}/", f"{opaque}/")
+    labels = (selection.prefix,) if prefix is None else prefix.lookup_keys
+    return tuple(f"{label}/" for label in labels)
 
 
 def _read_identifiers(registry: Registry, reader: Reader, changes: list[KeyChange]) -> Iterator[HarvestedIdentifier]:
