@@ -49,6 +49,7 @@ from perdure.http.handle_api import (
 )
 from perdure.http.items import items_endpoint
 from perdure.http.items.item_address import ITEMS_ROOT
+from perdure.http.oai_pmh import data_provider
 from perdure.http.persons import handler as persons
 from perdure.http.persons import vocabulary
 from perdure.http.resolver import home_page, resolver, types_page
@@ -185,6 +186,8 @@ ROUTES: Final = (
     Route("/shapes.ttl", vocabulary.shapes_response),
     # Stored items, their files, and their descriptions
     Route(ITEMS_ROOT, items_endpoint.respond, "items", Match.BELOW, has_time_limit=False),
+    # Harvesters
+    Route("/oai", data_provider.respond, "oai", format_error=problem_document),
     # Persons, each with or without a suffix that names a format
     Route("/{ppid}", persons.respond, match=Match.NAME),
     Route("/{ppid}/v{version}", persons.respond, match=Match.NAME),
