@@ -1,4 +1,4 @@
-"""Parser of a form with files for an item: its fields first, then the files, each of which is written while it comes."""
+"""Parser of a form with files for an item: its fields first, then the files, which are written while they come."""
 
 from contextlib import ExitStack
 from typing import Final

@@ -17,6 +17,7 @@ _MOST_FILES: Final = 500  # on one page
 _MOST_VERSIONS: Final = 200
 _UNITS: Final = ("kB", "MB", "GB", "TB")
 _SHOWN_DIGITS: Final = 16
+_NEXT_UNIT: Final = 999.95  # this would be rounded to 1000.0
 
 
 class FileRow(NamedTuple):
@@ -111,9 +112,9 @@ def format_size(size: int) -> str:
         return "missing"
     if size < 1000:
         return "1 byte" if size == 1 else f"{size} bytes"
-    amount, unit = float(size), ""
+    amount = size / 1000
     for unit in _UNITS:
+        if amount < _NEXT_UNIT:
+            return f"{amount:.1f} {unit}"
         amount /= 1000
-        if amount < 999.95:
-            break
-    return f"{amount:.1f} {unit}"
+    return f"{amount:.1f} PB"

@@ -62,18 +62,27 @@ async def stream_zip(entries: Iterable[ZipEntry], modified: ZipTime) -> AsyncGen
 
 def _write_zip(entries: Iterable[ZipEntry], modified: ZipTime) -> Generator[bytes, None, None]:
     unsent = _UnsentBytes()
-    archive = zipfile.ZipFile(unsent, "w")  # closed only if it is complete
-    for entry in entries:
-        member = zipfile.ZipInfo(entry.name, modified)
-        member.external_attr = _PLAIN_FILE
-        with open_stored_file(entry.root, entry.content) as file:
-            if file.size != entry.size:
-                raise StoreDamaged("a stored file has another size than it had: verify the collection")
-            with archive.open(member, "w", force_zip64=True) as written:
-                position = 0
-                while piece := file.read(position, _PIECE):
-                    position += len(piece)
-                    written.write(piece)
-                    yield unsent.take()
-    archive.close()
+    archive = zipfile.ZipFile(unsent, "w")
+    try:
+        for entry in entries:
+            yield from _write_entry(archive, unsent, entry, modified)
+        archive.close()
+    finally:
+        archive.fp = None  # an incomplete one gets no list of its files
     yield unsent.take()
+
+
+def _write_entry(
+    archive: zipfile.ZipFile, unsent: _UnsentBytes, entry: ZipEntry, modified: ZipTime
+) -> Generator[bytes, None, None]:
+    member = zipfile.ZipInfo(entry.name, modified)
+    member.external_attr = _PLAIN_FILE
+    with open_stored_file(entry.root, entry.content) as file:
+        if file.size != entry.size:
+            raise StoreDamaged("a stored file has another size than it had: verify the collection")
+        with archive.open(member, "w", force_zip64=True) as written:
+            position = 0
+            while piece := file.read(position, _PIECE):
+                position += len(piece)
+                written.write(piece)
+                yield unsent.take()
