@@ -466,7 +466,7 @@ class DifferentIdentifiers(Conflict):
     def __str__(self) -> str:
         return (
             f"the names belong to two identifiers, {quote_text(self.name)} and {quote_text(self.other)}, which are not "
-            "joined: correct the line, or merge the identifiers"
+            "joined: correct the line, or withdraw one of them (perdure withdraw --replaced-by)"
         )
 
 

@@ -106,7 +106,7 @@ def test_a_row_never_joins_two_items(office: Office) -> None:
     tally, problems = run_import(office, f"{NAME},{OPAQUE},{URL}", f"{NAME},{OTHER},", update=True)
     assert counts(tally) == (0, 0, 0, 2)
     assert codes(problems) == [DifferentIdentifiers.code] * 2
-    assert all(part in problems[0].reason for part in (NAME, OPAQUE, "merge the identifiers"))
+    assert all(part in problems[0].reason for part in (NAME, OPAQUE, "--replaced-by"))
     assert office.snapshot() == before
 
 
