@@ -595,6 +595,7 @@ class ItemDamaged(StoreDamaged):
         super().__init__(f"the item {quote_text(name)} is damaged: {reason}")
         self.args = (name, reason)
         self.name = name
+        self.damage = reason
 
 
 class SchemaChanged(StoreDamaged):
