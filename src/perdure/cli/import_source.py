@@ -58,6 +58,7 @@ def detect_format(file: Path, options: SourceOptions) -> SourceOptions:
     """Return the options with the format that the headings of a table show, if they show one."""
     if options.format is not ImportFormat.csv or options.mapped or not file.is_file():
         return options
+    check_encoding(options.encoding or UTF8)
     with file.open("rb") as stream:
         first = stream.readline(_MAX_LINE_BYTES).decode(options.encoding or UTF8, "replace").removeprefix("\ufeff")
     _, header = next(read_rows([first], options.delimiter), (1, []))
