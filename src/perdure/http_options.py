@@ -52,7 +52,13 @@ class HttpOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = 0
     contact: Annotated[
-        str, Meta(description="E-mail or web address of the operator, shown on pages and in problem documents.")
+        str,
+        Meta(
+            description="E-mail or web address of the operator, shown on pages, in problem documents and to harvesters."
+        ),
+    ] = ""
+    repository_name: Annotated[
+        str, Meta(description="Name of the repository for harvesters (OAI-PMH). Default: the host of public_url.")
     ] = ""
     trusted_proxies: Annotated[
         tuple[str, ...],

@@ -45,6 +45,7 @@ from perdure.http.handle_api import (
     site_endpoint,
     verification_endpoint,
 )
+from perdure.http.oai_pmh import data_provider
 from perdure.http.persons import handler as persons
 from perdure.http.persons import vocabulary
 from perdure.http.resolver import home_page, resolver, types_page
@@ -171,6 +172,8 @@ ROUTES: Final = (
     Route(types_page.TYPES_PATH, types_page.types_response),
     Route("/context.jsonld", vocabulary.context_response),
     Route("/shapes.ttl", vocabulary.shapes_response),
+    # Harvesters
+    Route("/oai", data_provider.respond, "oai", format_error=problem_document),
     # Persons, each with or without a suffix that names a format
     Route("/{ppid}", persons.respond, match=Match.NAME),
     Route("/{ppid}/v{version}", persons.respond, match=Match.NAME),
