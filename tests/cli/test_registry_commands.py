@@ -508,7 +508,7 @@ def test_a_table_of_values_shows_ttls_that_are_not_the_usual_one(desk: Desk) -> 
     assert shown.split()[-1] == "60"
 
 
-def test_a_handle_in_the_place_of_its_prefix_is_explained(desk: Desk) -> None:
+def test_a_handle_instead_of_its_prefix_is_explained(desk: Desk) -> None:
     assert "perdure mint 12345 --suffix new-1" in desk.refuses("mint", "12345/new-1", URL)
     assert "not registered" in desk.refuses("mint", "example.org/www", URL)
 
