@@ -12,7 +12,7 @@ import msgspec
 
 from perdure.records import record as records
 from perdure.records.target import full_text, reverse_entries
-from perdure.registry.entities import Agent, Change, Event, Grant, History, Key, Prefix, ResolutionCount
+from perdure.registry.entities import Agent, Change, Event, Grant, History, Key, Peer, Prefix, ResolutionCount
 from perdure.registry.store_interface import Reader, Store, Transaction
 
 CHUNK: Final = 2000
@@ -32,6 +32,7 @@ class RegistryState(NamedTuple):
     grants: list[Grant]
     events: list[Event]  # the oldest first
     secrets: list[tuple[str, int, bytes]]  # sealed, by key and index
+    peers: list[Peer]
 
 
 def read_registry_state(reader: Reader) -> RegistryState:
@@ -45,6 +46,7 @@ def read_registry_state(reader: Reader) -> RegistryState:
         [grant for agent in agents for grant in reader.grants(agent.id)],
         reader.events(_ALL)[::-1],
         reader.secrets(),
+        reader.peers(),
     )
 
 
@@ -62,6 +64,8 @@ def put_registry_state(tx: Transaction, state: RegistryState) -> None:
         tx.put_event(event)
     for key_of_name, index, sealed in state.secrets:
         tx.put_secret(key_of_name, index, sealed)
+    for peer in state.peers:
+        tx.put_peer(peer)
     for name, value in sorted(state.facts.items()):
         tx.put_fact(name, value)
     for timeline, last in sorted(state.timelines.items()):

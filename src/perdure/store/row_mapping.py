@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from perdure.registry.entities import History, Identifier, Prefix, Revision, Subsystem
+from perdure.registry.entities import HeldPrefix, History, Identifier, Peer, Prefix, Revision, Subsystem
 
 Row = tuple[Any, ...]
 
@@ -21,6 +21,8 @@ PREFIX_COLUMNS: Final = (
     "key, name, scheme, minter, case_sensitive, parent, policy, pattern, opaque, subsystem, created, pass_through, "
     "ttl, joiners"
 )
+
+PEER_COLUMNS: Final = "name, url, prefixes, server, public_key, private, added, announced, checkpoint, seen"
 
 
 def first_column(row: Row | None) -> str | None:
@@ -67,6 +69,39 @@ def to_prefix_row(prefix: Prefix) -> Row:
         prefix.pass_through,
         prefix.ttl,
         prefix.joiners,
+    )
+
+
+def to_peer(row: Row) -> Peer:
+    """Build another server from its columns."""
+    name, url, prefixes, server, key, private, added, announced, checkpoint, seen = row
+    return Peer(
+        name=name,
+        url=url,
+        prefixes=tuple(json.loads(prefixes)),
+        server=server,
+        key=key,
+        private=bool(private),
+        added=added,
+        announced=msgspec.json.decode(announced, type=tuple[HeldPrefix, ...]),
+        checkpoint=checkpoint,
+        seen=seen,
+    )
+
+
+def to_peer_row(peer: Peer) -> Row:
+    """Return the columns of another server."""
+    return (
+        peer.name,
+        peer.url,
+        msgspec.json.encode(peer.prefixes).decode(),
+        peer.server,
+        peer.key,
+        peer.private,
+        peer.added,
+        msgspec.json.encode(peer.announced).decode(),
+        peer.checkpoint,
+        peer.seen,
     )
 
 

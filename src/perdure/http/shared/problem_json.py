@@ -44,6 +44,7 @@ _STATUSES: Final[tuple[tuple[type[errors.PerdureError], int], ...]] = (
     (errors.NotAuthorised, 403),
     (errors.Conflict, 409),
     (errors.ClockBehind, 503),
+    (errors.PeerUnavailable, 502),
     (errors.StoreFull, 507),
     (errors.StoreUnavailable, 503),
     (errors.PerdureError, 500),

@@ -223,8 +223,24 @@ CREATE TABLE resolutions (
 ) STRICT, WITHOUT ROWID;
 """
 
+# Other servers, to which names are sent on.
+_SEVENTH: Final = """
+CREATE TABLE peers (
+    name       TEXT PRIMARY KEY,
+    url        TEXT NOT NULL UNIQUE,
+    prefixes   TEXT NOT NULL,
+    server     TEXT,
+    public_key TEXT,
+    private    INTEGER NOT NULL,
+    added      TEXT NOT NULL,
+    announced  TEXT NOT NULL,
+    checkpoint INTEGER NOT NULL,
+    seen       TEXT
+) STRICT, WITHOUT ROWID;
+"""
+
 Step = str | Callable[[apsw.Connection], None]
-MIGRATIONS: Final[tuple[Step, ...]] = (_FIRST, _SECOND, _THIRD, _FOURTH, add_digests, _SIXTH)
+MIGRATIONS: Final[tuple[Step, ...]] = (_FIRST, _SECOND, _THIRD, _FOURTH, add_digests, _SIXTH, _SEVENTH)
 
 
 def migrate(connection: apsw.Connection) -> None:
