@@ -85,6 +85,8 @@ COMMANDS = [
     "generate ibi",
     "generate poid",
     "generate prid",
+    "ibi",
+    "ibi simulate",
 ]
 WIDTH = "96"
 

@@ -104,11 +104,12 @@ ADVERBS: Final = frozenset(
     ]
 )
 NOT_PARTICIPLES: Final = frozenset(["bed", "embed", "exceed", "feed", "need", "red", "seed", "shared", "shed", "speed"])
-# Activities of the field: their noun ends in -ing.
+# Nouns of the field that end in -ing: activities, and the holdings of a library.
 ACTIVITIES: Final = frozenset(
     [
         "deleting",
         "editing",
+        "holding",
         "homing",
         "importing",
         "linking",

@@ -27,6 +27,8 @@ from perdure.registry import (
     withdraw,
 )
 from perdure.registry.bootstrap import REGISTRY
+from perdure.registry.entities import ResolutionCount
+from perdure.registry.holdings import Collection, Holding
 from perdure.registry.secret_box import store_secret
 from perdure.registry.store_interface import Reader
 from perdure.registry.transfers import transfer_identifiers
@@ -105,6 +107,20 @@ def _add_pairs(office: Office) -> None:
     office.clock.step(10)
     office.do(set_target, pair.alias, f"{URL}ibi2")
     office.do(withdraw, gone.name, "empty")
+    _put_holdings(office, pair.name)
+
+
+def _put_holdings(office: Office, name: str) -> None:
+    """Record an original with a copy, and two days of resolutions."""
+    for collection in (Collection("main", "/items", None, WHEN), Collection("second", "/copy", f"{URL}copy", WHEN)):
+        office.run(office.registry.store.write(lambda tx, one=collection: tx.put_collection(one)))
+    original = Holding(
+        name, "main", name, "original", WHEN, 2, 3, 1 << 40, "ab" * 32, "ü.pdf", WHEN, "put", WHEN, "valid"
+    )
+    copy = Holding(name, "second", name, "copy", WHEN, 1, 1, 7, "cd" * 32, None, WHEN, "main")
+    office.run(office.registry.store.write(lambda tx: (tx.put_holding(copy), tx.put_holding(original))))
+    counts = [ResolutionCount(name, f"2026-11-0{day}", "browser", day) for day in (1, 2)]
+    office.run(office.registry.store.write(lambda tx: tx.add_resolutions(counts)))
 
 
 def _add_persons(office: Office) -> None:
@@ -134,6 +150,9 @@ def stored_content(reader: Reader) -> dict[str, Any]:
         "grants": {agent.id: reader.grants(agent.id) for agent in agents},
         "events": [event for event in reader.events(100_000) if event.action != "move"],
         "facts": {name: value for name, value in reader.facts().items() if name != "move"},
+        "resolutions": reader.resolutions_after(("", "", ""), 1000),
+        "collections": reader.collections(),
+        "holdings": {one.name: reader.holdings_after(one.name, "", 1000) for one in reader.collections()},
         "counts": {name: count for name, count in reader.counts().items() if name != "bytes"},
     }
 

@@ -152,9 +152,13 @@ _SETTINGS_OF_THE_SIXTH = (
     "DROP TABLE resolutions; ALTER TABLE agents DROP COLUMN retired; "
     "ALTER TABLE prefixes DROP COLUMN ttl; ALTER TABLE prefixes DROP COLUMN joiners; "
 )
+TO_THE_SIXTH = {
+    "sqlite": "DROP TABLE holdings; DROP TABLE collections; ",
+    "postgres": "DROP TABLE holdings; DROP TABLE collections; DELETE FROM guards WHERE name = 'holdings'; ",
+}
 TO_THE_FIFTH = {
-    "sqlite": f"{_SETTINGS_OF_THE_SIXTH} DROP INDEX redirects; {sqlite.MIGRATIONS[2]}",
-    "postgres": _SETTINGS_OF_THE_SIXTH,
+    "sqlite": f"{TO_THE_SIXTH['sqlite']} {_SETTINGS_OF_THE_SIXTH} DROP INDEX redirects; {sqlite.MIGRATIONS[2]}",
+    "postgres": f"{TO_THE_SIXTH['postgres']} {_SETTINGS_OF_THE_SIXTH}",
 }
 TO_THE_FOURTH = {
     "sqlite": f"{TO_THE_FIFTH['sqlite']} DROP TRIGGER revisions_stay; DROP TRIGGER events_stay; ALTER TABLE revisions DROP COLUMN original; "  # noqa: S608

@@ -17,6 +17,7 @@ from perdure.cli import (
     explain,
     generate,
     handle_user,
+    ibi,
     identifier_export,
     identifier_import,
     init,
@@ -124,6 +125,7 @@ app.command(rich_help_panel=MAINTENANCE, epilog=stats.EXAMPLES)(stats.stats)
 app.command(rich_help_panel=WITHOUT_REGISTRY, epilog=explain.EXAMPLES)(explain.explain)
 app.command(rich_help_panel=WITHOUT_REGISTRY, epilog=check.EXAMPLES)(check.check)
 app.add_typer(generate.app, name="generate", rich_help_panel=WITHOUT_REGISTRY, epilog=generate.EXAMPLES)
+app.add_typer(ibi.app, name="ibi", rich_help_panel=WITHOUT_REGISTRY, epilog=ibi.EXAMPLES)
 
 
 def main() -> None:

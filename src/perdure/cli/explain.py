@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from perdure import Recognition, recognise
+from perdure.cli.label_steps import label_fields, print_label_steps
 from perdure.cli.line_input import plain_lines
 from perdure.cli.registry_session import Folder, find_own_addresses
 from perdure.cli.terminal import escape_control, make_console, open_standard_input, to_json
@@ -19,6 +20,7 @@ EXAMPLES = """
 **Examples**
 
 - `perdure explain 8JMKD3MGP8W/34PGRBS`
+- how its date was encoded, step by step: `perdure explain --steps 8JMKD3MGP8W/34PGRBS`
 - `perdure explain "https://doi.org/10.1045/april2006-paskin" POID-93b0-4476-560e-5ac1`
 - `pbpaste | perdure explain --json`
 """
@@ -54,6 +56,14 @@ def explain(
         typer.Argument(metavar="TEXT", help="Identifiers in any form. Default: one per line from standard input."),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
+    steps: Annotated[
+        bool,
+        typer.Option(
+            "--steps",
+            help="For IBI labels: decode them part by part. In a registry, show the labels before and after, and how "
+            "Algorithm 4 arrived at the date.",
+        ),
+    ] = False,
     folder: Folder = None,
 ) -> None:
     """Explain an identifier: its scheme, its validity, and when and where it was created.
@@ -70,11 +80,14 @@ def explain(
     for number, text in enumerate(texts or _read_standard_input()):
         recognition = recognise(text, addresses)
         if json:
-            typer.echo(to_json({"input": text, **to_dict(recognition)}))
+            fields = {"input": text, **to_dict(recognition)}
+            typer.echo(to_json(fields | label_fields(recognition, folder) if steps else fields))
         else:
             if number:
                 screen.print()
             _print_recognition(screen, text, recognition)
+            if steps:
+                print_label_steps(recognition, folder)
 
 
 def _read_standard_input() -> Iterable[str]:

@@ -1,8 +1,6 @@
 """`perdure generate`: labels from an instant and other inputs, without a registry."""
 
-import re
 import time
-from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated
@@ -12,6 +10,7 @@ import typer
 from perdure import handle, ibi, pilin, ppid, recognise
 from perdure.cli.file_formats import hash_file
 from perdure.cli.help import CommandGroup
+from perdure.cli.instant_text import parse_instant
 from perdure.cli.terminal import to_json
 from perdure.errors import InvalidInput
 from perdure.names import instant
@@ -23,7 +22,6 @@ app = CommandGroup(
     be unique, use `perdure mint`.""",
 )
 
-_POSIX = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 _NANOSECONDS = 1_000_000_000
 
 At = Annotated[
@@ -47,12 +45,8 @@ def _format_example(command: str) -> str:
 EXAMPLES = _format_example("pilin")
 
 
-def _parse_instant(text: str | None, scheme: str) -> Fraction:
-    if text is None:
-        return Fraction(time.time_ns(), _NANOSECONDS)
-    if _POSIX.fullmatch(text):
-        return instant.to_exact(Decimal(text), scheme, "instant")
-    return instant.from_iso(text.replace(" ", "T", 1), scheme, "instant")
+def _instant_or_now(text: str | None, scheme: str) -> Fraction:
+    return Fraction(time.time_ns(), _NANOSECONDS) if text is None else parse_instant(text, scheme)
 
 
 def _print_label(label: str, json: bool, **details: str | int) -> None:
@@ -68,7 +62,7 @@ def generate_pilin(
     json: Json = False,
 ) -> None:
     """Generate the nine-character PILIN suffix for a point in time (to the millisecond)."""
-    when = _parse_instant(at, "pilin")
+    when = _instant_or_now(at, "pilin")
     milliseconds = (when - pilin.EPOCH_POSIX) * 1000 // 1
     suffix = pilin.encode(milliseconds)
     exact = instant.to_iso(pilin.to_posix(suffix))
@@ -97,7 +91,7 @@ def generate_ibi(
     """Generate the readable and the opaque IBI label of a host and an instant."""
     if host is None and ip is None:
         raise InvalidInput("ibi", "host", "required: --host for the repository name, --ip for the IBIp, or both")
-    date = _parse_instant(at, "ibi")
+    date = _instant_or_now(at, "ibi")
     date = Fraction(date // 1) if at is None else date
     labels: list[ibi.RepositoryName | ibi.OpaqueName] = []
     if host is not None:

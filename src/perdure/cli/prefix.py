@@ -1,7 +1,6 @@
 """`perdure prefix`: the prefixes that a registry manages."""
 
 import sys
-from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
@@ -13,12 +12,12 @@ import typer
 from perdure.cli import registry_session
 from perdure.cli import use_cases as use
 from perdure.cli.any_registry import AnyRegistry, run_anonymous, run_as_agent
+from perdure.cli.granularity_option import parse_granularity
 from perdure.cli.help import CommandGroup
 from perdure.cli.registry_session import Folder, Json, print_result
 from perdure.cli.terminal import escape_control, print_table, to_json
 from perdure.errors import InvalidInput
 from perdure.names import instant
-from perdure.names.instant import Exact
 from perdure.registry import reset_timeline
 from perdure.registry.entities import Agent, Prefix, from_count
 
@@ -150,7 +149,7 @@ def add(
                 ip,
                 port=port,
                 ip_port=ip_port,
-                granularity=_parse_granularity(granularity) if granularity is not None else 1,
+                granularity=parse_granularity(granularity) if granularity is not None else 1,
                 private=private,
                 policy=text,
                 ttl=ttl,
@@ -279,7 +278,7 @@ def change(
 ) -> None:
     """Change the policy, granularity, minter and other settings of a prefix. Case sensitivity can never be changed."""
     text = _read_policy(policy, policy_file)
-    step = None if granularity is None else _parse_granularity(granularity)
+    step = None if granularity is None else parse_granularity(granularity)
 
     async def work(registry: AnyRegistry, by: Agent) -> Prefix:
         return await use.change_prefix(
@@ -340,10 +339,3 @@ def _read_policy(text: str | None, file: Path | None) -> str | None:
     if text is not None and file is not None:
         raise InvalidInput("prefix", "policy", "--policy and --policy-file cannot be combined")
     return file.read_text("utf-8") if file is not None else text
-
-
-def _parse_granularity(text: str) -> Exact:
-    try:
-        return Fraction(text) if "/" in text else Decimal(text)
-    except (InvalidOperation, ValueError, ZeroDivisionError):
-        raise InvalidInput("ibi", "granularity", "the granularity must be a number of seconds: 60, 1, 0.1 …") from None

@@ -126,7 +126,7 @@ class FederatedLookup:
 
     async def close(self) -> None:
         """End all questions."""
-        tasks: list[asyncio.Task[object]] = [*self._running.values(), *self._late]  # type: ignore[list-item]
+        tasks: list[asyncio.Task[object]] = [*self._running.values(), *self._late]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

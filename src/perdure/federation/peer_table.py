@@ -7,6 +7,7 @@
 """
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Final, NamedTuple
 
 from perdure.errors import InvalidName
@@ -71,10 +72,8 @@ def name_keys(name: str) -> tuple[str, ...]:
         name = label
     if ppid.validate_ppid_syntax(name):
         return (*keys, handle.fold(name[:_PPID_TYPE]), PERSONS)
-    try:
+    with suppress(InvalidName):
         keys.append(label_prefix_key(ibi.parse_any(ibi.split_document_type(name)[0])))
-    except InvalidName:
-        pass
     prefix = handle.fold(name.partition("/")[0])
     return tuple(dict.fromkeys((*keys, prefix, *handle.parents(prefix))))
 

@@ -14,16 +14,22 @@ import msgspec
 from perdure.errors import InvalidInput, StoreDamaged, StoreSealed
 from perdure.registry.bootstrap import REGISTRY
 from perdure.registry.entities import Event, History, ResolutionCount
+from perdure.registry.holdings import Holding
 from perdure.registry.permissions.keys import MACHINE_AGENT
 from perdure.registry.store_copy import (
+    FIRST_HOLDING,
     FIRST_RESOLUTION,
     ContentDigest,
+    HoldingKey,
     RegistryState,
     ResolutionKey,
     encode_histories,
+    holding_key,
     iterate_histories,
+    iterate_holdings,
     iterate_resolutions,
     put_histories,
+    put_holdings,
     put_registry_state,
     read_registry_state,
     resolution_key,
@@ -45,6 +51,7 @@ class _Position(msgspec.Struct, frozen=True):
     names: int = 0
     digest: str | None = None
     resolution: ResolutionKey = FIRST_RESOLUTION  # the last count of resolutions that was copied
+    holding: HoldingKey = FIRST_HOLDING  # the last item in a collection that was copied
 
 
 class MoveResult(NamedTuple):
@@ -179,6 +186,14 @@ async def _copy(source: Store, target: Store, position: _Position, total: int, w
             _save_position(tx, position)
 
         await target.write(add)
+    async for holdings in iterate_holdings(source, position.holding):
+        position = msgspec.structs.replace(position, holding=holding_key(holdings[-1]))
+
+        def put(tx: Transaction, holdings: list[Holding] = holdings, position: _Position = position) -> None:
+            put_holdings(tx, holdings)
+            _save_position(tx, position)
+
+        await target.write(put)
 
 
 async def _compare(
@@ -201,6 +216,7 @@ async def _compare(
     if await anext(others, None):
         raise StoreDamaged("the copy has names that the registry does not have: the move is not finished")
     await _compare_resolutions(source, target)
+    await _compare_holdings(source, target)
     target_state = await target.read(lambda reader: _without_identity(read_registry_state(reader)))
     for part, one, other in zip(RegistryState._fields, state, target_state, strict=True):
         if one != other:
@@ -215,6 +231,15 @@ async def _compare_resolutions(source: Store, target: Store) -> None:
             raise StoreDamaged("the copied statistics differ from what they were copied from: the move is not finished")
     if await anext(others, None):
         raise StoreDamaged("the copy has statistics that the registry does not have: the move is not finished")
+
+
+async def _compare_holdings(source: Store, target: Store) -> None:
+    others = iterate_holdings(target)
+    async for chunk in iterate_holdings(source):
+        if chunk != await anext(others, []):
+            raise StoreDamaged("the copied holdings differ from what they were copied from: the move is not finished")
+    if await anext(others, None):
+        raise StoreDamaged("the copy has items that no collection holds here: the move is not finished")
 
 
 def _finish(tx: Transaction, identity: str, finished: _Position, event: Event) -> None:

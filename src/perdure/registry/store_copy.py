@@ -13,11 +13,14 @@ import msgspec
 from perdure.records import record as records
 from perdure.records.target import full_text, reverse_entries
 from perdure.registry.entities import Agent, Change, Event, Grant, History, Key, Peer, Prefix, ResolutionCount
+from perdure.registry.holdings import Collection, Holding
 from perdure.registry.store_interface import Reader, Store, Transaction
 
 CHUNK: Final = 2000
 ResolutionKey = tuple[str, str, str]  # the key of a name, a day, and a kind of client
 FIRST_RESOLUTION: Final[ResolutionKey] = ("", "", "")
+HoldingKey = tuple[str, str]  # a collection, and the key of a name
+FIRST_HOLDING: Final[HoldingKey] = ("", "")
 _ALL: Final = 1 << 62
 
 
@@ -32,6 +35,7 @@ class RegistryState(NamedTuple):
     grants: list[Grant]
     events: list[Event]  # the oldest first
     secrets: list[tuple[str, int, bytes]]  # sealed, by key and index
+    collections: list[Collection]
     peers: list[Peer]
 
 
@@ -46,6 +50,7 @@ def read_registry_state(reader: Reader) -> RegistryState:
         [grant for agent in agents for grant in reader.grants(agent.id)],
         reader.events(_ALL)[::-1],
         reader.secrets(),
+        reader.collections(),
         reader.peers(),
     )
 
@@ -64,6 +69,8 @@ def put_registry_state(tx: Transaction, state: RegistryState) -> None:
         tx.put_event(event)
     for key_of_name, index, sealed in state.secrets:
         tx.put_secret(key_of_name, index, sealed)
+    for collection in state.collections:
+        tx.put_collection(collection)
     for peer in state.peers:
         tx.put_peer(peer)
     for name, value in sorted(state.facts.items()):
@@ -119,6 +126,34 @@ async def iterate_resolutions(
     while chunk := await store.read(lambda reader, last=last: reader.resolutions_after(last, CHUNK)):  # type: ignore[misc]
         yield chunk
         last = resolution_key(chunk[-1])
+
+
+def holdings_chunk(reader: Reader, last: HoldingKey) -> list[Holding]:
+    """Return the holdings after one, in the order of collections: a chunk, which is empty only at the end."""
+    collection, subject = last
+    for one in reader.collections():
+        if one.name < collection:
+            continue
+        chunk = reader.holdings_after(one.name, subject if one.name == collection else "", CHUNK)
+        if chunk:
+            return chunk
+    return []
+
+
+async def iterate_holdings(store: Store, last: HoldingKey = FIRST_HOLDING) -> AsyncIterator[list[Holding]]:
+    """Yield the holdings of all collections after one, chunk by chunk."""
+    while chunk := await store.read(lambda reader, last=last: holdings_chunk(reader, last)):  # type: ignore[misc]
+        yield chunk
+        last = holding_key(chunk[-1])
+
+
+def holding_key(holding: Holding) -> HoldingKey:
+    return holding.collection, holding.subject
+
+
+def put_holdings(tx: Transaction, holdings: Sequence[Holding]) -> None:
+    for one in holdings:
+        tx.put_holding(one)
 
 
 def resolution_key(count: ResolutionCount) -> ResolutionKey:

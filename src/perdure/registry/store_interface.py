@@ -30,6 +30,7 @@ from perdure.registry.entities import (
     Revision,
     SearchHit,
 )
+from perdure.registry.holdings import Collection, CollectionTotals, Holding
 
 UNSCRUBBED: Final = "unscrubbed"  # a store's fact: redacted content may still be in unused parts of its file
 
@@ -65,6 +66,10 @@ class Reader(Protocol):
 
     def identifiers_after(self, key: str, limit: int, under: str | None = None) -> list[Identifier]:
         """Return the identifiers whose keys follow `key`, in order; `under` limits them to keys that begin with it."""
+        ...
+
+    def identifiers_before(self, key: str, limit: int, under: str) -> list[Identifier]:
+        """Return the identifiers whose keys precede `key` and begin with `under`, the nearest first."""
         ...
 
     def histories(self, key: str, limit: int, under: str | None = None) -> list[History]:
@@ -167,6 +172,22 @@ class Reader(Protocol):
         """Return all counts after one, in the order of key, day and client. For copies of the whole registry."""
         ...
 
+    def collection(self, name: str) -> Collection | None: ...
+    def collections(self) -> list[Collection]: ...
+    def holdings(self, subject: str) -> list[Holding]:
+        """Return where the item of a name lies: the original first, then copies in the order of their collections."""
+        ...
+
+    def holdings_after(self, collection: str, key: str, limit: int) -> list[Holding]:
+        """Return the holdings of a collection whose subjects follow `key`, in order."""
+        ...
+
+    def unverified_holdings(self, collection: str, before: str, limit: int) -> list[Holding]:
+        """Return the holdings that were not verified since a time, those first that were not for the longest time."""
+        ...
+
+    def collection_totals(self, collection: str) -> CollectionTotals: ...
+
     def fact(self, name: str) -> str | None:
         """Return a fact about the registry itself: its identity, its namespace."""
         ...
@@ -246,6 +267,16 @@ class Transaction(Reader, Protocol):
         Return how many were deleted.
         """
         ...
+
+    def put_collection(self, collection: Collection) -> None:
+        """Store a collection, or another path or address of it. Neither may belong to another collection."""
+        ...
+
+    def put_holding(self, holding: Holding) -> None:
+        """Store what a collection holds. A work that makes an original makes the other one a copy before."""
+        ...
+
+    def remove_holding(self, subject: str, collection: str) -> None: ...
 
     def add_resolutions(self, counts: Sequence[ResolutionCount]) -> None:
         """Add counts to those that are stored."""

@@ -22,6 +22,10 @@ PREFIX_COLUMNS: Final = (
     "ttl, joiners"
 )
 
+HOLDING_COLUMNS: Final = (
+    "subject, collection, label, role, role_since, version, files, size, digest, main_file, put_at, source, "
+    "verified_at, outcome"
+)
 PEER_COLUMNS: Final = "name, url, prefixes, server, public_key, private, added, announced, checkpoint, seen"
 
 

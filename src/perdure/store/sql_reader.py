@@ -5,10 +5,33 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, ClassVar, Final, NamedTuple
 
-from perdure.registry.entities import Act, Agent, Event, Grant, Key, NewestChange, Peer, Prefix, ResolutionCount, Revision
-from perdure.store.row_mapping import PEER_COLUMNS, PREFIX_COLUMNS, Row, first_column, key_range, to_peer, to_prefix
+from perdure.registry.entities import (
+    Act,
+    Agent,
+    Event,
+    Grant,
+    Key,
+    NewestChange,
+    Peer,
+    Prefix,
+    ResolutionCount,
+    Revision,
+)
+from perdure.registry.holdings import Collection, CollectionTotals, Holding
+from perdure.store.row_mapping import (
+    HOLDING_COLUMNS,
+    PEER_COLUMNS,
+    PREFIX_COLUMNS,
+    Row,
+    first_column,
+    key_range,
+    to_peer,
+    to_prefix,
+)
 
 _AGENT: Final = "SELECT id, name, identifier, created, kind, retired FROM agents"
+_HOLDING: Final = f"SELECT {HOLDING_COLUMNS} FROM holdings"
+_COLLECTION: Final = "SELECT name, path, url, created FROM collections"
 _KEY: Final = "SELECT id, agent, digest, created, expires, revoked, label FROM keys"
 
 
@@ -61,6 +84,19 @@ class SharedStatements(NamedTuple):
     resolutions_after: str = (
         "SELECT key, day, client, count FROM resolutions WHERE (key, day, client) > (?, ?, ?) "
         "ORDER BY key, day, client LIMIT ?"
+    )
+    collection: str = f"{_COLLECTION} WHERE name = ?"
+    collections: str = f"{_COLLECTION} ORDER BY name"
+    holdings: str = f"{_HOLDING} WHERE subject = ? ORDER BY role = 'copy', collection"
+    holdings_after: str = f"{_HOLDING} WHERE collection = ? AND subject > ? ORDER BY subject LIMIT ?"
+    unverified_holdings: str = (
+        f"{_HOLDING} WHERE collection = ? AND coalesce(verified_at, '') < ? "
+        "ORDER BY coalesce(verified_at, ''), subject LIMIT ?"
+    )
+    collection_totals: str = (
+        "SELECT count(*), count(CASE WHEN role = 'original' THEN 1 END), CAST(coalesce(sum(files), 0) AS bigint), "
+        "CAST(coalesce(sum(size), 0) AS bigint), count(CASE WHEN outcome <> 'valid' THEN 1 END) "
+        "FROM holdings WHERE collection = ?"
     )
 
     def with_placeholder(self, placeholder: str) -> "SharedStatements":
@@ -190,6 +226,25 @@ class SqlReader(ABC):
 
     def resolutions_after(self, last: tuple[str, str, str], limit: int) -> list[ResolutionCount]:
         return [ResolutionCount(*row) for row in self._rows(self._statements.resolutions_after, (*last, limit))]
+
+    def collection(self, name: str) -> Collection | None:
+        row = self._row(self._statements.collection, (name,))
+        return None if row is None else Collection(*row)
+
+    def collections(self) -> list[Collection]:
+        return [Collection(*row) for row in self._rows(self._statements.collections)]
+
+    def holdings(self, subject: str) -> list[Holding]:
+        return [Holding(*row) for row in self._rows(self._statements.holdings, (subject,))]
+
+    def holdings_after(self, collection: str, key: str, limit: int) -> list[Holding]:
+        return [Holding(*row) for row in self._rows(self._statements.holdings_after, (collection, key, limit))]
+
+    def unverified_holdings(self, collection: str, before: str, limit: int) -> list[Holding]:
+        return [Holding(*row) for row in self._rows(self._statements.unverified_holdings, (collection, before, limit))]
+
+    def collection_totals(self, collection: str) -> CollectionTotals:
+        return CollectionTotals(*self._rows(self._statements.collection_totals, (collection,))[0])
 
     def fact(self, name: str) -> str | None:
         return first_column(self._row(self._statements.fact, (name,)))

@@ -82,5 +82,5 @@ LOCAL_ONLY: Final = frozenset(
     }
 )
 WITHOUT_REGISTRY: Final = frozenset(
-    {"tour", "explain", "check", "generate pilin", "generate ibi", "generate poid", "generate prid"}
+    {"tour", "explain", "check", "generate pilin", "generate ibi", "generate poid", "generate prid", "ibi simulate"}
 )

@@ -18,7 +18,9 @@ opaque **IBIp**, from an IP address, a port and the same date. Neither can be co
 
 from perdure.errors import InvalidInput, InvalidName
 from perdure.names.ibi.citation import split_document_type
+from perdure.names.ibi.decoding_steps import decoding_steps
 from perdure.names.ibi.distributor import GRANULARITIES, next_date
+from perdure.names.ibi.distributor_steps import trace_next_date, trace_requests
 from perdure.names.ibi.label import MAX_LABEL, check_text
 from perdure.names.ibi.legacy import LegacyName, parse_legacy
 from perdure.names.ibi.opaque import (
@@ -44,6 +46,7 @@ __all__ = [
     "OpaqueName",
     "RepositoryName",
     "canonical",
+    "decoding_steps",
     "is_valid",
     "next_date",
     "opaque_name",
@@ -59,6 +62,8 @@ __all__ = [
     "repository_prefix",
     "repository_suffix",
     "split_document_type",
+    "trace_next_date",
+    "trace_requests",
 ]
 
 

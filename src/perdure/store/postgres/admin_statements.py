@@ -1,11 +1,21 @@
-"""Statements that write prefixes, peers, agents, keys, grants, secrets and counts of resolutions, and delete old answers."""
+"""Statements that write prefixes, peers, agents, keys, grants, secrets, collections and counts, and delete answers."""
 
 from collections.abc import Sequence
 from typing import Final
 
+import msgspec
+
 from perdure.registry.entities import Agent, Grant, Key, Peer, Prefix, ResolutionCount
+from perdure.registry.holdings import Collection, Holding
 from perdure.store.postgres.connection import Connection
-from perdure.store.row_mapping import MOST_ANSWERS_DELETED, PEER_COLUMNS, PREFIX_COLUMNS, to_peer_row, to_prefix_row
+from perdure.store.row_mapping import (
+    HOLDING_COLUMNS,
+    MOST_ANSWERS_DELETED,
+    PEER_COLUMNS,
+    PREFIX_COLUMNS,
+    to_peer_row,
+    to_prefix_row,
+)
 
 # Another process that deletes answers at the same time deletes others.
 _FORGET_ANSWERS: Final = (
@@ -90,6 +100,29 @@ def put_secret(connection: Connection, key: str, index: int, sealed: bytes | Non
         "ON CONFLICT (key, value_index) DO UPDATE SET sealed = excluded.sealed",
         (key, index, sealed),
     )
+
+
+def put_collection(connection: Connection, collection: Collection) -> None:
+    connection.execute(
+        "INSERT INTO collections (name, path, url, created) VALUES (%s, %s, %s, %s) "
+        "ON CONFLICT (name) DO UPDATE SET path = excluded.path, url = excluded.url",
+        msgspec.structs.astuple(collection),
+    )
+
+
+def put_holding(connection: Connection, holding: Holding) -> None:
+    connection.execute(
+        f"INSERT INTO holdings ({HOLDING_COLUMNS}) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s) "
+        "ON CONFLICT (subject, collection) DO UPDATE SET label = excluded.label, role = excluded.role, "
+        "role_since = excluded.role_since, version = excluded.version, files = excluded.files, size = excluded.size, "
+        "digest = excluded.digest, main_file = excluded.main_file, put_at = excluded.put_at, "
+        "source = excluded.source, verified_at = excluded.verified_at, outcome = excluded.outcome",
+        msgspec.structs.astuple(holding),
+    )
+
+
+def remove_holding(connection: Connection, subject: str, collection: str) -> None:
+    connection.execute("DELETE FROM holdings WHERE subject = %s AND collection = %s", (subject, collection))
 
 
 def forget_answers(connection: Connection, before: str) -> int:

@@ -8,10 +8,15 @@ from pathlib import Path
 
 from perdure.errors import StoreUnavailable
 from perdure.registry.entities import History, ResolutionCount
+from perdure.registry.holdings import Holding
 from perdure.registry.store_copy import (
     CHUNK,
+    FIRST_HOLDING,
     FIRST_RESOLUTION,
+    holding_key,
+    holdings_chunk,
     put_histories,
+    put_holdings,
     put_registry_state,
     read_registry_state,
     resolution_key,
@@ -59,3 +64,11 @@ async def _fill(copy: SqliteStore, reader: Reader, progress: Progress) -> None:
 
         await copy.write(add)
         last = resolution_key(counts[-1])
+    position = FIRST_HOLDING
+    while holdings := holdings_chunk(reader, position):
+
+        def put(tx: Transaction, holdings: list[Holding] = holdings) -> None:
+            put_holdings(tx, holdings)
+
+        await copy.write(put)
+        position = holding_key(holdings[-1])

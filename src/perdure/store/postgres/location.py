@@ -18,7 +18,15 @@ from psycopg import sql
 
 from perdure.errors import StoreUnavailable
 from perdure.registry.entities import History
-from perdure.registry.store_copy import iterate_histories, put_histories, put_registry_state, read_registry_state
+from perdure.registry.store_copy import (
+    iterate_histories,
+    iterate_holdings,
+    iterate_resolutions,
+    put_histories,
+    put_holdings,
+    put_registry_state,
+    read_registry_state,
+)
 from perdure.registry.store_interface import Progress, Transaction
 from perdure.store.location import DisplacedStore, StoreLocation
 from perdure.store.postgres import migrations
@@ -112,6 +120,10 @@ class PostgresLocation:
                     await target.write(work)
                     done += len(chunk)
                     progress(done, of)
+                async for counts in iterate_resolutions(source):
+                    await target.write(lambda tx, counts=counts: tx.add_resolutions(counts))  # type: ignore[misc]
+                async for holdings in iterate_holdings(source):
+                    await target.write(lambda tx, holdings=holdings: put_holdings(tx, holdings))  # type: ignore[misc]
             finally:
                 source.close()
                 target.close()

@@ -45,6 +45,7 @@ class Lock(NamedTuple):
 
 _TIMELINE_RANK: Final = 2
 ADMIN_LOCK: Final = Lock(0, "settings")
+HOLDINGS_LOCK: Final = Lock(0, "holdings")
 
 _SELECT_VALUE: Final = (
     "SELECT value FROM guards WHERE name = %s",

@@ -266,8 +266,41 @@ CREATE TABLE resolutions (
 );
 """
 
-# Other servers, to which names are sent on.
+# Collections of items on disk. The index over roles lets an item have one original only, whatever program writes.
 _SEVENTH: Final = """
+INSERT INTO guards (name, value) VALUES ('holdings', '');
+
+CREATE TABLE collections (
+    name    text COLLATE "C" PRIMARY KEY,
+    path    text COLLATE "C" NOT NULL UNIQUE,
+    url     text COLLATE "C" UNIQUE,
+    created text COLLATE "C" NOT NULL
+);
+
+CREATE TABLE holdings (
+    subject     text COLLATE "C" NOT NULL,
+    collection  text COLLATE "C" NOT NULL REFERENCES collections (name),
+    label       text COLLATE "C" NOT NULL,
+    role        text COLLATE "C" NOT NULL CHECK (role IN ('original', 'copy')),
+    role_since  text COLLATE "C" NOT NULL,
+    version     integer NOT NULL CHECK (version >= 1),
+    files       bigint NOT NULL,
+    size        bigint NOT NULL,
+    digest      text COLLATE "C" NOT NULL,
+    main_file   text COLLATE "C",
+    put_at      text COLLATE "C" NOT NULL,
+    source      text COLLATE "C" NOT NULL,
+    verified_at text COLLATE "C",
+    outcome     text COLLATE "C",
+    PRIMARY KEY (subject, collection)
+);
+CREATE UNIQUE INDEX one_original ON holdings (subject) WHERE role = 'original';
+CREATE INDEX holdings_by_collection ON holdings (collection, subject);
+CREATE INDEX holdings_by_check ON holdings (collection, (coalesce(verified_at, '')), subject);
+"""
+
+# Other servers, to which names are sent on.
+_EIGHTH: Final = """
 CREATE TABLE peers (
     name       text COLLATE "C" PRIMARY KEY,
     url        text COLLATE "C" NOT NULL UNIQUE,
@@ -283,7 +316,7 @@ CREATE TABLE peers (
 """
 
 Step = str | Callable[[Connection], None]
-MIGRATIONS: Final[tuple[Step, ...]] = (_FIRST, _SECOND, _THIRD, _FOURTH, add_digests, _SIXTH, _SEVENTH)
+MIGRATIONS: Final[tuple[Step, ...]] = (_FIRST, _SECOND, _THIRD, _FOURTH, add_digests, _SIXTH, _SEVENTH, _EIGHTH)
 
 _TRIES: Final = 10
 _ANY_RELATION: Final = (

@@ -51,6 +51,9 @@ ANSWERS: Final = (
 )
 _FROM_ACTIVE: Final = "FROM identifiers AS i WHERE i.state = 'active' AND i.key > ? AND i.key < ?"
 _AFTER: Final = f"SELECT {_COLUMNS} FROM identifiers AS i WHERE i.key > %s AND i.key < %s ORDER BY i.key LIMIT %s"
+_BEFORE: Final = (
+    f"SELECT {_COLUMNS} FROM identifiers AS i WHERE i.key >= %s AND i.key < %s ORDER BY i.key DESC LIMIT %s"
+)
 _HISTORIES: Final = sql.SQL(
     f"COPY (SELECT {_COLUMNS}, i.added, p.uuid_raw FROM identifiers AS i LEFT JOIN person_names AS p ON p.name = i.key "
     "WHERE i.key > {after} AND i.key < {end} ORDER BY i.key LIMIT {limit}) TO STDOUT (FORMAT BINARY)"
@@ -184,6 +187,10 @@ _CONTRADICTIONS: Final = (
         "SELECT s.key FROM secrets AS s LEFT JOIN identifiers AS i ON i.key = s.key WHERE i.key IS NULL",
         "it has a secret, but does not exist",
     ),
+    (
+        "SELECT h.subject FROM holdings AS h JOIN identifiers AS i ON i.key = h.subject WHERE i.subject IS NOT NULL",
+        "a collection holds it under a second name of its item",
+    ),
 )
 
 
@@ -281,6 +288,9 @@ class PostgresReader(SqlReader):
 
     def identifiers_after(self, key: str, limit: int, under: str | None = None) -> list[Identifier]:
         return [to_identifier(row) for row in self._rows(_AFTER, (*key_range(key, under), limit))]
+
+    def identifiers_before(self, key: str, limit: int, under: str) -> list[Identifier]:
+        return [to_identifier(row) for row in self._rows(_BEFORE, (under, key, limit))]
 
     def histories(self, key: str, limit: int, under: str | None = None) -> list[History]:
         self._extend_timeout()

@@ -15,13 +15,14 @@ import psycopg
 from perdure.errors import Conflict, NameTaken, StoreDamaged
 from perdure.registry.entities import Agent, Change, Event, Grant, Key, Peer, Prefix, ResolutionCount
 from perdure.registry.history_digest import event_digest, original_digest
+from perdure.registry.holdings import Collection, Holding
 from perdure.store.commit_mark import ChangeMark, Tip
 from perdure.store.event_chain import NEWEST_EVENT, EventMark
 from perdure.store.high_water import HighWater
 from perdure.store.postgres import admin_statements, bulk_insert
 from perdure.store.postgres.change_statements import send_inserts, send_timelines, send_updates
 from perdure.store.postgres.connection import Connection
-from perdure.store.postgres.locks import ADMIN_LOCK, Lock, Locks, RetryGroup, Strictness
+from perdure.store.postgres.locks import ADMIN_LOCK, HOLDINGS_LOCK, Lock, Locks, RetryGroup, Strictness
 from perdure.store.postgres.pipeline import Pipeline
 from perdure.store.postgres.reader import PostgresReader
 from perdure.store.postgres.transaction_reader import CachedTransactionReader
@@ -277,6 +278,18 @@ class PostgresTransaction(CachedTransactionReader):
         self._sent += 1
         admin_statements.add_resolutions(self.connection, counts)
 
+    def put_collection(self, collection: Collection) -> None:
+        self._begin_holdings_change()
+        admin_statements.put_collection(self.connection, collection)
+
+    def put_holding(self, holding: Holding) -> None:
+        self._begin_holdings_change()
+        admin_statements.put_holding(self.connection, holding)
+
+    def remove_holding(self, subject: str, collection: str) -> None:
+        self._begin_holdings_change()
+        admin_statements.remove_holding(self.connection, subject, collection)
+
     def put_fact(self, name: str, value: str) -> None:
         self._stop_deferring()
         is_new = self._locks.hold(Lock.fact(name)) is None  # a row that does not exist cannot be locked
@@ -294,4 +307,10 @@ class PostgresTransaction(CachedTransactionReader):
         """Lock prefixes, agents and grants as a whole, so that two processes cannot decide upon them at once."""
         self._stop_deferring()
         self._locks.require(ADMIN_LOCK)
+        self._sent += 1
+
+    def _begin_holdings_change(self) -> None:
+        """Lock all holdings, so that two processes cannot decide at once where the original of an item is."""
+        self._stop_deferring()
+        self._locks.require(HOLDINGS_LOCK)
         self._sent += 1

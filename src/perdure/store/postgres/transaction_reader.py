@@ -194,6 +194,10 @@ class CachedTransactionReader(AdminCache, PostgresReader):
         self.flush()
         return super().identifiers_after(key, limit, under)
 
+    def identifiers_before(self, key: str, limit: int, under: str) -> list[Identifier]:
+        self.flush()
+        return super().identifiers_before(key, limit, under)
+
     def histories(self, key: str, limit: int, under: str | None = None) -> list[History]:
         self.flush()
         return super().histories(key, limit, under)

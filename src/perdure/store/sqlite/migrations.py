@@ -223,8 +223,39 @@ CREATE TABLE resolutions (
 ) STRICT, WITHOUT ROWID;
 """
 
-# Other servers, to which names are sent on.
+# Collections of items on disk. The index over roles lets an item have one original only, whatever program writes.
 _SEVENTH: Final = """
+CREATE TABLE collections (
+    name    TEXT PRIMARY KEY,
+    path    TEXT NOT NULL UNIQUE,
+    url     TEXT UNIQUE,
+    created TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE holdings (
+    subject     TEXT NOT NULL,
+    collection  TEXT NOT NULL REFERENCES collections (name),
+    label       TEXT NOT NULL,
+    role        TEXT NOT NULL CHECK (role IN ('original', 'copy')),
+    role_since  TEXT NOT NULL,
+    version     INTEGER NOT NULL CHECK (version >= 1),
+    files       INTEGER NOT NULL,
+    size        INTEGER NOT NULL,
+    digest      TEXT NOT NULL,
+    main_file   TEXT,
+    put_at      TEXT NOT NULL,
+    source      TEXT NOT NULL,
+    verified_at TEXT,
+    outcome     TEXT,
+    PRIMARY KEY (subject, collection)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX one_original ON holdings (subject) WHERE role = 'original';
+CREATE INDEX holdings_by_collection ON holdings (collection, subject);
+CREATE INDEX holdings_by_check ON holdings (collection, coalesce(verified_at, ''), subject);
+"""
+
+# Other servers, to which names are sent on.
+_EIGHTH: Final = """
 CREATE TABLE peers (
     name       TEXT PRIMARY KEY,
     url        TEXT NOT NULL UNIQUE,
@@ -240,7 +271,7 @@ CREATE TABLE peers (
 """
 
 Step = str | Callable[[apsw.Connection], None]
-MIGRATIONS: Final[tuple[Step, ...]] = (_FIRST, _SECOND, _THIRD, _FOURTH, add_digests, _SIXTH, _SEVENTH)
+MIGRATIONS: Final[tuple[Step, ...]] = (_FIRST, _SECOND, _THIRD, _FOURTH, add_digests, _SIXTH, _SEVENTH, _EIGHTH)
 
 
 def migrate(connection: apsw.Connection) -> None:

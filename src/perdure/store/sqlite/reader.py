@@ -33,6 +33,7 @@ PERSON: Final = "SELECT name FROM person_inputs WHERE uuid_raw = ?"
 _FIND_MANY: Final = f"{_IDENTIFIER} WHERE key IN (SELECT value FROM json_each(?))"
 _FROM_ACTIVE: Final = "FROM identifiers WHERE state = 'active' AND key > ? AND key < ?"
 _AFTER: Final = f"{_IDENTIFIER} WHERE key > ? AND key < ? ORDER BY key LIMIT ?"
+_BEFORE: Final = f"{_IDENTIFIER} WHERE key >= ? AND key < ? ORDER BY key DESC LIMIT ?"
 
 _HISTORIES: Final = (
     "SELECT i.key, i.name, i.scheme, i.state, i.target, i.version, i.record, coalesce(i.subject, i.key), i.created, "
@@ -136,6 +137,10 @@ _CONTRADICTIONS: Final = (
         "SELECT s.key FROM secrets AS s LEFT JOIN identifiers AS i ON i.key = s.key WHERE i.key IS NULL",
         "it has a secret, but does not exist",
     ),
+    (
+        "SELECT h.subject FROM holdings AS h JOIN identifiers AS i ON i.key = h.subject WHERE i.subject IS NOT NULL",
+        "a collection holds it under a second name of its item",
+    ),
 )
 
 _STATEMENTS: Final = SharedStatements(
@@ -217,6 +222,9 @@ class SqliteReader(SqlReader):
 
     def identifiers_after(self, key: str, limit: int, under: str | None = None) -> list[Identifier]:
         return [Identifier(*row) for row in self._execute(_AFTER, (*key_range(key, under), limit))]
+
+    def identifiers_before(self, key: str, limit: int, under: str) -> list[Identifier]:
+        return [Identifier(*row) for row in self._execute(_BEFORE, (under, key, limit))]
 
     def histories(self, key: str, limit: int, under: str | None = None) -> list[History]:
         rows = self._rows(_HISTORIES, (*key_range(key, under), limit))

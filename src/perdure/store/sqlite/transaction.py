@@ -11,10 +11,18 @@ import msgspec
 from perdure.errors import Conflict, NameTaken, StoreDamaged
 from perdure.registry.entities import Agent, Change, Event, Grant, Identifier, Key, Peer, Prefix, ResolutionCount
 from perdure.registry.history_digest import event_digest, original_digest
+from perdure.registry.holdings import Collection, Holding
 from perdure.registry.store_interface import Prefetch
 from perdure.store.event_chain import NEWEST_EVENT, EventMark
 from perdure.store.high_water import HighWater
-from perdure.store.row_mapping import MOST_ANSWERS_DELETED, PEER_COLUMNS, PREFIX_COLUMNS, to_peer_row, to_prefix_row
+from perdure.store.row_mapping import (
+    HOLDING_COLUMNS,
+    MOST_ANSWERS_DELETED,
+    PEER_COLUMNS,
+    PREFIX_COLUMNS,
+    to_peer_row,
+    to_prefix_row,
+)
 from perdure.store.sql_reader import AdminCache
 from perdure.store.sqlite.insert_buffer import (
     EMPTY_MARK,
@@ -334,6 +342,26 @@ class SqliteTransaction(AdminCache, SqliteReader):
             "ON CONFLICT (key, day, client) DO UPDATE SET count = count + excluded.count",
             [(one.key, one.day, one.client, one.count) for one in counts],
         )
+
+    def put_collection(self, collection: Collection) -> None:
+        self._execute(
+            "INSERT INTO collections (name, path, url, created) VALUES (?, ?, ?, ?) "
+            "ON CONFLICT (name) DO UPDATE SET path = excluded.path, url = excluded.url",
+            msgspec.structs.astuple(collection),
+        )
+
+    def put_holding(self, holding: Holding) -> None:
+        self._execute(
+            f"INSERT INTO holdings ({HOLDING_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+            "ON CONFLICT (subject, collection) DO UPDATE SET label = excluded.label, role = excluded.role, "
+            "role_since = excluded.role_since, version = excluded.version, files = excluded.files, "
+            "size = excluded.size, digest = excluded.digest, main_file = excluded.main_file, put_at = excluded.put_at, "
+            "source = excluded.source, verified_at = excluded.verified_at, outcome = excluded.outcome",
+            msgspec.structs.astuple(holding),
+        )
+
+    def remove_holding(self, subject: str, collection: str) -> None:
+        self._execute("DELETE FROM holdings WHERE subject = ? AND collection = ?", (subject, collection))
 
     def put_fact(self, name: str, value: str) -> None:
         self._execute("INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)", (name, value))

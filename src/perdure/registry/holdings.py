@@ -1,0 +1,52 @@
+"""Collections of stored items, and what each of them holds, as a store records it."""
+
+from typing import Final, Literal, NamedTuple
+
+from perdure.records.frozen_struct import FrozenStruct
+
+Role = Literal["original", "copy"]
+Outcome = Literal["valid", "damaged", "missing", "unreadable"]
+OUTCOMES: Final[tuple[Outcome, ...]] = ("valid", "damaged", "missing", "unreadable")
+
+
+class Collection(FrozenStruct, frozen=True):
+    """A directory of items. `url` is its public address, without a slash at the end; None: below the public URL."""
+
+    name: str
+    path: str
+    url: str | None
+    created: str
+
+
+class Holding(FrozenStruct, frozen=True):
+    """One item in one collection: the original, or a copy. At most one collection has the original of an item.
+
+    `subject` is the key of its identifier, and `label` the label under which it lies in the collection. `version` is
+    the newest version there, with its number of files, their bytes together, and the digest of its list of files.
+    `put_at` is when that version came, and `source` where from. `role_since` is when it became original or copy.
+    """
+
+    subject: str
+    collection: str
+    label: str
+    role: Role
+    role_since: str
+    version: int
+    files: int
+    size: int
+    digest: str
+    main_file: str | None
+    put_at: str
+    source: str
+    verified_at: str | None = None
+    outcome: Outcome | None = None
+
+
+class CollectionTotals(NamedTuple):
+    """What a collection holds: items, originals among them, files and bytes of the newest versions, and problems."""
+
+    items: int
+    originals: int
+    files: int
+    size: int
+    problems: int
