@@ -61,7 +61,9 @@ class Write(NamedTuple):
                 more["files"] = content
             else:
                 more |= {"content": content, "headers": {"Content-Type": self.kind}}
-        url = ROOT + path.format(name=name, ppid=name, id=stage.other, agent=stage.agent, key=stage.key)
+        url = ROOT + path.format(
+            name=name, ppid=name, id=stage.other, agent=stage.agent, key=stage.key, peer=stage.other
+        )
         return SentRequest(method, url, more)
 
 

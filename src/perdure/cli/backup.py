@@ -169,7 +169,7 @@ def _print_rebuilt(file: Path, folder: Path, restored: RestoreResult) -> None:
         )
     if run_anonymous(folder, _has_server_key, check=False):
         typer.echo(
-            f"{SERVER_KEY} is not in a backup. Other servers refuse the answers of this one until you copy that file to "
+            f"{SERVER_KEY} is not in a backup. Other servers refuse answers of this one until you copy that file to "
             f"{shlex.quote(str(folder / SERVER_KEY))} (chmod 600)."
         )
     _print_losses(f" --registry {where}")

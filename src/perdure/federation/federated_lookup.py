@@ -107,6 +107,10 @@ class FederatedLookup:
             self._table_until = self._clock() + _TABLE_SECONDS
         return self._table
 
+    def forget_table(self) -> None:
+        """Read the table again before the next look-up, because this process has changed it."""
+        self._table_until = float("-inf")
+
     async def find(self, name: str, *, language: str | None = None, via: Iterable[str] = ()) -> Lookup:
         """Return what other servers answer about a name. `via` are the servers that the question has passed."""
         table, passed = await self.table(), tuple(sorted(set(via)))

@@ -19,6 +19,7 @@ _KEPT_CONNECTIONS: Final = 32
 _KEPT_SECONDS: Final = 50.0  # less than servers keep idle connections
 _CONNECTED: Final = "connection.connect_tcp.complete"
 _OK: Final = 200
+PRIVATE_OPTION: Final = "--private"
 
 
 class PeerClient:
@@ -96,7 +97,7 @@ class _PrivateAddressGuard:
         if is_private(address):
             await stream.aclose()
             reason = "its address is one of a private network or of this machine, which was not allowed for it"
-            raise PeerUnavailable(self._url, f"{reason} (--private)")
+            raise PeerUnavailable(self._url, f"{reason} ({PRIVATE_OPTION})")
 
 
 def is_private(address: str) -> bool:

@@ -3,6 +3,7 @@
 docs/reference/federation.md describes them for other implementations.
 """
 
+from datetime import datetime, timezone
 from typing import Annotated, Any, Final, Literal, TypeVar
 
 import msgspec
@@ -19,17 +20,20 @@ State = Literal["original", "copy", "registered", "withdrawn", "unknown"]
 _Text = Annotated[str, Meta(max_length=8192)]
 _ShortText = Annotated[str, Meta(max_length=200)]
 _Number = Annotated[int, Meta(ge=0)]
+_Instant = Annotated[
+    str, Meta(pattern=r"^([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}\.[0-9]{6}Z)?$")
+]  # texts compare as times
 
 
 class Statement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What every statement has: the identity of the server, the time, and the nonce of the question."""
 
     server: _ShortText
-    time: _ShortText
+    time: _Instant
     nonce: _ShortText = ""
 
 
-class ServerStatement(Statement, frozen=True, kw_only=True, tag_field="type", tag="server"):
+class ServerStatement(Statement, frozen=True, kw_only=True, omit_defaults=False, tag_field="type", tag="server"):
     """Who a server is, and the key with which it signs."""
 
     key: _ShortText
@@ -52,7 +56,7 @@ class Held(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     name: _Text
     state: State
-    timestamp: _ShortText = ""
+    timestamp: _Instant = ""
     version: _Number = 0
 
 
@@ -76,7 +80,7 @@ class Answer(Statement, frozen=True, kw_only=True, tag_field="type", tag="answer
     archive: _Text = ""
     url: _Text | None = None
     aliases: Annotated[tuple[_Text, ...], Meta(max_length=64)] = ()
-    timestamp: _ShortText = ""
+    timestamp: _Instant = ""
     version: _Number = 0
     content_type: _ShortText | None = None
     language: _ShortText | None = None
@@ -86,6 +90,19 @@ class Answer(Statement, frozen=True, kw_only=True, tag_field="type", tag="answer
 
 
 AnyStatement = TypeVar("AnyStatement", bound=Statement)
+
+
+def to_instant(text: str) -> str:
+    """Return a time as statements have it; an empty text for one that is unknown.
+
+    >>> to_instant("2009-02-16T17:46:00Z"), to_instant("2009-02-16T19:46:00.5+02:00"), to_instant("")
+    ('2009-02-16T17:46:00.000000Z', '2009-02-16T17:46:00.500000Z', '')
+    """
+    try:
+        instant = datetime.fromisoformat(text).astimezone(timezone.utc)
+    except (ValueError, OverflowError):
+        return ""
+    return instant.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def to_document(statement: Statement) -> dict[str, Any]:

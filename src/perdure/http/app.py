@@ -58,7 +58,7 @@ class Application:
                     "deadlines": app.deadlines,
                 }
                 _end_with_supervisor()
-                for work in (app.deadlines.run(), _flush_periodically(app, self._access)):
+                for work in (app.deadlines.run(), _flush_periodically(app, self._access), app.announcements.run()):
                     stack.callback(asyncio.create_task(work).cancel)
             except PerdureError as problem:
                 await send({"type": "lifespan.startup.failed", "message": str(problem)})
@@ -70,6 +70,7 @@ class Application:
             await send({"type": "lifespan.startup.complete"})
             await receive()
             await app.resolutions.close()
+            await app.close_peers()
             self._access.close()
         await send({"type": "lifespan.shutdown.complete"})
 

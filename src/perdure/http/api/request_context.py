@@ -62,6 +62,7 @@ STATUS_DESCRIPTIONS: Final = {
     422: "A field, a parameter or a header is invalid; `part` names it.",
     428: "If-Match is required.",
     429: "Too many failed logins, or too many concurrent requests of one client.",
+    502: "Another server gave no usable answer.",
     503: "Temporarily unavailable: try again later.",
     507: "The disk of the server is full, or a quota is exceeded.",
 }

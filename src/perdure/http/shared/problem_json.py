@@ -22,6 +22,8 @@ _STATUSES: Final[tuple[tuple[type[errors.PerdureError], int], ...]] = (
     (http_errors.UnsupportedMediaType, 415),
     (http_errors.MethodNotAllowed, 405),
     (http_errors.NotFound, 404),
+    (http_errors.RedirectLoop, 508),
+    (http_errors.PeersUnreachable, 503),
     (http_errors.NotAcceptable, 406),
     (http_errors.InsecureCredentials, 403),
     (http_errors.CrossSiteRequest, 403),
