@@ -48,7 +48,13 @@ def test_every_operation_is_dispatched_to_the_api(routes: Routes) -> None:
             routes,
             API_ROOT
             + operation.path.format(
-                name="12345%2Fa", ppid=PPID, code="error", id="0123456789", agent="maria", key="0f3a", peer="id.example.org"
+                name="12345%2Fa",
+                ppid=PPID,
+                code="error",
+                id="0123456789",
+                agent="maria",
+                key="0f3a",
+                peer="id.example.org",
             ),
         )
         assert route.interface == "v1"

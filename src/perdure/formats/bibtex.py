@@ -25,7 +25,7 @@ _AND: Final = re.compile(r"\s+and\s+", re.IGNORECASE)
 _MARKS: Final = re.compile(r'\\.|[{}"]', re.DOTALL)
 _BRACES: Final = re.compile(r"\\.|[{}]", re.DOTALL)
 _ADDRESSES: Final = frozenset(
-    {"ibi", "identifier", "repository", "metadatarepository", "url", "targetfile", "site", "doi"}
+    {"ibi", "identifier", "repository", "metadatarepository", "url", "target", "targetfile", "site", "doi"}
     | {"citationkey", "lastupdate", "metadatalastupdate"}
 )
 
@@ -93,8 +93,20 @@ def _parse_entry(line: int, text: str) -> UrlibRecord | RejectedLine:
 
 def _split(name: str, value: str) -> list[str]:
     if name in REPEATED:
-        return [to_plain_text(one) for one in _AND.split(value)]
+        return [to_plain_text(one) for one in _split_names(value)]
     return [to_plain_address(value) if name in _ADDRESSES else to_plain_text(value)]
+
+
+def _split_names(value: str) -> Iterator[str]:
+    """Yield the names in a list. An `and` in braces belongs to its name."""
+    start = counted = depth = 0
+    for match in _AND.finditer(value):
+        depth += _count_depth(value[counted : match.start()])
+        counted = match.start()
+        if depth <= 0:
+            yield value[start : match.start()]
+            start = match.end()
+    yield value[start:]
 
 
 def _read_value(body: str, at: int) -> tuple[str | None, int]:

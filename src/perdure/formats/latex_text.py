@@ -50,8 +50,17 @@ _ACCENT: Final = re.compile(
     rf"\\(?:(?P<mark>[`'^~=.\"])\s*|(?P<letter>[urHvdck])(?:\s+|(?=\{{)))(?P<open>\{{\s*)?{_BASE}(?(open)\s*\}})"
 )
 _LETTER: Final = re.compile(rf"\\({'|'.join(sorted(_LETTERS, key=len, reverse=True))})(?![A-Za-z])(?:\{{\}}|\s+)?")
-_SYMBOL: Final = re.compile(r"\\([&%$#_{}])")
-_HIDDEN_BRACES: Final = str.maketrans({"\ue000": "{", "\ue001": "}"})
+_SYMBOL: Final = re.compile(r"\\([&%$#_{}])|\\(text[a-z]+)(?![A-Za-z])(?:\{\}|\s+)?")
+_NAMED: Final = {
+    "textbackslash": "\\",
+    "textbraceleft": "{",
+    "textbraceright": "}",
+    "textasciitilde": "~",
+    "textasciicircum": "^",
+}
+# Characters that are not to be interpreted again are replaced by noncharacters, which no text contains.
+_HIDDEN: Final = {"{": "\ufdd0", "}": "\ufdd1", "~": "\ufdd2", "\\": "\ufdd3"}
+_SHOWN: Final = str.maketrans({hidden: mark for mark, hidden in _HIDDEN.items()})
 _DASHES: Final = re.compile(r"-{2,3}")
 _SPACE: Final = re.compile(r"\s+")
 _TILDE: Final = re.compile(r"\\~(?:\{\})?|\\textasciitilde(?:\{\})?|\{\\textasciitilde\}")
@@ -62,18 +71,23 @@ def to_plain_text(text: str) -> str:
     if "\\" in text:
         text = _ACCENT.sub(_write_accent, text)
         text = _LETTER.sub(lambda match: _LETTERS[match[1]], text)
-        text = _SYMBOL.sub(lambda match: {"{": "\ue000", "}": "\ue001"}.get(match[1], match[1]), text)
+        text = _SYMBOL.sub(_write_symbol, text)
     text = _DASHES.sub(lambda match: "–" if len(match[0]) == 2 else "—", text).replace("~", "\u00a0")
-    text = text.replace("{", "").replace("}", "").translate(_HIDDEN_BRACES)
+    text = text.replace("{", "").replace("}", "").translate(_SHOWN)
     return unicodedata.normalize("NFC", _SPACE.sub(" ", text).strip())
 
 
 def to_plain_address(text: str) -> str:
     """Return an address, a label or a file name: only what LaTeX needs is removed."""
     text = _TILDE.sub("~", text)
-    text = _SYMBOL.sub(lambda match: {"{": "\ue000", "}": "\ue001"}.get(match[1], match[1]), text)
-    text = text.replace("{", "").replace("}", "").translate(_HIDDEN_BRACES)
+    text = _SYMBOL.sub(_write_symbol, text)
+    text = text.replace("{", "").replace("}", "").translate(_SHOWN)
     return _SPACE.sub(" ", text).strip()
+
+
+def _write_symbol(match: re.Match[str]) -> str:
+    mark = match[1] or _NAMED.get(match[2])
+    return match[0] if mark is None else _HIDDEN.get(mark, mark)
 
 
 def _write_accent(match: re.Match[str]) -> str:

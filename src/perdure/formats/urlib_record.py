@@ -23,6 +23,7 @@ from perdure.records.value import UNSTATED_TTL, Text, Value
 COLUMNS: Final = ("repository", "identifier", "metadatarepository", "site", "targetfile", "citationkey", "year", "url")
 FIELDS: Final = frozenset(
     {*COLUMNS, "ibi", "author", "editor", "title", "date", "holdercode", "lastupdate", "metadatalastupdate", "doi"}
+    | {"target"}
     | {"journal", "booktitle", "conferencename", "publisher", "school", "university", "institution"}
 )
 REPEATED: Final = frozenset({"author", "editor"})
@@ -106,14 +107,17 @@ def _is_label(text: str) -> bool:
 def _find_target(record: UrlibRecord, names: Sequence[str], pattern: TargetPattern | None) -> tuple[str | None, bool]:
     """Return the address, and whether it is that of the name at a resolver, which this registry is to replace.
 
-    It is that of the pattern, if the record has all its columns; else the stated one; else that of the file.
+    It is that of the pattern, if the record has all its columns; else the stated target or address; else that of the
+    file.
     """
     if pattern is not None:
         try:
             return pattern.fill(_columns(record, names)), False
         except InvalidInput:
             pass
-    stated = record.first("url")
+    stated, target = record.first("url"), record.first("target")
+    if target is not None:  # in a citation of a registry like this one, the address is that of the name
+        return target, False
     address = None if stated is None else _RESOLVER_ADDRESS.fullmatch(stated)
     is_old = address is not None and fold(address["label"]) in {fold(name) for name in names}
     if stated is not None and not is_old:
@@ -168,6 +172,12 @@ def _read_time(text: str | None) -> str:
         return ""
 
 
+def _find_date(record: UrlibRecord) -> str | None:
+    """Return the date, or else the year. A date that does not repeat the year is only a day and a month."""
+    year, date = record.first("year"), record.first("date")
+    return date if year is None or (date is not None and date.startswith(f"{year}-")) else year
+
+
 def _describe(record: UrlibRecord) -> About | None:
     people = [text for text in record.fields.get("author", ()) if text] or [
         text for text in record.fields.get("editor", ()) if text
@@ -175,7 +185,7 @@ def _describe(record: UrlibRecord) -> About | None:
     about = About(
         who="; ".join(people) or None,
         what=record.first("title"),
-        when=record.first("year") or record.first("date"),
+        when=_find_date(record),
         where=next((text for field in _WHERE if (text := record.first(field)) is not None), None),
     )
     return None if about == About() else about

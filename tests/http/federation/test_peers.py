@@ -77,9 +77,7 @@ def test_a_program_that_wants_the_record_gets_to_the_page_at_the_other_server(
     assert page.headers["location"] == f"{peer.url}/77777/x?info"
 
 
-def test_answers_are_used_again_for_a_while(
-    admin: httpx.Client, reader: httpx.Client, peer: ScriptedPeer
-) -> None:
+def test_answers_are_used_again_for_a_while(admin: httpx.Client, reader: httpx.Client, peer: ScriptedPeer) -> None:
     add(admin, peer)
     for _ in range(3):
         assert reader.get("/77777/cached").status_code == 302

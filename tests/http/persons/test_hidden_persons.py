@@ -36,6 +36,7 @@ ANY_TIME = "accept-datetime: Thu, 09 Jan 2020 10:30:00 GMT"
 SHOWING = {
     "/{name}": EVERY_FORM,
     **{f"/{{name}}.{ending}": [""] for ending in FORMS},
+    **{f"/{{name}}.{ending}": [""] for ending in ("bib", "ris", "csl.json")},
     "/{name}?format=ttl": [""],
     "/{name}?format=application/ld%2Bjson": [""],
     "/{name}?info": EVERY_FORM,

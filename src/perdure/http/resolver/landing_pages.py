@@ -49,7 +49,7 @@ async def record_page(
     """Return the public record of an identifier, as a page or as JSON."""
     view = await show(app.registry, resolved.name)
     size = len(resolved.identifier.record)
-    types = {} if wants_record(request) else await find_type_links(app, view.handle_record)
+    types = {} if _is_json(request, parameters) else await find_type_links(app, view.handle_record)
     return await run_large_in_thread(
         view.values, size, lambda: _build_record(app, request, resolved, parameters, view, types)
     )
@@ -72,7 +72,7 @@ def _build_record(
         view = msgspec.structs.replace(view, locations=())  # they do not matter for the requested values
     target_links = find_target_links(app, request, resolved, view, follows_aliases=not parameters.ignores_aliases)
     posts = signpost_headers(app, request, view, target_links)
-    if wants_record(request):
+    if _is_json(request, parameters):
         return _record_json(request, view, posts)
     return pages.render_page(
         "record.html",
@@ -95,7 +95,7 @@ async def prefix_page(
     app: AppContext, request: Request, resolved: ResolvedPrefix, parameters: ResolverParameters
 ) -> Response:
     """Return the public record of a prefix, as a page or as JSON."""
-    types = {} if wants_record(request) else await find_type_links(app, resolved.values)
+    types = {} if _is_json(request, parameters) else await find_type_links(app, resolved.values)
     return await run_large_in_thread(
         resolved.values, 0, lambda: _build_prefix(app, request, resolved, parameters, types)
     )
@@ -105,7 +105,7 @@ def _build_prefix(
     app: AppContext, request: Request, resolved: ResolvedPrefix, parameters: ResolverParameters, types: TypeLinks
 ) -> Response:
     values = parameters.values.select(resolved.values)
-    if wants_record(request):
+    if _is_json(request, parameters):
         document = {
             "name": resolved.name,
             "scheme": "handle",
@@ -125,7 +125,9 @@ def _build_prefix(
     )
 
 
-def tombstone_page(app: AppContext, request: Request, resolved: ResolvedName) -> Response:
+def tombstone_page(
+    app: AppContext, request: Request, resolved: ResolvedName, parameters: ResolverParameters
+) -> Response:
     """Return the tombstone of an identifier: who withdrew it, when, why, and its replacement."""
     stone = resolved.record.tombstone
     assert stone is not None  # noqa: S101  (the caller has checked)
@@ -134,7 +136,7 @@ def tombstone_page(app: AppContext, request: Request, resolved: ResolvedName) ->
     record = resolved.record
     times = (withdrawal.at, record.changed, record.created)
     metadata = build_metadata(record, max(time for time in times if time is not None))
-    if wants_problem(request):
+    if parameters.is_record or wants_problem(request):
         document = problem_document(problem) | withdrawal_fields(withdrawal) | {"reason": stone.reason}
         document |= msgspec.to_builtins(metadata)
         headers: Headers = [(b"content-type", PROBLEM_JSON), VARY_ACCEPT, NO_CACHE]
@@ -181,6 +183,10 @@ def _typed_text(request: Request) -> str:
         return handle.unescape(request.path[1:])
     except InvalidName:
         return request.path[1:]
+
+
+def _is_json(request: Request, parameters: ResolverParameters) -> bool:
+    return parameters.is_record or wants_record(request)
 
 
 def _record_json(request: Request, view: View, posts: Headers) -> Response:

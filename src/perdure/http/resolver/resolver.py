@@ -1,8 +1,11 @@
 """The resolver: from a request for a name to its response, with a shortcut for plain redirects."""
 
+from contextlib import suppress
 from typing import Final
 
-from perdure.errors import NoSuchName, NoSuchPrefix, PerdureError
+import msgspec
+
+from perdure.errors import InvalidName, NoSuchName, NoSuchPrefix, PerdureError
 from perdure.federation.answer_choice import GivenAnswer
 from perdure.federation.local_answers import find_local_answer, mints_names
 from perdure.http import pages
@@ -12,13 +15,11 @@ from perdure.http.persons import handler as persons
 from perdure.http.persons.handler import Delegate, Reason
 from perdure.http.persons.memento import with_vary_datetime
 from perdure.http.resolver import landing_pages
-from perdure.http.resolver.linked_data import (
-    RdfFormat,
+from perdure.http.resolver.descriptions import (
     describe_identifier,
     describe_prefix,
     describe_reserved,
     record_overrides_negotiation,
-    requested_rdf_format,
 )
 from perdure.http.resolver.name_lookup import (
     ResolvedName,
@@ -27,6 +28,13 @@ from perdure.http.resolver.name_lookup import (
     check_alias_chain,
     find_name,
     find_prefix,
+)
+from perdure.http.resolver.old_addresses import link_redirect, old_address_redirect
+from perdure.http.resolver.representation import (
+    Representation,
+    representation_of_ending,
+    requested_representation,
+    split_ending,
 )
 from perdure.http.resolver.resolver_parameters import PROXY_PARAMETERS, ResolverParameters, parse_resolver_parameters
 from perdure.http.resolver.target_selection import Target, choose_target, list_locations_xml
@@ -39,7 +47,7 @@ from perdure.http.shared.request import Request, Response
 from perdure.http.shared.responses import VARY_ACCEPT
 from perdure.http.shared.threads import run_large_in_thread
 from perdure.http.urls import append_to_target, extend_target, link_to, path_of, with_query
-from perdure.names import handle, ppid
+from perdure.names import handle, ppid, upn
 from perdure.names.resolver_address import strip_handle_path
 from perdure.records.validation import Limits
 from perdure.records.web_address import encode_web_address
@@ -55,6 +63,13 @@ async def resolve(app: AppContext, request: Request) -> Response:
     """Return the response to a request for a name: every path that is not another handler's."""
     request.require_read_method()
     text = handle.unescape(request.path[1:])
+    if upn.is_link(text):
+        link = link_redirect(app, request, text)
+        if link is not None:
+            return link
+    person = _find_cited_person(request, text)
+    if person is not None:
+        return with_vary_datetime(await _resolve_name(app, request, *person))
     outcome = await persons.respond(app, request, text, PROXY_PARAMETERS)
     if isinstance(outcome, Response):
         if outcome.status in _SHOWN and ppid.validate_ppid_syntax(text):
@@ -83,14 +98,29 @@ async def _resolve_delegated(app: AppContext, request: Request, text: str, deleg
             return with_vary_datetime(response) if text.startswith(_RECONSTRUCTION) else response
 
 
-async def _resolve_name(app: AppContext, request: Request, text: str) -> Response:
-    is_record, rdf_format = wants_record(request), requested_rdf_format(request)
-    if not request.query and not is_record and rdf_format is None:
+def _find_cited_person(request: Request, text: str) -> tuple[str, str] | None:
+    """Return a person and the ending of its URL, if the client requests its citation; None for any other request."""
+    stem, ending = split_ending(text)
+    if stem is None or ending is None:
+        stem, ending = text, ""
+    representation = representation_of_ending(ending) if ending else requested_representation(request)
+    if representation is None or representation.write_citation is None or not ppid.validate_ppid(stem):
+        return None
+    return (stem, ending) if stem == ppid.canonical(stem) else None
+
+
+async def _resolve_name(app: AppContext, request: Request, text: str, ending: str = "") -> Response:
+    """Return the response to a request for a name. `ending` is the part of the URL behind it that names a format."""
+    representation = representation_of_ending(ending) if ending else requested_representation(request)
+    is_record = wants_record(request) or (representation is not None and representation.is_record)
+    if not request.query and not is_record and representation is None:
         plain = await _plain_redirect(app, request, text)
         if plain is not None:
             return plain
     parameters = parse_resolver_parameters(request)
-    follows = not (parameters.ignores_aliases or parameters.info or is_record or rdf_format)
+    if representation is not None and representation.is_record:
+        parameters, representation = msgspec.structs.replace(parameters, is_record=True), None
+    follows = not (parameters.ignores_aliases or parameters.info or is_record or representation)
 
     def work(reader: Reader) -> ResolvedName | ResolvedPrefix:
         try:
@@ -106,33 +136,47 @@ async def _resolve_name(app: AppContext, request: Request, text: str) -> Respons
 
     try:
         resolved = await app.registry.store.read(work)
-    except NoSuchName as problem:
-        elsewhere = await _respond_unknown(app, request, text, problem)
+    except (InvalidName, NoSuchName) as problem:
+        elsewhere = None if ending else await _respond_unregistered(app, request, text, problem)
         if elsewhere is None:
             raise
         return elsewhere
     if isinstance(resolved, ResolvedPrefix):
-        if rdf_format is not None:
-            return describe_prefix(app, request, resolved, rdf_format)
+        if representation is not None and representation.is_linked_data:
+            return describe_prefix(app, request, resolved, representation)
         return await landing_pages.prefix_page(app, request, resolved, parameters)
     if app.prefixes.prefix(resolved.prefix.key) is None:  # another process has added it
         await app.prefixes.refresh()
     if resolved.is_slip:
         # Another spelling of a label may be registered later. A PILIN suffix with a typing mistake never is.
         caching = b"max-age=%d" % _A_DAY if resolved.prefix.minter == "pilin" else app.options.redirect_caching
-        return redirect_response(with_query(path_of(resolved.name), request.query), 301, caching)
+        return redirect_response(with_query(path_of(resolved.name) + ending, request.query), 301, caching)
     if resolved.record.state != "active":
-        return await _respond_inactive(app, request, resolved, parameters, rdf_format)
+        return await _respond_inactive(app, request, resolved, parameters, representation, ending)
     if not mints_names(resolved.prefix) and (original := await _respond_copy(app, request, resolved)) is not None:
         return original
     onward = alias_target(resolved) if follows else None
     if onward is not None and resolved.alias is not None:
         return redirect_response(with_query(path_of(onward), request.query), 301, app.options.redirect_caching)
-    if rdf_format is not None and not await record_overrides_negotiation(
-        app, request, resolved, parameters, rdf_format
+    if representation is not None and not await record_overrides_negotiation(
+        app, request, resolved, parameters, representation
     ):
-        return await describe_identifier(app, request, resolved, rdf_format)
+        return await describe_identifier(app, request, resolved, representation)
     return await _respond_active(app, request, resolved, parameters, is_record)
+
+
+async def _respond_unregistered(
+    app: AppContext, request: Request, text: str, problem: InvalidName | NoSuchName
+) -> Response | None:
+    """Return the response for a name that is not registered: a registered one with an ending, or one elsewhere."""
+    stem, ending = split_ending(text)
+    if stem is not None and ending is not None:
+        with suppress(InvalidName, NoSuchName):
+            return await _resolve_name(app, request, stem, ending)
+    old = await old_address_redirect(app, request, text)
+    if old is not None or isinstance(problem, InvalidName):
+        return old
+    return await _respond_unknown(app, request, text, problem)
 
 
 async def _plain_redirect(app: AppContext, request: Request, text: str) -> Response | None:
@@ -185,7 +229,7 @@ def _may_be_elsewhere(app: AppContext, text: str) -> bool:
 
 def _is_plain(request: Request) -> bool:
     """Return whether the reader wants to get to the target of a name, and nothing else."""
-    if wants_record(request) or requested_rdf_format(request) is not None:
+    if wants_record(request) or requested_representation(request) is not None:
         return False
     return not request.query or all(name in OWN_PARAMETERS for name, _ in request.parameters())
 
@@ -229,25 +273,26 @@ async def _respond_inactive(
     request: Request,
     resolved: ResolvedName,
     parameters: ResolverParameters,
-    rdf_format: RdfFormat | None,
+    representation: Representation | None,
+    ending: str,
 ) -> Response:
     stone = resolved.record.tombstone
     if stone is None:
-        if rdf_format is not None:
-            return describe_reserved(app, request, resolved, rdf_format)
+        if representation is not None and representation.is_linked_data:
+            return describe_reserved(app, request, resolved, representation)
         raise NameReserved(resolved.name)
     is_merged = resolved.record.state == "merged" and stone.replaced_by is not None
     if is_merged and parameters.info:
-        if rdf_format is not None:
-            return await describe_identifier(app, request, resolved, rdf_format)
+        if representation is not None:
+            return await describe_identifier(app, request, resolved, representation)
         return await landing_pages.record_page(app, request, resolved, parameters)
     survivor = link_to(app, stone.replaced_by) if is_merged and stone.replaced_by is not None else None
     if survivor is None:
-        if rdf_format is not None:
-            return await describe_identifier(app, request, resolved, rdf_format, 410)
-        return landing_pages.tombstone_page(app, request, resolved)
+        if representation is not None:
+            return await describe_identifier(app, request, resolved, representation, 410)
+        return landing_pages.tombstone_page(app, request, resolved, parameters)
     if survivor.startswith("/"):  # it is registered here, and gets the rest and the query
-        survivor = with_query(survivor + handle.escape(resolved.rest), request.query)
+        survivor = with_query(survivor + handle.escape(resolved.rest) + ending, request.query)
     return redirect_response(survivor, 301, b"no-cache")  # a merge can be undone
 
 

@@ -29,6 +29,7 @@ class ResolverParameters(msgspec.Struct, frozen=True, kw_only=True):
     ignores_aliases: bool = False
     values: ValueFilter = ALL_VALUES
     append: str = ""
+    is_record: bool = False  # the record as JSON, which the URL names
     attributes: tuple[tuple[str, str], ...] = ()
 
     @property

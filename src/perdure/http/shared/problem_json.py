@@ -48,6 +48,7 @@ _STATUSES: Final[tuple[tuple[type[errors.PerdureError], int], ...]] = (
     (errors.ClockBehind, 503),
     (errors.PeerUnavailable, 502),
     (errors.StoreFull, 507),
+    (errors.ItemDamaged, 500),
     (errors.StoreUnavailable, 503),
     (errors.PerdureError, 500),
 )
@@ -60,6 +61,7 @@ _DETAILS: Final = (
     "suggestion",
     "suggestions",
     "name",
+    "path",
     "replaced_by",
     "state",
     "needed",

@@ -11,6 +11,7 @@ from perdure.records import record as records
 from perdure.records.record import Record
 from perdure.records.validation import check_storable
 from perdure.registry.entities import Identifier, SearchHit
+from perdure.registry.identifier_view import View
 from perdure.registry.name_keys import LONGEST_NAME, locate
 from perdure.registry.query import MOST_FOUND, check_limit, check_words, find_by_value
 from perdure.registry.registry import Registry
@@ -124,10 +125,11 @@ def _find_hits(reader: Reader, names: Sequence[str]) -> Iterator[PersonHit]:
 def _to_hits(row: Identifier) -> Iterator[PersonHit]:
     record = records.decode(row.record)
     if record.restriction is None:
-        yield PersonHit(row.name, row.state, tuple(dict.fromkeys(_names(record))))
+        yield PersonHit(row.name, row.state, tuple(dict.fromkeys(names_of_person(record))))
 
 
-def _names(record: Record) -> Iterator[str]:
+def names_of_person(record: Record | View) -> Iterator[str]:
+    """Yield the names that the claims of a person state."""
     claims = () if record.observation is None else record.observation.claims
     if record.reconstruction is not None:
         claims = tuple(one.said for one in record.reconstruction.claims if one.said is not None)
