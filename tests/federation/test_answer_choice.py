@@ -37,7 +37,7 @@ GIVEN = st.builds(
     version=st.integers(1, 3),
     language=st.sampled_from([None, "en", "pt"]),
 )
-MANY = st.lists(GIVEN, max_size=6)
+MANY = st.lists(GIVEN, max_size=4, unique_by=lambda given: given.peer)
 
 
 @given(MANY, st.randoms(use_true_random=False))

@@ -112,12 +112,12 @@ def test_announcements_add_servers_to_ask_but_the_table_decides_who_owns_a_prefi
     assert (set(names(group.asked)), group.owners) == ({"a", "b", "c"}, {"a"})
 
 
-def test_a_server_without_a_key_is_never_asked() -> None:
+def test_a_server_without_a_key_gets_no_question() -> None:
     (group,) = PeerTable([peer("doi", "10", key=None)]).find("10.1000/x")
     assert (group.asked, names(group.redirected)) == ((), ["doi"])
 
 
-def test_the_number_of_servers_that_are_asked_is_bounded() -> None:
+def test_the_number_of_questions_is_bounded() -> None:
     table = PeerTable([peer(f"p{number}", announced=(HeldPrefix("10"),)) for number in range(MOST_ASKED + 5)])
     assert len(table.find("10/x")[0].asked) == MOST_ASKED
 

@@ -153,8 +153,8 @@ _SETTINGS_OF_THE_SIXTH = (
     "ALTER TABLE prefixes DROP COLUMN ttl; ALTER TABLE prefixes DROP COLUMN joiners; "
 )
 TO_THE_SIXTH = {
-    "sqlite": "DROP TABLE holdings; DROP TABLE collections; ",
-    "postgres": "DROP TABLE holdings; DROP TABLE collections; DELETE FROM guards WHERE name = 'holdings'; ",
+    "sqlite": "DROP TABLE peers; DROP TABLE holdings; DROP TABLE collections; ",
+    "postgres": "DROP TABLE peers; DROP TABLE holdings; DROP TABLE collections; DELETE FROM guards WHERE name = 'holdings'; ",
 }
 TO_THE_FIFTH = {
     "sqlite": f"{TO_THE_SIXTH['sqlite']} {_SETTINGS_OF_THE_SIXTH} DROP INDEX redirects; {sqlite.MIGRATIONS[2]}",

@@ -7,7 +7,7 @@ the persons of a registry here.
 from typing import Final
 
 from perdure.federation.local_answers import mints_names
-from perdure.federation.statements import Held, HoldingsStatement, PrefixesStatement, State, to_instant
+from perdure.federation.statements import HeldLabel, HoldingsStatement, PrefixesStatement, State, to_instant
 from perdure.names import handle, ppid
 from perdure.registry.entities import HeldPrefix, Identifier
 from perdure.registry.name_keys import key_beginning
@@ -73,13 +73,13 @@ def _label_beginnings(reader: Reader) -> set[str]:
     return {key_beginning(prefix) for prefix in prefixes} | opaque
 
 
-def _describe(reader: Reader, row: Identifier) -> Held:
+def _describe(reader: Reader, row: Identifier) -> HeldLabel:
     holding = next(iter(reader.holdings(row.subject)), None)
     if holding is not None and row.state == "active":
-        return Held(name=row.name, state=holding.role, version=holding.version, timestamp=to_instant(holding.put_at))
+        return HeldLabel(name=row.name, state=holding.role, version=holding.version, timestamp=to_instant(holding.put_at))
     act = reader.newest_act(row.subject)
     state: State = "withdrawn" if row.state == "withdrawn" else "registered"
-    return Held(name=row.name, state=state, version=row.version, timestamp="" if act is None else to_instant(act.at))
+    return HeldLabel(name=row.name, state=state, version=row.version, timestamp="" if act is None else to_instant(act.at))
 
 
 def _checkpoint(reader: Reader) -> int:

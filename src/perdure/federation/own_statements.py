@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
-from perdure.federation.signatures import sign_document
+from perdure.federation.signed_documents import sign_document
 from perdure.federation.statements import ServerStatement, Statement, to_document
 from perdure.registry.registry import Registry
 from perdure.registry.server_key import ServerKey, open_server_key

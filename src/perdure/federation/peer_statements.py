@@ -8,7 +8,7 @@ import msgspec
 
 from perdure.errors import PeerNotTrusted, PeerUnavailable
 from perdure.federation.peer_client import PeerClient
-from perdure.federation.signatures import BadSignature, verify_document
+from perdure.federation.signed_documents import BadSignature, verify_document
 from perdure.federation.statements import (
     WELL_KNOWN,
     Answer,

@@ -51,7 +51,7 @@ class PrefixesStatement(Statement, frozen=True, kw_only=True, tag_field="type", 
     next: _Text | None = None
 
 
-class Held(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class HeldLabel(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One name that a server has."""
 
     name: _Text
@@ -63,7 +63,7 @@ class Held(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class HoldingsStatement(Statement, frozen=True, kw_only=True, tag_field="type", tag="holdings"):
     """A page of the names that a server has, in the order of their keys."""
 
-    items: Annotated[tuple[Held, ...], Meta(max_length=1000)]
+    items: Annotated[tuple[HeldLabel, ...], Meta(max_length=1000)]
     checkpoint: _Number
     next: _Text | None = None
 

@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from perdure.federation.signatures import sign_document
+from perdure.federation.signed_documents import sign_document
 from perdure.registry.server_key import ServerKey
 
 NOW = "2026-01-01T00:00:00.000000Z"

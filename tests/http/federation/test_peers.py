@@ -219,7 +219,7 @@ def test_a_redirect_is_not_followed_by_the_server(admin: httpx.Client, peer: Scr
         assert other.visited == []
 
 
-def test_a_loop_through_a_resolver_that_cannot_be_asked_ends(
+def test_a_loop_through_a_resolver_that_signs_nothing_ends(
     server: LiveServer, admin: httpx.Client, reader: httpx.Client, peer: ScriptedPeer
 ) -> None:
     peer.redirect_to = server.url  # it sends every name back

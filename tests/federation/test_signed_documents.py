@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perdure.federation import canonical_json
-from perdure.federation.signatures import SIGNATURE, BadSignature, sign_document, verify_document
+from perdure.federation.signed_documents import SIGNATURE, BadSignature, sign_document, verify_document
 from perdure.registry.server_key import ServerKey
 
 WHOLE = st.integers(-(2**53) + 1, 2**53 - 1)
