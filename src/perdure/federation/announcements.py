@@ -10,7 +10,6 @@ from perdure.federation.local_answers import mints_names
 from perdure.federation.statements import HeldLabel, HoldingsStatement, PrefixesStatement, State, to_instant
 from perdure.names import handle, ppid
 from perdure.registry.entities import HeldPrefix, Identifier
-from perdure.registry.name_keys import key_beginning
 from perdure.registry.prefixes.na_names import NA_KEY
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Reader
@@ -59,8 +58,7 @@ def _held_prefixes(registry: Registry, reader: Reader) -> list[HeldPrefix]:
         HeldPrefix(key, "original" if mints_names(prefix) else "copy")
         for prefix in reader.prefixes()
         if prefix.key not in same_everywhere
-        for key in (prefix.key, prefix.opaque)
-        if key is not None
+        for key in prefix.lookup_keys
     ]
     kinds = [kind for kind in ppid.TYPES if reader.identifiers_after("", 1, f"{kind}-")]
     return [*held, *(HeldPrefix(handle.fold(kind)) for kind in kinds)]
@@ -68,18 +66,20 @@ def _held_prefixes(registry: Registry, reader: Reader) -> list[HeldPrefix]:
 
 def _label_beginnings(reader: Reader) -> set[str]:
     """Return how the keys of labels begin. The labels of one prefix follow each other in the order of keys."""
-    prefixes = [prefix for prefix in reader.prefixes() if prefix.scheme == "ibi"]
-    opaque = {f"{prefix.opaque}/" for prefix in prefixes if prefix.opaque is not None}
-    return {key_beginning(prefix) for prefix in prefixes} | opaque
+    return {f"{key}/" for prefix in reader.prefixes() if prefix.scheme == "ibi" for key in prefix.lookup_keys}
 
 
 def _describe(reader: Reader, row: Identifier) -> HeldLabel:
     holding = next(iter(reader.holdings(row.subject)), None)
     if holding is not None and row.state == "active":
-        return HeldLabel(name=row.name, state=holding.role, version=holding.version, timestamp=to_instant(holding.put_at))
+        return HeldLabel(
+            name=row.name, state=holding.role, version=holding.version, timestamp=to_instant(holding.put_at)
+        )
     act = reader.newest_act(row.subject)
     state: State = "withdrawn" if row.state == "withdrawn" else "registered"
-    return HeldLabel(name=row.name, state=state, version=row.version, timestamp="" if act is None else to_instant(act.at))
+    return HeldLabel(
+        name=row.name, state=state, version=row.version, timestamp="" if act is None else to_instant(act.at)
+    )
 
 
 def _checkpoint(reader: Reader) -> int:

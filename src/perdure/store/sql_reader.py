@@ -21,7 +21,6 @@ from perdure.registry.holdings import Collection, CollectionTotals, Holding
 from perdure.store.row_mapping import (
     HOLDING_COLUMNS,
     PEER_COLUMNS,
-    PREFIX_COLUMNS,
     Row,
     first_column,
     key_range,
@@ -50,6 +49,7 @@ class SharedStatements(NamedTuple):
     active_key: str
     input_uuid: str
     events: str
+    prefixes: str
     agent: str = f"{_AGENT} WHERE id = ?"
     agents: str = f"{_AGENT} ORDER BY id"
     key: str = f"{_KEY} WHERE id = ?"
@@ -58,7 +58,6 @@ class SharedStatements(NamedTuple):
         "SELECT agent, scope, action, own, until, given_by, given_at FROM grants WHERE agent = ? "
         "ORDER BY scope, action, own"
     )
-    prefixes: str = f"SELECT {PREFIX_COLUMNS} FROM prefixes ORDER BY key"
     peer: str = f"SELECT {PEER_COLUMNS} FROM peers WHERE name = ?"
     peers: str = f"SELECT {PEER_COLUMNS} FROM peers ORDER BY name"
     timeline: str = "SELECT last FROM timelines WHERE key = ?"
@@ -119,7 +118,7 @@ class SqlReader(ABC):
 
     @abstractmethod
     def _prefix_row(self, key: str) -> Row | None:
-        """Return the row of the prefix with this key, or else with this opaque form."""
+        """Return the row of the prefix with this key, or else of the subsystem with this label prefix."""
 
     def revisions(self, subject: str) -> list[Revision]:
         return [Revision(*row) for row in self._rows(self._statements.revisions, (subject,))]

@@ -75,6 +75,9 @@ _MORE_DETAILS: Final = (
     "available",
     "index",
     "indexes",
+    "owner",
+    "since",
+    "until",
     "safe_to_retry",
 )
 

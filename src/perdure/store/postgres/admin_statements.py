@@ -12,8 +12,10 @@ from perdure.store.row_mapping import (
     HOLDING_COLUMNS,
     MOST_ANSWERS_DELETED,
     PEER_COLUMNS,
+    PERIOD_COLUMNS,
     PREFIX_COLUMNS,
     to_peer_row,
+    to_period_rows,
     to_prefix_row,
 )
 
@@ -28,11 +30,17 @@ def put_prefix(connection: Connection, prefix: Prefix) -> None:
     connection.execute(
         f"INSERT INTO prefixes ({PREFIX_COLUMNS}) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s) "
         "ON CONFLICT (key) DO UPDATE SET "
-        "minter = excluded.minter, policy = excluded.policy, pattern = excluded.pattern, "
+        "minter = excluded.minter, policy = excluded.policy, pattern = excluded.pattern, opaque = excluded.opaque, "
         "subsystem = excluded.subsystem, pass_through = excluded.pass_through, ttl = excluded.ttl, "
         "joiners = excluded.joiners",
         to_prefix_row(prefix),
     )
+    for period in to_period_rows(prefix):
+        connection.execute(
+            f"INSERT INTO label_periods ({PERIOD_COLUMNS}, prefix) VALUES (%s, %s, %s, %s, %s) "
+            "ON CONFLICT (label, started) DO UPDATE SET ended = excluded.ended",
+            period,
+        )
 
 
 def add_resolutions(connection: Connection, counts: Sequence[ResolutionCount]) -> None:

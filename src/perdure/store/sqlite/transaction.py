@@ -19,8 +19,10 @@ from perdure.store.row_mapping import (
     HOLDING_COLUMNS,
     MOST_ANSWERS_DELETED,
     PEER_COLUMNS,
+    PERIOD_COLUMNS,
     PREFIX_COLUMNS,
     to_peer_row,
+    to_period_rows,
     to_prefix_row,
 )
 from perdure.store.sql_reader import AdminCache
@@ -263,11 +265,19 @@ class SqliteTransaction(AdminCache, SqliteReader):
         self._execute(
             f"INSERT INTO prefixes ({PREFIX_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
             "ON CONFLICT (key) DO UPDATE SET "
-            "minter = excluded.minter, policy = excluded.policy, pattern = excluded.pattern, "
+            "minter = excluded.minter, policy = excluded.policy, pattern = excluded.pattern, opaque = excluded.opaque, "
             "subsystem = excluded.subsystem, pass_through = excluded.pass_through, ttl = excluded.ttl, "
             "joiners = excluded.joiners",
             to_prefix_row(prefix),
         )
+        self._executemany(
+            f"INSERT INTO label_periods ({PERIOD_COLUMNS}, prefix) VALUES (?, ?, ?, ?, ?) "
+            "ON CONFLICT (label, started) DO UPDATE SET ended = excluded.ended",
+            to_period_rows(prefix),
+        )
+
+    def reread_prefix(self, key: str) -> Prefix | None:
+        return self.prefix(key)  # no other program can write now
 
     def put_timeline(self, key: str, last: Fraction, ahead: Fraction) -> None:
         self._high_water.reach(key, last, ahead)  # before the commit: a mark too high costs nothing
