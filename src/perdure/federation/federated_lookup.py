@@ -64,7 +64,13 @@ class Lookup(NamedTuple):
         return not self.failures
 
 
-_CacheKey = tuple[str, str | None, tuple[str, ...]]
+class _Question(NamedTuple):
+    """What is asked. With `waits_for_all`, an answer that decides by itself does not end the question."""
+
+    name: str
+    language: str | None
+    via: tuple[str, ...]
+    waits_for_all: bool
 
 
 class FederatedLookup:
@@ -88,8 +94,8 @@ class FederatedLookup:
         self._clock = clock
         self._table = PeerTable((), upstream)
         self._table_until = float("-inf")
-        self._cache: AnswerCache[_CacheKey, Lookup] = AnswerCache(_MOST_CACHED, clock)
-        self._running: dict[_CacheKey, asyncio.Task[Lookup]] = {}
+        self._cache: AnswerCache[_Question, Lookup] = AnswerCache(_MOST_CACHED, clock)
+        self._running: dict[_Question, asyncio.Task[Lookup]] = {}
         self._late: set[asyncio.Task[GivenAnswer | Failure]] = set()
         self._breakers: dict[str, CircuitBreaker] = {}
         self._limits: dict[str, asyncio.Semaphore] = {}
@@ -111,12 +117,17 @@ class FederatedLookup:
         """Read the table again before the next look-up, because this process has changed it."""
         self._table_until = float("-inf")
 
-    async def find(self, name: str, *, language: str | None = None, via: Iterable[str] = ()) -> Lookup:
-        """Return what other servers answer about a name. `via` are the servers that the question has passed."""
+    async def find(
+        self, name: str, *, language: str | None = None, via: Iterable[str] = (), waits_for_all: bool = False
+    ) -> Lookup:
+        """Return what other servers answer about a name. `via` are the servers that the question has passed.
+
+        With `waits_for_all`, all servers are waited for, because the reader may prefer any of them.
+        """
         table, passed = await self.table(), tuple(sorted(set(via)))
         if not table or len(passed) > LONGEST_VIA:
             return Lookup(self._registry.current_time())
-        key = name, language, passed
+        key = _Question(name, language, passed, waits_for_all)
         cached = self._cache.get(key)
         if cached is not None:
             return cached
@@ -140,13 +151,12 @@ class FederatedLookup:
         breaker = self._breakers.get(peer.url)
         return breaker is not None and breaker.is_open
 
-    async def _find(self, table: PeerTable, key: _CacheKey) -> Lookup:
-        name, language, via = key
+    async def _find(self, table: PeerTable, key: _Question) -> Lookup:
         answers: list[GivenAnswer] = []
         failures: list[Failure] = []
         redirect = None
-        for group in table.find(name):
-            given, failed = await self._ask_group(group, name, language, via)
+        for group in table.find(key.name):
+            given, failed = await self._ask_group(group, key)
             answers += given
             failures += failed
             redirect = next(iter(group.redirected), None)
@@ -157,13 +167,11 @@ class FederatedLookup:
         self._cache.put(key, found, self._settings.cache_seconds if is_sure else self._settings.missing_seconds)
         return found
 
-    async def _ask_group(
-        self, group: Candidates, name: str, language: str | None, via: tuple[str, ...]
-    ) -> tuple[list[GivenAnswer], list[Failure]]:
+    async def _ask_group(self, group: Candidates, question: _Question) -> tuple[list[GivenAnswer], list[Failure]]:
         """Ask all servers of a group at once. After a good answer, wait only a little for better ones."""
-        own = (*via, self._registry.id)
+        own = (*question.via, self._registry.id)
         asked = [peer for peer in group.asked if peer.server not in own]
-        tasks = {asyncio.create_task(self._ask(peer, group, name, language, own)) for peer in asked}
+        tasks = {asyncio.create_task(self._ask(peer, group, question, own)) for peer in asked}
         answers: list[GivenAnswer] = []
         failures: list[Failure] = []
         waiting, until = set(tasks), None
@@ -176,15 +184,15 @@ class FederatedLookup:
                     answers.append(outcome)
                 else:
                     failures.append(outcome)
-            if not done or any(_is_decisive(given, language) for given in answers):
+            if not done or any(_is_decisive(given, question) for given in answers):
                 break
-            if until is None and choose_answer(answers) is not None:
+            if until is None and not question.waits_for_all and choose_answer(answers) is not None:
                 until = self._clock() + _GRACE
         self._leave(waiting)
         if waiting:
             named = {given.peer for given in answers} | {failure.peer for failure in failures}
             late = [peer for peer in asked if peer.name not in named]
-            if not any(_is_decisive(given, language) for given in answers):
+            if not any(_is_decisive(given, question) for given in answers):
                 failures += [Failure(peer.name, peer.url, "it was slower than the others") for peer in late]
         return answers, failures
 
@@ -198,7 +206,7 @@ class FederatedLookup:
                 task.add_done_callback(self._late.discard)
 
     async def _ask(
-        self, peer: Peer, group: Candidates, name: str, language: str | None, via: tuple[str, ...]
+        self, peer: Peer, group: Candidates, question: _Question, via: tuple[str, ...]
     ) -> GivenAnswer | Failure:
         breaker = self._breakers.get(peer.url)
         if breaker is None:
@@ -210,7 +218,7 @@ class FederatedLookup:
         outcome = "failed"
         try:
             async with asyncio.timeout(self._settings.answer_seconds * 2), limit:
-                answer = await fetch_answer(self._client, peer, name, via, language)
+                answer = await fetch_answer(self._client, peer, question.name, via, question.language)
             outcome = answer.state
             breaker.record_success()
         except (PeerUnavailable, TimeoutError) as problem:
@@ -224,7 +232,8 @@ class FederatedLookup:
         return GivenAnswer(peer.name, answer, is_owner)
 
 
-def _is_decisive(given: GivenAnswer, language: str | None) -> bool:
-    """Return whether no other answer could be better: nobody knows more than the owner that has the original."""
-    is_in_language = language is None or given.answer.language == language
-    return given.is_owner and given.answer.state in ("original", "registered") and is_in_language
+def _is_decisive(given: GivenAnswer, question: _Question) -> bool:
+    """Return whether no other answer could be better: no server knows more than the owner that has the original."""
+    if question.waits_for_all or not given.is_owner or given.answer.state not in ("original", "registered"):
+        return False
+    return question.language is None or given.answer.language == question.language

@@ -18,7 +18,7 @@ from perdure.registry.server_key import ServerKey
 
 NOW = "2026-01-01T00:00:00.000000Z"
 ITEM = "https://example.org/item"
-QUICK = "peer_seconds = 1.0\npeer_cache_seconds = 600\npeer_missing_seconds = 600"
+QUICK = "peer_seconds = 2.0\npeer_cache_seconds = 600\npeer_missing_seconds = 600"
 
 _OF_NUMBER = re.compile(r"/k([0-9]+)(?=/)")
 

@@ -150,7 +150,7 @@ def test_a_slow_server_is_waited_for_only_so_long_and_then_left_alone(
     admin: httpx.Client, reader: httpx.Client, peer: ScriptedPeer
 ) -> None:
     add(admin, peer)
-    peer.delay = 3.0
+    peer.delay = 5.0
     started = time.monotonic()
     assert [reader.get(f"/77777/slow{number}").status_code for number in range(2)] == [503, 503]
     asked = time.monotonic() - started
@@ -169,7 +169,7 @@ def test_a_copy_is_used_while_the_original_does_not_answer(admin: httpx.Client, 
         add(admin, copying, name="copying")
         assert reader.get("/77777/both").headers["location"] == ITEM
         assert reader.get("/77777/both?site=copying").headers["location"] == copy
-        original.delay = 3.0
+        original.delay = 5.0
         sent = reader.get("/77777/another")
         assert sent.headers["location"] == copy
         assert header_fields(sent.headers["perdure-answer"])["why"] == "newest copy"

@@ -52,7 +52,8 @@ async def respond_elsewhere(
     name = name_elsewhere(text)
     preferences = read_preferences(request)
     try:
-        found = await app.peers.find(name, language=preferences.language)
+        everything = preferences.site is not None or preferences.explains
+        found = await app.peers.find(name, language=preferences.language, waits_for_all=everything)
     except PeerUnavailable:
         raise ServerBusy("names of other servers") from None
     answers = _without_own_addresses(request, found)
