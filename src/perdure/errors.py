@@ -35,6 +35,7 @@ PerdureError                 has a stable `code`, in every language and in every
   └─ StoreUnavailable        nothing was written                      (reason, safe_to_retry)
        ├─ OutcomeUnknown     it may have been written or not: check before trying again
        ├─ StoreFull          the disk, or a quota, is full
+       ├─ QuotaExceeded      the agent may not store as many bytes   (agent, limit, used, size)
        ├─ StoreSealed        it is read-only, on purpose
        ├─ ItemBusy           another process is writing the item           (name)
        ├─ StoreBehind        acknowledged changes are missing                (missing)
@@ -561,6 +562,20 @@ class StoreFull(StoreUnavailable):
 
     def __init__(self, where: str, outcome: str = "nothing was written") -> None:
         super().__init__(f"{where} is full, or a quota is exceeded: {outcome}. Free some space and try again", True)
+
+
+class QuotaExceeded(StoreUnavailable):
+    """The agent may not store as many bytes. Nothing was stored."""
+
+    code = "quota-exceeded"
+
+    def __init__(self, agent: str, limit: int, used: int, size: int) -> None:
+        super().__init__(
+            f"{quote_text(agent)} may store {limit} bytes and has stored {used}: {size} more are too many. An "
+            f"administrator can raise the quota (perdure agent quota {agent} --limit BYTES)"
+        )
+        self.args = (agent, limit, used, size)
+        self.agent, self.limit, self.used, self.size = agent, limit, used, size
 
 
 class StoreSealed(StoreUnavailable):

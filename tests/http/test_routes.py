@@ -54,6 +54,10 @@ def test_every_operation_is_dispatched_to_the_api(routes: Routes) -> None:
                 id="0123456789",
                 agent="maria",
                 key="0f3a",
+                collection="archive",
+                label="8JMKD3MGP8W/34PGRBS",
+                path="a.txt",
+                upload="0" * 32,
                 peer="id.example.org",
             ),
         )

@@ -8,6 +8,7 @@ secrets.key        the key that encrypts secrets in the database, created with t
 server.key         the key with which the server signs answers to other servers; not in any backup
 commits-….mark     the last commit that the database acknowledged; it must stay with the database
 schema.digest      the digest of the last correct schema on a server; may be removed
+uploads            files that clients are uploading over HTTP in several parts
 perdure.lock       locked by every program that has the registry open
 """
 

@@ -1,6 +1,7 @@
 """Conversions between rows and entities, for the tables that both engines define alike."""
 
 import json
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any, Final
 
@@ -18,6 +19,7 @@ from perdure.registry.entities import (
     Subsystem,
     sort_periods,
 )
+from perdure.registry.holdings import Holding
 
 Row = tuple[Any, ...]
 
@@ -40,6 +42,14 @@ HOLDING_COLUMNS: Final = (
     "verified_at, outcome"
 )
 PEER_COLUMNS: Final = "name, url, prefixes, server, public_key, private, added, announced, checkpoint, seen"
+
+
+def group_holdings(rows: Iterable[Row]) -> dict[str, list[Holding]]:
+    """Return holdings by their subjects, in their order."""
+    found: dict[str, list[Holding]] = {}
+    for row in rows:
+        found.setdefault(row[0], []).append(Holding(*row))
+    return found
 
 
 def first_column(row: Row | None) -> str | None:

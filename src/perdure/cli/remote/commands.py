@@ -74,6 +74,7 @@ LOCAL_ONLY: Final = frozenset(
         "init",
         "serve",
         "prefix reset",
+        "agent quota",
         "peer identity",
         "agent recover",
         "log",
