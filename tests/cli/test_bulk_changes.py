@@ -96,6 +96,15 @@ def test_names_of_a_file_or_of_standard_input_are_withdrawn_and_transferred(desk
     ]
 
 
+def test_the_output_of_a_list_is_a_list_of_names(desk: Run) -> None:
+    listed = desk("list").stdout
+    assert "\thttp" in listed
+    names = [line.partition("\t")[0] for line in listed.splitlines()]
+    done = desk("bulk", "withdraw", "-", "--reason", "lost", "--dry-run", stdin=listed)
+    assert f" of {len(names)} identifiers would change" in done.stdout
+    assert not any("\\t" in line for line in done.stderr.splitlines())
+
+
 @pytest.mark.parametrize("arguments", [
     ("bulk", "withdraw", "--reason", "lost", "--yes"),
     ("bulk", "withdraw", "names.txt", "--under", "12345", "--reason", "lost", "--yes"),

@@ -19,6 +19,8 @@ PATHS = st.text(st.characters(codec="ascii", categories=("L", "N")) | st.sampled
     ("http://old.example.org/a", "http://old.example.org/b", "http://old.example.org/a/1", "http://old.example.org/b/1"),
     ("http://bücher.example/", "https://b.example/", "http://xn--bcher-kva.example/1", "https://b.example/1"),
     ("mailto:desk@", "mailto:info@", "mailto:desk@example.org", "mailto:info@example.org"),
+    ("http://", "https://", "HTTP://Any.example.org:80/a?b", "https://Any.example.org/a?b"),
+    ("http://", "https://", "http://any.example.org:8080", "https://any.example.org:8080"),
 ])  # fmt: skip
 def test_the_beginning_is_replaced_and_the_rest_stays(old: str, new: str, url: str, expected: str) -> None:
     assert UrlReplacement(old, new).replace(url) == expected
@@ -35,6 +37,11 @@ def test_the_beginning_is_replaced_and_the_rest_stays(old: str, new: str, url: s
 ])  # fmt: skip
 def test_another_host_is_left(url: str) -> None:
     assert UrlReplacement("http://old.example.org", "https://new.example.org/").replace(url) is None
+
+
+@pytest.mark.parametrize("url", ["https://a.example/", "http:///a", "mailto:a@http.example", "httpx://a.example/"])
+def test_a_scheme_alone_is_the_beginning_of_its_own_urls(url: str) -> None:
+    assert UrlReplacement("http://", "https://").replace(url) is None
 
 
 def test_the_case_of_a_path_matters() -> None:

@@ -73,7 +73,11 @@ app = CommandGroup(help="Withdraw or transfer many identifiers as one act; list 
 Id = Annotated[str, typer.Argument(metavar="ID", help="Id of the bulk change, as perdure bulk list shows it.")]
 NameFile = Annotated[
     Path | None,
-    typer.Argument(metavar="FILE", help="File with one name per line, or - for standard input.", allow_dash=True),
+    typer.Argument(
+        metavar="FILE",
+        help="File with one name per line, as `perdure list` prints them, or - for standard input.",
+        allow_dash=True,
+    ),
 ]
 
 

@@ -1,4 +1,7 @@
-"""Lists of names, one per line, from a file or from standard input. A list can be read several times."""
+"""Lists of names, one per line, from a file or from standard input. A list can be read several times.
+
+A name ends at a tab, which no name contains: so the output of `perdure list` is such a list, too.
+"""
 
 import shutil
 import tempfile
@@ -41,5 +44,5 @@ class NameList:
 def _read_names(stream: BufferedReader) -> Iterator[str]:
     for batch in plain_lines(stream, lambda count: None):
         for line in batch.lines:
-            if name := line.strip():
+            if name := line.partition("\t")[0].strip():
                 yield name

@@ -4,6 +4,8 @@
 >>> moved.replace("HTTP://Old.example.org:80/a?b=c")
 'https://new.example.org/archive/a?b=c'
 >>> moved.replace("http://old.example.org.evil.example/a")
+>>> UrlReplacement("http://", "https://").replace("http://any.example.org:80/a")
+'https://any.example.org/a'
 """
 
 import re
@@ -50,7 +52,10 @@ def _fold_host(host: str) -> str:
 
 
 class UrlBeginning:
-    """The beginning of URLs. The host is compared as a whole, and the path by its characters."""
+    """The beginning of URLs. The host is compared as a whole, and the path by its characters.
+
+    A scheme alone, such as `http://`, is the beginning of all its URLs with a host.
+    """
 
     def __init__(self, text: str, part: str) -> None:
         parts = split_url(text)
@@ -59,9 +64,12 @@ class UrlBeginning:
             raise InvalidInput("url", part, reason)
         self.text = text
         self.origin, self.rest = parts
+        self._is_scheme = text.endswith("://") and not any((self.origin[2], self.rest))
 
     def find_rest(self, url: str) -> str | None:
         """Return what follows this beginning in a URL; None if the URL begins otherwise."""
+        if self._is_scheme:
+            return _split_scheme(url, self.origin[0])
         parts = split_url(url)
         if parts is None or parts.origin != self.origin:
             return None
@@ -69,6 +77,14 @@ class UrlBeginning:
         if self.rest.startswith("/") and self.origin[2] and not rest.startswith("/"):
             rest = f"/{rest}"  # an empty path is the same as /
         return rest[len(self.rest) :] if rest.startswith(self.rest) else None
+
+
+def _split_scheme(url: str, scheme: str) -> str | None:
+    """Return a URL of this scheme from its host on, without the default port, which another scheme may not have."""
+    match = _URL.fullmatch(url)
+    if match is None or match[1].lower() != scheme or not match[2]:
+        return None
+    return match[2].removesuffix(f":{_DEFAULT_PORTS.get(scheme, '')}") + match[3]
 
 
 class UrlReplacement:
