@@ -34,8 +34,10 @@ PUT_EXAMPLES = """
 
 - a new item: `perdure collection put archive thesis.pdf --subsystem sid.inpe.br/mtc-m18 --title 'On lasting'`
 - a new version of it: `perdure collection put archive thesis.pdf --label sid.inpe.br/mtc-m18/2009/02.16.17.46`
-- a directory with a page to begin with: `perdure collection put archive site/ --subsystem sid.inpe.br/mtc-m18 --main index.html`
-- in a script that may be interrupted: `perdure collection put archive data/ --subsystem sid.inpe.br/mtc-m18 --resume survey-7`
+- a directory with a page to begin with:
+  `perdure collection put archive site/ --subsystem sid.inpe.br/mtc-m18 --main index.html`
+- in a script that may be interrupted:
+  `perdure collection put archive data/ --subsystem sid.inpe.br/mtc-m18 --resume survey-7`
 """
 GET_EXAMPLES = """
 **Examples**
