@@ -8,6 +8,7 @@ PerdureError                 has a stable `code`, in every language and in every
   │    ├─ NotACollection     the directory is not a collection
   │    └─ NoSuchAgent        no agent, or no key of an agent, has this id
   ├─ NameTaken               the name is already in use               (name)
+  │    ├─ LabelPrefixTaken   it belongs to another IBI subsystem      (name, owner, since, until)
   │    └─ ValueExists        a value with this index exists           (name, index)
   ├─ NoSuchName              the name is not registered               (name, suggestions)
   │    ├─ NoSuchPrefix       the prefix is not registered
@@ -31,6 +32,7 @@ PerdureError                 has a stable `code`, in every language and in every
   └─ StoreUnavailable        nothing was written                      (reason, safe_to_retry)
        ├─ OutcomeUnknown     it may have been written or not: check before trying again
        ├─ StoreFull          the disk, or a quota, is full
+       ├─ QuotaExceeded      the agent may not store as many bytes   (agent, limit, used, size)
        ├─ StoreSealed        it is read-only, on purpose
        ├─ ItemBusy           another process is writing the item           (name)
        ├─ StoreBehind        acknowledged changes are missing                (missing)
@@ -173,6 +175,31 @@ class NameTaken(PerdureError):
         return f"{quote_text(self.name)} is already in use"
 
 
+class LabelPrefixTaken(NameTaken):
+    """The label prefix of this host or address belongs to another IBI subsystem, or belonged to it once.
+
+    `since` and `until` are the times in which that one issued labels under it; `until` is None if it still does.
+    """
+
+    code = "label-prefix-taken"
+
+    def __init__(self, name: str, owner: str, since: str, until: str | None) -> None:
+        super().__init__(name)
+        self.args = (name, owner, since, until)
+        self.owner = owner
+        self.since = since
+        self.until = until
+
+    def __str__(self) -> str:
+        use = f"mints under it since {self.since}"
+        if self.until is not None:
+            use = f"minted under it from {self.since} to {self.until}"
+        return (
+            f"the label prefix {quote_text(self.name)} stays with one subsystem for ever, and "
+            f"{quote_text(self.owner)} {use}: choose another host, IP address or port"
+        )
+
+
 class ValueExists(NameTaken):
     """The record has a value with this index, which must not be replaced; or two new values have one index."""
 
@@ -252,6 +279,8 @@ class NoSuchCollection(NoSuchName):
 
     def __str__(self) -> str:
         return f"there is no collection {quote_text(self.name)}{self._question}"
+
+
 class NoSuchItem(NoSuchName):
     """The collection does not hold an item with this label."""
 
@@ -500,6 +529,20 @@ class StoreFull(StoreUnavailable):
         super().__init__(f"{where} is full, or a quota is exceeded: {outcome}. Free some space and try again", True)
 
 
+class QuotaExceeded(StoreUnavailable):
+    """The agent may not store as many bytes. Nothing was stored."""
+
+    code = "quota-exceeded"
+
+    def __init__(self, agent: str, limit: int, used: int, size: int) -> None:
+        super().__init__(
+            f"{quote_text(agent)} may store {limit} bytes and has stored {used}: {size} more are too many. An "
+            f"administrator can raise the quota (perdure agent quota {agent} --limit BYTES)"
+        )
+        self.args = (agent, limit, used, size)
+        self.agent, self.limit, self.used, self.size = agent, limit, used, size
+
+
 class StoreSealed(StoreUnavailable):
     """The store is read-only, on purpose: its contents are being moved to another store, or have been."""
 
@@ -549,6 +592,7 @@ class ItemDamaged(StoreDamaged):
         super().__init__(f"the item {quote_text(name)} is damaged: {reason}")
         self.args = (name, reason)
         self.name = name
+        self.damage = reason
 
 
 class SchemaChanged(StoreDamaged):

@@ -23,6 +23,7 @@ from perdure.registry.entities import (
     History,
     Identifier,
     Key,
+    KeyChange,
     NewestChange,
     Prefix,
     ResolutionCount,
@@ -126,6 +127,14 @@ class Reader(Protocol):
         """
         ...
 
+    def key_changes(self, after: int, limit: int) -> list[KeyChange]:
+        """Return the keys of changed names, in the order of `changes` and as many, but without reading revisions."""
+        ...
+
+    def change_number(self, subject: str, version: int, near: int) -> int | None:
+        """Return the number of the change that stored a version. It is found at once if it is `near` its time."""
+        ...
+
     def newest_change(self) -> NewestChange | None:
         """Return the change with the highest number."""
         ...
@@ -175,6 +184,10 @@ class Reader(Protocol):
         """Return where the item of a name lies: the original first, then copies in the order of their collections."""
         ...
 
+    def holdings_of(self, subjects: Sequence[str]) -> dict[str, list[Holding]]:
+        """Return the holdings of several names, by their subjects, each in the order of `holdings`."""
+        ...
+
     def holdings_after(self, collection: str, key: str, limit: int) -> list[Holding]:
         """Return the holdings of a collection whose subjects follow `key`, in order."""
         ...
@@ -219,7 +232,18 @@ class Transaction(Reader, Protocol):
         """
         ...
 
-    def put_prefix(self, prefix: Prefix) -> None: ...
+    def put_prefix(self, prefix: Prefix) -> None:
+        """Store a prefix with its label periods. Periods are never removed, and the end of one is set only once."""
+        ...
+
+    def reread_prefix(self, key: str) -> Prefix | None:
+        """Return a prefix as it is now.
+
+        After the transaction has locked its timeline (`timeline`), the addresses of a subsystem cannot be changed by
+        others until it ends. A prefix that was read before may have older ones.
+        """
+        ...
+
     def put_timeline(self, key: str, last: Fraction, ahead: Fraction) -> None:
         """Store the last date, and a mark outside the store that is `ahead` of it.
 

@@ -12,13 +12,24 @@ from perdure.registry.entities import (
     FeedEntry,
     History,
     Identifier,
+    KeyChange,
     Revision,
     SearchHit,
 )
+from perdure.registry.holdings import Holding
 from perdure.registry.store_interface import UNSCRUBBED
 from perdure.store.commit_mark import LINEAGE, ChangeMark, Tip
 from perdure.store.event_chain import NEWEST_EVENT, EventMark
-from perdure.store.row_mapping import PREFIX_COLUMNS, Row, build_newest_history, first_column, key_range
+from perdure.store.row_mapping import (
+    HOLDING_COLUMNS,
+    PERIOD_COLUMNS,
+    PREFIX_COLUMNS,
+    Row,
+    build_newest_history,
+    first_column,
+    group_holdings,
+    key_range,
+)
 from perdure.store.sql_reader import SharedStatements, SqlReader
 
 READ_ONLY_FACT: Final = "sealed"  # the fact that holds the reason why the store is read-only
@@ -79,15 +90,34 @@ _CHANGES: Final = (
     "WHERE c.number > ? ORDER BY c.number LIMIT ?"
 )
 
+_KEY_CHANGES: Final = (
+    "SELECT c.number, i.key, i.scheme, i.state, c.version = i.version FROM changes AS c "
+    "JOIN identifiers AS i ON i.id = c.identifier WHERE c.number > ? ORDER BY c.number LIMIT ?"
+)
+_CHANGE_NUMBER: Final = (
+    "SELECT number FROM changes WHERE identifier = (SELECT id FROM identifiers WHERE key = ?) AND version = ? "
+    "AND number BETWEEN ? AND ?"
+)
+# A change is stored within this time after its revision was made, unless it was imported.
+_BEFORE_CHANGE, _AFTER_CHANGE = 10_000_000, 300_000_000  # microseconds
+_LARGEST_NUMBER: Final = (1 << 63) - 1
+_HOLDINGS_OF: Final = (
+    f"SELECT {HOLDING_COLUMNS} FROM holdings WHERE subject IN (SELECT value FROM json_each(?)) "
+    "ORDER BY role = 'copy', collection"
+)
+
 _NEWEST: Final = (
     "FROM changes AS c JOIN identifiers AS i ON i.id = c.identifier "
     "JOIN revisions AS r ON r.identifier = c.identifier AND r.version = c.version ORDER BY c.number DESC LIMIT 1"
 )
 _TIP: Final = f"SELECT c.number, i.key, r.digest {_NEWEST}"  # read at every commit, so without the record
 
-_PREFIX: Final = f"SELECT {PREFIX_COLUMNS} FROM prefixes"
+_PREFIX: Final = (
+    f"SELECT {PREFIX_COLUMNS}, (SELECT json_group_array(json_array({PERIOD_COLUMNS})) "
+    "FROM label_periods AS l WHERE l.prefix = p.key) FROM prefixes AS p"
+)
 _PREFIX_BY_KEY: Final = f"{_PREFIX} WHERE key = ?"
-_PREFIX_BY_OPAQUE: Final = f"{_PREFIX} WHERE opaque = ?"
+_PREFIX_BY_LABEL: Final = f"{_PREFIX} WHERE key = (SELECT prefix FROM label_periods WHERE label = ? LIMIT 1)"
 
 _FACTS: Final = "SELECT name, value FROM facts WHERE name NOT IN (?, ?, ?, ?) ORDER BY name"
 _ANSWER: Final = "SELECT digest, answer, at FROM answers WHERE agent = ? AND token = ?"
@@ -159,6 +189,7 @@ _STATEMENTS: Final = SharedStatements(
     active_key=f"SELECT key {_FROM_ACTIVE} ORDER BY key LIMIT 1 OFFSET ?",
     input_uuid="SELECT uuid_raw FROM person_inputs WHERE name = ?",
     events="SELECT at, agent, action, subject, detail, digest FROM events ORDER BY id DESC LIMIT ?",
+    prefixes=f"{_PREFIX} ORDER BY key",
 )
 
 
@@ -186,7 +217,7 @@ class SqliteReader(SqlReader):
         return row
 
     def _prefix_row(self, key: str) -> Row | None:
-        return self._row(_PREFIX_BY_KEY, (key,)) or self._row(_PREFIX_BY_OPAQUE, (key,))
+        return self._row(_PREFIX_BY_KEY, (key,)) or self._row(_PREFIX_BY_LABEL, (key,))
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -215,6 +246,20 @@ class SqliteReader(SqlReader):
 
     def changes(self, after: int, limit: int) -> list[FeedEntry]:
         return [FeedEntry(*row) for row in self._execute(_CHANGES, (after, limit))]
+
+    def key_changes(self, after: int, limit: int) -> list[KeyChange]:
+        rows = self._execute(_KEY_CHANGES, (after, limit))
+        return [KeyChange(row[0], row[1], row[2], row[3], bool(row[4])) for row in rows]
+
+    def change_number(self, subject: str, version: int, near: int) -> int | None:
+        for start, end in ((near - _BEFORE_CHANGE, near + _AFTER_CHANGE), (0, _LARGEST_NUMBER)):
+            row = self._row(_CHANGE_NUMBER, (subject, version, start, end))
+            if row is not None:
+                return int(row[0])
+        return None
+
+    def holdings_of(self, subjects: Sequence[str]) -> dict[str, list[Holding]]:
+        return group_holdings(self._rows(_HOLDINGS_OF, (json.dumps(list(subjects)),)))
 
     def tip(self) -> Tip:
         row = self._execute(_TIP).fetchone()
