@@ -158,7 +158,7 @@ def _check_holding(root: StorageRoot, holding: Holding, rate: float | None, repo
     try:
         found = root.verify_item(holding.label, rate=rate, report=report)
     except NoSuchItem:
-        return _missing(holding)
+        return _missing_item(holding)
     return _judge(root, found, holding)
 
 
@@ -199,7 +199,7 @@ def _compare_with_record(root: StorageRoot, holding: Holding) -> str | None:
     return None
 
 
-def _missing(holding: Holding) -> _Verdict:
+def _missing_item(holding: Holding) -> _Verdict:
     report = ItemReport(holding.label, "", 0, 0, (), 0)
     return _Verdict(report, holding, "missing", ("missing: the whole item is not there",))
 
@@ -230,7 +230,7 @@ async def _find_missing(
         due = [one for one in holdings if (one.verified_at or "") < started and one.put_at < started]
         absent = await asyncio.to_thread(lambda due=due: [one for one in due if not root.has_item(one.label)])  # type: ignore[misc]
         if absent:
-            async for checked in _record_all(registry, by, [_missing(one) for one in absent]):
+            async for checked in _record_all(registry, by, [_missing_item(one) for one in absent]):
                 yield checked
 
 
