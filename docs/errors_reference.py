@@ -96,6 +96,7 @@ REMEDIES: Final = {
     "count-unknown": "Set the last issued number: `perdure prefix reset PREFIX --number …`.",
     "not-authorised": "Ask an administrator for the grant: `perdure agent grant`.",
     "bad-key": "Use a valid key. `perdure agent key` makes a new one.",
+    "different-identifiers": "Correct the line of the table. If both identifiers mean the same thing, withdraw one of them with the other one as its replacement.",
     "conflict": "Read the current version and decide again. Over HTTP with `If-Match` the status is 412.",
     "clock-behind": "Repeat the request after `Retry-After`. If the clock is wrong, correct it.",
     "clock-jumped": "Correct the clock, and start the program again.",

@@ -26,6 +26,7 @@ PerdureError                 has a stable `code`, in every language and in every
   ├─ NotAuthorised           the required grant is missing            (agent, action, scope)
   │    └─ BadKey             the key is wrong, expired or revoked
   ├─ Conflict                the record was changed meanwhile         (name, expected, found)
+  │    └─ DifferentIdentifiers   names of one line identify two things    (name, other)
   ├─ ClockBehind             the next date is too far ahead           (timeline, last, now, wait)
   │    └─ ClockJumped        the clock itself cannot be trusted
   │         └─ ClockUnconfirmed   it is far from the newest change, and not confirmed by the operator
@@ -451,6 +452,23 @@ class Conflict(PerdureError):
 
     def __str__(self) -> str:
         return f"conflict on {quote_text(self.name)}: expected {self.expected}, found {self.found}"
+
+
+class DifferentIdentifiers(Conflict):
+    """Two names that should belong to one identifier belong to two. They are never joined."""
+
+    code = "different-identifiers"
+
+    def __init__(self, name: str, other: str) -> None:
+        super().__init__(name, "names of one identifier", f"names of {name} and of {other}")
+        self.args = (name, other)
+        self.other = other
+
+    def __str__(self) -> str:
+        return (
+            f"the names belong to two identifiers, {quote_text(self.name)} and {quote_text(self.other)}, which are not "
+            "joined: correct the line, or withdraw one of them (perdure withdraw --replaced-by)"
+        )
 
 
 class ClockBehind(PerdureError):
