@@ -325,6 +325,12 @@ COLLECTIONS: dict[str, Command] = {
         with_item,
         lambda s: [s.name, s.one, s.two, "--remove-source"],
     ),
+    "install": Command(
+        "collection install",
+        right_to("edit", LENT),
+        with_item,
+        lambda s: [s.name, s.two, "--from", f"{s.served_registry.server.url}/items/{s.one}"],
+    ),
     "remove": Command("collection remove", right_to("withdraw", LENT), with_copied_item, lambda s: [s.name, s.two]),
     "remove the last": Command(
         "collection remove",
