@@ -97,6 +97,7 @@ LOCAL_ONLY: Final = frozenset(
         "collection install",
         "collection remove",
         "collection verify",
+        "collection export",
         "handle-user add",
         "handle-user list",
         "handle-user remove",
