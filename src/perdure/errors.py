@@ -17,7 +17,8 @@ PerdureError                 has a stable `code`, in every language and in every
   │    ├─ NoSuchItem         the collection does not hold this item
   │    ├─ NoSuchVersion      the item has no version with this number      (name, version)
   │    ├─ NoSuchFile         this version of the item has no such file     (name, path)
-  │    └─ NoSuchBulkChange   there is no bulk change with this id
+  │    ├─ NoSuchBulkChange   there is no bulk change with this id
+  │    └─ NoSuchPeer         no other server is registered by this name
   ├─ NoSuchValue             the record has no value with this index  (name, indexes)
   ├─ Withdrawn               there is a tombstone                     (name, reason, replaced_by)
   ├─ WrongState              not in the required state                (name, state, needed)
@@ -26,9 +27,12 @@ PerdureError                 has a stable `code`, in every language and in every
   ├─ NotAuthorised           the required grant is missing            (agent, action, scope)
   │    └─ BadKey             the key is wrong, expired or revoked
   ├─ Conflict                the record was changed meanwhile         (name, expected, found)
+  │    └─ DifferentIdentifiers   names of one line identify two things    (name, other)
   ├─ ClockBehind             the next date is too far ahead           (timeline, last, now, wait)
   │    └─ ClockJumped        the clock itself cannot be trusted
   │         └─ ClockUnconfirmed   it is far from the newest change, and not confirmed by the operator
+  ├─ PeerUnavailable         another server does not answer           (peer, reason)
+  │    └─ PeerNotTrusted     it does not sign with the key that is registered for it
   └─ StoreUnavailable        nothing was written                      (reason, safe_to_retry)
        ├─ OutcomeUnknown     it may have been written or not: check before trying again
        ├─ StoreFull          the disk, or a quota, is full
@@ -333,6 +337,15 @@ class NoSuchBulkChange(NoSuchName):
         return f"there is no bulk change {quote_text(self.name)}"
 
 
+class NoSuchPeer(NoSuchName):
+    """No other server is registered by this name."""
+
+    code = "no-such-peer"
+
+    def __str__(self) -> str:
+        return f"no peer is called {quote_text(self.name)}: perdure peer list shows all of them"
+
+
 class NoSuchValue(PerdureError):
     """The record exists, but has no values with these indexes."""
 
@@ -453,6 +466,23 @@ class Conflict(PerdureError):
         return f"conflict on {quote_text(self.name)}: expected {self.expected}, found {self.found}"
 
 
+class DifferentIdentifiers(Conflict):
+    """Two names that should belong to one identifier belong to two. They are never joined."""
+
+    code = "different-identifiers"
+
+    def __init__(self, name: str, other: str) -> None:
+        super().__init__(name, "names of one identifier", f"names of {name} and of {other}")
+        self.args = (name, other)
+        self.other = other
+
+    def __str__(self) -> str:
+        return (
+            f"the names belong to two identifiers, {quote_text(self.name)} and {quote_text(self.other)}, which are not "
+            "joined: correct the line, or withdraw one of them (perdure withdraw --replaced-by)"
+        )
+
+
 class ClockBehind(PerdureError):
     """The next free date is further ahead of the clock than a caller may wait. All times are POSIX seconds."""
 
@@ -495,6 +525,29 @@ class ClockUnconfirmed(ClockJumped):
             f"the clock shows {now}, and the newest change is from {last}: nothing is minted until an administrator "
             "corrects the clock, or confirms that it is right"
         )
+
+
+class PeerUnavailable(PerdureError):
+    """Another server did not answer, or its answer cannot be used."""
+
+    code = "peer-unavailable"
+
+    def __init__(self, peer: str, reason: str) -> None:
+        super().__init__(peer, reason)
+        self.peer = peer
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"the server {self.peer} gave no usable answer: {self.reason}"
+
+
+class PeerNotTrusted(PeerUnavailable):
+    """The answer of another server is not signed with the key that is registered for it."""
+
+    code = "peer-not-trusted"
+
+    def __str__(self) -> str:
+        return f"the answer of {self.peer} was refused: {self.reason}"
 
 
 class StoreUnavailable(PerdureError):

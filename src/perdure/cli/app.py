@@ -25,6 +25,7 @@ from perdure.cli import (
     maintenance,
     mint,
     move,
+    peer,
     person,
     prefix,
     query,
@@ -109,6 +110,7 @@ app.command("list", rich_help_panel=FIND, epilog=listing.EXAMPLES)(listing.list_
 app.add_typer(person.app, name="person", rich_help_panel=PERSONS, epilog=person.EXAMPLES)
 app.add_typer(prefix.app, name="prefix", rich_help_panel=PERMISSIONS, epilog=prefix.EXAMPLES)
 app.add_typer(agent.app, name="agent", rich_help_panel=PERMISSIONS, epilog=agent.EXAMPLES)
+app.add_typer(peer.app, name="peer", rich_help_panel=PERMISSIONS, epilog=peer.EXAMPLES)
 app.add_typer(handle_user.app, name="handle-user", rich_help_panel=PERMISSIONS, epilog=handle_user.EXAMPLES)
 app.command(rich_help_panel=PERMISSIONS, epilog=edit.TRANSFER_EXAMPLES)(edit.transfer)
 app.command(rich_help_panel=PERMISSIONS, epilog=maintenance.LOG_EXAMPLES)(maintenance.log)
