@@ -23,7 +23,7 @@ SCRIPT = Path(__file__).with_name("upload.js")
 _PATIENCE = 60.0
 
 
-class KilledServer:
+class RestartableServer:
     """A server on one port, which can be killed and started again."""
 
     def __init__(self, folder: Path, key: str) -> None:
@@ -60,9 +60,9 @@ class KilledServer:
 
 
 @pytest.fixture
-def killed(tmp_path: Path) -> KilledServer:
+def restartable(tmp_path: Path) -> RestartableServer:
     _, _, key = asyncio.run(prepare(tmp_path / "registry"))
-    return KilledServer(tmp_path / "registry", key)
+    return RestartableServer(tmp_path / "registry", key)
 
 
 @pytest.fixture
@@ -93,10 +93,12 @@ def metadata() -> dict[str, str]:
 
 
 @pytest.mark.parametrize("checked", [False, pytest.param(True, marks=pytest.mark.slow)])
-def test_tuspy_continues_after_the_server_was_killed(killed: KilledServer, source: Path, checked: bool) -> None:
-    headers = {"Authorization": f"Bearer {killed.key}"}
-    with killed.run():
-        client = TusClient(killed.url, headers=headers)
+def test_tuspy_continues_after_the_server_was_killed(
+    restartable: RestartableServer, source: Path, checked: bool
+) -> None:
+    headers = {"Authorization": f"Bearer {restartable.key}"}
+    with restartable.run():
+        client = TusClient(restartable.url, headers=headers)
         uploader = client.uploader(
             file_stream=open_source(source), chunk_size=PART, metadata=metadata(), upload_checksum=checked
         )
@@ -104,19 +106,19 @@ def test_tuspy_continues_after_the_server_was_killed(killed: KilledServer, sourc
         url = uploader.url
         cut = threading.Thread(target=_upload_until_cut, args=(uploader,))
         cut.start()
-        killed.wait_for_bytes(PART + PART // 4)
-        killed.kill()
+        restartable.wait_for_bytes(PART + PART // 4)
+        restartable.kill()
         cut.join(_PATIENCE)
-    with killed.run() as server:
-        again = TusClient(killed.url, headers=headers).uploader(
+    with restartable.run() as server:
+        again = TusClient(restartable.url, headers=headers).uploader(
             file_stream=open_source(source), url=url, chunk_size=PART, upload_checksum=checked
         )
         offset = again.get_offset()
-        assert PART <= offset <= killed.bytes_on_disk() < SIZE
+        assert PART <= offset <= restartable.bytes_on_disk() < SIZE
         again.offset = offset
         again.upload()
         assert len(items_with(server, SIZE, hashlib.sha512(source.read_bytes()).hexdigest())) == 1
-        assert killed.bytes_on_disk() == 0
+        assert restartable.bytes_on_disk() == 0
 
 
 def _upload_until_cut(uploader: object) -> None:
@@ -126,22 +128,22 @@ def _upload_until_cut(uploader: object) -> None:
 
 @pytest.mark.slow
 def test_an_upload_that_was_complete_before_the_server_was_killed_is_stored_once(
-    killed: KilledServer, source: Path
+    restartable: RestartableServer, source: Path
 ) -> None:
     """The last part is on disk, but its response, and perhaps the item, is missing."""
-    headers = {"Authorization": f"Bearer {killed.key}"}
-    with killed.run():
-        uploader = TusClient(killed.url, headers=headers).uploader(
+    headers = {"Authorization": f"Bearer {restartable.key}"}
+    with restartable.run():
+        uploader = TusClient(restartable.url, headers=headers).uploader(
             file_stream=open_source(source), chunk_size=SIZE, metadata=metadata()
         )
         cut = threading.Thread(target=_upload_until_cut, args=(uploader,))
         cut.start()
-        killed.wait_for_bytes(SIZE)
+        restartable.wait_for_bytes(SIZE)
         time.sleep(random.uniform(0, 0.2))
-        killed.kill()
+        restartable.kill()
         cut.join(_PATIENCE)
-    with killed.run() as server:
-        again = TusClient(killed.url, headers=headers).uploader(
+    with restartable.run() as server:
+        again = TusClient(restartable.url, headers=headers).uploader(
             file_stream=open_source(source), url=uploader.url, chunk_size=SIZE
         )
         again.offset = again.get_offset()
@@ -150,19 +152,19 @@ def test_an_upload_that_was_complete_before_the_server_was_killed_is_stored_once
         assert len(items_with(server, SIZE, hashlib.sha512(source.read_bytes()).hexdigest())) == 1
 
 
-def test_tus_js_client_continues_after_the_server_was_killed(killed: KilledServer, source: Path) -> None:
+def test_tus_js_client_continues_after_the_server_was_killed(restartable: RestartableServer, source: Path) -> None:
     require_package("tus-js-client")
-    with killed.run():
+    with restartable.run():
         client = subprocess.Popen(
-            ["node", str(SCRIPT), killed.url, killed.key, str(source), str(PART)],
+            ["node", str(SCRIPT), restartable.url, restartable.key, str(source), str(PART)],
             env={"NODE_PATH": str(node_modules("tus-js-client")), "PATH": "/usr/local/bin:/usr/bin:/bin"},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
         )
-        killed.wait_for_bytes(2 * PART + PART // 4)
-        killed.kill()
-    with killed.run() as server:
+        restartable.wait_for_bytes(2 * PART + PART // 4)
+        restartable.kill()
+    with restartable.run() as server:
         output, _ = client.communicate(timeout=_PATIENCE)
         assert client.returncode == 0, output
         assert "retry" in output, output
