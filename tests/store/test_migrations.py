@@ -164,9 +164,9 @@ _SETTINGS_OF_THE_SIXTH = (
     "ALTER TABLE prefixes DROP COLUMN ttl; ALTER TABLE prefixes DROP COLUMN joiners; "
 )
 TO_THE_SEVENTH = {
-    "sqlite": "DROP TABLE label_periods; DROP TRIGGER prefix_identity_stays; "
+    "sqlite": "DROP TABLE peers; DROP TABLE label_periods; DROP TRIGGER prefix_identity_stays; "
     f"{_trigger('prefix_identity_stays', sqlite.MIGRATIONS[0])} ",
-    "postgres": "DROP TABLE label_periods; DROP FUNCTION refuse_other_prefix; "
+    "postgres": "DROP TABLE peers; DROP TABLE label_periods; DROP FUNCTION refuse_other_prefix; "
     "DROP TRIGGER prefix_identity_stays ON prefixes; CREATE TRIGGER prefix_identity_stays BEFORE UPDATE OF opaque "
     "ON prefixes FOR EACH ROW EXECUTE FUNCTION refuse_change('no'); ",
 }

@@ -16,6 +16,11 @@ _log_bytes = Gauge(
 )
 _failures = Counter("perdure_http_failures_total", "Requests that failed because of an error of the server", ["code"])
 
+_peer_answers = Counter("perdure_peer_answers_total", "Questions to other servers", ["peer", "outcome"])
+_peer_seconds = Histogram(
+    "perdure_peer_answer_seconds", "Time of another server to answer, in seconds", ["peer"], buckets=_BUCKETS
+)
+
 
 class _Durations:
     """The durations of responses since the last publication: to observe each by itself would write to a file twice."""
@@ -58,6 +63,11 @@ class Metrics:
     def count_failure(self, code: str) -> None:
         """Count an error of the server."""
         _failures.labels(code).inc()
+
+    def count_peer_answer(self, peer: str, outcome: str, seconds: float) -> None:
+        """Count a question to another server. Both labels are from a small set: the table of peers, and the states."""
+        _peer_answers.labels(peer, outcome).inc()
+        _peer_seconds.labels(peer).observe(seconds)
 
     def publish(self, *, connections: int, log_bytes: int) -> None:
         """Add the counters of this process to those that are reported."""

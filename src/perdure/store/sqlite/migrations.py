@@ -295,8 +295,24 @@ WHEN NEW.case_sensitive IS NOT OLD.case_sensitive OR NEW.scheme IS NOT OLD.schem
 END;
 """
 
+# Other servers, to which names are sent on.
+_NINTH: Final = """
+CREATE TABLE peers (
+    name       TEXT PRIMARY KEY,
+    url        TEXT NOT NULL UNIQUE,
+    prefixes   TEXT NOT NULL,
+    server     TEXT,
+    public_key TEXT,
+    private    INTEGER NOT NULL,
+    added      TEXT NOT NULL,
+    announced  TEXT NOT NULL,
+    checkpoint INTEGER NOT NULL,
+    seen       TEXT
+) STRICT, WITHOUT ROWID;
+"""
+
 Step = str | Callable[[apsw.Connection], None]
-MIGRATIONS: Final[tuple[Step, ...]] = (_FIRST, _SECOND, _THIRD, _FOURTH, add_digests, _SIXTH, _SEVENTH, _EIGHTH)
+MIGRATIONS: Final[tuple[Step, ...]] = (_FIRST, _SECOND, _THIRD, _FOURTH, add_digests, _SIXTH, _SEVENTH, _EIGHTH, _NINTH)
 
 
 def migrate(connection: apsw.Connection) -> None:
