@@ -45,8 +45,9 @@ def retarget(
 ) -> None:
     """Change the beginning of every URL: of URL values, of their subtypes, and inside 10320/loc. Can be undone.
 
-    Scheme and host are compared without case, and the host as a whole; `http://` alone means every URL of it. Each identifier gets one new version. Withdrawn identifiers and persons
-    stay as they are. After an interruption, run the same command again: it continues where it stopped.
+    Scheme and host are compared without case, and the host as a whole; `http://` alone means every URL of it. Each
+    identifier gets one new version. Withdrawn identifiers and persons stay as they are. After an interruption, run the
+    same command again: it continues where it stopped.
     """
     query = IdentifierQuery(prefix=under)
     request = BulkRequest(kind="retarget", query=query, old=old, new=new, is_pattern=regex)
