@@ -72,6 +72,7 @@ REMEDIES: Final = {
     "no-such-name": "Check the spelling. `suggestions` are similar names that exist.",
     "no-such-prefix": "Check the prefix, or add it: `perdure prefix add`.",
     "no-such-bulk-change": "List the bulk changes: `perdure bulk list`.",
+    "no-such-pool": "List the pools: `perdure pool list`.",
     "no-target": "Show the record instead (`?info`), or give it a URL: `perdure set`.",
     "no-such-value": "Read the record and use one of its indexes.",
     "withdrawn": "Use `replaced_by` if there is one, or reinstate the identifier: `perdure reinstate`.",

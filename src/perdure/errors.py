@@ -10,7 +10,8 @@ PerdureError                 has a stable `code`, in every language and in every
   ├─ NoSuchName              the name is not registered               (name, suggestions)
   │    ├─ NoSuchPrefix       the prefix is not registered
   │    ├─ NoTarget           the name is registered, but has no URL
-  │    └─ NoSuchBulkChange   there is no bulk change with this id
+  │    ├─ NoSuchBulkChange   there is no bulk change with this id
+  │    └─ NoSuchPool         there is no pool of subsystems with this name
   ├─ NoSuchValue             the record has no value with this index  (name, indexes)
   ├─ Withdrawn               there is a tombstone                     (name, reason, replaced_by)
   ├─ WrongState              not in the required state                (name, state, needed)
@@ -213,6 +214,15 @@ class NoSuchBulkChange(NoSuchName):
 
     def __str__(self) -> str:
         return f"there is no bulk change {quote_text(self.name)}"
+
+
+class NoSuchPool(NoSuchName):
+    """There is no pool of subsystems with this name."""
+
+    code = "no-such-pool"
+
+    def __str__(self) -> str:
+        return f"there is no pool {quote_text(self.name)}: perdure pool list shows all of them"
 
 
 class NoSuchValue(PerdureError):

@@ -152,9 +152,10 @@ _SETTINGS_OF_THE_SIXTH = (
     "DROP TABLE resolutions; ALTER TABLE agents DROP COLUMN retired; "
     "ALTER TABLE prefixes DROP COLUMN ttl; ALTER TABLE prefixes DROP COLUMN joiners; "
 )
+TO_THE_SEVENTH = "DROP TABLE pools; "
 TO_THE_SIXTH = {
-    "sqlite": "DROP TABLE holdings; DROP TABLE collections; ",
-    "postgres": "DROP TABLE holdings; DROP TABLE collections; DELETE FROM guards WHERE name = 'holdings'; ",
+    "sqlite": f"{TO_THE_SEVENTH} DROP TABLE holdings; DROP TABLE collections; ",
+    "postgres": f"{TO_THE_SEVENTH} DROP TABLE holdings; DROP TABLE collections; DELETE FROM guards WHERE name = 'holdings'; ",  # noqa: S608
 }
 TO_THE_FIFTH = {
     "sqlite": f"{TO_THE_SIXTH['sqlite']} {_SETTINGS_OF_THE_SIXTH} DROP INDEX redirects; {sqlite.MIGRATIONS[2]}",

@@ -26,6 +26,7 @@ from perdure.cli import (
     mint,
     move,
     person,
+    pool,
     prefix,
     query,
     retarget,
@@ -108,6 +109,7 @@ app.command(rich_help_panel=FIND, epilog=query.SEARCH_EXAMPLES)(query.search)
 app.command("list", rich_help_panel=FIND, epilog=listing.EXAMPLES)(listing.list_)
 app.add_typer(person.app, name="person", rich_help_panel=PERSONS, epilog=person.EXAMPLES)
 app.add_typer(prefix.app, name="prefix", rich_help_panel=PERMISSIONS, epilog=prefix.EXAMPLES)
+app.add_typer(pool.app, name="pool", rich_help_panel=PERMISSIONS, epilog=pool.EXAMPLES)
 app.add_typer(agent.app, name="agent", rich_help_panel=PERMISSIONS, epilog=agent.EXAMPLES)
 app.add_typer(handle_user.app, name="handle-user", rich_help_panel=PERMISSIONS, epilog=handle_user.EXAMPLES)
 app.command(rich_help_panel=PERMISSIONS, epilog=edit.TRANSFER_EXAMPLES)(edit.transfer)

@@ -35,6 +35,7 @@ EXAMPLES = """
 - a name for each row of a table, in the copy theses-minted.csv: `perdure mint 12345 --from theses.csv --dry-run`,
   then without `--dry-run`
 - a table with other headings: `perdure mint 12345 --from theses.csv --map target=Link --map what=Titel`
+- from a pool of IBI subsystems: `perdure mint main https://example.org/`
 - both labels of an IBI identifier: `perdure mint sid.inpe.br/mtc-m18 https://example.org/`
 - `perdure mint POID --source https://example.org/staff/jan --at 2025-01-09T10:30:00Z --content page.html`
 - `perdure mint PRID --observation POID-93b0-4476-560e-5ac1 --curator https://orcid.org/… --at 2025-01-09T10:30:00Z`
@@ -42,7 +43,7 @@ EXAMPLES = """
 
 
 def mint(
-    prefix: Annotated[str, typer.Argument(metavar="PREFIX", help="Handle prefix, IBI subsystem, POID or PRID.")],
+    prefix: Annotated[str, typer.Argument(metavar="PREFIX", help="Handle prefix, IBI subsystem, pool, POID or PRID.")],
     target: Annotated[
         str | None,
         typer.Argument(metavar="TARGET", help="URL to which the identifier resolves. Without one it is reserved."),
@@ -51,6 +52,10 @@ def mint(
     suffix: Annotated[
         list[str] | None,
         typer.Option(metavar="SUFFIX", help="Suffix, if the minter of the prefix is chosen. Repeatable."),
+    ] = None,
+    item_key: Annotated[
+        str | None,
+        typer.Option(metavar="KEY", help="Key of the item, for a pool with the policy hash: it decides the subsystem."),
     ] = None,
     value: Values = None,
     who: Who = None,
@@ -163,7 +168,7 @@ def mint(
     )
     if from_table is not None:
         is_other = target or value or suffix or who or what or when or where or creator or owner or count != 1
-        if is_other or source or at or hash or content or observation or curator:
+        if is_other or item_key or source or at or hash or content or observation or curator:
             raise InvalidInput(
                 "mint", "from", "--from cannot be combined with a target, --count or a description: use columns"
             )
@@ -201,19 +206,30 @@ def mint(
     about, owners = build_about(who, what, when, where), tuple(owner or ())
     statement = Statement(target, parse_values(value, ttl=ttl), about, creator, owners, stated_ttl(ttl))
     run_as_agent(
-        folder, lambda registry, by: _mint_and_print(registry, by, prefix, count, statement, suffix or [], json)
+        folder,
+        lambda registry, by: _mint_and_print(registry, by, prefix, count, statement, suffix or [], item_key, json),
     )
 
 
 async def _mint_and_print(
-    registry: AnyRegistry, by: Agent, prefix: str, count: int, statement: Statement, suffixes: list[str], json: bool
+    registry: AnyRegistry,
+    by: Agent,
+    prefix: str,
+    count: int,
+    statement: Statement,
+    suffixes: list[str],
+    item_key: str | None,
+    json: bool,
 ) -> None:
     total = len(suffixes) or count
     interrupted = asyncio.Event()  # Ctrl-C stops after printing the names that are on disk
     asyncio.get_running_loop().add_signal_handler(signal.SIGINT, interrupted.set)
     with count_progress("names", is_hidden=sys.stdout.isatty()) as bar:  # names on the terminal show the progress
         task = bar.add_task("minting", total=total)
-        async for chunk in use.mint_in_chunks(registry, by, prefix, count, statement=statement, suffixes=suffixes):
+        chunks = use.mint_in_chunks(
+            registry, by, prefix, count, statement=statement, suffixes=suffixes, item_key=item_key
+        )
+        async for chunk in chunks:
             for one in chunk:
                 typer.echo(
                     to_json(_minted_fields(one))

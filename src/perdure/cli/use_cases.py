@@ -13,6 +13,7 @@ from perdure.cli.remote import (
     import_export,
     person_curation,
     persons,
+    pools,
     prefixes,
     queries,
 )
@@ -138,6 +139,13 @@ add_prefix = pair(local.add_prefix, prefixes.add_prefix)
 add_subsystem = pair(local.add_subsystem, prefixes.add_subsystem)
 derive_prefix = pair(local.derive_prefix, prefixes.derive_prefix)
 change_prefix = pair(local.change_prefix, prefixes.change_prefix)
+
+# Pools
+list_pools = pair(local.list_pools, pools.list_pools)
+find_pool = pair(local.find_pool, pools.find_pool)
+add_pool = pair(local.add_pool, pools.add_pool)
+change_pool = pair(local.change_pool, pools.change_pool)
+remove_pool = pair(local.remove_pool, pools.remove_pool)
 
 # Persons
 observe = pair(local.observe, persons.observe)

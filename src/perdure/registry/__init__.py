@@ -74,6 +74,7 @@ from perdure.registry.persons import (
     undo_merge,
     undo_split,
 )
+from perdure.registry.pools import add_pool, change_pool, find_pool, list_pools, remove_pool
 from perdure.registry.prefixes.prefixes import (
     add_prefix,
     add_subsystem,
@@ -123,6 +124,7 @@ __all__ = [
     "Tally",
     "add_agent",
     "add_handle_user",
+    "add_pool",
     "add_prefix",
     "add_resolutions",
     "add_subsystem",
@@ -130,6 +132,7 @@ __all__ = [
     "authenticate",
     "begin_table_again",
     "bind",
+    "change_pool",
     "change_prefix",
     "create_registry",
     "delete_handle",
@@ -141,6 +144,7 @@ __all__ = [
     "find_by_value",
     "find_handles",
     "find_key_material",
+    "find_pool",
     "find_table",
     "find_unfinished",
     "forget_checkpoint",
@@ -156,6 +160,7 @@ __all__ = [
     "list_handles",
     "list_identifiers",
     "list_keys",
+    "list_pools",
     "list_prefixes",
     "merge",
     "mint",
@@ -179,6 +184,7 @@ __all__ = [
     "reinstate",
     "reinstate_agent",
     "remove_handle_user",
+    "remove_pool",
     "remove_values",
     "rename_agent",
     "reopen",

@@ -59,6 +59,7 @@ async def mint_once(
     token: str | None = None,
     digest: bytes = b"",
     patience: Fraction | None = None,
+    item_key: str | None = None,
 ) -> IdempotentMint:
     """Mint new names, all of them or none. With a `token`, a repeated request gets the same names for a day.
 
@@ -72,11 +73,11 @@ async def mint_once(
         raise OutOfRange("mint", "count", f"the count must be between 1 and {MOST_NAMES}, not {count}")
     if token is not None:
         check_token(token)
-    request = prepare_mint(registry, by, prefix, statement, patience)
+    request = prepare_mint(registry, by, prefix, statement, patience, item_key)
     tidies = token is not None and next(_requests) % _EXPIRE_EVERY == 0
 
     def work(tx: Transaction) -> tuple[_StoredResponse, bool]:
-        namespace, at = request.require_permission(tx)
+        target, at = request.find_target(tx)
         if token is not None:
             before = expiry_cutoff(at)
             stored = tx.find_answer(by.id, token)
@@ -88,7 +89,7 @@ async def mint_once(
                 return _decode(stored[1]), True
             if stored is not None or tidies:
                 forget_expired(tx, before, completely=stored is not None)
-        issued = request.issue(tx, namespace, at, count, suffixes)
+        issued = request.issue(tx, target, at, count, suffixes)
         if len(issued.minted) < count:
             reason = f"under {prefix} at most {len(issued.minted)} names can be minted at once, not {count}"
             raise OutOfRange("mint", "count", reason)

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from perdure.registry.entities import History, Identifier, Prefix, Revision, Subsystem
+from perdure.registry.entities import History, Identifier, Pool, Prefix, Revision, Subsystem
 
 Row = tuple[Any, ...]
 
@@ -73,6 +73,17 @@ def to_prefix_row(prefix: Prefix) -> Row:
         prefix.ttl,
         prefix.joiners,
     )
+
+
+def to_pool(row: Row) -> Pool:
+    """Build a pool from its columns."""
+    name, policy, members, created = row
+    return Pool(name, policy, tuple(json.loads(members)), created)
+
+
+def to_pool_row(pool: Pool) -> Row:
+    """Return the columns of a pool."""
+    return pool.name, pool.policy, json.dumps(pool.members), pool.created
 
 
 def key_range(after: str, under: str | None) -> tuple[str, str]:

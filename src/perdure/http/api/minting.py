@@ -71,6 +71,7 @@ async def mint(
         token=idempotency_key,
         digest=b"" if idempotency_key is None else sha256(_encode_canonical(data)).digest(),
         patience=context.app.patience,
+        item_key=data.item_key,
     )
     headers = {"cache-control": "no-store"}
     if len(result.minted) == 1:

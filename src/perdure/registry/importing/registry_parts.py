@@ -11,12 +11,13 @@ from perdure.formats.import_entries import Notice, RegistryPart
 from perdure.names import handle, ibi, ppid
 from perdure.records.namespaces import is_local
 from perdure.records.validation import Limits, check_one_line, check_seconds, to_iso_seconds
-from perdure.registry.entities import WHOLE_REGISTRY, Agent, Event, Grant, Prefix, counter_key
+from perdure.registry.entities import WHOLE_REGISTRY, Agent, Event, Grant, Pool, Prefix, counter_key
 from perdure.registry.importing.import_options import OUTCOMES, ImportOptions, Outcome
 from perdure.registry.name_keys import require_prefix
 from perdure.registry.permissions.agents import check_agent_id
 from perdure.registry.permissions.permissions import grant_end, limit_end
 from perdure.registry.person_iris import PERSON_IRIS
+from perdure.registry.pools.pools import check_pool_name, describe_pool, find_members, refuse_taken_name
 from perdure.registry.prefixes.label_prefixes import label_prefix_named
 from perdure.registry.prefixes.prefixes import (
     check_minter,
@@ -81,6 +82,20 @@ def _apply_prefix(tx: Transaction, by: Agent, fields: dict[str, Any], options: I
     return "created" if existing is None else "unchanged"
 
 
+def _apply_pool(tx: Transaction, by: Agent, fields: dict[str, Any], options: ImportOptions, at: str) -> str:
+    imported = _decode_fields(fields, Pool, "pool")
+    check_pool_name(imported.name)
+    existing = tx.pool(imported.name)
+    if existing is not None:
+        same = (existing.policy, existing.members) == (imported.policy, imported.members)
+        return "unchanged" if same else f"the pool {imported.name} has other settings here: they are not changed"
+    refuse_taken_name(tx, imported.name)
+    pool = msgspec.structs.replace(imported, members=find_members(tx, imported.members))
+    tx.put_pool(pool)
+    tx.put_event(Event(at, by.id, "pool add", pool.name, f"{describe_pool(pool)}, {options.note}"))
+    return "created"
+
+
 def _apply_agent(tx: Transaction, by: Agent, fields: dict[str, Any], options: ImportOptions, at: str) -> str:
     imported = _decode_fields(fields, Agent, "agent")
     check_agent_id(imported.id)
@@ -128,6 +143,7 @@ _Apply = Callable[[Transaction, Agent, dict[str, Any], ImportOptions, str], str]
 _APPLY_BY_KIND: Final[dict[str, _Apply]] = {
     "registry": _apply_registry,
     "prefix": _apply_prefix,
+    "pool": _apply_pool,
     "agent": _apply_agent,
     "grant": _apply_grant,
 }

@@ -357,6 +357,8 @@ def insert_prefix(tx: Transaction, prefix: Prefix, by: Agent) -> None:
             )
             raise InvalidInput("prefix", "host", reason)
         raise NameTaken(str(key))
+    if tx.pool(prefix.key) is not None:  # a request to mint names either a prefix or a pool
+        raise NameTaken(prefix.key)
     for other in tx.prefixes():
         if other.scheme != prefix.scheme and _first_parts(other) & _first_parts(prefix):
             reason = f"{prefix.name} and {other.name} have the same beginning: names under them would be ambiguous"

@@ -1,14 +1,14 @@
-"""Statements that write prefixes, agents, keys, grants, secrets, collections and counts, and delete old answers."""
+"""Statements that write settings, agents, keys, grants, secrets, collections and counts, and delete old answers."""
 
 from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 
-from perdure.registry.entities import Agent, Grant, Key, Prefix, ResolutionCount
+from perdure.registry.entities import Agent, Grant, Key, Pool, Prefix, ResolutionCount
 from perdure.registry.holdings import Collection, Holding
 from perdure.store.postgres.connection import Connection
-from perdure.store.row_mapping import HOLDING_COLUMNS, MOST_ANSWERS_DELETED, PREFIX_COLUMNS, to_prefix_row
+from perdure.store.row_mapping import HOLDING_COLUMNS, MOST_ANSWERS_DELETED, PREFIX_COLUMNS, to_pool_row, to_prefix_row
 
 # Another process that deletes answers at the same time deletes others.
 _FORGET_ANSWERS: Final = (
@@ -26,6 +26,18 @@ def put_prefix(connection: Connection, prefix: Prefix) -> None:
         "joiners = excluded.joiners",
         to_prefix_row(prefix),
     )
+
+
+def put_pool(connection: Connection, pool: Pool) -> None:
+    connection.execute(
+        "INSERT INTO pools (name, policy, members, created) VALUES (%s, %s, %s, %s) "
+        "ON CONFLICT (name) DO UPDATE SET policy = excluded.policy, members = excluded.members",
+        to_pool_row(pool),
+    )
+
+
+def remove_pool(connection: Connection, name: str) -> None:
+    connection.execute("DELETE FROM pools WHERE name = %s", (name,))
 
 
 def add_resolutions(connection: Connection, counts: Sequence[ResolutionCount]) -> None:

@@ -254,8 +254,18 @@ CREATE INDEX holdings_by_collection ON holdings (collection, subject);
 CREATE INDEX holdings_by_check ON holdings (collection, coalesce(verified_at, ''), subject);
 """
 
+# Pools of IBI subsystems. `members` is a JSON array of the keys of their prefixes.
+_EIGHTH: Final = """
+CREATE TABLE pools (
+    name    TEXT PRIMARY KEY,
+    policy  TEXT NOT NULL CHECK (policy IN ('round-robin', 'least-waiting', 'hash')),
+    members TEXT NOT NULL,
+    created TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+"""
+
 Step = str | Callable[[apsw.Connection], None]
-MIGRATIONS: Final[tuple[Step, ...]] = (_FIRST, _SECOND, _THIRD, _FOURTH, add_digests, _SIXTH, _SEVENTH)
+MIGRATIONS: Final[tuple[Step, ...]] = (_FIRST, _SECOND, _THIRD, _FOURTH, add_digests, _SIXTH, _SEVENTH, _EIGHTH)
 
 
 def migrate(connection: apsw.Connection) -> None:

@@ -11,6 +11,7 @@ from perdure.formats.strict_json import refuse_duplicate_keys
 from perdure.http.api.schemas.agents import AGENT_REQUEST_SCHEMAS
 from perdure.http.api.schemas.bulk_changes import BulkChangeRequest
 from perdure.http.api.schemas.person_requests import PERSON_REQUEST_SCHEMAS
+from perdure.http.api.schemas.pools import POOL_REQUEST_SCHEMAS
 from perdure.http.api.schemas.values import RequestSchema, Ttl, ValueInput, values_to_domain
 from perdure.http.shared.http_errors import MalformedRequest
 from perdure.records.record import About
@@ -41,7 +42,10 @@ Owners = Annotated[
         examples=[["https://orcid.org/0000-0002-1825-0097"]],
     ),
 ]
-PrefixName = Annotated[str, Meta(min_length=1, description="A prefix of this registry.", examples=["12345"])]
+PrefixName = Annotated[
+    str,
+    Meta(min_length=1, description="A prefix of this registry, or a pool of IBI subsystems.", examples=["12345"]),
+]
 HandleMinter = Annotated[
     Literal["pilin", "uuid", "sequential", "chosen"],
     Meta(
@@ -76,6 +80,18 @@ Granularity = Annotated[
     ),
 ]
 Port = Annotated[int, Meta(ge=1, le=65_535)]
+
+
+ItemKey = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=1000,
+        description="A key of the item, for a pool that chooses the subsystem by its hash: one key always leads to the "
+        "same subsystem.",
+        examples=["report-17.pdf"],
+    ),
+]
 
 
 class AboutInput(RequestSchema, frozen=True, kw_only=True):
@@ -131,6 +147,7 @@ class MintRequest(RecordRequest, frozen=True, kw_only=True):
     count: Annotated[
         int, Meta(ge=1, le=MOST_NAMES, description="The number of names; all of them are minted, or none.")
     ] = 1
+    item_key: ItemKey | None = None
 
     def chosen_suffixes(self) -> tuple[str, ...]:
         if self.suffix is not None and self.suffixes:
@@ -243,6 +260,7 @@ REQUEST_SCHEMAS: Final[tuple[type[RequestSchema], ...]] = (
     AddPrefixRequest,
     DerivePrefixRequest,
     ChangePrefixRequest,
+    *POOL_REQUEST_SCHEMAS,
     *AGENT_REQUEST_SCHEMAS,
     *PERSON_REQUEST_SCHEMAS,
 )
