@@ -4,12 +4,18 @@ PerdureError                 has a stable `code`, in every language and in every
   ├─ InvalidName             the text is not a name of its scheme     (scheme, part, position, reason)
   ├─ InvalidInput            the value is not accepted                (scheme, part, reason, rule)
   │    ├─ OutOfRange         the right kind of value, but too early, too late, too small or too large
+  │    ├─ RefusedFile        a file, or an entry of an archive, cannot be part of an item  (path, reason)
+  │    ├─ NotACollection     the directory is not a collection
   │    └─ NoSuchAgent        no agent, or no key of an agent, has this id
   ├─ NameTaken               the name is already in use               (name)
   │    └─ ValueExists        a value with this index exists           (name, index)
   ├─ NoSuchName              the name is not registered               (name, suggestions)
   │    ├─ NoSuchPrefix       the prefix is not registered
   │    ├─ NoTarget           the name is registered, but has no URL
+  │    ├─ NoSuchCollection   the registry has no collection with this name
+  │    ├─ NoSuchItem         the collection does not hold this item
+  │    ├─ NoSuchVersion      the item has no version with this number      (name, version)
+  │    ├─ NoSuchFile         this version of the item has no such file     (name, path)
   │    ├─ NoSuchBulkChange   there is no bulk change with this id
   │    └─ NoSuchPool         there is no pool of subsystems with this name
   ├─ NoSuchValue             the record has no value with this index  (name, indexes)
@@ -27,8 +33,10 @@ PerdureError                 has a stable `code`, in every language and in every
        ├─ OutcomeUnknown     it may have been written or not: check before trying again
        ├─ StoreFull          the disk, or a quota, is full
        ├─ StoreSealed        it is read-only, on purpose
+       ├─ ItemBusy           another process is writing the item           (name)
        ├─ StoreBehind        acknowledged changes are missing                (missing)
        └─ StoreDamaged       stored data cannot be read
+            ├─ ItemDamaged   files of an item are missing or changed       (name)
             └─ SchemaChanged the database has other tables, indexes or triggers than it should   (differences)
 
 Invalid names and inputs are ValueErrors as well, so that code that does not know Perdure can catch them.
@@ -122,6 +130,37 @@ class NoSuchAgent(InvalidInput):
     code = "no-such-agent"
 
 
+class RefusedFile(InvalidInput):
+    """A file, or an entry of an archive or a bag, cannot be part of an item. Nothing of the item was stored.
+
+    `path` is the path of the file in its source.
+    """
+
+    code = "refused-file"
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__("item", "file", reason)
+        self.args = (path, reason)
+        self.path = path
+
+    def __str__(self) -> str:
+        return f"the file {quote_text(self.path)} is refused: {self.reason}"
+
+
+class NotACollection(InvalidInput):
+    """The directory is not a collection that this program can use."""
+
+    code = "not-a-collection"
+
+    def __init__(self, directory: str, reason: str) -> None:
+        super().__init__("collection", "directory", reason)
+        self.args = (directory, reason)
+        self.directory = directory
+
+    def __str__(self) -> str:
+        return f"{self.directory} is not a collection: {self.reason}"
+
+
 class NameTaken(PerdureError):
     """The name is already in use, and names are never reused."""
 
@@ -205,6 +244,56 @@ class NoTarget(NoSuchName):
             address = f"its address {quote_text(self.verbatim)} was imported as it was, and is not valid"
             return f"{quote_text(self.name)} has no target: {address}; replace it by a valid one"
         return f"{quote_text(self.name)} has no target: its record has no URL"
+
+
+class NoSuchCollection(NoSuchName):
+    """The registry has no collection with this name."""
+
+    code = "no-such-collection"
+
+    def __str__(self) -> str:
+        return f"there is no collection {quote_text(self.name)}{self._question}"
+class NoSuchItem(NoSuchName):
+    """The collection does not hold an item with this label."""
+
+    code = "no-such-item"
+
+    def __str__(self) -> str:
+        return f"the collection does not hold the item {quote_text(self.name)}"
+
+
+class NoSuchVersion(NoSuchName):
+    """The item has no version with this number."""
+
+    code = "no-such-version"
+
+    def __init__(self, name: str, version: int) -> None:
+        super().__init__(name)
+        self.args = (name, version)
+        self.version = version
+
+    def with_suggestions(self, suggestions: tuple[str, ...]) -> "NoSuchVersion":
+        return self
+
+    def __str__(self) -> str:
+        return f"the item {quote_text(self.name)} has no version {self.version}"
+
+
+class NoSuchFile(NoSuchName):
+    """This version of the item has no file with this path."""
+
+    code = "no-such-file"
+
+    def __init__(self, name: str, path: str) -> None:
+        super().__init__(name)
+        self.args = (name, path)
+        self.path = path
+
+    def with_suggestions(self, suggestions: tuple[str, ...]) -> "NoSuchFile":
+        return self
+
+    def __str__(self) -> str:
+        return f"the item {quote_text(self.name)} has no file {quote_text(self.path)}"
 
 
 class NoSuchBulkChange(NoSuchName):
@@ -427,6 +516,17 @@ class StoreSealed(StoreUnavailable):
     code = "store-sealed"
 
 
+class ItemBusy(StoreUnavailable):
+    """Another process, or another thread, is writing the item."""
+
+    code = "item-busy"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"another process is writing the item {quote_text(name)}: try again later", True)
+        self.args = (name,)
+        self.name = name
+
+
 class StoreBehind(StoreUnavailable):
     """The store has lost acknowledged changes, or was replaced by an older copy.
 
@@ -448,6 +548,17 @@ class StoreDamaged(StoreUnavailable):
     """Stored data cannot be read, or is inconsistent."""
 
     code = "store-damaged"
+
+
+class ItemDamaged(StoreDamaged):
+    """Files of a stored item are missing, changed, or cannot be read."""
+
+    code = "item-damaged"
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(f"the item {quote_text(name)} is damaged: {reason}")
+        self.args = (name, reason)
+        self.name = name
 
 
 class SchemaChanged(StoreDamaged):

@@ -13,6 +13,7 @@ from perdure.errors import InvalidInput, quote_text
 Size = Annotated[int, Meta(ge=1, le=1 << 40)]
 Seconds = Annotated[float, Meta(gt=0, le=86_400)]
 _ORIGIN: Final = re.compile(r"https?://(?:[a-z0-9_.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
+_HOST: Final = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
 _IPV4_MAPPED: Final = IPv6Network("::ffff:0:0/96")
 LOOPBACK: Final = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
 
@@ -34,6 +35,13 @@ class HttpOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     upstream: Annotated[
         str, Meta(description="Base URL of another resolver, to which names with an unknown prefix are redirected.")
     ] = ""
+    old_hosts: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Host names of earlier servers that now lead to this one. Old addresses of URLib at them are "
+            "redirected to public_url."
+        ),
+    ] = ()
     redirect_seconds: Annotated[
         int,
         Meta(
@@ -145,6 +153,10 @@ def check_http_options(options: HttpOptions) -> HttpOptions:
                 f"{quote_text(origin)} in cors_origins is not an origin in lower case, as in https://app.example.org"
             )
             raise InvalidInput("settings", "cors_origins", reason)
+    for host in options.old_hosts:
+        if _HOST.fullmatch(host) is None:
+            reason = f"{quote_text(host)} in old_hosts is not a host name in lower case, as in archive.example.org"
+            raise InvalidInput("settings", "old_hosts", reason)
     for name in ("public_url", "upstream"):
         text = getattr(options, name)
         if text and not text.startswith(("https://", "http://")):

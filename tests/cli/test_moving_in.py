@@ -84,10 +84,39 @@ def test_a_second_table_has_the_addresses_of_dspace(desk: Desk) -> None:
     write(desk, "urls.csv", "resource_id;url\n17;https://repo.example.org/x/17\n")
     file = write(desk, "handle.tsv", DSPACE_5 + "3\t123456789/3\t2\t99\n")
     done = desk.run("import", file, "--format", "dspace", "--targets", "urls.csv")
-    assert done.stdout == "2 created, 0 changed, 0 unchanged, 1 refused\n"
+    assert done.stdout == "3 created, 0 changed, 0 unchanged, 0 refused\n"
     assert "line 4: the table of targets has no url for 123456789/3" in done.stderr
     assert desk.ok("resolve", "123456789/1") == "https://repo.example.org/x/17\n"
     assert read_record(desk, "123456789/2")["state"] == "withdrawn"
+    assert read_record(desk, "123456789/3")["state"] == "reserved", "no name is lost"
+    write(desk, "urls.csv", "resource_id;url\n99;https://repo.example.org/x/99\n")
+    tally = desk.json("import", file, "--format", "dspace", "--targets", "urls.csv", "--update", "--again")
+    assert (tally["changed"], tally["unchanged"]) == (1, 2), "an address that a name has is not removed"
+    assert desk.ok("resolve", "123456789/1") == "https://repo.example.org/x/17\n"
+    assert desk.ok("resolve", "123456789/3") == "https://repo.example.org/x/99\n"
+
+
+def test_the_headings_url_and_title_are_understood(desk: Desk) -> None:
+    """So a table that `perdure mint --from` has filled can be imported. A second address keeps its own column."""
+    desk.ok("prefix", "add", "777", "--minter", "chosen")
+    write(desk, "a.csv", "name,URL,Title,EMAIL\n777/a,https://e.org/a,One,a@e.org\n")
+    write(desk, "b.csv", "name,target,URL\n777/b,https://e.org/b,https://e.org/second\n")
+    desk.ok("import", "a.csv")
+    desk.ok("import", "b.csv")
+    values = {
+        name: [(one["index"], one["type"]) for one in read_record(desk, name)["values"]] for name in ("777/a", "777/b")
+    }
+    assert values == {"777/a": [(1, "URL"), (2, "EMAIL")], "777/b": [(1, "URL"), (2, "URL")]}
+    assert read_record(desk, "777/a")["about"]["what"] == "One"
+
+
+@pytest.mark.parametrize(
+    ("heading", "format"),
+    [("handle_id,handle,resource_type_id,resource_id", "dspace"), ("handle,idx,type,data,ttl", "handles")],
+)
+def test_a_table_of_another_system_is_recognised(desk: Desk, heading: str, format: str) -> None:
+    write(desk, "table.csv", f"{heading}\n1,12345/1,2,3\n")
+    assert f"add --format {format}" in desk.refuses("import", "table.csv")
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,19 @@ def test_another_spelling_leads_to_the_registered_name(archive: Office, register
     assert archive.ask(show, registered).version == 2
 
 
+@pytest.mark.parametrize(
+    ("registered", "given"), [(WITH_PORT, PLAIN), (PLAIN, WITH_PORT), (f"{PLAIN}.00", PLAIN), (PLAIN, f"{PLAIN}.00")]
+)
+@pytest.mark.parametrize("case_sensitive", [True, False])
+def test_a_label_that_was_registered_as_a_handle_is_found_in_other_spellings(
+    office: Office, case_sensitive: bool, registered: str, given: str
+) -> None:
+    """As they were before Perdure knew labels without a subsystem: under a prefix that is the domain."""
+    office.prefix("sid.inpe.br", "chosen", case_sensitive=case_sensitive)
+    register(office, registered)
+    assert office.ask(resolve, given).name == registered
+
+
 def test_the_exact_name_comes_first(archive: Office) -> None:
     names = (PLAIN, WITH_PORT, f"{PLAIN}-RPQ", f"{WITH_PORT}-RPQ", f"{PLAIN}.00")
     register(archive, *names)
@@ -95,3 +108,29 @@ def test_the_document_type_of_another_handle_is_part_of_its_name(archive: Office
     archive.do(mint, "20.500", statement=Statement(TARGET), suffixes=["thesis"])
     with pytest.raises(NoSuchName):
         archive.ask(resolve, "20.500/thesis-RPQ")
+
+
+def test_labels_in_any_table_get_prefixes_of_labels(office: Office) -> None:
+    """In base 53, case tells items apart, whatever was chosen for the handles of the table."""
+    names = ("6qtX3pFwXQZ3r59YD6/GUfab", "6qtX3pFwXQZ3r59YD6/gUfab", WITH_PORT, OPAQUE, "20.500/AB")
+    entries = [ImportPut(line=line, name=name, target=f"{TARGET}{line}") for line, name in enumerate(names, 2)]
+    assert office.do(import_entries, entries, ImportOptions(new_prefixes="ignore-case")).created == len(names)
+    schemes = {
+        prefix.name: (prefix.scheme, prefix.case_sensitive) for prefix in office.read(lambda reader: reader.prefixes())
+    }
+    assert schemes["6qtX3pFwXQZ3r59YD6"] == ("ibi", True)
+    assert schemes["sid.inpe.br/mtc-m18"] == schemes["8JMKD3MGP8W"] == ("ibi", False)
+    assert schemes["20.500"] == ("handle", False)
+    assert office.ask(resolve, PLAIN).name == WITH_PORT
+
+
+@pytest.mark.parametrize("names", [(PLAIN, "sid.inpe.br/other"), ("sid.inpe.br/other", PLAIN)])
+def test_a_new_prefix_of_handles_takes_no_labels_away(office: Office, names: tuple[str, str]) -> None:
+    """Neither in one file nor in two, a prefix is added that makes names ambiguous. The rest comes in."""
+    entries = [ImportPut(line=line, name=name, target=TARGET) for line, name in enumerate(names, 2)]
+    options = ImportOptions(new_prefixes="ignore-case")
+    tally = office.do(import_entries, entries, options)
+    assert tally.created + tally.refused == 2
+    assert office.ask(resolve, names[0]).name == names[0]
+    assert office.do(import_entries, entries[1:], options).finished
+    assert office.ask(resolve, names[0]).name == names[0]

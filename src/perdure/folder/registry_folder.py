@@ -199,11 +199,12 @@ def _refuse_existing(folder: Path, location: StoreLocation, building: StoreLocat
 
 
 def resolver_addresses(file: SettingsFile) -> OwnAddresses:
-    """Return the addresses of a registry's resolver: the public one, and that of a server on this machine."""
-    try:
-        return ResolverAddress.parse(file.http.public_url), *LOOPBACK
-    except InvalidInput:  # it is not set, or `serve` refuses it
-        return LOOPBACK
+    """Return the addresses of a registry's resolver: public ones, of old hosts, and of a server on this machine."""
+    found = []
+    for url in (file.http.public_url, *(f"http://{host}" for host in file.http.old_hosts)):
+        with suppress(InvalidInput):  # it is not set, or `serve` refuses it
+            found.append(ResolverAddress.parse(url))
+    return (*found, *LOOPBACK)
 
 
 def registry_location(folder: Path) -> StoreLocation:

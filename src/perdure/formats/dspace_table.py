@@ -1,7 +1,7 @@
 """The table `handle` of DSpace: one name per row, with the kind and the number (or UUID) of what it identifies.
 
-The table has no addresses: a pattern makes them, or a second table has them. A row without `resource_id` is a name of
-something that was deleted: it becomes a tombstone.
+The table has no addresses: a pattern makes them, or a second table has them. A name for which neither has one comes in
+as well, and is reserved. A row without `resource_id` is a name of something that was deleted: it becomes a tombstone.
 """
 
 import re
@@ -12,7 +12,7 @@ import msgspec
 
 from perdure.errors import InvalidInput
 from perdure.formats.csv_rows import Row
-from perdure.formats.import_entries import Entry, ImportPut, RejectedLine
+from perdure.formats.import_entries import Entry, ImportPut, Notice, RejectedLine
 from perdure.formats.table_columns import read_cell, read_header
 from perdure.formats.target_pattern import TargetPattern, read_pattern
 
@@ -85,7 +85,8 @@ def read_handles(table: Iterable[Row], patterns: Sequence[str] = (), targets: Ta
             try:
                 yield ImportPut(line=line, name=name, target=_find_target(cells, by_type, targets))
             except InvalidInput as problem:
-                yield RejectedLine(line, problem.reason, name)
+                yield ImportPut(line=line, name=name)
+                yield Notice(line, f"{problem.reason}; without an address, a new name is reserved", name)
 
 
 def _read_patterns(patterns: Sequence[str], columns: Sequence[str]) -> dict[str, TargetPattern]:

@@ -12,7 +12,7 @@ from perdure.formats.claim_fields import FieldText
 from perdure.formats.csv_rows import Row
 from perdure.formats.handle_data import from_bytes, to_bytes
 from perdure.formats.import_entries import STATES, Entry, ImportPut, RejectedLine
-from perdure.formats.table_columns import NULLS, find_column, parse_date, read_cell, read_header
+from perdure.formats.table_columns import NULLS, SYNONYMS, find_column, parse_date, read_cell, read_header
 from perdure.names import instant
 from perdure.records.record import About
 from perdure.records.value import DEFAULT_TTL, Reference, Text, Value
@@ -50,6 +50,7 @@ _REFERENCE: Final = re.compile(r"([0-9]+):(.+)")
 _YES: Final = {"1": "1", "t": "1", "true": "1", "0": "0", "f": "0", "false": "0", "": "0", "null": "0", "\\n": "0"}
 _NULL_DATA: Final = "\\N"  # the text NULL may be data
 _NAME_HINT: Final = "are --delimiter and --map right?"
+_OTHER_TABLES: Final = {"handles": HANDLE_COLUMNS[:4], "dspace": ("handle", "resource_type_id", "resource_id")}
 _ABSOLUTE: Final = "1"  # ttl_type
 # A spreadsheet program may execute a cell that begins like this as a formula.
 _FORMULA: Final = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
@@ -81,11 +82,12 @@ def read_identifiers(table: Iterable[Row], mapped: Sequence[FieldText] = ()) -> 
 
     `mapped` are pairs of a field, or the type of a value, and the heading of its column. Then only these are read.
     """
-    header, body = read_header(table, () if mapped else ("name",), _NAME_HINT)
+    header, body = read_header(table, ())
     if mapped:
         columns = [(field, find_column(header, heading, field, _NAME_HINT)) for field, heading in mapped]
     else:
-        columns = [(column, at) for at, column in enumerate(header)]
+        _require_name(header)
+        columns = [(_find_field(column, header), at) for at, column in enumerate(header)]
     position: dict[str, int] = {}
     types: list[tuple[int, str]] = []
     for column, at in columns:
@@ -143,6 +145,23 @@ def read_identifiers(table: Iterable[Row], mapped: Sequence[FieldText] = ()) -> 
             reason=field(row, "reason"),
             replaced_by=field(row, "replaced_by"),
         )
+
+
+def _require_name(header: Sequence[str]) -> None:
+    """Refuse a table without the column `name`, and say how to read it."""
+    folded = [column.lower() for column in header]
+    if folded.count("name") == 1:
+        return
+    known = next((name for name, columns in _OTHER_TABLES.items() if set(columns) <= set(folded)), None)
+    hint = _NAME_HINT if known is None else f"it looks like another table: add --format {known}"
+    reason = f"the first line must contain the column 'name' exactly once; it has: {', '.join(header)}"
+    raise InvalidInput("import", "columns", f"{reason} ({hint})")
+
+
+def _find_field(column: str, header: Sequence[str]) -> str:
+    """Return the field that a heading means, or the heading. `url` is another value if there is a column `target`."""
+    field = SYNONYMS.get(column.lower())
+    return column if field is None or field in [other.lower() for other in header] else field
 
 
 def read_handles(table: Iterable[Row]) -> Iterator[Entry]:

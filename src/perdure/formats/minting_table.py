@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from perdure.errors import InvalidInput, quote_text
 from perdure.formats.claim_fields import FieldText
 from perdure.formats.csv_rows import detect_delimiter, read_rows
-from perdure.formats.table_columns import NULLS
+from perdure.formats.table_columns import NULLS, SYNONYMS
 from perdure.records.frozen_struct import FrozenStruct
 from perdure.records.record import About
 
@@ -24,7 +24,6 @@ MINT_FIELDS: Final = ("target", "who", "what", "when", "where", "creator", "owne
 NAME_COLUMN: Final = "name"
 ALIAS_COLUMN: Final = "alias"  # the second label of an IBI pair
 _NO_ABOUT: Final = About()
-_SYNONYMS: Final = {"url": "target", "title": "what"}
 
 
 class MintEntry(FrozenStruct, frozen=True):
@@ -218,7 +217,7 @@ class MintingTable:
 
 
 def _check_field(field: str) -> str:
-    known = _SYNONYMS.get(field, field)
+    known = SYNONYMS.get(field, field)
     if known in MINT_FIELDS:
         return known
     raise InvalidInput("mint", "map", f"{quote_text(field)} is not a field: use one of {', '.join(MINT_FIELDS)}")
@@ -226,7 +225,7 @@ def _check_field(field: str) -> str:
 
 def _find_field(heading: str) -> str | None:
     """Return the field that a heading names, whether or not it is capitalised."""
-    field = _SYNONYMS.get(heading.lower(), heading.lower())
+    field = SYNONYMS.get(heading.lower(), heading.lower())
     return field if field in MINT_FIELDS else None
 
 

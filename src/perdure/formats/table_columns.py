@@ -2,6 +2,8 @@
 
 >>> parse_date("2024-01-31 10:00:00"), parse_date("31.01.2024"), parse_date("0000-00-00 00:00:00")
 ('2024-01-31T10:00:00Z', '2024-01-31T00:00:00Z', None)
+>>> parse_date("20040131100000")
+'2004-01-31T10:00:00Z'
 """
 
 import re
@@ -13,9 +15,12 @@ from perdure.formats.csv_rows import Row
 
 # Cells that mean "no value" in tables that a database has written.
 NULLS: Final = frozenset({"", "NULL", "\\N"})
-_ZERO_DATE: Final = re.compile(r"0000-00-00(?:[ T]00:00(?::00(?:\.0+)?)?)?")
+# Headings that people write for a field.
+SYNONYMS: Final = {"url": "target", "title": "what"}
+_ZERO_DATE: Final = re.compile(r"0000-00-00(?:[ T]00:00(?::00(?:\.0+)?)?)?|0{8}(?:0{6})?")
 _DATE: Final = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[ T]([0-9]{2}:[0-9]{2})(:[0-9]{2})?(\.[0-9]+)?)?")
 _DAY_FIRST: Final = re.compile(r"([0-9]{1,2})\.([0-9]{1,2})\.([0-9]{4})(?: ([0-9]{2}:[0-9]{2})(:[0-9]{2})?)?")
+_COMPACT: Final = re.compile(r"([12][0-9]{3})([0-9]{2})([0-9]{2})(?:([0-9]{2})([0-9]{2})([0-9]{2}))?")  # old MySQL
 _ESCAPE: Final = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPED: Final = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a"}
 
@@ -39,6 +44,9 @@ def parse_date(text: str | None) -> str | None:
     match = _DAY_FIRST.fullmatch(text)
     if match is not None:
         return f"{match[3]}-{match[2]:0>2}-{match[1]:0>2}T{match[4] or '00:00'}{match[5] or ':00'}Z"
+    match = _COMPACT.fullmatch(text)
+    if match is not None:
+        return f"{match[1]}-{match[2]}-{match[3]}T{match[4] or '00'}:{match[5] or '00'}:{match[6] or '00'}Z"
     return text
 
 

@@ -6,8 +6,8 @@ from typing import Final
 from urllib.parse import unquote
 
 from perdure.errors import InvalidInput, InvalidName
-from perdure.names import external, handle
-from perdure.names.recognition_result import UNKNOWN, Recognition, invalid_recognition, recognition_of_error
+from perdure.names import external, handle, upn, urlib_address
+from perdure.names.recognition_result import UNKNOWN, Details, Recognition, invalid_recognition, recognition_of_error
 from perdure.names.resolver_address import ResolverAddress, find_name, strip_handle_path
 from perdure.names.scheme_readers import (
     BARE_READERS,
@@ -37,6 +37,7 @@ _HANDLE_LABEL: Final = re.compile(
 )
 _PERSON_LABEL: Final = re.compile(r"ppid(?:\s{0,3}:\s{0,3}|\s{1,3})(?=\S)", re.IGNORECASE)
 _IBI_LABEL: Final = re.compile(r"ibip?(?:\s{0,3}:\s{0,3}|\s{1,3})(?=\S)", re.IGNORECASE)
+_LINK_PATH: Final = re.compile(r"/(?P<link>upn:[A-Za-z0-9]+-?:.+)", re.IGNORECASE)
 _HANDLE_API: Final = re.compile(r"(?P<proxy>https?://hdl\.handle\.net/)api/handles/", re.IGNORECASE)
 _REPOSITORY_SOFTWARE: Final = re.compile(r"/handle/(?P<name>[0-9][^/]*/[^?#]+)")
 _PERSON_PATH: Final = re.compile(r"/(?P<name>p[or]id-[^/.]*)(?:[/.].*)?$", re.IGNORECASE)
@@ -97,6 +98,8 @@ def _find_candidates(core: str, resolvers: Sequence[ResolverAddress]) -> Iterabl
     scheme = external.find_scheme(core)
     if scheme:
         return [Candidate(Rank.NAMED, read_external(scheme, core))]
+    if upn.is_link(core):
+        return [Candidate(Rank.NAMED, _link_recognition(core))]
     handle_label = _HANDLE_LABEL.match(core)
     if handle_label:  # spaces may follow it, and the word may be written out
         is_uri = handle_label[0].lower().startswith("info:")
@@ -124,6 +127,20 @@ def _find_candidates(core: str, resolvers: Sequence[ResolverAddress]) -> Iterabl
     return candidates
 
 
+def _link_recognition(text: str) -> Recognition:
+    """Recognise a link as the label that it contains."""
+    try:
+        link = upn.parse(text)
+    except InvalidName as problem:
+        return recognition_of_error(problem)
+    file = {"file": link.path} if link.path else {}
+    return _with_details(label_recognition(link.label), {"resolver_id": link.resolver_id} | file)
+
+
+def _with_details(found: Recognition, more: dict[str, str]) -> Recognition:
+    return Recognition(found.scheme, found.canonical, found.valid, found.reason, Details(found.details | more))
+
+
 def _handle_candidates(address: str) -> Iterable[Candidate]:
     try:
         name = handle.parse(address)
@@ -145,6 +162,13 @@ def _address_candidates(core: str, address: re.Match[str], resolvers: Sequence[R
         return []
     if own:
         return _find_candidates(strip_handle_path(own) or own, ())
+    link = _LINK_PATH.search(path)
+    if link:
+        return [Candidate(Rank.NAMED, _link_recognition(link["link"]))]
+    at_archive = urlib_address.read_url(core)
+    if at_archive:
+        file = {"file": at_archive.file} if at_archive.file else {}
+        return [Candidate(Rank.NAMED, _with_details(label_recognition(at_archive.label), file))]
     person = _PERSON_PATH.search(path)
     if person:
         return read_ppid(person["name"])

@@ -54,22 +54,23 @@ async def bind(
         raise InvalidInput("record", "creator", "the creator cannot be changed: it is the agent that minted the name")
     limits = registry.settings.limits
 
-    def edit(reader: Reader, record: Record, prefix: Prefix, at: str) -> Record:
-        if record.state != "reserved":
-            raise WrongState(name, record.state, "reserved")
-        owners = (
-            distinct_owners(reader, statement.owners, record.creator, limits) if statement.owners else record.owners
-        )
-        return msgspec.structs.replace(
-            record,
-            state="active",
-            created=to_seconds(at),
-            values=tuple(with_stated_ttl(build_values(statement, limits, at), prefix.ttl)),
-            about=check_about(statement.about, limits) or record.about,
-            owners=owners,
-        )
+    return await _edit_record(
+        registry, by, name, "edit", "bind", _build_binding(name, statement, limits), expected_version
+    )
 
-    return await _edit_record(registry, by, name, "edit", "bind", edit, expected_version)
+
+def point_to(tx: Transaction, registry: Registry, by: Agent, name: str, target: str, note: str) -> int:
+    """Bind a reserved name to a target, or give an active one another target, in a transaction of the caller."""
+    limits = registry.settings.limits
+    if require_identifier(tx, name)[1].state == "reserved":
+        binding = _build_binding(name, Statement(target), limits)
+        return _write_edit(tx, registry, by, name, "edit", "bind", binding, None, note)
+    check_target(target, limits)
+
+    def edit(reader: Reader, record: Record, prefix: Prefix, at: str) -> Record:
+        return _with_values(record, [_target_value(record, Statement(target))], limits, at, prefix.ttl)
+
+    return _write_edit(tx, registry, by, name, "edit", "set", _require_active(name, edit), None, note)
 
 
 async def update(
@@ -188,6 +189,27 @@ def without_tombstone(name: str, record: Record) -> Record:
     return msgspec.structs.replace(record, state=state, tombstone=None)
 
 
+def _build_binding(name: str, statement: Statement, limits: Limits) -> "_Edit":
+    """Return the edit that binds a reserved name."""
+
+    def edit(reader: Reader, record: Record, prefix: Prefix, at: str) -> Record:
+        if record.state != "reserved":
+            raise WrongState(name, record.state, "reserved")
+        owners = (
+            distinct_owners(reader, statement.owners, record.creator, limits) if statement.owners else record.owners
+        )
+        return msgspec.structs.replace(
+            record,
+            state="active",
+            created=to_seconds(at),
+            values=tuple(with_stated_ttl(build_values(statement, limits, at), prefix.ttl)),
+            about=check_about(statement.about, limits) or record.about,
+            owners=owners,
+        )
+
+    return edit
+
+
 def _target_value(record: Record, statement: Statement) -> Value:
     """Return the value that carries the new target or its new TTL: the first public URL value, or a new one."""
     first = next((value for value in record.values if value.is_url and value.is_public), None)
@@ -230,33 +252,41 @@ async def _edit_record(
     expected_version: int | None,
     note: str | None = None,
 ) -> int:
-    """Check permission, apply the edit and write the new version, in one transaction.
+    """Apply an edit in a transaction of its own."""
+    return await registry.store.write(
+        lambda tx: _write_edit(tx, registry, by, name, permission, act, edit, expected_version, note)
+    )
 
-    An edit without effect writes nothing.
-    """
 
-    def work(tx: Transaction) -> int:
-        now = registry.current_time()
-        identifier, record, prefix = require_identifier(tx, name, expected_version)
-        require_permission(tx, by, permission, prefix.key, now, record, identifier.key)
-        newest = tx.newest_revision(identifier.subject)
-        at = max(now, newest.at) if newest else now  # history must not run backwards when the clock does
-        if record.observation is not None and permission == "edit":
-            raise Immutable(identifier.name, "an observation never changes; a new extraction is a new observation")
-        if act == "withdraw":
-            refuse_withdrawal(tx, identifier.key, identifier.name)
-        revised = edit(tx, record, prefix, at)
-        if revised == record:
-            return identifier.version
-        refuse_metadata(revised.values, registry.settings.type_prefix, record.values)
-        if revised.owners != record.owners:  # a change of owners needs more than edit
-            require_permission(tx, by, "transfer", prefix.key, now, record, identifier.key)
-        require_change_permission(tx, by, record, revised.values, prefix.key, now, identifier.key)
-        return revisions.append_revision(
-            tx, identifier, revised, by, act, at, note, registry.settings.limits.record_bytes
-        )
-
-    return await registry.store.write(work)
+def _write_edit(
+    tx: Transaction,
+    registry: Registry,
+    by: Agent,
+    name: str,
+    permission: Action,
+    act: str,
+    edit: _Edit,
+    expected_version: int | None,
+    note: str | None,
+) -> int:
+    """Check permission, apply the edit and write the new version. An edit without effect writes nothing."""
+    now = registry.current_time()
+    identifier, record, prefix = require_identifier(tx, name, expected_version)
+    require_permission(tx, by, permission, prefix.key, now, record, identifier.key)
+    newest = tx.newest_revision(identifier.subject)
+    at = max(now, newest.at) if newest else now  # history must not run backwards when the clock does
+    if record.observation is not None and permission == "edit":
+        raise Immutable(identifier.name, "an observation never changes; a new extraction is a new observation")
+    if act == "withdraw":
+        refuse_withdrawal(tx, identifier.key, identifier.name)
+    revised = edit(tx, record, prefix, at)
+    if revised == record:
+        return identifier.version
+    refuse_metadata(revised.values, registry.settings.type_prefix, record.values)
+    if revised.owners != record.owners:  # a change of owners needs more than edit
+        require_permission(tx, by, "transfer", prefix.key, now, record, identifier.key)
+    require_change_permission(tx, by, record, revised.values, prefix.key, now, identifier.key)
+    return revisions.append_revision(tx, identifier, revised, by, act, at, note, registry.settings.limits.record_bytes)
 
 
 def _require_active(name: str, edit: _Edit) -> _Edit:

@@ -100,7 +100,7 @@ def _is_citation(identifier: Identifier, key: str) -> bool:
 
 
 def _other_label_keys(located: LocatedName) -> list[list[str]]:
-    """Return the keys of the other spellings of a label. A label of the old form may be a handle."""
+    """Return the keys of the other spellings of a label. A label may be registered as a handle."""
     if located.scheme == "handle" and _NUMERIC_PREFIX.fullmatch(located.prefix.name):
         return []  # nearly all handles
     groups = ibi.other_spellings(located.name)
@@ -108,10 +108,9 @@ def _other_label_keys(located: LocatedName) -> list[list[str]]:
         return [list(group) for group in groups]
     if located.scheme == "ibi":
         return [[handle.fold(label) for label in group] for group in groups]
-    under = f"{located.prefix.name}/"
-    return [
-        [handle_key(located.prefix, label[len(under) :])]
+    under = f"{handle.fold(located.prefix.name)}/"  # prefixes are compared without case
+    keys = (
+        [handle_key(located.prefix, label[len(under) :]) for label in group if handle.fold(label).startswith(under)]
         for group in groups
-        for label in group[:1]
-        if label.startswith(under)
-    ]
+    )
+    return [group for group in keys if group]

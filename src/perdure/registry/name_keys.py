@@ -9,7 +9,7 @@ from typing import Final, Protocol
 import msgspec
 
 from perdure.errors import InvalidName, NoSuchPrefix, OutOfRange
-from perdure.names import handle, ibi, pilin, ppid, recognise, resolver_address
+from perdure.names import handle, ibi, pilin, ppid, recognise, resolver_address, upn, urlib_address
 from perdure.records.frozen_struct import FrozenStruct
 from perdure.records.validation import check_storable
 from perdure.registry.entities import Prefix, Scheme
@@ -65,6 +65,8 @@ def locate(prefixes: PrefixSource, text: str) -> LocatedName:
         _refuse_joiners(text, prefix)
     if prefix is not None and prefix.scheme == "handle":
         return LocatedName(handle_key(prefix, parsed.suffix), f"{prefix.name}/{parsed.suffix}", "handle", prefix)
+    if upn.is_link(name):  # the item whose label it contains, whichever of its files
+        return locate(prefixes, upn.parse(name).label)
     return _locate_label(prefixes, name, parsed.prefix)
 
 
@@ -73,7 +75,8 @@ def find_own_name(prefixes: PrefixSource, text: str) -> str | None:
     name = resolver_address.find_name(text, own_addresses())
     if name is None or handle.is_web_address(name):
         return None
-    return without_handle_path(prefixes, name) or name
+    old = urlib_address.read_url(text) if prefixes.prefix(handle.fold(name.partition("/")[0])) is None else None
+    return without_handle_path(prefixes, name) or (name if old is None else old.label)
 
 
 def without_handle_path(prefixes: PrefixSource, name: str) -> str | None:

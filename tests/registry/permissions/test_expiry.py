@@ -1,18 +1,25 @@
 """Expiry: no key or grant outlives the permission by which it was given."""
 
+import asyncio
+
 import pytest
-from tests.registry.handle_identities import admin, pubkey, put_prefix_values
-from tests.registry_fixture import Office
+from tests.registry.file_moves import entries, write_export
+from tests.registry.handle_identities import admin, pubkey, put_prefix_values, text
+from tests.registry_fixture import NOON, ManualClock, Office, StoreFactory, open_office
 
 from perdure.errors import NotAuthorised, OutOfRange
+from perdure.formats.import_entries import ImportPut
 from perdure.registry import (
+    MintRow,
     add_agent,
     add_prefix,
     authenticate,
     derive_prefix,
     grant,
     home_prefix,
+    import_entries,
     mint,
+    mint_rows,
     new_key,
     put_handle,
     put_values,
@@ -24,6 +31,18 @@ from perdure.registry.entities import WHOLE_REGISTRY, Agent, Grant
 from perdure.registry.new_record import Statement
 
 SOON, LATER = "2030-01-01T00:00:00Z", "2031-01-01T00:00:00Z"
+
+
+@pytest.fixture
+def empty(runner: asyncio.Runner, store_factory: StoreFactory) -> Office:
+    """Return another registry, whose clock is later: imported content is in its past."""
+    return open_office(runner, store_factory("empty"), ManualClock(NOON + 1000))
+
+
+def describe_prefixes(office: Office) -> None:
+    """Create the prefix of the records of prefixes, with the first of them."""
+    office.do(add_prefix, "778", minter="chosen")
+    put_prefix_values(office, "778", admin(100, "778/first", 300))
 
 
 @pytest.fixture
@@ -147,6 +166,59 @@ def test_no_administrator_of_a_prefix_outlasts_the_one_who_named_it(office: Offi
         with pytest.raises(NotAuthorised):
             office.by(actor, put_values, "0.NA/777", [named])
     office.do(put_values, "0.NA/777", [named])
+
+
+def test_a_new_record_of_a_prefix_names_no_administrator_who_outlasts_its_author(office: Office, jan: Agent) -> None:
+    temporary = office.ask(authenticate, office.do(new_key, "admin", expires=SOON)[1])
+    values = (admin(100, "777/somebody", 300),)
+    describe_prefixes(office)
+    before = office.snapshot()
+    with pytest.raises(NotAuthorised):
+        office.by(temporary, mint, "0.NA", suffixes=["777"], statement=Statement(values=values))
+    tally = office.by(temporary, import_entries, [ImportPut(line=1, name="0.NA/777", values=values)])
+    assert (tally.created, tally.refused) == (0, 1)
+
+    async def mint_row() -> list[object]:
+        rows = [MintRow(Statement(values=values), "777")]
+        return [one.error async for chunk in mint_rows(office.registry, temporary, "0.NA", rows) for one in chunk]
+
+    assert [type(error) for error in office.run(mint_row())] == [NotAuthorised]
+    assert office.snapshot() == before
+    office.do(mint, "0.NA", suffixes=["777"], statement=Statement(values=values))
+
+
+def test_a_history_brings_in_no_keys_and_administrators_that_outlast_its_importer(
+    office: Office, empty: Office, jan: Agent
+) -> None:
+    """A file with the versions of a user, and of a prefix whose newest version names this user."""
+    office.do(put_handle, "777/user", [pubkey(300)])
+    put_prefix_values(office, "777", admin(100, "777/user", 300))
+    lines = [line for line in write_export(office).splitlines() if b'"777/user"' in line]
+    assert len(lines) == 2
+    describe_prefixes(empty)
+    empty.do(add_prefix, "777", minter="chosen")
+    temporary = empty.ask(authenticate, empty.do(new_key, "admin", expires=SOON)[1])
+    before = empty.snapshot()
+    assert empty.by(temporary, import_entries, entries(b"\n".join(lines), "ndjson")).refused == 2
+    assert empty.snapshot() == before
+    assert empty.do(import_entries, entries(b"\n".join(lines), "ndjson")).created == 2
+
+
+def test_a_history_does_not_continue_with_a_key_that_outlasts_its_importer(
+    office: Office, empty: Office, jan: Agent
+) -> None:
+    office.do(put_handle, "777/user", [text(1, "URL", "https://example.org/")])
+    first = write_export(office, under="777")
+    empty.do(add_prefix, "777", minter="chosen")
+    temporary = empty.ask(authenticate, empty.do(new_key, "admin", expires=SOON)[1])
+    assert empty.by(temporary, import_entries, entries(first, "ndjson")).created == 1
+    office.do(put_values, "777/user", [pubkey(300)])
+    second = write_export(office, under="777")
+    assert empty.by(temporary, import_entries, entries(second, "ndjson")).refused == 1
+    assert empty.do(import_entries, entries(second, "ndjson")).changed == 1
+    office.do(put_values, "777/user", [text(1, "URL", "https://example.org/new")])
+    third = write_export(office, under="777")
+    assert empty.by(temporary, import_entries, entries(third, "ndjson")).changed == 1, "it brings in no new key"
 
 
 def test_keys_in_records_need_an_administrator_without_an_end_date(office: Office, jan: Agent) -> None:

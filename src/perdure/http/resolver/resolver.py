@@ -26,6 +26,7 @@ from perdure.http.resolver.name_lookup import (
     find_name,
     find_prefix,
 )
+from perdure.http.resolver.old_addresses import link_redirect, old_address_redirect
 from perdure.http.resolver.representation import (
     Representation,
     representation_of_ending,
@@ -43,7 +44,7 @@ from perdure.http.shared.request import Request, Response
 from perdure.http.shared.responses import VARY_ACCEPT
 from perdure.http.shared.threads import run_large_in_thread
 from perdure.http.urls import append_to_target, extend_target, link_to, path_of, strip_scheme, with_query
-from perdure.names import handle, ppid
+from perdure.names import handle, ppid, upn
 from perdure.names.resolver_address import strip_handle_path
 from perdure.records.validation import Limits
 from perdure.records.web_address import encode_web_address
@@ -60,6 +61,10 @@ async def resolve(app: AppContext, request: Request) -> Response:
     """Return the response to a request for a name: every path that is not another handler's."""
     request.require_read_method()
     text = handle.unescape(request.path[1:])
+    if upn.is_link(text):
+        link = link_redirect(app, request, text)
+        if link is not None:
+            return link
     person = _find_cited_person(request, text)
     if person is not None:
         return with_vary_datetime(await _resolve_name(app, request, *person))
@@ -161,8 +166,9 @@ async def _respond_unregistered(
     if stem is not None and ending is not None:
         with suppress(InvalidName, NoSuchName):
             return await _resolve_name(app, request, stem, ending)
-    if not isinstance(problem, NoSuchPrefix):
-        return None
+    old = await old_address_redirect(app, request, text)
+    if old is not None or not isinstance(problem, NoSuchPrefix):
+        return old
     return _handle_path_redirect(app, request, text) or _upstream_redirect(app, request, text)
 
 

@@ -45,6 +45,7 @@ _STATUSES: Final[tuple[tuple[type[errors.PerdureError], int], ...]] = (
     (errors.Conflict, 409),
     (errors.ClockBehind, 503),
     (errors.StoreFull, 507),
+    (errors.ItemDamaged, 500),
     (errors.StoreUnavailable, 503),
     (errors.PerdureError, 500),
 )
@@ -57,6 +58,7 @@ _DETAILS: Final = (
     "suggestion",
     "suggestions",
     "name",
+    "path",
     "replaced_by",
     "state",
     "needed",

@@ -130,8 +130,9 @@ class Request:
         return self.options.public_url.rstrip("/") or self._host_origin()
 
     def own_addresses(self) -> OwnAddresses:
-        """Return the addresses at which this client reaches the resolver: the public one, and that of this request."""
+        """Return the addresses at which clients reach the resolver: public, of old hosts, and that of this request."""
         urls = [self.options.public_url] if self.options.public_url else []
+        urls.extend(f"http://{host}" for host in self.options.old_hosts)
         with suppress(MalformedRequest):
             urls.append(self._host_origin())
         found = []

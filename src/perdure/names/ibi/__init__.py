@@ -22,6 +22,7 @@ from perdure.names.ibi.decoding_steps import decoding_steps
 from perdure.names.ibi.distributor import GRANULARITIES, next_date
 from perdure.names.ibi.distributor_steps import trace_next_date, trace_requests
 from perdure.names.ibi.label import MAX_LABEL, check_text
+from perdure.names.ibi.label_and_path import split_label_path
 from perdure.names.ibi.legacy import LegacyName, parse_legacy
 from perdure.names.ibi.opaque import (
     OpaqueName,
@@ -62,6 +63,7 @@ __all__ = [
     "repository_prefix",
     "repository_suffix",
     "split_document_type",
+    "split_label_path",
     "trace_next_date",
     "trace_requests",
 ]

@@ -11,7 +11,7 @@ from perdure.registry.entities import WHOLE_REGISTRY, Action, Agent, Change
 from perdure.registry.importing.admission import admit_edit, note_of
 from perdure.registry.importing.aliases import without_taken_aliases
 from perdure.registry.importing.edits import apply_edit
-from perdure.registry.importing.full_histories import PreparedHistory, apply_history
+from perdure.registry.importing.full_histories import PreparedHistory, apply_history, require_history_permission
 from perdure.registry.importing.import_options import ImportOptions, Outcome, Tally
 from perdure.registry.importing.registry_parts import apply_registry_part
 from perdure.registry.importing.source_metadata import absent_party, parties_in
@@ -139,18 +139,17 @@ class ImportChunk:
             self._allowed.add(permission)
 
     def _require_key_permission(self, new: Prepared) -> None:
-        """Refuse keys of administrators in new names: permission to import is not enough for them.
-
-        Histories need `admin` anyway.
-        """
+        """Refuse keys of administrators in new names: permission to import is not enough for them."""
         if isinstance(new, PreparedPut):
             require_key_permission(self._tx, self._by, new.record.values, new.located.prefix.key, self._at)
+        else:
+            require_history_permission(self._tx, self._by, new, self._at)
 
     def _apply_entry(self, entry: Entry, prepared: Prepared | None) -> Outcome | Notice:
         tx, by, options, at = self._tx, self._by, self._options, self._at
         if isinstance(entry, FullHistory):
             self._require_permission(entry, WHOLE_REGISTRY)
-            outcome, notices = apply_history(self._registry, tx, entry)
+            outcome, notices = apply_history(self._registry, tx, by, entry)
             self._problems.extend(notices)
             return outcome
         if isinstance(entry, RegistryPart):

@@ -17,12 +17,13 @@ from perdure.records.frozen_struct import FrozenStruct
 from perdure.records.record import Record
 from perdure.records.target import full_text, plain_target, reverse_entries
 from perdure.records.validation import check_about, check_one_line, check_seconds, check_values
-from perdure.registry.entities import Change, Identifier, Revision
+from perdure.registry.entities import Agent, Change, Identifier, Revision
 from perdure.registry.history_digest import add_digests
 from perdure.registry.importing.admission import admit_history
 from perdure.registry.importing.history_merge import refuse_different_history
 from perdure.registry.importing.import_options import Outcome, one_day_later
 from perdure.registry.name_keys import LocatedName, PrefixSource, locate
+from perdure.registry.permissions.permissions import require_key_permission
 from perdure.registry.persons import raw_uuid, successor_names
 from perdure.registry.persons.history_checks import (
     Problem,
@@ -33,7 +34,7 @@ from perdure.registry.persons.history_checks import (
 from perdure.registry.registry import Registry
 from perdure.registry.responsible_parties import check_party
 from perdure.registry.revisions import MOST_ALIASES, alias_change, forget_secrets
-from perdure.registry.store_interface import Transaction
+from perdure.registry.store_interface import Reader, Transaction
 
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z")
 _AT = "2026-11-16T00:00:00.000000Z"
@@ -78,13 +79,29 @@ def _prepare(registry: Registry, prefixes: PrefixSource, entry: FullHistory, at:
     return PreparedHistory(located, _build_changes(located, aliases, newest, revisions, 0), revisions, newest, aliases)
 
 
-def apply_history(registry: Registry, tx: Transaction, entry: FullHistory) -> tuple[Outcome, tuple[Notice, ...]]:
+def apply_history(
+    registry: Registry, tx: Transaction, by: Agent, entry: FullHistory
+) -> tuple[Outcome, tuple[Notice, ...]]:
     """Write all versions unchanged. A history that extends the stored one is appended; a different one is refused."""
     prepared = prepare_history(registry, tx, entry, registry.current_time())
-    return _write_history(registry, tx, entry, prepared), prepared.notices
+    return _write_history(registry, tx, by, entry, prepared), prepared.notices
 
 
-def _write_history(registry: Registry, tx: Transaction, entry: FullHistory, prepared: PreparedHistory) -> Outcome:
+def require_history_permission(
+    reader: Reader, by: Agent, prepared: PreparedHistory, now: str, stored: Identifier | None = None
+) -> None:
+    """Refuse keys of administrators, and administrators of a prefix, that an agent may not write in another way.
+
+    `stored` is the identifier, if the history continues that of one. Its own values stay.
+    """
+    known = () if stored is None else records.decode(stored.record).values
+    added = [value for value in prepared.newest.values if value not in known]
+    require_key_permission(reader, by, added, prepared.located.prefix.key, now, prepared.located.key)
+
+
+def _write_history(
+    registry: Registry, tx: Transaction, by: Agent, entry: FullHistory, prepared: PreparedHistory
+) -> Outcome:
     located, revisions = prepared.located, prepared.revisions
     stored = tx.find(located.key)
     stored_revisions = [] if stored is None else tx.revisions(located.key)
@@ -96,6 +113,7 @@ def _write_history(registry: Registry, tx: Transaction, entry: FullHistory, prep
         refuse_different_history(stored.name, stored_revisions, revisions)
         if len(stored_revisions) == len(revisions):
             return "unchanged"
+    require_history_permission(tx, by, prepared, registry.current_time(), stored)
     if entry.scheme == "ppid":
         _check_person(registry, tx, located.name, entry, len(stored_revisions))
     if stored_revisions:

@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Final
 
 import msgspec
 
 from perdure.errors import Conflict, InvalidName, PerdureError
 from perdure.formats.import_entries import Entry, ImportPut, Notice
-from perdure.names import handle
+from perdure.names import handle, recognise
 from perdure.registry.entities import WHOLE_REGISTRY, Agent, Prefix
 from perdure.registry.importing.import_options import ImportOptions
 from perdure.registry.permissions.permissions import require_permission
@@ -39,14 +40,17 @@ def find_new_prefixes(
     for entry in entries:
         if not isinstance(entry, ImportPut):
             continue
-        if entry.is_label:
-            for of_labels in _label_prefixes(entry, known, at):
-                found.setdefault(of_labels.key, NewPrefix(of_labels, entry.line))
-            continue
         key = handle.fold(entry.name.partition("/")[0])
-        if key in known or key in found or key in refused:
+        if not entry.is_label and (key in known or key in found or key in refused):
             continue  # nearly all
+        if entry.is_label or _is_label(entry.name):
+            for of_labels in _label_prefixes(entry, known, at):
+                if of_labels.key not in found and not _is_ambiguous(of_labels, known, found):
+                    found[of_labels.key] = NewPrefix(of_labels, entry.line)
+            continue
         prefix = _build_prefix(entry.name, options, at)
+        if prefix is not None and _is_ambiguous(prefix, known, found):
+            prefix = None
         if prefix is None:
             refused.add(key)
         elif prefix.key not in known and prefix.key not in found and prefix.key not in refused:
@@ -70,6 +74,19 @@ def insert_new_prefixes(tx: Transaction, by: Agent, prefixes: Iterable[NewPrefix
         elif (existing.scheme, existing.case_sensitive) != (prefix.scheme, prefix.case_sensitive):
             raise Conflict(prefix.name, "a new prefix", "one that was added meanwhile: import again")
     return notices
+
+
+def _is_label(name: str) -> bool:
+    """Return whether a name is an IBI label: then it has a prefix of labels, also if its table says nothing of IBIs."""
+    recognised = recognise(name)
+    return recognised.scheme == "ibi" and recognised.valid
+
+
+def _is_ambiguous(prefix: Prefix, known: Mapping[str, Prefix], found: Mapping[str, NewPrefix]) -> bool:
+    """Return whether a prefix of another scheme has the same beginning: a name under both could be read in two ways."""
+    first = handle.fold(prefix.key.partition("/")[0])
+    others = chain(known.items(), ((key, one.prefix) for key, one in found.items()))
+    return any(other.scheme != prefix.scheme and handle.fold(key.partition("/")[0]) == first for key, other in others)
 
 
 def _depth(one: NewPrefix) -> int:

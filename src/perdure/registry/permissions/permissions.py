@@ -167,8 +167,11 @@ def rights(reader: Reader, by: Agent, record: Record, scope: str, now: str, name
 def require_key_permission(
     reader: Reader, by: Agent, values: Iterable[Value], scope: str, now: str, name: str | None = None
 ) -> None:
-    """Refuse keys in a new record if the actor may only mint. The key may be that of an administrator named already."""
-    if not any(value.is_key for value in values):
+    """Refuse keys in a new record if the actor may only mint. The key may be that of an administrator named already.
+
+    The same holds for administrators in the record of a prefix: they too would outlast an agent whose key expires.
+    """
+    if not any(value.is_key or (scope == NA_KEY and value.is_administrator) for value in values):
         return
     if not _is_permanent_administrator(reader, by, scope, now, name) and not _is_trusted_by_prefix(
         reader, by, scope, name

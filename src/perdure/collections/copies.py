@@ -1,0 +1,163 @@
+"""Copies of items in other collections of the registry, and the move of an original."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from perdure.collections import item_records
+from perdure.collections.held_items import HeldItem, find_item, require_collection
+from perdure.collections.item_content import ItemContent, summarize_content
+from perdure.collections.item_records import NewContent
+from perdure.collections.removal import remove_item
+from perdure.collections.stoppable_work import run_stoppable
+from perdure.collections.storage_root import StorageRoot
+from perdure.collections.version_transfer import check_digests, copy_versions
+from perdure.collections.work_progress import Progress, Report
+from perdure.errors import Conflict, InvalidInput, PerdureError, StoreUnavailable
+from perdure.registry.entities import Agent
+from perdure.registry.holdings import Holding
+from perdure.registry.registry import Registry
+from perdure.registry.store_interface import Reader
+
+_MOST_ATTEMPTS: Final = 10  # to move an item that is changed at the same time
+_CHUNK: Final = 500
+
+
+class Migration(NamedTuple):
+    """One item of a move: the holding that has the original now, or why it could not be moved."""
+
+    name: str
+    holding: Holding | None
+    problem: PerdureError | None = None
+
+
+class _Transfer(NamedTuple):
+    """An item, what the collection of origin holds of it, and the directories of both collections."""
+
+    item: HeldItem
+    holding: Holding
+    origin: Path
+    to: Path
+
+
+async def copy_item(
+    registry: Registry, by: Agent, name: str, origin: str, to: str, report: Report | None = None
+) -> Holding:
+    """Copy an item with all its versions. A copy that exists gets the versions that it lacks."""
+    transfer = await registry.store.read(lambda reader: _prepare(registry, reader, by, name, origin, to))
+    content = await _copy(transfer, report)
+    new = NewContent(to, content, transfer.holding.main_file, f"collection {origin}")
+    return await registry.store.write(lambda tx: item_records.record_copy(tx, registry, by, transfer.item, new))
+
+
+async def migrate_item(
+    registry: Registry,
+    by: Agent,
+    name: str,
+    origin: str,
+    to: str,
+    *,
+    remove_source: bool = False,
+    report: Report | None = None,
+) -> Holding:
+    """Move the original of an item to another collection. What was the original becomes a copy, or is removed.
+
+    All digests are compared on both sides before the identifier points to the new collection. It points to one of them
+    at every moment. After an interruption, the same call continues.
+    """
+    holding = await _find_migrated(registry, by, name, origin, to)
+    for _ in range(_MOST_ATTEMPTS):
+        if holding is not None:
+            break
+        await copy_item(registry, by, name, origin, to, report)
+        transfer = await registry.store.read(lambda reader: _prepare(registry, reader, by, name, origin, to))
+        content = await run_stoppable(lambda report, one=transfer: _compare(one, report), report)  # type: ignore[misc]
+        holding = await registry.store.write(
+            lambda tx, content=content: item_records.record_migration(  # type: ignore[misc]
+                tx, registry, by, name, origin, to, content
+            )
+        )
+    if holding is None:
+        raise Conflict(name, "an item at rest", "new versions all the time: try again later")
+    if remove_source:
+        await remove_item(registry, by, name, origin, reason=f"moved to {to}")
+    return holding
+
+
+async def migrate_all(
+    registry: Registry,
+    by: Agent,
+    origin: str,
+    to: str,
+    *,
+    remove_source: bool = False,
+    report: Report | None = None,
+) -> AsyncIterator[Migration]:
+    """Move every original of a collection, and yield each item. One that cannot be moved does not stop the others."""
+    key = ""
+    while holdings := await registry.store.read(
+        lambda reader, key=key: reader.holdings_after(origin, key, _CHUNK)  # type: ignore[misc]
+    ):
+        for one in holdings:
+            if one.role == "copy" and not remove_source:
+                continue
+            try:
+                if one.role == "copy" and await _find_migrated(registry, by, one.label, origin, to) is None:
+                    continue  # a copy of an original elsewhere
+                moved = await migrate_item(
+                    registry, by, one.label, origin, to, remove_source=remove_source, report=report
+                )
+                yield Migration(one.label, moved)
+            except PerdureError as problem:
+                if isinstance(problem, StoreUnavailable) and problem.safe_to_retry:
+                    raise
+                yield Migration(one.label, None, problem)
+        key = holdings[-1].subject
+
+
+def _prepare(registry: Registry, reader: Reader, by: Agent, name: str, origin: str, to: str) -> _Transfer:
+    if origin == to:
+        raise InvalidInput("collection", "to", f"{origin} and {to} are the same collection: name another one")
+    both = require_collection(reader, origin), require_collection(reader, to)
+    item = find_item(reader, name)
+    item.require_permission(reader, by, "edit", registry.current_time())
+    item_records.refuse_withdrawn(item)
+    return _Transfer(item, item.require_holding(origin), Path(both[0].path), Path(both[1].path))
+
+
+async def _find_migrated(registry: Registry, by: Agent, name: str, origin: str, to: str) -> Holding | None:
+    """Return the holding of the original if an earlier call has moved it already."""
+
+    def look_up(reader: Reader) -> Holding | None:
+        require_collection(reader, origin)
+        require_collection(reader, to)
+        item = find_item(reader, name)
+        item.require_permission(reader, by, "edit", registry.current_time())
+        original = item.original
+        if original is None or original.collection not in (origin, to):
+            found = "no original" if original is None else f"its original in {original.collection}"
+            raise Conflict(item.name, f"the original in {origin}", found)
+        return original if original.collection == to else None
+
+    return await registry.store.read(look_up)
+
+
+async def _copy(transfer: _Transfer, report: Report | None) -> ItemContent:
+    def work(report: Report) -> ItemContent:
+        origin, to = StorageRoot.open(transfer.origin), StorageRoot.open(transfer.to)
+        return copy_versions(origin, to, transfer.item.label, transfer.holding.version, report)
+
+    return await run_stoppable(work, report)
+
+
+def _compare(transfer: _Transfer, report: Report) -> ItemContent:
+    """Read all files on both sides, and return the content if all digests are right and the versions are the same."""
+    label, newest = transfer.item.label, transfer.holding.version
+    origin, to = StorageRoot.open(transfer.origin).read_item(label), StorageRoot.open(transfer.to).read_item(label)
+    for version in range(1, newest + 1):
+        if origin.inventory.list_files(version) != to.inventory.list_files(version):
+            raise Conflict(transfer.item.name, f"version {version} as in {transfer.origin}", "other files")
+    progress = Progress(report)
+    for stored in (origin, to):
+        check_digests(stored, newest, progress)
+    return summarize_content(newest, to.version(newest).files.values())

@@ -1,0 +1,103 @@
+"""Items are put into a collection: the name exists, then the bytes are on disk, then the identifier points to them.
+
+A crash in between leaves a reserved name, and perhaps files that no identifier points to. The same call continues:
+files that are on disk already are not stored as another version.
+"""
+
+from collections.abc import Collection as Paths
+from collections.abc import Iterable
+from datetime import datetime, timezone
+from hashlib import sha256
+from pathlib import Path
+
+from perdure.collections import item_records
+from perdure.collections.held_items import HeldItem, require_collection
+from perdure.collections.item import Agent as VersionAgent
+from perdure.collections.item import ItemVersion
+from perdure.collections.item_content import choose_main_file, summarize_content
+from perdure.collections.item_records import PUT, NewContent
+from perdure.collections.source_files import SourceFile
+from perdure.collections.stoppable_work import run_stoppable
+from perdure.collections.storage_root import StorageRoot
+from perdure.collections.work_progress import Report
+from perdure.records.record import About
+from perdure.registry.entities import Agent
+from perdure.registry.holdings import Holding
+from perdure.registry.idempotency import mint_once
+from perdure.registry.minters import MintedIdentifier
+from perdure.registry.name_keys import require_prefix
+from perdure.registry.new_record import Statement
+from perdure.registry.permissions.permissions import require_permission
+from perdure.registry.registry import Registry
+from perdure.registry.store_interface import Reader
+from perdure.timelines.clock import NANOSECONDS
+
+
+async def reserve_name(
+    registry: Registry, by: Agent, collection: str, prefix: str, *, title: str | None = None, token: str | None = None
+) -> MintedIdentifier:
+    """Mint a name for an item that is about to be put. For a day, the same token returns the same name."""
+
+    def check(reader: Reader) -> None:
+        require_collection(reader, collection)
+        require_permission(reader, by, "edit", require_prefix(reader, prefix).key, registry.current_time())
+
+    await registry.store.read(check)
+    statement = Statement(about=None if title is None else About(what=title))
+    digest = sha256(f"{PUT} {collection} {prefix} {title}".encode()).digest()
+    done = await mint_once(registry, by, prefix, statement=statement, token=token, digest=digest)
+    return done.minted[0]
+
+
+async def put_item(
+    registry: Registry,
+    by: Agent,
+    collection: str,
+    name: str,
+    sources: Iterable[SourceFile],
+    *,
+    main_file: str | None = None,
+    message: str = "",
+    source: str = PUT,
+    extends: bool = False,
+    removed: Paths[str] = (),
+    most_bytes: int | None = None,
+    report: Report | None = None,
+) -> Holding:
+    """Store the files as a new version of an item, and let its identifier point to it.
+
+    With `extends`, the files of the newest version stay, except those in `removed`.
+    """
+
+    def check(reader: Reader) -> tuple[HeldItem, Path]:
+        item = item_records.check_put(reader, registry, by, name, collection)
+        return item, Path(require_collection(reader, collection).path)
+
+    item, path = await registry.store.read(check)
+    created = datetime.fromtimestamp(registry.clock.now_ns() / NANOSECONDS, timezone.utc)
+
+    def store(report: Report) -> NewContent:
+        version = StorageRoot.open(path).put_version(
+            item.label,
+            sources,
+            agent=VersionAgent(by.name, by.identifier),
+            message=message,
+            created=created,
+            extends=extends,
+            removed=removed,
+            most_bytes=most_bytes,
+            report=report,
+        )
+        return _describe(version, collection, main_file, item.holding_in(collection), source)
+
+    new = await run_stoppable(store, report)
+    return await registry.store.write(lambda tx: item_records.record_version(tx, registry, by, name, new))
+
+
+def _describe(
+    version: ItemVersion, collection: str, main_file: str | None, before: Holding | None, source: str
+) -> NewContent:
+    files = version.files
+    content = summarize_content(version.number, files.values())
+    main = choose_main_file(content, files, main_file, None if before is None else before.main_file)
+    return NewContent(collection, content, main, source)

@@ -1,0 +1,99 @@
+"""The sources of a version: files, directories, and whatever else yields files one after the other."""
+
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, closing
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from perdure.collections.hashed_copy import ReadableStream
+from perdure.errors import RefusedFile
+
+_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+
+
+class SourceFile(Protocol):
+    """A file to be stored.
+
+    `size` is None if it is unknown. `digests` are those that the content must have, by their algorithm.
+    """
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def size(self) -> int | None: ...
+    @property
+    def media_type(self) -> str | None: ...
+    @property
+    def digests(self) -> Mapping[str, str]: ...
+    def open(self) -> AbstractContextManager[ReadableStream]: ...
+
+
+class LocalFile(NamedTuple):
+    """A file on this machine, which is stored under a path inside the item. It can be read more than once."""
+
+    path: str
+    file: str | Path
+    size: int | None = None
+    media_type: str | None = None
+    digests: Mapping[str, str] = {}
+
+    def open(self) -> AbstractContextManager[ReadableStream]:
+        descriptor = os.open(self.file, _FLAGS)
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise RefusedFile(self.path, "it is not a regular file")
+            return closing(os.fdopen(descriptor, "rb", buffering=0))
+        except BaseException:
+            os.close(descriptor)
+            raise
+
+
+class StreamedFile(NamedTuple):
+    """A stream that is stored under a path inside the item. It can be read once."""
+
+    path: str
+    stream: ReadableStream
+    size: int | None = None
+    media_type: str | None = None
+    digests: Mapping[str, str] = {}
+
+    def open(self) -> AbstractContextManager[ReadableStream]:
+        return _BorrowedStream(self.stream)
+
+
+class _BorrowedStream(AbstractContextManager[ReadableStream]):
+    """A stream that its owner closes."""
+
+    def __init__(self, stream: ReadableStream) -> None:
+        self._stream = stream
+
+    def __enter__(self) -> ReadableStream:
+        return self._stream
+
+    def __exit__(self, *details: Any) -> None:
+        return None
+
+
+def list_directory(directory: Path) -> Iterator[LocalFile]:
+    """Yield all files below a directory, in alphabetical order. Refuse symbolic links, devices, sockets and pipes.
+
+    Memory is used for the names of one directory at each depth, not for the whole tree.
+    """
+    yield from _list_below(os.fspath(directory), "")
+
+
+def _list_below(directory: str, prefix: str) -> Iterator[LocalFile]:
+    with os.scandir(directory) as entries:
+        ordered = sorted(entries, key=lambda entry: entry.name)
+    for entry in ordered:
+        path = prefix + entry.name
+        if entry.is_symlink():
+            raise RefusedFile(path, "it is a symbolic link; store the file that it leads to, or leave it out")
+        if entry.is_dir(follow_symlinks=False):
+            yield from _list_below(entry.path, f"{path}/")
+        elif entry.is_file(follow_symlinks=False):
+            yield LocalFile(path, entry.path, entry.stat(follow_symlinks=False).st_size)
+        else:
+            raise RefusedFile(path, "it is a device, a socket or a pipe")

@@ -1,0 +1,157 @@
+"""A collection on disk: an OCFL storage root, and the operations on its items."""
+
+import os
+from collections.abc import Collection, Iterable, Iterator
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Final, Self
+
+from perdure.collections.collection_paths import DECLARATION, EXTENSIONS, CollectionPaths
+from perdure.collections.durable_tree import sync_path
+from perdure.collections.inventory import DECLARATION as OBJECT_DECLARATION
+from perdure.collections.inventory import read_inventory
+from perdure.collections.item import Agent, ItemFile, ItemVersion, StoredItem
+from perdure.collections.item_lock import lock_item
+from perdure.collections.item_writer import NewVersion, write_version
+from perdure.collections.label_path import canonical_label, path_to_label
+from perdure.collections.layout_description import CONFIG, DESCRIPTION, DESCRIPTION_NAME, ROOT_DECLARATION
+from perdure.collections.publication import withdraw_object
+from perdure.collections.repair import Intent, begin_stage, remove_stage, repair_all, repair_item
+from perdure.collections.source_files import SourceFile
+from perdure.collections.storage_errors import explain_storage_errors
+from perdure.collections.work_progress import Progress, Report
+from perdure.errors import NoSuchItem, NotACollection
+
+PATIENCE: Final = 10.0  # seconds that a writer waits for another one of the same item
+
+
+class StorageRoot:
+    """A collection. Any number of processes may read and write it; writers of one item wait for each other."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._paths = CollectionPaths(path)
+
+    @classmethod
+    def create(cls, path: str | Path) -> Self:
+        """Create a collection in a new or empty directory."""
+        root = cls(Path(path).absolute())
+        with explain_storage_errors(str(root.path)):
+            root._create()
+        return root
+
+    @classmethod
+    def open(cls, path: str | Path) -> Self:
+        """Open a collection, and put right what a crash has left behind."""
+        root = cls(Path(path).absolute())
+        with explain_storage_errors(str(root.path)):
+            root._check_declaration()
+            if os.access(root._paths.stages, os.W_OK):
+                repair_all(root._paths)
+        return root
+
+    def has_item(self, label: str) -> bool:
+        """Return whether the collection holds the item."""
+        return (self._paths.item(canonical_label(label)) / OBJECT_DECLARATION).exists()
+
+    def read_item(self, label: str) -> StoredItem:
+        """Read an item. Raise NoSuchItem if the collection does not hold it."""
+        label = canonical_label(label)
+        item = self._find(label)
+        if item is None:
+            raise NoSuchItem(label)
+        return item
+
+    def open_file(self, label: str, path: str, version: int | None = None) -> tuple[Path, ItemFile]:
+        """Return the path of a file's content on disk, and the file; of the newest version, if none is given."""
+        return self.read_item(label).version(version).find_file(path)
+
+    def put_version(
+        self,
+        label: str,
+        sources: Iterable[SourceFile],
+        *,
+        agent: Agent,
+        message: str = "",
+        created: datetime | None = None,
+        extends: bool = False,
+        removed: Collection[str] = (),
+        most_bytes: int | None = None,
+        report: Report | None = None,
+        patience: float = PATIENCE,
+    ) -> ItemVersion:
+        """Store a new item, or a new version of one, with exactly the files of the sources.
+
+        With `extends`, the files of the newest version stay, except those in `removed`; sources replace files with the
+        same path. When this returns, the version is on disk. If the newest version is the same already, it is returned
+        and nothing is written. If it raises, nothing has changed.
+        """
+        label = canonical_label(label)
+        created = (created or datetime.now(timezone.utc)).astimezone(timezone.utc)
+        new = NewVersion(label, agent, message, created, extends, frozenset(removed), most_bytes)
+        with explain_storage_errors(str(self.path)), lock_item(self._paths.lock(label), label, patience):
+            repair_item(self._paths, label)
+            return write_version(self._paths, self._find(label), new, sources, Progress(report))
+
+    def remove_item(self, label: str, *, patience: float = PATIENCE) -> None:
+        """Remove an item with all its versions, for example after it was moved to another collection."""
+        label = canonical_label(label)
+        with explain_storage_errors(str(self.path)), lock_item(self._paths.lock(label), label, patience):
+            repair_item(self._paths, label)
+            if not self._paths.item(label).exists():
+                raise NoSuchItem(label)
+            stage = begin_stage(self._paths, Intent(label))
+            withdraw_object(self._paths, label, stage / "removed")
+            remove_stage(stage)
+
+    def items(self) -> Iterator[str]:
+        """Yield the labels of all items, in no particular order. Memory does not grow with their number."""
+        yield from self._list_below("")
+
+    def _list_below(self, path: str) -> Iterator[str]:
+        with explain_storage_errors(str(self.path)), os.scandir(self.path / path) as entries:
+            for entry in entries:
+                below = f"{path}/{entry.name}" if path else entry.name
+                if below == EXTENSIONS or not entry.is_dir(follow_symlinks=False):
+                    continue
+                if os.path.exists(os.path.join(entry.path, OBJECT_DECLARATION)):
+                    label = path_to_label(below)
+                    if label is not None:
+                        yield label
+                else:
+                    yield from self._list_below(below)
+
+    def _find(self, label: str) -> StoredItem | None:
+        directory = self._paths.item(label)
+        with explain_storage_errors(str(self.path)):
+            if not (directory / OBJECT_DECLARATION).exists():
+                return None
+            return StoredItem(label, directory, read_inventory(directory, label))
+
+    def _create(self) -> None:
+        self.path.mkdir(parents=True, exist_ok=True)
+        if any(self.path.iterdir()):
+            raise NotACollection(str(self.path), "a new collection needs a directory that does not exist, or is empty")
+        for directory in (self._paths.stages, self._paths.locks):
+            directory.mkdir(parents=True)
+        (self._paths.extension / "config.json").write_bytes(CONFIG)
+        (self.path / DESCRIPTION_NAME).write_text(DESCRIPTION, encoding="utf-8")
+        (self.path / DECLARATION).write_text(ROOT_DECLARATION)
+        for path in (
+            self._paths.extension / "config.json",
+            self._paths.extension,
+            self._paths.extension.parent,
+            self.path / DESCRIPTION_NAME,
+            self.path / DECLARATION,
+            self.path,
+            self.path.parent,
+        ):
+            sync_path(path)
+
+    def _check_declaration(self) -> None:
+        try:
+            declaration = (self.path / DECLARATION).read_text()
+        except FileNotFoundError:
+            raise NotACollection(str(self.path), f"it has no file {DECLARATION}") from None
+        if declaration != ROOT_DECLARATION or not self._paths.stages.is_dir():
+            raise NotACollection(str(self.path), "it was not created by perdure collection create")
