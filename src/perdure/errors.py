@@ -253,6 +253,8 @@ class NoSuchCollection(NoSuchName):
 
     def __str__(self) -> str:
         return f"there is no collection {quote_text(self.name)}{self._question}"
+
+
 class NoSuchItem(NoSuchName):
     """The collection does not hold an item with this label."""
 

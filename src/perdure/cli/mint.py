@@ -3,6 +3,7 @@
 import asyncio
 import signal
 import sys
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated
@@ -18,13 +19,14 @@ from perdure.cli.person_options import print_person
 from perdure.cli.progress import count_progress
 from perdure.cli.record_options import Ttl, Values, What, When, Where, Who, build_about, parse_values
 from perdure.cli.registry_session import Folder
-from perdure.cli.terminal import to_json
+from perdure.cli.terminal import print_error, to_json
 from perdure.errors import InvalidInput
 from perdure.formats.claim_fields import parse_pairs
 from perdure.formats.minting_table import NAME_COLUMN
-from perdure.names import instant
+from perdure.names import ibi, instant
 from perdure.records.value import stated_ttl
 from perdure.registry import MintedIdentifier, Statement
+from perdure.registry.also_known import MOST_OTHER_NAMES, other_names
 from perdure.registry.entities import Agent
 
 EXAMPLES = """
@@ -224,15 +226,18 @@ async def _mint_and_print(
     total = len(suffixes) or count
     interrupted = asyncio.Event()  # Ctrl-C stops after printing the names that are on disk
     asyncio.get_running_loop().add_signal_handler(signal.SIGINT, interrupted.set)
+    others: list[str] | None = None
     with count_progress("names", is_hidden=sys.stdout.isatty()) as bar:  # names on the terminal show the progress
         task = bar.add_task("minting", total=total)
         chunks = use.mint_in_chunks(
             registry, by, prefix, count, statement=statement, suffixes=suffixes, item_key=item_key
         )
         async for chunk in chunks:
+            if others is None:
+                others = await _find_other_names(registry, statement.target, chunk)
             for one in chunk:
                 typer.echo(
-                    to_json(_minted_fields(one))
+                    to_json(_minted_fields(one) | ({"also_known_as": others} if others else {}))
                     if json
                     else one.name
                     if one.alias is None
@@ -241,6 +246,16 @@ async def _mint_and_print(
             bar.advance(task, len(chunk))
             if interrupted.is_set():
                 raise typer.Exit(INTERRUPTED)
+    if others and not json:
+        print_error(f"{statement.target} is also known as {', '.join(others)}")
+
+
+async def _find_other_names(registry: AnyRegistry, target: str | None, minted: Sequence[MintedIdentifier]) -> list[str]:
+    """Return the names that the target has already, if labels of IBI were minted: they may mean the same item."""
+    if target is None or not minted or not ibi.is_valid(minted[0].name):
+        return []
+    hits = await use.find_by_value(registry, target, limit=len(minted) + MOST_OTHER_NAMES)
+    return list(other_names(hits, [one.name for one in minted]))
 
 
 def _minted_fields(minted: MintedIdentifier) -> dict[str, str]:

@@ -11,6 +11,7 @@ from perdure.http.shared.resolution_counter import ResolutionCounter
 from perdure.http.shared.semaphore import ConcurrencyLimiter
 from perdure.http.shared.time_budget import TimeBudget
 from perdure.http.shared.timeouts import DeadlineTimer
+from perdure.http.shared.waiting_room import WaitingRoom
 from perdure.http_options import HttpOptions
 from perdure.registry import Registry
 from perdure.registry.handles.listing import PageCursors
@@ -37,6 +38,7 @@ class AppContext:
         self.page_cursors = PageCursors()
         self.search_limiter = ConcurrencyLimiter("searches", at_once=_CONCURRENT_SEARCHES, each=8, most=64)
         self.suggestion_budget = TimeBudget(_SUGGESTION_SHARE, _SUGGESTION_BURST)
+        self.waiting_room = WaitingRoom(options.waiting_requests, self.metrics)
         self.authenticator = Authenticator(registry, options)
 
     def publish_metrics(self) -> None:

@@ -21,6 +21,7 @@ from perdure.http.api import (
     error_catalogue,
     gateway,
     history,
+    ibi_minting,
     identifiers,
     lifecycle,
     minting,
@@ -196,6 +197,8 @@ ROUTES: Final = (
 # The operations of /api/v1, with handlers of bodies that are not JSON.
 API_ROUTES: Final = (
     ApiRoute("POST", "/identifiers", minting.mint),
+    ApiRoute("POST", "/ibi/{name}", ibi_minting.mint_ibi),
+    ApiRoute("GET", "/mint-requests/{name}", ibi_minting.show_mint_request),
     ApiRoute("POST", "/identifiers/bulk", bulk_minting.mint_lines, is_bulk=True),
     ApiRoute("GET", "/identifiers", identifiers.list_identifiers),
     ApiRoute("GET", "/identifiers/{name}", identifiers.show),

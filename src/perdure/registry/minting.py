@@ -43,6 +43,7 @@ class MintRequest(NamedTuple):
     statement: Statement
     values: tuple[Value, ...]
     patience: Fraction | None = None  # how long the caller can wait for a date, in seconds; None: no limit
+    waits_a_step: bool = False  # whether the caller waits for one step of the granularity, if that is longer
     item_key: str | None = None
     full_queues: Collection[str] = ()  # the keys of subsystems of a pool that are passed over
 
@@ -90,7 +91,12 @@ class MintRequest(NamedTuple):
         values = tuple(with_stated_ttl(self.values, namespace.ttl))
         record = first_record(tx, self.by, self.statement, values, limits, at)
         first = RecordTemplate(record, revisions.encode_within_limit(record, limits.record_bytes), self.by, at, note)
-        return issue_names(self.registry, tx, namespace, [first] * count, suffixes, self.patience)
+        return issue_names(self.registry, tx, namespace, [first] * count, suffixes, self._patience_for(namespace))
+
+    def _patience_for(self, namespace: Prefix) -> Fraction | None:
+        if self.patience is None or namespace.subsystem is None or not self.waits_a_step:
+            return self.patience
+        return max(self.patience, namespace.subsystem.granularity)
 
 
 def prepare_mint(
@@ -99,6 +105,8 @@ def prepare_mint(
     prefix: str,
     statement: Statement,
     patience: Fraction | None = None,
+    *,
+    waits_a_step: bool = False,
     item_key: str | None = None,
     full_queues: Collection[str] = (),
 ) -> MintRequest:
@@ -109,7 +117,7 @@ def prepare_mint(
     values = build_values(statement, registry.settings.limits, now)
     if values:
         values = tuple(with_administrators(by, values, now))
-    return MintRequest(registry, by, prefix, statement, values, patience, item_key, full_queues)
+    return MintRequest(registry, by, prefix, statement, values, patience, waits_a_step, item_key, full_queues)
 
 
 async def mint(

@@ -14,6 +14,12 @@ _connections = Gauge("perdure_http_connections", "Open connections", multiproces
 _log_bytes = Gauge(
     "perdure_store_log_bytes", "Size of the write-ahead log of the SQLite store", multiprocess_mode="max"
 )
+_waiting = Gauge("perdure_mint_waiting", "Requests that wait for the dates of their names", multiprocess_mode="livesum")
+_waits = Histogram(
+    "perdure_mint_wait_seconds",
+    "Time for which requests wait for the dates of their names, in seconds",
+    buckets=(0.001, 0.01, 0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 600, 3600),
+)
 _failures = Counter("perdure_http_failures_total", "Requests that failed because of an error of the server", ["code"])
 
 
@@ -42,6 +48,7 @@ class Metrics:
         self.redirects = 0
         self.records = 0
         self.persons = 0
+        self.waiting = 0
         self._responses: dict[tuple[str, str, int], int] = {}
         self._durations: dict[str, _Durations] = {}
 
@@ -59,6 +66,10 @@ class Metrics:
         """Count an error of the server."""
         _failures.labels(code).inc()
 
+    def observe_wait(self, seconds: float) -> None:
+        """Record how long a request waits for the dates of its names."""
+        _waits.observe(seconds)
+
     def publish(self, *, connections: int, log_bytes: int) -> None:
         """Add the counters of this process to those that are reported."""
         for answer, number in (("redirect", self.redirects), ("record", self.records), ("person", self.persons)):
@@ -71,6 +82,7 @@ class Metrics:
         for interface, durations in self._durations.items():
             durations.publish(_seconds.labels(interface))
         self._durations.clear()
+        _waiting.set(self.waiting)
         _connections.set(connections)
         _log_bytes.set(log_bytes)
 

@@ -45,6 +45,7 @@ def issue_from_pool(
     is_fixed = pool.policy == "hash"
     minted: list[MintedIdentifier] = []
     dues: list[Fraction] = []
+    timelines: list[str] = []
     behind: list[ClockBehind] = []
     remaining = ordered if is_fixed else _free_first(tx, ordered)
     for left, one in zip(range(len(ordered), 0, -1), remaining, strict=False):
@@ -55,12 +56,13 @@ def issue_from_pool(
             behind.append(problem)
             continue
         minted += batch.minted
+        timelines += batch.timelines
         dues += [] if batch.due is None else [batch.due]
         if is_fixed or len(minted) == count:
             break
     if not minted:
         raise min(behind, key=lambda problem: problem.wait)
-    return IssuedBatch(minted, max(dues, default=None))
+    return IssuedBatch(minted, max(dues, default=None), tuple(timelines))
 
 
 def _free_first(tx: Transaction, ordered: Sequence[Prefix]) -> Iterator[Prefix]:

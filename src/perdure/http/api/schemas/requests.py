@@ -158,6 +158,16 @@ class MintRequest(RecordRequest, frozen=True, kw_only=True):
         return chosen
 
 
+class IbiMintRequest(RecordRequest, frozen=True, kw_only=True):
+    """A request for new IBI labels. Those without a target and without values are reserved."""
+
+    creator: Annotated[str, Meta(min_length=1, description="The creator, if not the caller.")] | None = None
+    count: Annotated[
+        int, Meta(ge=1, le=MOST_NAMES, description="The number of names; all of them are minted, or none.")
+    ] = 1
+    item_key: ItemKey | None = None
+
+
 class MintLine(RecordRequest, frozen=True, kw_only=True):
     """One line of a request for many names. Without a target and without values, its name is reserved."""
 
@@ -251,6 +261,7 @@ class RedactValuesRequest(RequestSchema, frozen=True, kw_only=True):
 
 REQUEST_SCHEMAS: Final[tuple[type[RequestSchema], ...]] = (
     MintRequest,
+    IbiMintRequest,
     ChangeRequest,
     BindRequest,
     AddValuesRequest,
