@@ -70,6 +70,7 @@ REMEDIES: Final = {
     "not-a-collection": "Name the directory of a collection, or make one: `perdure collection create`.",
     "no-such-agent": "List the agents: `perdure agent list --keys`.",
     "name-taken": "Choose another name, or change the existing identifier.",
+    "label-prefix-taken": "Choose another host, IP address or port, or change the address of the subsystem that it belongs to (`owner`): `perdure prefix change`.",
     "value-exists": "Choose another `index`, or allow the value to be replaced.",
     "no-such-name": "Check the spelling. `suggestions` are similar names that exist.",
     "no-such-prefix": "Check the prefix, or add it: `perdure prefix add`.",

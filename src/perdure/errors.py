@@ -8,6 +8,7 @@ PerdureError                 has a stable `code`, in every language and in every
   │    ├─ NotACollection     the directory is not a collection
   │    └─ NoSuchAgent        no agent, or no key of an agent, has this id
   ├─ NameTaken               the name is already in use               (name)
+  │    ├─ LabelPrefixTaken   it belongs to another IBI subsystem      (name, owner, since, until)
   │    └─ ValueExists        a value with this index exists           (name, index)
   ├─ NoSuchName              the name is not registered               (name, suggestions)
   │    ├─ NoSuchPrefix       the prefix is not registered
@@ -172,6 +173,31 @@ class NameTaken(PerdureError):
 
     def __str__(self) -> str:
         return f"{quote_text(self.name)} is already in use"
+
+
+class LabelPrefixTaken(NameTaken):
+    """The label prefix of this host or address belongs to another IBI subsystem, or belonged to it once.
+
+    `since` and `until` are the times in which that one issued labels under it; `until` is None if it still does.
+    """
+
+    code = "label-prefix-taken"
+
+    def __init__(self, name: str, owner: str, since: str, until: str | None) -> None:
+        super().__init__(name)
+        self.args = (name, owner, since, until)
+        self.owner = owner
+        self.since = since
+        self.until = until
+
+    def __str__(self) -> str:
+        use = f"mints under it since {self.since}"
+        if self.until is not None:
+            use = f"minted under it from {self.since} to {self.until}"
+        return (
+            f"the label prefix {quote_text(self.name)} stays with one subsystem for ever, and "
+            f"{quote_text(self.owner)} {use}: choose another host, IP address or port"
+        )
 
 
 class ValueExists(NameTaken):

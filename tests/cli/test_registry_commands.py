@@ -232,7 +232,12 @@ def test_prefixes_from_the_command(desk: Desk) -> None:
     desk.ok("prefix", "derive", "777.1")
     desk.ok("prefix", "change", "777.1", "--policy", "Names are never used again.", "--pass-through")
     desk.ok("prefix", "add", "--host", "mtc-m18.sid.inpe.br", "--ip", "150.163.34.243", "--granularity", "0.1")
+    moved = desk.ok("prefix", "change", "sid.inpe.br/mtc-m18", "--host", "mtc-m21b.sid.inpe.br", "--ip-port", "801")
+    assert "sid.inpe.br/mtc-m21b/" in moved
+    shown = desk.ok("prefix", "show", "sid.inpe.br/mtc-m18")
+    assert all(text in shown for text in ("sid.inpe.br/mtc-m21b", "8JMKD3MGP8W", "in use"))
     listed = {one["name"]: one for one in desk.json("prefix", "list")}
+    assert [one["kind"] for one in listed["sid.inpe.br/mtc-m18"]["periods"]] == ["name", "address"] * 2
     assert listed["777"]["case_sensitive"] is False
     assert (listed["777"]["pass_through"], listed["777.1"]["pass_through"]) == (False, True)
     desk.ok("prefix", "change", "777.1", "--no-pass-through")
@@ -246,7 +251,7 @@ def test_prefixes_from_the_command(desk: Desk) -> None:
     assert desk.ok("mint", "777") == "777/thesis-5001\n"
     assert "5001" in desk.ok("prefix", "show", "777")
     label, alias = desk.ok("mint", "sid.inpe.br/mtc-m18", URL).strip().split("\t")
-    assert alias.startswith("8JMKD3MGP8W/")
+    assert (label[:21], alias[:15]) == ("sid.inpe.br/mtc-m21b/", "8JMKD3MGP8W34L/")
     assert desk.ok("resolve", alias) == desk.ok("resolve", label) == f"{URL}\n"
 
 

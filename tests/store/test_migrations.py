@@ -23,7 +23,18 @@ from perdure.errors import PerdureError, StoreBehind, StoreUnavailable
 from perdure.folder.registry_folder import Registry, make_registry, open_registry, registry_location
 from perdure.folder.restore import recover_registry, restore_registry
 from perdure.records.value import Text, Value
-from perdure.registry import Statement, bind, mint, observe, redact, show, verify
+from perdure.registry import (
+    AddressChange,
+    Statement,
+    add_subsystem,
+    bind,
+    change_prefix,
+    mint,
+    observe,
+    redact,
+    show,
+    verify,
+)
 from perdure.registry.store_interface import Transaction
 from perdure.settings_file import DEFAULT_STORE
 from perdure.store.postgres import migrations as postgres
@@ -152,10 +163,18 @@ _SETTINGS_OF_THE_SIXTH = (
     "DROP TABLE resolutions; ALTER TABLE agents DROP COLUMN retired; "
     "ALTER TABLE prefixes DROP COLUMN ttl; ALTER TABLE prefixes DROP COLUMN joiners; "
 )
-TO_THE_SEVENTH = "DROP TABLE pools; "
+TO_THE_EIGHTH = "DROP TABLE pools; "
+TO_THE_SEVENTH = {
+    "sqlite": f"{TO_THE_EIGHTH} DROP TABLE label_periods; DROP TRIGGER prefix_identity_stays; "
+    f"{_trigger('prefix_identity_stays', sqlite.MIGRATIONS[0])} ",
+    "postgres": f"{TO_THE_EIGHTH} DROP TABLE label_periods; DROP FUNCTION refuse_other_prefix; "
+    "DROP TRIGGER prefix_identity_stays ON prefixes; CREATE TRIGGER prefix_identity_stays BEFORE UPDATE OF opaque "
+    "ON prefixes FOR EACH ROW EXECUTE FUNCTION refuse_change('no'); ",
+}
 TO_THE_SIXTH = {
-    "sqlite": f"{TO_THE_SEVENTH} DROP TABLE holdings; DROP TABLE collections; ",
-    "postgres": f"{TO_THE_SEVENTH} DROP TABLE holdings; DROP TABLE collections; DELETE FROM guards WHERE name = 'holdings'; ",  # noqa: S608
+    "sqlite": f"{TO_THE_SEVENTH['sqlite']} DROP TABLE holdings; DROP TABLE collections; ",
+    "postgres": f"{TO_THE_SEVENTH['postgres']} DROP TABLE holdings; DROP TABLE collections; "  # noqa: S608
+    "DELETE FROM guards WHERE name = 'holdings'; ",
 }
 TO_THE_FIFTH = {
     "sqlite": f"{TO_THE_SIXTH['sqlite']} {_SETTINGS_OF_THE_SIXTH} DROP INDEX redirects; {sqlite.MIGRATIONS[2]}",
@@ -236,6 +255,17 @@ def test_a_registry_of_the_fifth_schema_redirects_names_with_a_ttl_once_it_is_br
     after = home.inside(lambda registry: registry.store.read(lambda reader: (reader.prefixes(), reader.agents())))
     assert after == before
     assert home.find_redirects(minted.name) == [("https://example.org/", 1)]
+    assert home.inside(verify) == []
+
+
+def test_a_subsystem_of_the_seventh_schema_gets_its_label_periods(home: Home) -> None:
+    added = home.inside(lambda registry: add_subsystem(registry, home.admin, "mtc-m18.sid.inpe.br", "150.163.34.243"))
+    home.go_back(TO_THE_SEVENTH, 7)
+    assert f"from schema 7 to {TODAY}." in home.migrate("--no-backup")
+    for key in added.lookup_keys:
+        assert home.inside(lambda registry, key=key: registry.store.read(lambda reader: reader.prefix(key))) == added
+    moved = AddressChange(host="new.sid.inpe.br")
+    home.inside(lambda registry: change_prefix(registry, home.admin, added.name, address=moved))
     assert home.inside(verify) == []
 
 

@@ -8,7 +8,7 @@ import pytest
 from tests.store.record_strategies import AT, JAN, Desk, change
 
 from perdure.errors import PerdureError
-from perdure.registry.entities import Event, Grant, Key, Prefix, Subsystem
+from perdure.registry.entities import Event, Grant, Key, LabelPeriod, Prefix, Subsystem
 from perdure.registry.store_interface import Transaction
 
 PREFIX = Prefix(
@@ -30,7 +30,13 @@ SUBSYSTEM = Prefix(
     opaque="8jmkd3mgp8w",
     subsystem=Subsystem("mtc-m18.sid.inpe.br", 80, "150.163.34.243", 800, Fraction(1, 10**9), True),
     created=AT,
+    periods=(
+        LabelPeriod("sid.inpe.br/mtc-m17", "name", "2009-02-16T17:46:00.000000Z", "2010-10-20T15:14:06.394023Z"),
+        LabelPeriod("8jmkd3mgp8w", "address", "2009-02-16T17:46:00.000000Z"),
+        LabelPeriod("sid.inpe.br/mtc-m18", "name", "2010-10-20T15:14:06.394023Z"),
+    ),
 )
+LATER = "2011-01-01T00:00:00.000000Z"
 PASSING = msgspec.structs.replace(PREFIX, key="11", name="11", pass_through=True)
 
 
@@ -41,9 +47,9 @@ def test_a_prefix_is_stored_field_by_field(desk: Desk) -> None:
     assert desk.read(lambda reader: reader.prefix("10.ABC")) is None
 
 
-def test_a_subsystem_is_found_by_either_prefix(desk: Desk) -> None:
+def test_a_subsystem_is_found_by_each_label_prefix_that_it_has_had(desk: Desk) -> None:
     desk.write(lambda tx: tx.put_prefix(SUBSYSTEM))
-    for key in ("sid.inpe.br/mtc-m18", "8jmkd3mgp8w"):
+    for key in ("sid.inpe.br/mtc-m18", "8jmkd3mgp8w", "sid.inpe.br/mtc-m17"):
         assert desk.read(lambda reader, key=key: reader.prefix(key)) == SUBSYSTEM
 
 
@@ -54,7 +60,7 @@ def test_a_prefix_can_be_changed_in_some_fields(desk: Desk) -> None:
     assert desk.read(lambda reader: reader.prefix("10.abc")) == changed
 
 
-@pytest.mark.parametrize("fixed", [{"case_sensitive": True}, {"scheme": "ibi"}, {"opaque": "xyz"}])
+@pytest.mark.parametrize("fixed", [{"case_sensitive": True}, {"scheme": "ibi"}])
 def test_the_case_rules_of_a_prefix_never_change(desk: Desk, fixed: dict[str, object]) -> None:
     desk.write(lambda tx: tx.put_prefix(PREFIX))
     with contextlib.suppress(PerdureError):
@@ -64,9 +70,51 @@ def test_the_case_rules_of_a_prefix_never_change(desk: Desk, fixed: dict[str, ob
 
 def test_an_opaque_prefix_belongs_to_one_subsystem(desk: Desk) -> None:
     desk.write(lambda tx: tx.put_prefix(SUBSYSTEM))
-    other = msgspec.structs.replace(SUBSYSTEM, key="sid.inpe.br/other")
+    other = msgspec.structs.replace(SUBSYSTEM, key="sid.inpe.br/other", periods=())
     with pytest.raises(PerdureError):
         desk.write(lambda tx: tx.put_prefix(other))
+
+
+def test_a_subsystem_gets_another_address(desk: Desk) -> None:
+    ended = msgspec.structs.replace(SUBSYSTEM.periods[1], ended=LATER)
+    new = LabelPeriod("8jmkd3mgp8x", "address", LATER)
+    first, _, name = SUBSYSTEM.periods
+    moved = msgspec.structs.replace(SUBSYSTEM, opaque="8jmkd3mgp8x", periods=(first, ended, name, new))
+    desk.write(lambda tx: tx.put_prefix(SUBSYSTEM))
+    desk.write(lambda tx: tx.put_prefix(moved))
+    assert desk.read(lambda reader: reader.prefixes()) == [moved]
+    for key in ("8jmkd3mgp8w", "8jmkd3mgp8x"):
+        assert desk.read(lambda reader, key=key: reader.prefix(key)) == moved
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        LabelPeriod("8jmkd3mgp8w", "address", LATER),  # of the first subsystem
+        LabelPeriod("sid.inpe.br/mtc-m17", "name", LATER),  # once of the first subsystem
+    ],
+)
+def test_a_label_prefix_stays_with_one_subsystem(desk: Desk, second: LabelPeriod) -> None:
+    desk.write(lambda tx: tx.put_prefix(SUBSYSTEM))
+    other = msgspec.structs.replace(SUBSYSTEM, key="sid.inpe.br/other", opaque=None, periods=(second,))
+    with pytest.raises(PerdureError):
+        desk.write(lambda tx: tx.put_prefix(other))
+    assert desk.read(lambda reader: reader.prefixes()) == [SUBSYSTEM]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        LabelPeriod("sid.inpe.br/mtc-m17", "name", "2009-02-16T17:46:00.000000Z", LATER),
+        LabelPeriod("sid.inpe.br/mtc-m17", "name", "2009-02-16T17:46:00.000000Z"),
+        LabelPeriod("sid.inpe.br/mtc-m19", "name", LATER),  # two at a time
+    ],
+)
+def test_a_label_period_that_has_ended_stays(desk: Desk, changed: LabelPeriod) -> None:
+    desk.write(lambda tx: tx.put_prefix(SUBSYSTEM))
+    with pytest.raises(PerdureError):
+        desk.write(lambda tx: tx.put_prefix(msgspec.structs.replace(SUBSYSTEM, periods=(changed,))))
+    assert desk.read(lambda reader: reader.prefixes()) == [SUBSYSTEM]
 
 
 @pytest.mark.parametrize("last", [Fraction(0), Fraction(1, 3), Fraction(1_800_000_000_123, 1000), Fraction(1, 10**40)])

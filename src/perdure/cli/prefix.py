@@ -20,6 +20,7 @@ from perdure.errors import InvalidInput
 from perdure.names import instant
 from perdure.registry import reset_timeline
 from perdure.registry.entities import Agent, Prefix, from_count
+from perdure.registry.prefixes.subsystem_address import SAME_ADDRESS, AddressChange
 
 app = CommandGroup(help="Manage prefixes, and how suffixes under them are generated.")
 
@@ -30,6 +31,7 @@ EXAMPLES = """
 - for names of a Handle server: `perdure prefix add 20.500.99999 --minter chosen --ignore-case`
 - `perdure prefix add 12345 --minter sequential --pattern 'thesis-####' --ignore-case`
 - `perdure prefix add --host mtc-m18.sid.inpe.br --ip 150.163.34.243 --granularity 0.1`
+- labels of a host alone: `perdure prefix add --host mtc-m19.sid.inpe.br`
 - `perdure prefix derive 12345.1 --policy-file policy.txt`
 """
 
@@ -38,6 +40,8 @@ CHANGE_EXAMPLES = """
 
 - `perdure prefix change 12345 --policy 'Names are never used again.'`
 - `perdure prefix change sid.inpe.br/mtc-m18 --granularity 0.01`
+- after a move to another machine: `perdure prefix change sid.inpe.br/mtc-m18 --host mtc-m21.sid.inpe.br`
+- `perdure prefix change sid.inpe.br/mtc-m18 --ip 150.163.34.250`
 - `perdure prefix change 12345 --pass-through`
 - an hour instead of a day, for names that move often: `perdure prefix change 12345 --ttl 3600`
 """
@@ -124,24 +128,28 @@ def add(
     folder: Folder = None,
     json: Json = False,
 ) -> None:
-    """Add a Handle prefix, or an IBI subsystem (--host and --ip).
+    """Add a Handle prefix, or an IBI subsystem (--host, --ip, or both).
+
+    A subsystem with both mints two labels for each item, a readable and an opaque one. With one of them, it mints that
+    label alone.
 
     If names under the prefix come from a Handle server, add --minter chosen --ignore-case, unless that server was
     configured as case-sensitive.
     """
     text = _read_policy(policy, policy_file) or ""
-    if (host is None) != (ip is None) or (host is None) == (prefix is None):
-        raise InvalidInput("prefix", "prefix", "required: a Handle prefix, or --host and --ip of an IBI subsystem")
-
-    if host is not None and (pass_through or joiners):
+    is_subsystem = host is not None or ip is not None
+    if is_subsystem == (prefix is not None):
+        reason = "required: a Handle prefix, or --host or --ip of an IBI subsystem, or both"
+        raise InvalidInput("prefix", "prefix", reason)
+    if is_subsystem and (pass_through or joiners):
         raise InvalidInput("prefix", "pass_through", "--pass-through and --joiners are only for a Handle prefix")
-    if host is None and (granularity is not None or private):
+    if not is_subsystem and (granularity is not None or private):
         raise InvalidInput(
-            "prefix", "granularity", "--granularity and --private are only for an IBI subsystem (--host and --ip)"
+            "prefix", "granularity", "--granularity and --private are only for an IBI subsystem (--host or --ip)"
         )
 
     async def work(registry: AnyRegistry, by: Agent) -> Prefix:
-        if host is not None and ip is not None:
+        if is_subsystem:
             return await use.add_subsystem(
                 registry,
                 by,
@@ -167,7 +175,7 @@ def add(
             joiners=joiners,
         )
 
-    ignores_case = _choose_case(ignore_case, minter) if host is None else True
+    ignores_case = True if is_subsystem else _choose_case(ignore_case, minter)
     added = run_as_agent(folder, work)
     how = " --suffix SUFFIX" if added.minter == "chosen" else ""
     print_result(added, json, f"Added prefix {added.name}. Next:  perdure mint {added.name}{how}")
@@ -225,10 +233,12 @@ def list_prefixes(folder: Folder = None, json: Json = False) -> None:
             "sensitive" if one.case_sensitive else "ignored",
             one.parent or "",
             "yes" if one.pass_through else "",
+            ", ".join(one.current_label_prefixes),
         )
         for one in prefixes
     )
-    print_table(("prefix", "scheme", "minter", "case", "derived from", "pass-through"), rows, whole=("prefix",))
+    head = ("prefix", "scheme", "minter", "case", "derived from", "pass-through", "label prefixes")
+    print_table(head, rows, whole=("prefix",))
 
 
 @app.command("show", epilog="**Example**\n\n- `perdure prefix show 12345`")
@@ -243,8 +253,12 @@ def show(prefix: PrefixName, folder: Folder = None, json: Json = False) -> None:
         return
     width = max(len(name) for name in fields)
     for name, value in fields.items():
-        if name != "policy" and value is not None:
+        if name not in ("policy", "periods") and value is not None:
             typer.echo(f"{name.replace('_', ' '):{width}}  {escape_control(str(value))}")
+    if known.periods:
+        typer.echo()
+        rows = ((one.label_prefix, one.kind, one.started, one.ended or "in use") for one in known.periods)
+        print_table(("label prefix", "made from", "from", "until"), rows, whole=("label prefix", "from", "until"))
     typer.echo(
         f"\n{known.policy}" if known.policy else "\nNo policy. Add one with: perdure prefix change PREFIX --policy TEXT"
     )
@@ -273,11 +287,29 @@ def change(
     ] = None,
     ttl: DefaultTtl = None,
     joiners: Joiners = False,
+    host: Annotated[
+        str | None, typer.Option(metavar="HOST", help="For an IBI subsystem: new host name, for its next labels.")
+    ] = None,
+    port: Annotated[int | None, typer.Option(metavar="PORT", help="New port of the host.")] = None,
+    ip: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="For an IBI subsystem: new IP address, for its next labels.")
+    ] = None,
+    ip_port: Annotated[int | None, typer.Option(metavar="PORT", help="New port number in opaque labels.")] = None,
+    private: Annotated[
+        bool, typer.Option("--private", help="Allow an IP address that is not global, such as 127.0.0.1.")
+    ] = False,
+    no_host: Annotated[bool, typer.Option("--no-host", help="Mint no readable labels any more.")] = False,
+    no_ip: Annotated[bool, typer.Option("--no-ip", help="Mint no opaque labels any more.")] = False,
     folder: Folder = None,
     json: Json = False,
 ) -> None:
-    """Change the policy, granularity, minter and other settings of a prefix. Case sensitivity can never be changed."""
+    """Change the policy, minter and other settings of a prefix. Case sensitivity can never be changed.
+
+    If an IBI subsystem moves to another host or IP address, its next labels have another label prefix. All labels that
+    it has issued keep resolving, and the dates of the new ones follow theirs. The old label prefix stays with it.
+    """
     text = _read_policy(policy, policy_file)
+    address = AddressChange(host=host, port=port, ip=ip, ip_port=ip_port, private=private, no_host=no_host, no_ip=no_ip)
     step = None if granularity is None else parse_granularity(granularity)
 
     async def work(registry: AnyRegistry, by: Agent) -> Prefix:
@@ -292,10 +324,13 @@ def change(
             pass_through=pass_through,
             ttl=ttl,
             joiners=joiners or None,
+            address=address,
         )
 
     changed = run_as_agent(folder, work)
-    print_result(changed, json, f"Changed prefix {changed.name}.")
+    next_labels = " and ".join(f"{one}/…" for one in changed.current_label_prefixes)
+    labels = f" Next labels: {next_labels}" if address != SAME_ADDRESS else ""
+    print_result(changed, json, f"Changed prefix {changed.name}.{labels}")
 
 
 @app.command("reset", epilog="**Example**\n\n- `perdure prefix reset 12345 --reason 'the clock was ten years ahead'`")

@@ -77,11 +77,12 @@ from perdure.registry.persons import (
 from perdure.registry.pools import add_pool, change_pool, find_pool, list_pools, remove_pool
 from perdure.registry.prefixes.prefixes import (
     add_prefix,
-    add_subsystem,
     change_prefix,
     derive_prefix,
     reset_timeline,
 )
+from perdure.registry.prefixes.subsystem_address import AddressChange
+from perdure.registry.prefixes.subsystems import add_subsystem
 from perdure.registry.query import find_by_value, history, resolve, search, show
 from perdure.registry.redaction import redact_values
 from perdure.registry.registry import Registry
@@ -93,6 +94,7 @@ from perdure.registry.transfers import names_under, transfer_identifiers, transf
 from perdure.registry.version_diff import diff
 
 __all__ = [
+    "AddressChange",
     "Agent",
     "AgentEntry",
     "BulkChange",

@@ -1,5 +1,6 @@
 """The entities that a store holds, as plain values without any knowledge of a database."""
 
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Final, Literal
 
@@ -109,14 +110,39 @@ class Change(FrozenStruct, frozen=True):
 
 
 class Subsystem(msgspec.Struct, frozen=True):
-    """The location of an IBI subsystem: two addresses, neither of which belongs to another timeline."""
+    """The location of an IBI subsystem: a host, an IP address, or both. Neither belongs to another timeline."""
 
-    host: str
+    host: str | None
     port: int
-    ip: str
+    ip: str | None
     ip_port: int
     granularity: Fraction
     private: bool = False
+
+
+LabelKind = Literal["name", "address"]
+
+
+class LabelPeriod(msgspec.Struct, frozen=True):
+    """A time in which a subsystem mints labels under one label prefix: that of its host, or that of its address.
+
+    `label` is the key of the label prefix. Every label of the period has a date before `ended`, or equal to it.
+    """
+
+    label: str
+    kind: LabelKind
+    started: str
+    ended: str | None = None
+
+    @property
+    def label_prefix(self) -> str:
+        """The label prefix as labels have it: an opaque one in upper case."""
+        return self.label if self.kind == "name" else self.label.upper()
+
+
+def sort_periods(periods: Iterable[LabelPeriod]) -> tuple[LabelPeriod, ...]:
+    """Return the periods in their order: by the start, and names before addresses."""
+    return tuple(sorted(periods, key=lambda one: (one.started, one.kind != "name", one.label)))
 
 
 class Prefix(msgspec.Struct, frozen=True, kw_only=True):
@@ -130,12 +156,24 @@ class Prefix(msgspec.Struct, frozen=True, kw_only=True):
     parent: str | None = None
     policy: str = ""
     pattern: str | None = None
-    opaque: str | None = None  # the key of the other prefix of an IBI subsystem
+    opaque: str | None = None  # the key of the prefix of the opaque labels that an IBI subsystem mints now
     subsystem: Subsystem | None = None
     created: str = ""
     pass_through: bool = False  # a name that extends a registered one leads to its target, with the rest appended
     ttl: int | None = None  # seconds, of values for which no TTL is given
     joiners: bool = False  # whether suffixes may contain zero-width joiners; never unset again
+    periods: tuple[LabelPeriod, ...] = ()  # of an IBI subsystem, the oldest first
+
+    @property
+    def current_label_prefixes(self) -> tuple[str, ...]:
+        """The label prefixes of the next labels, the readable one first."""
+        current = sorted((one for one in self.periods if one.ended is None), key=lambda one: one.kind != "name")
+        return tuple(one.label_prefix for one in current)
+
+    @property
+    def lookup_keys(self) -> tuple[str, ...]:
+        """The keys that lead to this prefix: its own, and each label prefix that the subsystem has ever had."""
+        return tuple(dict.fromkeys((self.key, *(one.label for one in self.periods))))
 
 
 PoolPolicy = Literal["round-robin", "least-waiting", "hash"]

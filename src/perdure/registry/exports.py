@@ -5,7 +5,7 @@ Secrets are never exported: keys are left out, and records hold none.
 
 import csv
 import io
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any, Final, Literal
 
@@ -14,12 +14,14 @@ import msgspec
 from perdure.errors import InvalidInput
 from perdure.formats import batch_file, identifiers_csv, ndjson
 from perdure.formats.import_entries import FullHistory, ImportPut, PastRevision
+from perdure.names import handle
 from perdure.records import record as records
 from perdure.records.derived_values import handle_values
 from perdure.records.target import first_stored_url
 from perdure.records.value import Value
 from perdure.registry.entities import WHOLE_REGISTRY, Agent, History, counter_key
-from perdure.registry.name_keys import key_beginning, require_prefix
+from perdure.registry.key_ranges import read_ranges
+from perdure.registry.name_keys import key_beginnings, require_prefix
 from perdure.registry.permissions.permissions import require_permission
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Reader
@@ -52,7 +54,7 @@ async def export(
     """
     if for_spreadsheet and format not in _TABLES:
         raise InvalidInput("export", "for_spreadsheet", f"only CSV has cells: use the format {' or '.join(_TABLES)}")
-    beginning = await registry.store.read(lambda reader: _require_export_permission(registry, reader, by, under))
+    beginnings = await registry.store.read(lambda reader: _require_export_permission(registry, reader, by, under))
     if format == "ndjson" and under is None:
         yield 0, await registry.store.read(lambda reader: _format_registry_parts(registry, reader))
     if format in _TABLES:
@@ -66,8 +68,8 @@ async def export(
     while True:
 
         def work(reader: Reader, key: str = key) -> tuple[str, list[History]]:
-            histories = reader.histories(key, _CHUNK, beginning)
-            own = [one for one in histories if one.identifier.subject == one.identifier.key]
+            histories = read_ranges(reader.histories, key, _CHUNK, beginnings)
+            own = [found for one in histories if (found := _find_whole(reader, one, beginnings)) is not None]
             return histories[-1].identifier.key if histories else "", own
 
         key, own = await registry.store.read(work)
@@ -77,10 +79,29 @@ async def export(
         yield count, data
 
 
-def _require_export_permission(registry: Registry, reader: Reader, by: Agent, under: str | None) -> str | None:
+def _require_export_permission(
+    registry: Registry, reader: Reader, by: Agent, under: str | None
+) -> tuple[str, ...] | None:
     prefix = None if under is None else require_prefix(reader, under)
     require_permission(reader, by, "admin", WHOLE_REGISTRY if prefix is None else prefix.key, registry.current_time())
-    return None if prefix is None else key_beginning(prefix)
+    return None if prefix is None or under is None else key_beginnings(prefix, under)
+
+
+def _find_whole(reader: Reader, one: History, beginnings: Sequence[str] | None) -> History | None:
+    """Return the history of an identifier for the first of its names that is exported; None for its other names.
+
+    Of an IBI label prefix, an identifier may have an alias alone, such as its IBIp.
+    """
+    row = one.identifier
+    if row.subject == row.key:
+        return one
+    if beginnings is None or row.subject.startswith(tuple(beginnings)):
+        return None
+    keys = sorted(handle.fold(name) for name in records.decode(row.record).other_names)
+    if next((key for key in keys if key.startswith(tuple(beginnings))), row.key) != row.key:
+        return None
+    subject = reader.find(row.subject)
+    return None if subject is None else History(subject, one.added, tuple(reader.revisions(row.subject)))
 
 
 def _format_registry_parts(registry: Registry, reader: Reader) -> bytes:

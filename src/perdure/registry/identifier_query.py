@@ -17,7 +17,7 @@ from perdure.records.url_replacement import UrlBeginning
 from perdure.records.validation import check_one_line, check_storable, to_iso_seconds
 from perdure.records.value import Value
 from perdure.registry.entities import WHOLE_REGISTRY, Action, Agent, History, Scheme
-from perdure.registry.name_keys import find_beginning
+from perdure.registry.name_keys import find_beginnings
 from perdure.registry.permissions.permissions import has_expired, is_allowed, is_granted
 from perdure.registry.prefixes.na_names import NA_KEY
 from perdure.registry.store_interface import Reader
@@ -60,16 +60,21 @@ EVERYTHING: Final = IdentifierQuery()
 
 
 class Selection:
-    """The names that a query selects for one agent: the beginning of their keys, and a test of their records."""
+    """The names that a query selects for one agent: the beginnings of their keys, and a test of their records.
+
+    With several beginnings, those of an IBI subsystem, an identifier is selected by its first name alone.
+    """
 
     def __init__(
         self, reader: Reader, by: Agent, query: IdentifierQuery, now: str, actions: tuple[Action, ...]
     ) -> None:
-        self.scope, self.beginning = WHOLE_REGISTRY, None
+        self.scope = WHOLE_REGISTRY
+        self.beginnings: tuple[str, ...] | None = None
         if query.prefix is not None:
-            prefix, self.beginning = find_beginning(reader, check_one_line(query.prefix, "prefix", _LONGEST))
+            prefix, self.beginnings = find_beginnings(reader, check_one_line(query.prefix, "prefix", _LONGEST))
             self.scope = prefix.key
         self._query = query
+        self._has_several_beginnings = self.beginnings is not None and len(self.beginnings) > 1
         self._creators = _party_forms(reader, query.creator, "creator")
         self._owners = _party_forms(reader, query.owner, "owner")
         self._created = _parse_period(query.created_since, query.created_before, "created")
@@ -89,7 +94,8 @@ class Selection:
     @property
     def is_everything(self) -> bool:
         """Return whether the query selects every name that begins so."""
-        return self._query == IdentifierQuery(prefix=self._query.prefix) and not self._owners
+        is_filter_given = self._query != IdentifierQuery(prefix=self._query.prefix) or self._owners
+        return not is_filter_given and not self._has_several_beginnings
 
     def _select_own(self, reader: Reader, by: Agent, now: str, action: Action) -> None:
         """Select the agent's own identifiers only, if it has a grant for these."""
@@ -107,6 +113,8 @@ class Selection:
     def includes(self, stored: History) -> bool:
         """Return whether the query selects this name."""
         query, row = self._query, stored.identifier
+        if self._has_several_beginnings and row.subject != row.key:
+            return False
         if query.state not in (None, row.state) or query.scheme not in (None, row.scheme):
             return False
         if self._created is not None and not _is_within(row.created, self._created):

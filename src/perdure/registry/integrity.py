@@ -23,6 +23,7 @@ from perdure.registry.persons.history_checks import (
     non_person_problems,
     reference_problems,
 )
+from perdure.registry.prefixes.label_periods import is_after_periods, period_problems
 from perdure.registry.registry import Registry
 from perdure.registry.responsible_parties import check_resolvable_party
 from perdure.registry.secret_box import SEALING_KEY_ID, secret_context
@@ -93,7 +94,7 @@ class _Snapshot:
         self.reader = reader
         self.parties = parties
         self.timelines = reader.timelines()
-        self._prefixes = {key: one for one in reader.prefixes() for key in (one.key, one.opaque) if key is not None}
+        self._prefixes = {key: one for one in reader.prefixes() for key in one.lookup_keys}
 
     def prefix(self, key: str) -> Prefix | None:
         return self._prefixes.get(key)
@@ -103,6 +104,7 @@ def _registry_problems(registry: Registry, reader: Reader) -> Iterator[str]:
     for prefix in reader.prefixes():
         if prefix.parent is not None and reader.prefix(prefix.parent) is None:
             yield f"{prefix.name}: the prefix that it is derived from, {prefix.parent}, is not in this registry"
+        yield from (f"{prefix.name}: {problem}" for problem in period_problems(prefix))
     for pool in reader.pools():
         for key in pool.members:
             member = reader.prefix(key)
@@ -305,6 +307,8 @@ def _mint_problems(snapshot: _Snapshot, row: Identifier, first: Revision) -> Ite
         date = pilin.to_posix(row.name.partition("/")[2]) if prefix.minter == "pilin" else ibi.parse(row.name).date
     except PerdureError:
         return  # minted before the prefix had this minter
+    if prefix.minter == "ibi" and is_after_periods(prefix, row.key, date):
+        yield "its date is after the end of the period in which its label prefix was in use"
     last = snapshot.timelines.get(prefix.key)
     if last is None:
         yield f"its prefix {prefix.name} has no last date: it could be issued again"

@@ -9,6 +9,7 @@ from perdure.records.target import first_url
 from perdure.records.validation import check_storable
 from perdure.registry.entities import Agent, History, Identifier
 from perdure.registry.identifier_query import EVERYTHING, LISTING_ACTIONS, IdentifierQuery, Selection
+from perdure.registry.key_ranges import read_ranges
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Reader
 
@@ -49,7 +50,7 @@ async def list_identifiers(
     def work(reader: Reader) -> IdentifierPage:
         selection = Selection(reader, by, chosen, registry.current_time(), LISTING_ACTIONS)
         if selection.is_everything:
-            rows = reader.identifiers_after(after, limit + 1, selection.beginning)
+            rows = read_ranges(reader.identifiers_after, after, limit + 1, selection.beginnings)
             return IdentifierPage(rows[:limit], rows[limit - 1].key if len(rows) > limit else None)
         page = _scan_page(reader, selection, after, limit)
         return IdentifierPage([stored.identifier for stored in page.histories], page.next)
@@ -97,7 +98,7 @@ def _scan_page(reader: Reader, selection: Selection, after: str, limit: int) -> 
     page: list[History] = []
     key, scanned = after, 0
     while scanned < MOST_SCANNED:
-        chunk = reader.newest_histories(key, _CHUNK, selection.beginning)
+        chunk = read_ranges(reader.newest_histories, key, _CHUNK, selection.beginnings)
         for stored in chunk:
             if selection.includes(stored):
                 if len(page) == limit:
@@ -119,7 +120,7 @@ async def select_identifiers(
 
         def work(reader: Reader, key: str = key) -> tuple[list[History], str | None]:
             selection = Selection(reader, by, query, registry.current_time(), LISTING_ACTIONS)
-            chunk = reader.newest_histories(key, _CHUNK, selection.beginning)
+            chunk = read_ranges(reader.newest_histories, key, _CHUNK, selection.beginnings)
             found = [stored for stored in chunk if selection.includes(stored)]
             return found, chunk[-1].identifier.key if len(chunk) == _CHUNK else None
 

@@ -26,7 +26,7 @@ from perdure.timelines.timeline import HIGH_WATER_LEAD, Tick, check_wait, ibi_ti
 MILLISECOND: Final = Fraction(1, 1000)  # between two PILIN suffixes
 _NUMBERS_AHEAD: Final = Fraction(1000)  # names that the high-water mark of a counter is ahead
 
-_LabelPair = tuple[ibi.RepositoryName, ibi.OpaqueName]  # of one date
+_Labels = Sequence[ibi.RepositoryName | ibi.OpaqueName]  # of one date: one or two
 
 
 class MintedIdentifier(NamedTuple):
@@ -53,16 +53,21 @@ class RecordTemplate(NamedTuple):
             name, key, "handle", self.record, self.by, "mint", self.at, self.note, self.encoded
         )
 
-    def pair_for(self, prefix: Prefix, labels: _LabelPair) -> list[Change]:
-        """Return the first revision of both labels of a date: the repository name is the subject, the IBIp its alias.
+    def pair_for(self, prefix: Prefix, labels: _Labels) -> list[Change]:
+        """Return the first revision of the labels of a date: the repository name is the subject, the IBIp its alias.
 
-        The record contains the alias, so it is not encoded before.
+        The record contains the alias, so it is not encoded before. A subsystem with one address has one label.
         """
-        readable, opaque = labels
+        label, *others = labels
+        if not others:
+            return [
+                revisions.first_revision(
+                    str(label), label.key, "ibi", self.record, self.by, "mint", self.at, self.note, self.encoded
+                )
+            ]
+        opaque = others[0]
         record = msgspec.structs.replace(self.record, alias=str(opaque))
-        first = revisions.first_revision(
-            str(readable), readable.key, "ibi", record, self.by, "mint", self.at, self.note
-        )
+        first = revisions.first_revision(str(label), label.key, "ibi", record, self.by, "mint", self.at, self.note)
         alias = LocatedName(opaque.key, str(opaque), "ibi", prefix)
         return [first, revisions.alias_change(first, alias, record)]
 
@@ -92,8 +97,8 @@ def issue_names(
     """
     if prefix.scheme == "ibi" and prefix.subsystem is None:
         reason = (
-            f"{prefix.name} only holds labels that were imported: its host and IP address are not both known, so it "
-            "mints none. Mint under a subsystem (perdure prefix add --host HOST --ip ADDRESS)"
+            f"{prefix.name} only holds labels that were imported: it mints none. "
+            "Mint under a subsystem (perdure prefix add --host HOST --ip ADDRESS)"
         )
         raise InvalidInput("mint", "prefix", reason)
     if suffixes and prefix.minter != "chosen":
@@ -200,16 +205,20 @@ def _issue_pairs(
     templates: Sequence[RecordTemplate],
     patience: Fraction | None,
 ) -> IssuedBatch:
-    """Issue both labels of each date."""
+    """Issue the labels of each date: of the host, of the IP address, or of both."""
     now_ns = registry.clock.now_ns()
-    last = tx.timeline(prefix.key)
+    last = tx.timeline(prefix.key)  # and lock it: from here on, the addresses cannot change
+    prefix = tx.reread_prefix(prefix.key) or prefix
+    subsystem = prefix.subsystem or subsystem
     _check_gap(registry, prefix, last, now_ns)
 
-    def labels_at(date: Fraction) -> _LabelPair:
-        return (
-            ibi.repository_name(subsystem.host, subsystem.port, date),
-            ibi.opaque_name(subsystem.ip, subsystem.ip_port, date),
-        )
+    def labels_at(date: Fraction) -> _Labels:
+        labels: list[ibi.RepositoryName | ibi.OpaqueName] = []
+        if subsystem.host is not None:
+            labels.append(ibi.repository_name(subsystem.host, subsystem.port, date))
+        if subsystem.ip is not None:
+            labels.append(ibi.opaque_name(subsystem.ip, subsystem.ip_port, date))
+        return labels
 
     def keys_at(date: Fraction) -> list[str]:
         return [label.key for label in labels_at(date)]

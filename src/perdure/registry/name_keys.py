@@ -108,11 +108,24 @@ def handle_key(prefix: Prefix, suffix: str) -> str:
 
 
 def key_beginning(prefix: Prefix) -> str:
-    """Return how the keys of all names under this prefix begin."""
+    """Return how the keys of all names under a prefix begin that is not an IBI subsystem."""
     return f"{prefix.name}-" if prefix.scheme == "ppid" else f"{prefix.key}/"
 
 
-def find_beginning(prefixes: PrefixSource, text: str) -> tuple[Prefix, str]:
+def key_beginnings(prefix: Prefix, text: str) -> tuple[str, ...]:
+    """Return how the keys of the names begin that a text means: the prefix, or one of its label prefixes, with a slash.
+
+    An IBI subsystem may have several label prefixes. Each of them means the subsystem, with all that it has ever
+    issued. With a slash at its end (`8JMKD3MGP8W/`) it means the labels that begin so. In the order of keys.
+    """
+    if prefix.subsystem is None:
+        return (key_beginning(prefix),)
+    if text.endswith("/"):
+        return (f"{handle.fold(text).rstrip('/')}/",)
+    return tuple(sorted(f"{key}/" for key in prefix.lookup_keys))
+
+
+def find_beginnings(prefixes: PrefixSource, text: str) -> tuple[Prefix, tuple[str, ...]]:
     """Return the prefix that a text names or begins with, and how the keys of the names under this text begin.
 
     The text is a prefix, or the beginning of names under one, as in `12345/thesis-`.
@@ -120,14 +133,14 @@ def find_beginning(prefixes: PrefixSource, text: str) -> tuple[Prefix, str]:
     folded = handle.fold(check_storable(text, "prefix"))
     prefix = prefixes.prefix(folded.rstrip("/")) or prefixes.prefix(text.rstrip("/"))
     if prefix is not None:
-        return prefix, key_beginning(prefix)
+        return prefix, key_beginnings(prefix, text)
     end = len(folded)
     while (end := folded.rfind("/", 0, end)) > 0:
         prefix = prefixes.prefix(folded[:end]) or prefixes.prefix(text[:end])
         if prefix is not None and prefix.scheme == "handle":
-            return prefix, handle_key(prefix, text[end + 1 :])
+            return prefix, (handle_key(prefix, text[end + 1 :]),)
         if prefix is not None:
-            return prefix, text if prefix.case_sensitive else folded
+            return prefix, (text if prefix.case_sensitive else folded,)
     raise NoSuchPrefix(text)
 
 

@@ -12,7 +12,7 @@ from perdure.errors import InvalidInput, NotAuthorised, quote_text
 from perdure.records.frozen_struct import FrozenStruct
 from perdure.registry.entities import Agent, Prefix, ResolutionCount
 from perdure.registry.identifier_lookup import require_identifier
-from perdure.registry.name_keys import key_beginning, locate, require_prefix
+from perdure.registry.name_keys import key_beginnings, locate, require_prefix
 from perdure.registry.permissions.permissions import granted_actions
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Reader
@@ -98,10 +98,13 @@ async def prefix_statistics(
     def work(reader: Reader) -> PrefixStatistics:
         known = require_prefix(reader, prefix)
         _require_any_permission(reader, registry, by, known)
-        under = key_beginning(known)
-        periods = _sum_periods(reader.resolutions_by_day(under, since, until), monthly)
-        top = reader.most_resolved(under, since, until, limit)
-        return PrefixStatistics(known.name, periods, tuple(NameTotal(name, total) for name, total in top))
+        beginnings = key_beginnings(known, prefix)
+        counts = [one for under in beginnings for one in reader.resolutions_by_day(under, since, until)]
+        top = [one for under in beginnings for one in reader.most_resolved(under, since, until, limit)]
+        top.sort(key=lambda one: -one[1])
+        names = tuple(NameTotal(name, total) for name, total in top[:limit])
+        shown = known.name if len(beginnings) > 1 else prefix.rstrip("/")
+        return PrefixStatistics(shown, _sum_periods(counts, monthly), names)
 
     return await registry.store.scan(work)
 

@@ -229,7 +229,18 @@ class Transaction(Reader, Protocol):
         """
         ...
 
-    def put_prefix(self, prefix: Prefix) -> None: ...
+    def put_prefix(self, prefix: Prefix) -> None:
+        """Store a prefix with its label periods. Periods are never removed, and the end of one is set only once."""
+        ...
+
+    def reread_prefix(self, key: str) -> Prefix | None:
+        """Return a prefix as it is now.
+
+        After the transaction has locked its timeline (`timeline`), the addresses of a subsystem cannot be changed by
+        others until it ends. A prefix that was read before may have older ones.
+        """
+        ...
+
     def put_timeline(self, key: str, last: Fraction, ahead: Fraction) -> None:
         """Store the last date, and a mark outside the store that is `ahead` of it.
 

@@ -6,9 +6,10 @@ from typing import Final
 import msgspec
 
 from perdure.registry import revisions
-from perdure.registry.entities import ACTIONS, WHOLE_REGISTRY, Action, Agent, Event, Grant, Prefix
+from perdure.registry.entities import ACTIONS, WHOLE_REGISTRY, Action, Agent, Event, Grant, Identifier, Prefix
 from perdure.registry.identifier_lookup import require_identifier
-from perdure.registry.name_keys import key_beginning, require_prefix
+from perdure.registry.key_ranges import read_ranges
+from perdure.registry.name_keys import key_beginnings, require_prefix
 from perdure.registry.permissions.permissions import (
     grant_end,
     is_granted,
@@ -64,18 +65,18 @@ async def transfer_identifiers(registry: Registry, by: Agent, names: Sequence[st
 async def names_under(registry: Registry, prefix: str) -> AsyncIterator[list[str]]:
     """Yield the names of all identifiers under a prefix, in chunks."""
     namespace = await registry.store.read(lambda reader: require_prefix(reader, prefix))
-    under = key_beginning(namespace)
+    under = key_beginnings(namespace, prefix)
     key = ""
     while True:
 
-        def work(reader: Reader, key: str = key) -> list[tuple[str, str]]:
-            return [(row.key, row.name) for row in reader.identifiers_after(key, _CHUNK, under)]
+        def work(reader: Reader, key: str = key) -> list[Identifier]:
+            return read_ranges(reader.identifiers_after, key, _CHUNK, under)
 
         rows = await registry.store.read(work)
         if not rows:
             return
-        key = rows[-1][0]
-        yield [name for _, name in rows]
+        key = rows[-1].key
+        yield [row.name for row in rows if len(under) == 1 or row.subject == row.key]
 
 
 def _transfer(registry: Registry, tx: Transaction, by: Agent, names: Sequence[str], to: str) -> int:

@@ -6,7 +6,17 @@ from typing import Any, Final
 
 import msgspec
 
-from perdure.registry.entities import History, Identifier, Pool, Prefix, Revision, Subsystem
+from perdure.registry.entities import (
+    History,
+    Identifier,
+    LabelKind,
+    LabelPeriod,
+    Pool,
+    Prefix,
+    Revision,
+    Subsystem,
+    sort_periods,
+)
 
 Row = tuple[Any, ...]
 
@@ -21,6 +31,8 @@ PREFIX_COLUMNS: Final = (
     "key, name, scheme, minter, case_sensitive, parent, policy, pattern, opaque, subsystem, created, pass_through, "
     "ttl, joiners"
 )
+PERIOD_COLUMNS: Final = "label, kind, started, ended"
+_decode_periods: Final = msgspec.json.Decoder(list[tuple[str, LabelKind, str, str | None]]).decode
 
 HOLDING_COLUMNS: Final = (
     "subject, collection, label, role, role_since, version, files, size, digest, main_file, put_at, source, "
@@ -34,9 +46,9 @@ def first_column(row: Row | None) -> str | None:
 
 
 def to_prefix(row: Row) -> Prefix:
-    """Build a prefix from its columns."""
+    """Build a prefix from its columns, and from its label periods as JSON."""
     key, name, scheme, minter, case_sensitive, parent, policy, pattern, opaque, subsystem, created, *settings = row
-    pass_through, ttl, joiners = settings
+    pass_through, ttl, joiners, periods = settings
     return Prefix(
         key=key,
         name=name,
@@ -52,7 +64,14 @@ def to_prefix(row: Row) -> Prefix:
         pass_through=bool(pass_through),
         ttl=ttl,
         joiners=bool(joiners),
+        periods=() if periods is None else sort_periods(LabelPeriod(*one) for one in _decode_periods(periods)),
     )
+
+
+def to_period_rows(prefix: Prefix) -> list[Row]:
+    """Return a row for each label period, the closed ones first: of each kind, only one may be open at a time."""
+    ordered = sorted(prefix.periods, key=lambda one: (one.ended is None, one.started))
+    return [(one.label, one.kind, one.started, one.ended, prefix.key) for one in ordered]
 
 
 def to_prefix_row(prefix: Prefix) -> Row:

@@ -18,7 +18,7 @@ from perdure.registry.entities import (
     Revision,
 )
 from perdure.registry.holdings import Collection, CollectionTotals, Holding
-from perdure.store.row_mapping import HOLDING_COLUMNS, PREFIX_COLUMNS, Row, first_column, key_range, to_pool, to_prefix
+from perdure.store.row_mapping import HOLDING_COLUMNS, Row, first_column, key_range, to_pool, to_prefix
 
 _AGENT: Final = "SELECT id, name, identifier, created, kind, retired FROM agents"
 _HOLDING: Final = f"SELECT {HOLDING_COLUMNS} FROM holdings"
@@ -42,6 +42,7 @@ class SharedStatements(NamedTuple):
     active_key: str
     input_uuid: str
     events: str
+    prefixes: str
     agent: str = f"{_AGENT} WHERE id = ?"
     agents: str = f"{_AGENT} ORDER BY id"
     key: str = f"{_KEY} WHERE id = ?"
@@ -50,7 +51,6 @@ class SharedStatements(NamedTuple):
         "SELECT agent, scope, action, own, until, given_by, given_at FROM grants WHERE agent = ? "
         "ORDER BY scope, action, own"
     )
-    prefixes: str = f"SELECT {PREFIX_COLUMNS} FROM prefixes ORDER BY key"
     timeline: str = "SELECT last FROM timelines WHERE key = ?"
     timelines: str = "SELECT key, last FROM timelines WHERE last IS NOT NULL ORDER BY key"
     pool: str = f"{_POOL} WHERE name = ?"
@@ -111,7 +111,7 @@ class SqlReader(ABC):
 
     @abstractmethod
     def _prefix_row(self, key: str) -> Row | None:
-        """Return the row of the prefix with this key, or else with this opaque form."""
+        """Return the row of the prefix with this key, or else of the subsystem with this label prefix."""
 
     def revisions(self, subject: str) -> list[Revision]:
         return [Revision(*row) for row in self._rows(self._statements.revisions, (subject,))]

@@ -10,6 +10,7 @@ from typing import Final, Protocol
 from perdure.errors import ClockBehind, ClockJumped
 
 NANOSECONDS: Final = 1_000_000_000
+MICROSECONDS: Final = 1_000_000
 # A machine without a battery starts in 1970 or 2000. This program did not exist then.
 _EARLIEST: Final = 1_767_225_600  # 2026-01-01T00:00:00Z
 _LONGEST_NAP: Final = 0.25  # seconds; a change of the clock during a wait is noticed after this time
@@ -73,8 +74,13 @@ def now_seconds(clock: Clock) -> Fraction:
 
 def iso_now(clock: Clock) -> str:
     """Return the current time for a revision: ISO 8601 in UTC with microseconds, of fixed length so that text sorts."""
-    whole, rest = divmod(clock.now_ns(), NANOSECONDS)
-    return f"{_format_second(whole)}.{rest // 1000:06d}Z"
+    return iso_microseconds(clock.now_ns() * MICROSECONDS // NANOSECONDS)
+
+
+def iso_microseconds(microseconds: int) -> str:
+    """Write an instant, in microseconds since 1970, as `iso_now` writes the current one."""
+    whole, rest = divmod(microseconds, MICROSECONDS)
+    return f"{_format_second(whole)}.{rest:06d}Z"
 
 
 @lru_cache(maxsize=4)

@@ -7,6 +7,8 @@ import httpx
 import pytest
 from tests.http.live_server import LiveServer
 
+from perdure import ibi
+
 API = "/api/v1"
 URL = "https://example.org/thesis.pdf"
 ANY = {"If-Match": "*"}
@@ -228,6 +230,42 @@ def test_prefixes_are_added_changed_and_derived(client: httpx.Client) -> None:
     assert (subsystem["host"], subsystem["granularity"]) == ("mtc-m18.sid.inpe.br", "0.01")
     assert {"12345", "12345.7", "POID"} <= {one["prefix"] for one in client.get(f"{API}/prefixes").json()["prefixes"]}
     assert client.post(f"{API}/prefixes", json={"prefix": "12345"}).json()["code"] == "name-taken"
+
+
+def test_a_subsystem_moves_to_another_address(client: httpx.Client) -> None:
+    added = client.post(f"{API}/prefixes", json={"host": "old.example.net"})
+    at, tag = added.headers["location"], added.headers["etag"]
+    assert (added.json()["prefix"], added.json().get("ip"), added.json().get("ip_port")) == (
+        "example.net/old",
+        None,
+        None,
+    )
+    [first] = client.post(f"{API}/identifiers", json={"prefix": "example.net/old", "target": URL}).json()["identifiers"]
+    assert "alias" not in first
+    address = {"host": "new.example.net", "ip": "150.163.34.249"}
+    moved = client.patch(at, json=address, headers={"If-Match": tag})
+    assert (moved.status_code, moved.headers["etag"] != tag) == (200, True)
+    assert client.patch(at, json=address, headers={"If-Match": tag}).status_code == 412
+    body = client.get(f"{API}/prefixes/example.net%2Fnew").json()
+    assert body == moved.json() == client.get(at).json()
+    assert [(one["label"], one["kind"], "ended" in one) for one in body["periods"]] == [
+        ("example.net/old", "name", True),
+        ("example.net/new", "name", False),
+        (ibi.opaque_prefix("150.163.34.249", 800), "address", False),
+    ]
+    [second] = client.post(f"{API}/identifiers", json={"prefix": "example.net/old", "target": URL}).json()[
+        "identifiers"
+    ]
+    assert second["name"].startswith("example.net/new/")
+    for name in (first["name"], second["name"], second["alias"]):
+        assert client.get(f"/{name}").headers["location"] == URL
+    taken = client.post(f"{API}/prefixes", json={"host": "old.example.net"}).json()
+    assert (taken["code"], taken["owner"], taken["until"]) == (
+        "label-prefix-taken", "example.net/old", body["periods"][0]["ended"],
+    )  # fmt: skip
+    assert client.patch(at, json={"no_host": True}, headers=ANY).json()["ip"] == "150.163.34.249"
+    assert client.patch(at, json={"no_ip": True}, headers=ANY).status_code == 422
+    assert client.post(f"{API}/prefixes", json={"prefix": "12390", "host": "x.example.net"}).status_code == 422
 
 
 def test_two_clients_that_change_a_prefix_cannot_overwrite_each_other(client: httpx.Client) -> None:

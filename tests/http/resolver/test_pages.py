@@ -297,6 +297,22 @@ def test_a_prefix_has_its_own_page(client: httpx.Client) -> None:
     assert client.get("/0.NA/99999").status_code == 404
 
 
+def test_a_subsystem_has_a_page_with_its_label_prefixes(client: httpx.Client, names: Names) -> None:
+    opaque = names.opaque.partition("/")[0]
+    for path in ("example.org/archive", opaque, opaque.lower()):
+        page = client.get(f"/{path}")
+        assert (page.status_code, len(Outline(page).all("table"))) == (200, 1), path
+        assert all(part in page.text for part in ("example.org/archive", opaque, "in use", "the IP address"))
+    record = client.get(f"/{opaque}", headers=JSON).json()
+    assert (record["name"], record["scheme"]) == ("example.org/archive", "ibi")
+    assert [(one["label"], one["kind"], one["ended"]) for one in record["periods"]] == [
+        ("example.org/archive", "name", None),
+        (opaque, "address", None),
+    ]
+    assert client.get(f"/{opaque}", headers={"Accept": "text/turtle"}).status_code == 200
+    assert client.get("/example.org/other").status_code == 404
+
+
 def test_a_foreign_prefix_is_not_found(client: httpx.Client) -> None:
     response = client.get("/99999/x", headers=JSON)
     assert (response.status_code, response.json()["code"]) == (404, "no-such-prefix")

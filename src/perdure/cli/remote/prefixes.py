@@ -11,7 +11,8 @@ from perdure.cli.remote.api_client import Answer
 from perdure.cli.remote.remote_registry import RemoteRegistry, path_to
 from perdure.names import handle
 from perdure.names.instant import Exact
-from perdure.registry.entities import Agent, Minter, Prefix, Scheme, Subsystem
+from perdure.registry.entities import Agent, LabelPeriod, Minter, Prefix, Scheme, Subsystem
+from perdure.registry.prefixes.subsystem_address import SAME_ADDRESS, AddressChange
 
 
 class _Prefix(msgspec.Struct, kw_only=True):
@@ -32,6 +33,7 @@ class _Prefix(msgspec.Struct, kw_only=True):
     ip_port: int | None = None
     granularity: str | None = None
     ttl: int | None = None
+    periods: tuple[LabelPeriod, ...] = ()
 
     def to_domain(self) -> Prefix:
         return Prefix(
@@ -49,13 +51,15 @@ class _Prefix(msgspec.Struct, kw_only=True):
             pass_through=self.pass_through,
             ttl=self.ttl,
             joiners=self.joiners,
+            periods=tuple(msgspec.structs.replace(one, label=handle.fold(one.label)) for one in self.periods),
         )
 
     def _subsystem(self) -> Subsystem | None:
-        if self.host is None or self.ip is None or self.granularity is None:
+        if self.granularity is None:
             return None
-        is_private = not ip_address(self.ip).is_global
-        return Subsystem(self.host, self.port or 0, self.ip, self.ip_port or 0, Fraction(self.granularity), is_private)
+        is_private = self.ip is not None and not ip_address(self.ip).is_global
+        granularity = Fraction(self.granularity)
+        return Subsystem(self.host, self.port or 80, self.ip, self.ip_port or 800, granularity, is_private)
 
 
 class _Prefixes(msgspec.Struct):
@@ -126,8 +130,8 @@ async def derive_prefix(
 async def add_subsystem(
     remote: RemoteRegistry,
     by: Agent,
-    host: str,
-    ip: str,
+    host: str | None,
+    ip: str | None,
     *,
     port: int = 80,
     ip_port: int = 800,
@@ -161,6 +165,7 @@ async def change_prefix(
     pass_through: bool | None = None,
     ttl: int | None = None,
     joiners: bool | None = None,
+    address: AddressChange = SAME_ADDRESS,
     expected: str | None = None,
 ) -> Prefix:
     settings = _without_none(
@@ -171,12 +176,18 @@ async def change_prefix(
         pass_through=pass_through,
         ttl=ttl,
         joiners=joiners,
+        **_address_fields(address),
     )
     return remote.change("PATCH", path_to("prefixes", name), _Prefix, settings, expected=expected).to_domain()
 
 
 def _decode_prefix(remote: RemoteRegistry, answer: Answer) -> Prefix:
     return remote.decode(answer, _Prefix).to_domain()
+
+
+def _address_fields(address: AddressChange) -> dict[str, Any]:
+    """Return the fields of a change of the address, without those that say nothing."""
+    return {name: value for name, value in msgspec.structs.asdict(address).items() if value not in (None, False)}
 
 
 def _without_none(**settings: Any) -> dict[str, Any]:

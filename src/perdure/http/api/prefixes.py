@@ -85,9 +85,10 @@ async def show_prefix(
 )
 async def add_prefix(context: InjectedContext, data: JSONBody[AddPrefixRequest]) -> Response[PrefixResponse]:
     """Add a Handle prefix or an IBI subsystem. Requires permission to administer the whole registry."""
-    if (data.host is None) != (data.ip is None) or (data.host is None) == (data.prefix is None):
-        raise InvalidInput("prefix", "prefix", "give a Handle prefix, or host and ip of an IBI subsystem")
-    if data.host is not None and data.ip is not None:
+    is_subsystem = data.host is not None or data.ip is not None
+    if is_subsystem == (data.prefix is not None):
+        raise InvalidInput("prefix", "prefix", "give a Handle prefix, or the host or ip of an IBI subsystem, or both")
+    if is_subsystem:
         if data.minter is not None or data.pattern is not None or data.pass_through or data.joiners:
             raise InvalidInput(
                 "prefix", "minter", "minter, pattern, pass_through and joiners are only supported for a Handle prefix"
@@ -107,7 +108,7 @@ async def add_prefix(context: InjectedContext, data: JSONBody[AddPrefixRequest])
         return _created_response(prefix)
     if data.granularity is not None or data.private:
         raise InvalidInput(
-            "prefix", "granularity", "granularity and private are only supported for an IBI subsystem (host and ip)"
+            "prefix", "granularity", "granularity and private are only supported for an IBI subsystem (host or ip)"
         )
     prefix = await use.add_prefix(
         context.registry,
@@ -164,7 +165,11 @@ async def derive_prefix(context: InjectedContext, data: JSONBody[DerivePrefixReq
 async def change_prefix(
     context: InjectedContext, name: Name, data: JSONBody[ChangePrefixRequest], if_match: IfMatch = None
 ) -> Response[PrefixResponse]:
-    """Change the policy, the granularity, the minter or the pass-through. Case sensitivity cannot be changed."""
+    """Change the policy, the minter or the pass-through, or the granularity and the address of an IBI subsystem.
+
+    Case sensitivity cannot be changed. Another host or IP address ends the label prefix of the old one and begins
+    another, on the same timeline. Labels that were issued stay.
+    """
     with expect_etag(if_match) as expected:
         changed = await use.change_prefix(
             context.registry,
@@ -177,6 +182,7 @@ async def change_prefix(
             pass_through=data.pass_through,
             ttl=data.ttl,
             joiners=data.joiners,
+            address=data.to_address_change(),
             expected=expected,
         )
     return _prefix_response(changed)

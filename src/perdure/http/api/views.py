@@ -14,6 +14,7 @@ from perdure.http.api.schemas.responses import (
     IdentifierResponse,
     IdentifierSummary,
     ImportSummary,
+    LabelPeriodItem,
     MintedLine,
     MintedName,
     MintResponse,
@@ -113,9 +114,10 @@ def build_prefix(prefix: Prefix) -> PrefixResponse:
         prefix,
         prefix=prefix.name,
         host=None if subsystem is None else subsystem.host,
-        port=None if subsystem is None else subsystem.port,
+        port=None if subsystem is None or subsystem.host is None else subsystem.port,
         ip=None if subsystem is None else subsystem.ip,
-        ip_port=None if subsystem is None else subsystem.ip_port,
+        ip_port=None if subsystem is None or subsystem.ip is None else subsystem.ip_port,
+        periods=tuple(build_from(LabelPeriodItem, one, label=one.label_prefix) for one in prefix.periods),
         granularity=None if subsystem is None else _format_decimal(subsystem.granularity),
     )
 

@@ -106,12 +106,16 @@ def _build_prefix(
 ) -> Response:
     values = parameters.values.select(resolved.values)
     if _is_json(request, parameters):
-        document = {
+        document: dict[str, Any] = {
             "name": resolved.name,
-            "scheme": "handle",
+            "scheme": resolved.prefix.scheme,
             "state": "active",
             "values": [build_value(value) for value in values],
         }
+        if resolved.prefix.periods:
+            document["periods"] = [
+                msgspec.to_builtins(one) | {"label": one.label_prefix} for one in resolved.prefix.periods
+            ]
         return Response(200, _encode(document), [(b"content-type", b"application/json"), VARY_ACCEPT, NO_CACHE])
     return pages.render_page(
         "prefix.html",

@@ -7,13 +7,14 @@ import msgspec
 from perdure.errors import InvalidInput, InvalidName, NoSuchName
 from perdure.http.shared.http_errors import AliasChainTooLong
 from perdure.http.urls import is_external_url, strip_scheme
+from perdure.names import handle
 from perdure.records import record as records
 from perdure.records.record import Record
 from perdure.records.value import ALIAS, Value
 from perdure.registry.entities import Act, Agent, Identifier, Prefix
 from perdure.registry.identifier_lookup import find_located, governing_prefix, missing_name_error
 from perdure.registry.identifier_view import HIDDEN_REASON
-from perdure.registry.name_keys import LocatedName, handle_key, locate
+from perdure.registry.name_keys import LONGEST_NAME, LocatedName, handle_key, locate
 from perdure.registry.prefixes.na_names import na_name, prefix_of_record
 from perdure.registry.prefixes.na_records import prefix_record
 from perdure.registry.registry import Registry
@@ -52,10 +53,16 @@ class ResolvedPrefix(NamedTuple):
 
 
 def find_prefix(registry: Registry, reader: Reader, text: str) -> ResolvedPrefix | None:
-    """Return the prefix that `0.NA/PREFIX` names, with its public values; None if there is none."""
+    """Return the prefix that `0.NA/PREFIX` names, with its public values, or the IBI subsystem of a label prefix.
+
+    Return None if there is none.
+    """
     prefix = prefix_of_record(reader, text)
     if prefix is None:
-        return None
+        of_labels = reader.prefix(handle.fold(text)) if len(text) <= LONGEST_NAME and text.isprintable() else None
+        if of_labels is None or of_labels.subsystem is None:
+            return None
+        return ResolvedPrefix(of_labels.name, of_labels, ())
     values = prefix_record(reader, prefix, registry.current_time(), registry.settings.type_prefix)
     return ResolvedPrefix(na_name(prefix), prefix, tuple(value for value in values if value.is_public))
 

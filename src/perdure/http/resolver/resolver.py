@@ -120,7 +120,7 @@ async def _resolve_name(app: AppContext, request: Request, text: str, ending: st
     def work(reader: Reader) -> ResolvedName | ResolvedPrefix:
         try:
             resolved = find_name(reader, text)
-        except NoSuchName:
+        except (NoSuchName, InvalidName):
             prefix = find_prefix(app.registry, reader, text)
             if prefix is None:
                 raise

@@ -15,7 +15,7 @@ _NOT_ON_FAST_PATH: Final = RESERVED_SEGMENTS | {NA_KEY}
 
 
 class PrefixCache:
-    """Prefixes by their keys, and by the keys of the opaque half of an IBI subsystem."""
+    """Prefixes by their keys, and by each label prefix that an IBI subsystem has had."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
@@ -33,8 +33,6 @@ class PrefixCache:
             self._add(prefix)
 
     def _add(self, prefix: Prefix) -> None:
-        self._known[prefix.key] = prefix
-        if prefix.opaque is not None:
-            self._known[prefix.opaque] = prefix
+        self._known.update(dict.fromkeys(prefix.lookup_keys, prefix))
         if prefix.scheme == "handle" and prefix.key.isascii() and prefix.key not in _NOT_ON_FAST_PATH:
             self.handle_prefixes[prefix.key.encode()] = (f"{prefix.key}/", prefix.case_sensitive)

@@ -72,6 +72,9 @@ _MORE_DETAILS: Final = (
     "available",
     "index",
     "indexes",
+    "owner",
+    "since",
+    "until",
     "safe_to_retry",
 )
 

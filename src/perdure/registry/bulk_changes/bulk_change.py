@@ -15,7 +15,7 @@ from perdure.errors import InvalidInput, NoSuchBulkChange, NotAuthorised
 from perdure.names import handle
 from perdure.registry.entities import WHOLE_REGISTRY, Agent
 from perdure.registry.identifier_query import IdentifierQuery
-from perdure.registry.name_keys import find_beginning
+from perdure.registry.name_keys import find_beginnings
 from perdure.registry.permissions.permissions import is_allowed
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Reader, Transaction
@@ -163,7 +163,7 @@ def scope_of(reader: Reader, query: IdentifierQuery | None) -> str:
     """Return the scope of a request: the prefix of its query, or the whole registry."""
     if query is None or query.prefix is None:
         return WHOLE_REGISTRY
-    return find_beginning(reader, query.prefix)[0].key
+    return find_beginnings(reader, query.prefix)[0].key
 
 
 def check_request(request: BulkRequest) -> None:

@@ -32,7 +32,7 @@ class _Prefixes:
 
     def __init__(self, reader: Reader) -> None:
         self._prefixes: Mapping[str, Prefix] = {
-            key: prefix for prefix in reader.prefixes() for key in (prefix.key, prefix.opaque) if key is not None
+            key: prefix for prefix in reader.prefixes() for key in prefix.lookup_keys
         }
 
     def prefix(self, key: str) -> Prefix | None:

@@ -11,6 +11,7 @@ from perdure.registry.bulk_changes.bulk_edits import BulkEdit
 from perdure.registry.entities import Agent, History
 from perdure.registry.identifier_lookup import suggest_names
 from perdure.registry.identifier_query import IdentifierQuery, Selection
+from perdure.registry.key_ranges import read_ranges
 from perdure.registry.name_keys import LocatedName, correct_pilin_spelling, locate
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Reader
@@ -48,7 +49,7 @@ class QuerySource:
 
             def work(reader: Reader, key: str = key, is_empty: bool = is_empty) -> tuple[SourceChunk, bool]:
                 selection = self._open(registry, by, edit, reader)
-                rows = reader.newest_histories(key, CHUNK, selection.beginning)
+                rows = read_ranges(reader.newest_histories, key, CHUNK, selection.beginnings)
                 found = [
                     row for row in rows if row.identifier.subject == row.identifier.key and selection.includes(row)
                 ]

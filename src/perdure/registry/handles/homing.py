@@ -13,7 +13,8 @@ from perdure.registry.permissions.permissions import (
 )
 from perdure.registry.prefixes.na_names import NA_KEY, NA_PREFIX, prefix_of_record
 from perdure.registry.prefixes.na_records import grant_creator_rights
-from perdure.registry.prefixes.prefixes import check_prefix_name, insert_prefix, prefix_parents, refuse_server_path
+from perdure.registry.prefixes.new_prefix import insert_prefix
+from perdure.registry.prefixes.prefixes import check_prefix_name, prefix_parents, refuse_server_path
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Reader, Transaction
 

@@ -7,7 +7,7 @@ from typing import Final
 from perdure.errors import NotAuthorised, OutOfRange
 from perdure.records import record as records
 from perdure.registry.entities import WHOLE_REGISTRY, Agent, HandleIdentity, Identifier, Prefix
-from perdure.registry.name_keys import key_beginning, require_prefix
+from perdure.registry.name_keys import key_beginnings, require_prefix
 from perdure.registry.permissions.hs_admin import LIST_HANDLES, Administrators
 from perdure.registry.permissions.permissions import granted_actions, has_expired, prefix_rights, require_authenticated
 from perdure.registry.prefixes.na_names import NA_KEY, na_name, prefix_of_record
@@ -116,7 +116,7 @@ def _require_list_permission(registry: Registry, reader: Reader, by: Agent, text
     actions = granted_actions(reader, by, prefix.key, registry.current_time())
     if not {"admin", "edit"}.intersection(actions) and not prefix_rights(reader, by, prefix.key) & LIST_HANDLES:
         raise NotAuthorised(by.id, "list", prefix.key)
-    return key_beginning(prefix)
+    return key_beginnings(prefix, f"{text.rstrip('/')}/")[0]  # a handle begins with one of the label prefixes
 
 
 def _has_any_permission(registry: Registry, reader: Reader, by: Agent) -> bool:

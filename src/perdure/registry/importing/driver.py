@@ -193,9 +193,7 @@ class _ImportRun:
 
     def _load_prefixes(self, reader: Reader) -> None:
         for prefix in reader.prefixes():
-            self._prefixes[prefix.key] = prefix
-            if prefix.opaque is not None:
-                self._prefixes[prefix.opaque] = prefix
+            self._prefixes.update(dict.fromkeys(prefix.lookup_keys, prefix))
 
     async def write(self, ready: PreparedChunk, before: Tally) -> Tally:
         names = [key for one in ready.entries for key in one.keys]

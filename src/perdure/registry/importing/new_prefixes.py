@@ -15,7 +15,8 @@ from perdure.registry.importing.import_options import ImportOptions
 from perdure.registry.permissions.permissions import require_permission
 from perdure.registry.prefixes.label_prefixes import label_prefix
 from perdure.registry.prefixes.na_names import NA_KEY
-from perdure.registry.prefixes.prefixes import build_handle_prefix, insert_prefix, prefix_parents
+from perdure.registry.prefixes.new_prefix import insert_prefix
+from perdure.registry.prefixes.prefixes import build_handle_prefix, prefix_parents
 from perdure.registry.store_interface import Transaction
 
 # A name that is not a handle (a URL, a title) must not add a prefix, which stays for ever.

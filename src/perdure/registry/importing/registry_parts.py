@@ -1,5 +1,6 @@
 """Import of the parts of a registry other than identifiers: prefixes, agents, grants."""
 
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, Final, TypeVar
@@ -18,14 +19,20 @@ from perdure.registry.permissions.agents import check_agent_id
 from perdure.registry.permissions.permissions import grant_end, limit_end
 from perdure.registry.person_iris import PERSON_IRIS
 from perdure.registry.pools.pools import check_pool_name, describe_pool, find_members, refuse_taken_name
+from perdure.registry.prefixes.label_periods import (
+    change_periods,
+    current_labels,
+    is_continued_by,
+    period_problems,
+)
 from perdure.registry.prefixes.label_prefixes import label_prefix_named
+from perdure.registry.prefixes.new_prefix import check_keys_are_free, format_settings, insert_prefix
 from perdure.registry.prefixes.prefixes import (
     check_minter,
     check_policy,
     check_prefix_name,
     check_scheme_settings,
     check_ttl,
-    insert_prefix,
 )
 from perdure.registry.responsible_parties import check_party
 from perdure.registry.store_interface import Transaction
@@ -33,6 +40,7 @@ from perdure.timelines.timeline import HIGH_WATER_LEAD
 
 T = TypeVar("T")
 _LIMITS: Final = Limits()
+_MICROSECONDS: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z")
 _OTHER_REGISTRY: Final = (
     "this file is from another registry: only one of the two may mint under the same prefix from now on"
 )
@@ -63,23 +71,52 @@ def _apply_registry(tx: Transaction, by: Agent, fields: dict[str, Any], options:
 def _apply_prefix(tx: Transaction, by: Agent, fields: dict[str, Any], options: ImportOptions, at: str) -> str:
     last = _parse_date(fields.get("last"))
     imported = _decode_fields({name: value for name, value in fields.items() if name != "last"}, Prefix, "prefix")
+    existing, outcome = tx.prefix(imported.key), "unchanged"
+    imported = _with_periods(imported, existing)
     _check_prefix(imported)
-    existing = tx.prefix(imported.key)
     if existing is None:
         insert_prefix(tx, imported, by)
-    elif (existing.key, existing.scheme, existing.case_sensitive, existing.opaque) != (
+        outcome = "created"
+    elif (existing.key, existing.scheme, existing.case_sensitive) != (
         imported.key,
         imported.scheme,
         imported.case_sensitive,
-        imported.opaque,
     ):
         raise Conflict(imported.name, "the same scheme and case policy", "another")
+    elif not is_continued_by(imported.periods, existing.periods):
+        _continue_periods(tx, by, existing, imported, at)
+        outcome = "changed"
     if last is not None:
         timeline = counter_key(imported) if imported.minter == "sequential" else imported.key
         current = tx.timeline(timeline)
         if current is None or 0 <= current < last:  # a counter below zero is stopped until an administrator resets it
             tx.put_timeline(timeline, last, HIGH_WATER_LEAD)
-    return "created" if existing is None else "unchanged"
+    return outcome
+
+
+def _with_periods(imported: Prefix, existing: Prefix | None) -> Prefix:
+    """Return the prefix with label periods, if it was exported before they were recorded."""
+    if imported.periods or imported.subsystem is None:
+        return imported
+    labels = current_labels(imported.subsystem)
+    periods = change_periods((), labels, imported.created)
+    if existing is not None and {one.label for one in existing.periods} >= set(labels.values()):
+        return msgspec.structs.replace(
+            imported, periods=existing.periods, subsystem=existing.subsystem, opaque=existing.opaque
+        )
+    return msgspec.structs.replace(imported, periods=periods)
+
+
+def _continue_periods(tx: Transaction, by: Agent, existing: Prefix, imported: Prefix, at: str) -> None:
+    """Take over later addresses of a subsystem: those of a newer export of the same registry."""
+    if not is_continued_by(existing.periods, imported.periods):
+        raise Conflict(imported.name, "the same label periods, or later ones", "others")
+    check_keys_are_free(tx, imported, [key for key in imported.lookup_keys if key not in existing.lookup_keys])
+    continued = msgspec.structs.replace(
+        existing, subsystem=imported.subsystem, opaque=imported.opaque, periods=imported.periods
+    )
+    tx.put_prefix(continued)
+    tx.put_event(Event(at, by.id, "prefix change", continued.name, format_settings(continued)))
 
 
 def _apply_pool(tx: Transaction, by: Agent, fields: dict[str, Any], options: ImportOptions, at: str) -> str:
@@ -165,12 +202,16 @@ def _check_prefix(imported: Prefix) -> None:
         check_minter(imported, imported.minter, imported.pattern)
         expected_key = handle.fold(imported.name)
     elif imported.scheme == "ibi" and imported.subsystem is not None and imported.minter == "ibi":
-        subsystem = imported.subsystem
-        ibi.next_date(0, None, subsystem.granularity)
-        expected_key = ibi.repository_prefix(subsystem.host, subsystem.port)
-        if imported.opaque != handle.fold(ibi.opaque_prefix(subsystem.ip, subsystem.ip_port)):
-            raise InvalidInput("import", "opaque", f"{imported.opaque!a} is not the opaque prefix of {imported.name}")
-    elif imported.scheme == "ibi" and imported.minter == "ibi" and imported.opaque is None:
+        ibi.next_date(0, None, imported.subsystem.granularity)
+        for period in imported.periods:
+            for part, instant in (("started", period.started), ("ended", period.ended)):
+                if instant is not None and instant != imported.created and _MICROSECONDS.fullmatch(instant) is None:
+                    raise InvalidInput("import", part, f"{instant!a} is not in UTC with microseconds")
+        problem = next(period_problems(imported), None)
+        if problem is not None:
+            raise InvalidInput("import", "periods", f"{imported.name}: {problem}")
+        expected_key = handle.fold(imported.name)
+    elif imported.scheme == "ibi" and imported.minter == "ibi" and imported.opaque is None and not imported.periods:
         expected = label_prefix_named(imported.name, imported.created)
         expected_key = expected.key
         if imported.case_sensitive != expected.case_sensitive:

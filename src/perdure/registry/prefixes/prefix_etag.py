@@ -14,7 +14,16 @@ _CHARACTERS: Final = 16
 def settings_digest(prefix: Prefix) -> str:
     """Compute a digest of all that can change in a prefix; the rest can never be changed."""
     step = None if prefix.subsystem is None else str(prefix.subsystem.granularity)
-    settings = (prefix.policy, prefix.minter, prefix.pattern, prefix.pass_through, step, prefix.ttl, prefix.joiners)
+    settings = (
+        prefix.policy,
+        prefix.minter,
+        prefix.pattern,
+        prefix.pass_through,
+        step,
+        prefix.ttl,
+        prefix.joiners,
+        prefix.periods,
+    )
     return sha256(msgspec.json.encode(settings)).hexdigest()[:_CHARACTERS]
 
 

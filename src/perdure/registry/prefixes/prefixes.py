@@ -1,12 +1,11 @@
 """Prefixes: the namespaces of a registry, how names under them are minted, and their policies."""
 
-import ipaddress
 from fractions import Fraction
 from typing import Final
 
 import msgspec
 
-from perdure.errors import InvalidInput, InvalidName, NameTaken, OutOfRange, quote_text
+from perdure.errors import InvalidInput, InvalidName, OutOfRange, quote_text
 from perdure.names import handle, ibi, ppid
 from perdure.names.instant import Exact
 from perdure.records.validation import check_one_line, check_plain_text
@@ -17,13 +16,14 @@ from perdure.registry.entities import (
     Event,
     Minter,
     Prefix,
-    Subsystem,
     counter_key,
 )
 from perdure.registry.name_keys import check_length, require_prefix
 from perdure.registry.permissions.permissions import grant_end, refuse_derived_administrators, require_permission
 from perdure.registry.prefixes.na_records import grant_creator_rights
+from perdure.registry.prefixes.new_prefix import format_settings, insert_prefix
 from perdure.registry.prefixes.prefix_etag import check_digest
+from perdure.registry.prefixes.subsystem_address import SAME_ADDRESS, AddressChange, change_address
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Reader, Transaction
 from perdure.timelines.clock import now_seconds
@@ -119,47 +119,6 @@ async def derive_prefix(
     return await registry.store.write(work)
 
 
-async def add_subsystem(
-    registry: Registry,
-    by: Agent,
-    host: str,
-    ip: str,
-    *,
-    port: int = 80,
-    ip_port: int = 800,
-    granularity: Exact = 1,
-    private: bool = False,
-    policy: str = "",
-    ttl: int | None = None,
-) -> Prefix:
-    """Add an IBI subsystem: its addresses, and the granularity of its dates. Both its addresses belong to it alone."""
-    ibi.next_date(0, None, granularity)  # refuses an invalid granularity
-    name, opaque = ibi.repository_prefix(host, port), ibi.opaque_prefix(ip, ip_port)
-    if not private and not ipaddress.ip_address(ip).is_global:
-        reason = f"{ip} is a private IP address, which is not unique; to allow it, set private"
-        raise InvalidInput("ibi", "ip", reason)
-    subsystem = Subsystem(handle.fold(host).removesuffix("."), port, ip, ip_port, Fraction(granularity), private)
-    prefix = Prefix(
-        key=name,
-        name=name,
-        scheme="ibi",
-        minter="ibi",
-        case_sensitive=False,
-        policy=check_policy(policy),
-        opaque=handle.fold(opaque),
-        subsystem=subsystem,
-        ttl=check_ttl(ttl),
-        created=registry.current_time(),
-    )
-
-    def work(tx: Transaction) -> Prefix:
-        require_permission(tx, by, "admin", WHOLE_REGISTRY, registry.current_time())
-        insert_prefix(tx, prefix, by)
-        return prefix
-
-    return await registry.store.write(work)
-
-
 async def change_prefix(
     registry: Registry,
     by: Agent,
@@ -172,16 +131,21 @@ async def change_prefix(
     pass_through: bool | None = None,
     ttl: int | None = None,
     joiners: bool | None = None,
+    address: AddressChange = SAME_ADDRESS,
     expected: str | None = None,
 ) -> Prefix:
-    """Change what may be changed: the policy text, the granularity of a subsystem, how a Handle prefix mints.
+    """Change what may be changed: the policy text, how a Handle prefix mints, granularity and address of a subsystem.
 
     Zero-width joiners stay allowed, once they are: there may be names with them.
 
     With `expected`, the digest of the settings that the caller has read, raise Conflict if they have changed since.
     """
-    if all(one is None for one in (policy, granularity, minter, pattern, pass_through, ttl, joiners)):
-        reason = "nothing to change: give the policy, granularity, minter, pattern, pass-through, TTL or joiners"
+    settings = (policy, granularity, minter, pattern, pass_through, ttl, joiners)
+    if all(one is None for one in settings) and address == SAME_ADDRESS:
+        reason = (
+            "nothing to change: give the policy, granularity, host, IP address, minter, pattern, pass-through, TTL or "
+            "joiners"
+        )
         raise InvalidInput("prefix", "prefix", reason)
     if granularity is not None:
         ibi.next_date(0, None, granularity)
@@ -214,9 +178,11 @@ async def change_prefix(
                 reason = "zero-width joiners stay allowed: names with them may exist"
                 raise InvalidInput("prefix", "joiners", f"{prefix.name}: {reason}")
             prefix = msgspec.structs.replace(prefix, joiners=joiners)
+        if address != SAME_ADDRESS:
+            prefix = change_address(tx, prefix, address, at)
         check_scheme_settings(prefix)
         tx.put_prefix(prefix)
-        tx.put_event(Event(at, by.id, "prefix change", prefix.name, _format_settings(prefix)))
+        tx.put_event(Event(at, by.id, "prefix change", prefix.name, format_settings(prefix)))
         return prefix
 
     return await registry.store.write(work)
@@ -342,45 +308,3 @@ def check_policy(policy: str) -> str:
     if len(policy) > _LONGEST_POLICY:
         raise InvalidInput("prefix", "policy", f"the policy is longer than {_LONGEST_POLICY} characters")
     return check_plain_text(policy, "policy")
-
-
-def insert_prefix(tx: Transaction, prefix: Prefix, by: Agent) -> None:
-    """Insert a new prefix. Refuse it if it exists, or if a name under it could be read in two ways."""
-    for key in (prefix.key, prefix.opaque):
-        existing = None if key is None else tx.prefix(key)
-        if existing is None:
-            continue
-        if prefix.subsystem is not None and existing.subsystem is None and existing.scheme == "ibi":
-            reason = (
-                f"{existing.name} holds imported labels, and cannot become a subsystem: "
-                "choose another host, IP address or port"
-            )
-            raise InvalidInput("prefix", "host", reason)
-        raise NameTaken(str(key))
-    if tx.pool(prefix.key) is not None:  # a request to mint names either a prefix or a pool
-        raise NameTaken(prefix.key)
-    for other in tx.prefixes():
-        if other.scheme != prefix.scheme and _first_parts(other) & _first_parts(prefix):
-            reason = f"{prefix.name} and {other.name} have the same beginning: names under them would be ambiguous"
-            raise InvalidInput("prefix", "prefix", reason)
-    tx.put_prefix(prefix)
-    tx.put_event(Event(prefix.created, by.id, "prefix add", prefix.name, _format_settings(prefix)))
-
-
-def _first_parts(prefix: Prefix) -> set[str]:
-    return {handle.fold(key.partition("/")[0]) for key in (prefix.key, prefix.opaque) if key is not None}
-
-
-def _format_settings(prefix: Prefix) -> str:
-    parts = [f"minter {prefix.minter}", "case-sensitive" if prefix.case_sensitive else "not case-sensitive"]
-    if prefix.pass_through:
-        parts.append("longer names pass through")
-    if prefix.ttl is not None:
-        parts.append(f"TTL {prefix.ttl}")
-    if prefix.joiners:
-        parts.append("zero-width joiners allowed")
-    if prefix.scheme == "ibi" and prefix.subsystem is None:
-        parts = ["imported labels only"]
-    if prefix.subsystem is not None:
-        parts.append(f"granularity {prefix.subsystem.granularity}")
-    return ", ".join(parts)

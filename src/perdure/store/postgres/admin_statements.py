@@ -8,7 +8,15 @@ import msgspec
 from perdure.registry.entities import Agent, Grant, Key, Pool, Prefix, ResolutionCount
 from perdure.registry.holdings import Collection, Holding
 from perdure.store.postgres.connection import Connection
-from perdure.store.row_mapping import HOLDING_COLUMNS, MOST_ANSWERS_DELETED, PREFIX_COLUMNS, to_pool_row, to_prefix_row
+from perdure.store.row_mapping import (
+    HOLDING_COLUMNS,
+    MOST_ANSWERS_DELETED,
+    PERIOD_COLUMNS,
+    PREFIX_COLUMNS,
+    to_period_rows,
+    to_pool_row,
+    to_prefix_row,
+)
 
 # Another process that deletes answers at the same time deletes others.
 _FORGET_ANSWERS: Final = (
@@ -21,11 +29,17 @@ def put_prefix(connection: Connection, prefix: Prefix) -> None:
     connection.execute(
         f"INSERT INTO prefixes ({PREFIX_COLUMNS}) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s) "
         "ON CONFLICT (key) DO UPDATE SET "
-        "minter = excluded.minter, policy = excluded.policy, pattern = excluded.pattern, "
+        "minter = excluded.minter, policy = excluded.policy, pattern = excluded.pattern, opaque = excluded.opaque, "
         "subsystem = excluded.subsystem, pass_through = excluded.pass_through, ttl = excluded.ttl, "
         "joiners = excluded.joiners",
         to_prefix_row(prefix),
     )
+    for period in to_period_rows(prefix):
+        connection.execute(
+            f"INSERT INTO label_periods ({PERIOD_COLUMNS}, prefix) VALUES (%s, %s, %s, %s, %s) "
+            "ON CONFLICT (label, started) DO UPDATE SET ended = excluded.ended",
+            period,
+        )
 
 
 def put_pool(connection: Connection, pool: Pool) -> None:

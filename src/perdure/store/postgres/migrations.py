@@ -299,8 +299,58 @@ CREATE INDEX holdings_by_collection ON holdings (collection, subject);
 CREATE INDEX holdings_by_check ON holdings (collection, (coalesce(verified_at, '')), subject);
 """
 
-# Pools of IBI subsystems. `members` is a JSON array of the keys of their prefixes.
+# The host and the address of an IBI subsystem may change. A label prefix stays with its subsystem for ever, and the
+# times in which the subsystem issued labels under it are recorded.
 _EIGHTH: Final = """
+CREATE TABLE label_periods (
+    label   text COLLATE "C" NOT NULL,  -- the key of a label prefix
+    started text COLLATE "C" NOT NULL,
+    ended   text COLLATE "C",
+    kind    text COLLATE "C" NOT NULL CHECK (kind IN ('name', 'address')),
+    prefix  text COLLATE "C" NOT NULL REFERENCES prefixes (key),
+    PRIMARY KEY (label, started),
+    CHECK (ended > started)
+);
+CREATE UNIQUE INDEX open_label_periods ON label_periods (prefix, kind) WHERE ended IS NULL;
+CREATE INDEX label_periods_by_prefix ON label_periods (prefix);
+INSERT INTO label_periods (label, started, kind, prefix)
+    SELECT key, created, 'name', key FROM prefixes WHERE subsystem IS NOT NULL;
+INSERT INTO label_periods (label, started, kind, prefix)
+    SELECT opaque, created, 'address', key FROM prefixes WHERE subsystem IS NOT NULL AND opaque IS NOT NULL;
+
+CREATE FUNCTION refuse_other_prefix() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    is_taken boolean;
+BEGIN
+    EXECUTE format('SELECT EXISTS (SELECT 1 FROM %I.label_periods WHERE label = $1 AND prefix <> $2)', TG_TABLE_SCHEMA)
+        INTO is_taken USING NEW.label, NEW.prefix;
+    IF is_taken THEN
+        RAISE EXCEPTION 'a label prefix stays with one subsystem' USING ERRCODE = 'integrity_constraint_violation';
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER label_periods_belong_to_one_prefix BEFORE INSERT ON label_periods
+    FOR EACH ROW EXECUTE FUNCTION refuse_other_prefix();
+CREATE TRIGGER label_periods_stay BEFORE UPDATE ON label_periods
+    FOR EACH ROW
+    WHEN ((NEW.label, NEW.started, NEW.kind, NEW.prefix) IS DISTINCT FROM
+          (OLD.label, OLD.started, OLD.kind, OLD.prefix)
+          OR (OLD.ended IS NOT NULL AND NEW.ended IS DISTINCT FROM OLD.ended))
+    EXECUTE FUNCTION refuse_change('label periods are never changed');
+CREATE TRIGGER label_periods_are_kept BEFORE DELETE ON label_periods
+    FOR EACH ROW EXECUTE FUNCTION refuse_change('label periods are never deleted');
+CREATE TRIGGER label_periods_are_not_emptied BEFORE TRUNCATE ON label_periods
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('label periods are never deleted');
+
+DROP TRIGGER prefix_identity_stays ON prefixes;
+CREATE TRIGGER prefix_identity_stays BEFORE UPDATE OF case_sensitive, scheme ON prefixes
+    FOR EACH ROW
+    WHEN ((NEW.case_sensitive, NEW.scheme) IS DISTINCT FROM (OLD.case_sensitive, OLD.scheme))
+    EXECUTE FUNCTION refuse_change('what a prefix compares by is fixed for life');
+"""
+
+# Pools of IBI subsystems. `members` is a JSON array of the keys of their prefixes.
+_NINTH: Final = """
 CREATE TABLE pools (
     name    text COLLATE "C" PRIMARY KEY,
     policy  text COLLATE "C" NOT NULL CHECK (policy IN ('round-robin', 'least-waiting', 'hash')),
@@ -310,7 +360,7 @@ CREATE TABLE pools (
 """
 
 Step = str | Callable[[Connection], None]
-MIGRATIONS: Final[tuple[Step, ...]] = (_FIRST, _SECOND, _THIRD, _FOURTH, add_digests, _SIXTH, _SEVENTH, _EIGHTH)
+MIGRATIONS: Final[tuple[Step, ...]] = (_FIRST, _SECOND, _THIRD, _FOURTH, add_digests, _SIXTH, _SEVENTH, _EIGHTH, _NINTH)
 
 _TRIES: Final = 10
 _ANY_RELATION: Final = (

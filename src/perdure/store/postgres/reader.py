@@ -21,7 +21,7 @@ from perdure.store.event_chain import NEWEST_EVENT, EventMark
 from perdure.store.postgres.connection import Connection, Row
 from perdure.store.postgres.lexemes import format_tsquery
 from perdure.store.postgres.write_buffer import Answer, AnswerKey
-from perdure.store.row_mapping import PREFIX_COLUMNS, build_newest_history, first_column, key_range
+from perdure.store.row_mapping import PERIOD_COLUMNS, PREFIX_COLUMNS, build_newest_history, first_column, key_range
 from perdure.store.sql_reader import SharedStatements, SqlReader
 
 _COLUMNS: Final = "i.key, i.name, i.scheme, i.state, i.target, i.version, i.record, i.subject, i.created"
@@ -114,7 +114,14 @@ _REVERSE: Final = (
     "WHERE r.data = %s AND (%s::text IS NULL OR r.type = %s) ORDER BY r.added DESC, r.key DESC LIMIT %s"
 )
 
-_PREFIX: Final = f"SELECT {PREFIX_COLUMNS} FROM prefixes WHERE key = %s OR opaque = %s ORDER BY key <> %s LIMIT 1"
+_PREFIXES: Final = (
+    f"SELECT {PREFIX_COLUMNS}, (SELECT json_agg(json_build_array({PERIOD_COLUMNS}))::text "
+    "FROM label_periods AS l WHERE l.prefix = p.key) FROM prefixes AS p"
+)
+_PREFIX: Final = (
+    f"{_PREFIXES} WHERE key = %s OR key = (SELECT prefix FROM label_periods WHERE label = %s LIMIT 1) "
+    "ORDER BY key <> %s LIMIT 1"
+)
 _FACTS: Final = "SELECT name, value FROM facts WHERE name <> ALL(%s) ORDER BY name"
 
 NUMBER_OF_PERSONS: Final = "SELECT count(*) FROM identifiers WHERE scheme = 'ppid'"
@@ -226,6 +233,7 @@ _STATEMENTS: Final = SharedStatements(
     active_key=f"SELECT i.key {_FROM_ACTIVE} ORDER BY i.key LIMIT 1 OFFSET ?",
     input_uuid="SELECT uuid_raw FROM person_names WHERE name = ?",
     events="SELECT at, agent, action, subject, detail, digest FROM events ORDER BY added DESC, writer DESC LIMIT ?",
+    prefixes=f"{_PREFIXES} ORDER BY key",
 ).with_placeholder("%s")
 
 

@@ -13,7 +13,7 @@ from typing import Final, Self, TypeVar
 
 import psycopg
 
-from perdure.registry.entities import Act, History, Identifier, Revision, SearchHit
+from perdure.registry.entities import Act, History, Identifier, Prefix, Revision, SearchHit
 from perdure.registry.store_interface import TimelineState
 from perdure.store.postgres.connection import Connection
 from perdure.store.postgres.locks import Lock, Locks, Strictness
@@ -58,6 +58,7 @@ class CachedTransactionReader(AdminCache, PostgresReader):
         self._peeked_timelines: dict[str, Fraction | None] = {}
         self._cached_persons: dict[str, str | None] = {}
         self._cached_answers: dict[AnswerKey, Answer | None] = {}
+        self._reread_prefixes: set[str] = set()
 
     def _cache_written(self, writes: WriteBuffer) -> None:
         """Put the writes that are being sent into the caches."""
@@ -190,6 +191,12 @@ class CachedTransactionReader(AdminCache, PostgresReader):
     def try_timeline(self, key: str) -> bool:
         self._stop_deferring()
         return self._locks.try_hold(Lock.timeline(key))
+
+    def reread_prefix(self, key: str) -> Prefix | None:
+        if key not in self._reread_prefixes:  # it may have been read before its timeline was locked
+            self._reread_prefixes.add(key)
+            self._cached_prefixes.pop(key, None)
+        return self.prefix(key)
 
     def fact(self, name: str) -> str | None:
         self._stop_deferring()

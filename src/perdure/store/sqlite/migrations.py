@@ -254,8 +254,49 @@ CREATE INDEX holdings_by_collection ON holdings (collection, subject);
 CREATE INDEX holdings_by_check ON holdings (collection, coalesce(verified_at, ''), subject);
 """
 
-# Pools of IBI subsystems. `members` is a JSON array of the keys of their prefixes.
+# The host and the address of an IBI subsystem may change. A label prefix stays with its subsystem for ever, and the
+# times in which the subsystem issued labels under it are recorded.
 _EIGHTH: Final = """
+CREATE TABLE label_periods (
+    label   TEXT NOT NULL,  -- the key of a label prefix
+    started TEXT NOT NULL,
+    ended   TEXT,
+    kind    TEXT NOT NULL CHECK (kind IN ('name', 'address')),
+    prefix  TEXT NOT NULL REFERENCES prefixes (key),
+    PRIMARY KEY (label, started),
+    CHECK (ended > started)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX open_label_periods ON label_periods (prefix, kind) WHERE ended IS NULL;
+CREATE INDEX label_periods_by_prefix ON label_periods (prefix);
+INSERT INTO label_periods (label, started, kind, prefix)
+    SELECT key, created, 'name', key FROM prefixes WHERE subsystem IS NOT NULL;
+INSERT INTO label_periods (label, started, kind, prefix)
+    SELECT opaque, created, 'address', key FROM prefixes WHERE subsystem IS NOT NULL AND opaque IS NOT NULL;
+
+CREATE TRIGGER label_periods_belong_to_one_prefix BEFORE INSERT ON label_periods
+WHEN EXISTS (SELECT 1 FROM label_periods WHERE label = NEW.label AND prefix <> NEW.prefix) BEGIN
+    SELECT RAISE (ABORT, 'a label prefix stays with one subsystem');
+END;
+
+CREATE TRIGGER label_periods_stay BEFORE UPDATE ON label_periods
+WHEN (NEW.label, NEW.started, NEW.kind, NEW.prefix) IS NOT (OLD.label, OLD.started, OLD.kind, OLD.prefix)
+     OR (OLD.ended IS NOT NULL AND NEW.ended IS NOT OLD.ended) BEGIN
+    SELECT RAISE (ABORT, 'label periods are never changed');
+END;
+
+CREATE TRIGGER label_periods_are_kept BEFORE DELETE ON label_periods BEGIN
+    SELECT RAISE (ABORT, 'label periods are never deleted');
+END;
+
+DROP TRIGGER prefix_identity_stays;
+CREATE TRIGGER prefix_identity_stays BEFORE UPDATE OF case_sensitive, scheme ON prefixes
+WHEN NEW.case_sensitive IS NOT OLD.case_sensitive OR NEW.scheme IS NOT OLD.scheme BEGIN
+    SELECT RAISE (ABORT, 'what a prefix compares by is fixed for life');
+END;
+"""
+
+# Pools of IBI subsystems. `members` is a JSON array of the keys of their prefixes.
+_NINTH: Final = """
 CREATE TABLE pools (
     name    TEXT PRIMARY KEY,
     policy  TEXT NOT NULL CHECK (policy IN ('round-robin', 'least-waiting', 'hash')),
@@ -265,7 +306,7 @@ CREATE TABLE pools (
 """
 
 Step = str | Callable[[apsw.Connection], None]
-MIGRATIONS: Final[tuple[Step, ...]] = (_FIRST, _SECOND, _THIRD, _FOURTH, add_digests, _SIXTH, _SEVENTH, _EIGHTH)
+MIGRATIONS: Final[tuple[Step, ...]] = (_FIRST, _SECOND, _THIRD, _FOURTH, add_digests, _SIXTH, _SEVENTH, _EIGHTH, _NINTH)
 
 
 def migrate(connection: apsw.Connection) -> None:

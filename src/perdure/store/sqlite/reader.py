@@ -18,7 +18,7 @@ from perdure.registry.entities import (
 from perdure.registry.store_interface import UNSCRUBBED
 from perdure.store.commit_mark import LINEAGE, ChangeMark, Tip
 from perdure.store.event_chain import NEWEST_EVENT, EventMark
-from perdure.store.row_mapping import PREFIX_COLUMNS, Row, build_newest_history, first_column, key_range
+from perdure.store.row_mapping import PERIOD_COLUMNS, PREFIX_COLUMNS, Row, build_newest_history, first_column, key_range
 from perdure.store.sql_reader import SharedStatements, SqlReader
 
 READ_ONLY_FACT: Final = "sealed"  # the fact that holds the reason why the store is read-only
@@ -85,9 +85,12 @@ _NEWEST: Final = (
 )
 _TIP: Final = f"SELECT c.number, i.key, r.digest {_NEWEST}"  # read at every commit, so without the record
 
-_PREFIX: Final = f"SELECT {PREFIX_COLUMNS} FROM prefixes"
+_PREFIX: Final = (
+    f"SELECT {PREFIX_COLUMNS}, (SELECT json_group_array(json_array({PERIOD_COLUMNS})) "
+    "FROM label_periods AS l WHERE l.prefix = p.key) FROM prefixes AS p"
+)
 _PREFIX_BY_KEY: Final = f"{_PREFIX} WHERE key = ?"
-_PREFIX_BY_OPAQUE: Final = f"{_PREFIX} WHERE opaque = ?"
+_PREFIX_BY_LABEL: Final = f"{_PREFIX} WHERE key = (SELECT prefix FROM label_periods WHERE label = ? LIMIT 1)"
 
 _FACTS: Final = "SELECT name, value FROM facts WHERE name NOT IN (?, ?, ?, ?) ORDER BY name"
 _ANSWER: Final = "SELECT digest, answer, at FROM answers WHERE agent = ? AND token = ?"
@@ -159,6 +162,7 @@ _STATEMENTS: Final = SharedStatements(
     active_key=f"SELECT key {_FROM_ACTIVE} ORDER BY key LIMIT 1 OFFSET ?",
     input_uuid="SELECT uuid_raw FROM person_inputs WHERE name = ?",
     events="SELECT at, agent, action, subject, detail, digest FROM events ORDER BY id DESC LIMIT ?",
+    prefixes=f"{_PREFIX} ORDER BY key",
 )
 
 
@@ -186,7 +190,7 @@ class SqliteReader(SqlReader):
         return row
 
     def _prefix_row(self, key: str) -> Row | None:
-        return self._row(_PREFIX_BY_KEY, (key,)) or self._row(_PREFIX_BY_OPAQUE, (key,))
+        return self._row(_PREFIX_BY_KEY, (key,)) or self._row(_PREFIX_BY_LABEL, (key,))
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:

@@ -15,7 +15,15 @@ from perdure.registry.holdings import Collection, Holding
 from perdure.registry.store_interface import Prefetch, TimelineState
 from perdure.store.event_chain import NEWEST_EVENT, EventMark
 from perdure.store.high_water import HighWater
-from perdure.store.row_mapping import HOLDING_COLUMNS, MOST_ANSWERS_DELETED, PREFIX_COLUMNS, to_pool_row, to_prefix_row
+from perdure.store.row_mapping import (
+    HOLDING_COLUMNS,
+    MOST_ANSWERS_DELETED,
+    PERIOD_COLUMNS,
+    PREFIX_COLUMNS,
+    to_period_rows,
+    to_pool_row,
+    to_prefix_row,
+)
 from perdure.store.sql_reader import AdminCache
 from perdure.store.sqlite.insert_buffer import (
     EMPTY_MARK,
@@ -257,11 +265,19 @@ class SqliteTransaction(AdminCache, SqliteReader):
         self._execute(
             f"INSERT INTO prefixes ({PREFIX_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
             "ON CONFLICT (key) DO UPDATE SET "
-            "minter = excluded.minter, policy = excluded.policy, pattern = excluded.pattern, "
+            "minter = excluded.minter, policy = excluded.policy, pattern = excluded.pattern, opaque = excluded.opaque, "
             "subsystem = excluded.subsystem, pass_through = excluded.pass_through, ttl = excluded.ttl, "
             "joiners = excluded.joiners",
             to_prefix_row(prefix),
         )
+        self._executemany(
+            f"INSERT INTO label_periods ({PERIOD_COLUMNS}, prefix) VALUES (?, ?, ?, ?, ?) "
+            "ON CONFLICT (label, started) DO UPDATE SET ended = excluded.ended",
+            to_period_rows(prefix),
+        )
+
+    def reread_prefix(self, key: str) -> Prefix | None:
+        return self.prefix(key)  # no other program can write now
 
     def timeline(self, key: str) -> Fraction | None:
         """Read it once for all works of a group: no other program can write now."""

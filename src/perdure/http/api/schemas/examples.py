@@ -117,9 +117,14 @@ EXAMPLES: Final[dict[str, dict[str, Any]]] = {
         "a Handle prefix": {"prefix": "12345", "policy": "Names are never used again."},
         "numbers": {"prefix": "12346", "minter": "sequential", "pattern": "thesis-####", "case_sensitive": False},
         "an IBI subsystem": {"host": "mtc-m18.sid.inpe.br", "ip": "150.163.34.243", "granularity": "0.1"},
+        "an IBI subsystem with a host alone": {"host": "mtc-m19.sid.inpe.br"},
     },
     "derivePrefix": {"below 12345": {"prefix": "12345.1", "minter": "uuid"}},
-    "changePrefix": {"the policy": {"policy": "Names are never used again."}, "pass through": {"pass_through": True}},
+    "changePrefix": {
+        "the policy": {"policy": "Names are never used again."},
+        "pass through": {"pass_through": True},
+        "another host": {"host": "mtc-m21b.sid.inpe.br"},
+    },
     "addAgent": {
         "a person": {"id": "maria", "name": "Maria Silva", "identifier": "https://orcid.org/0000-0002-1825-0097"},
         "a program": {"id": "repository", "name": "The repository", "kind": "program"},

@@ -16,7 +16,7 @@ from perdure.http.api.schemas.values import RequestSchema, Ttl, ValueInput, valu
 from perdure.http.shared.http_errors import MalformedRequest
 from perdure.records.record import About
 from perdure.records.value import stated_ttl
-from perdure.registry import Statement
+from perdure.registry import AddressChange, Statement
 from perdure.registry.idempotency import MOST_NAMES
 
 _MOST_OWNERS: Final = 100
@@ -80,6 +80,10 @@ Granularity = Annotated[
     ),
 ]
 Port = Annotated[int, Meta(ge=1, le=65_535)]
+Host = Annotated[str, Meta(min_length=1, description="IBI subsystem: the host.", examples=["mtc-m18.sid.inpe.br"])]
+IpAddress = Annotated[
+    str, Meta(min_length=1, description="IBI subsystem: the IP address.", examples=["150.163.34.243"])
+]
 
 
 ItemKey = Annotated[
@@ -202,7 +206,7 @@ class TransferRequest(RequestSchema, frozen=True, kw_only=True):
 
 
 class AddPrefixRequest(RequestSchema, frozen=True, kw_only=True):
-    """A Handle prefix (`prefix`, `minter`, …) or an IBI subsystem (`host`, `ip`, …)."""
+    """A Handle prefix (`prefix`, `minter`, …) or an IBI subsystem (`host`, `ip`, or both, …)."""
 
     prefix: Annotated[str, Meta(min_length=1, examples=["12345"])] | None = None
     minter: HandleMinter | None = None
@@ -214,9 +218,9 @@ class AddPrefixRequest(RequestSchema, frozen=True, kw_only=True):
     ttl: DefaultTtl | None = None
     joiners: Joiners = False
     policy: Policy = ""
-    host: Annotated[str, Meta(min_length=1, examples=["mtc-m18.sid.inpe.br"])] | None = None
+    host: Host | None = None
     port: Port = 80
-    ip: Annotated[str, Meta(min_length=1, examples=["150.163.34.243"])] | None = None
+    ip: IpAddress | None = None
     ip_port: Port = 800
     granularity: Granularity | None = None
     private: Annotated[bool, Meta(description="Allow an IP address that is not global.")] = False
@@ -247,6 +251,25 @@ class ChangePrefixRequest(RequestSchema, frozen=True, kw_only=True):
     pass_through: PassThrough | None = None
     ttl: DefaultTtl | None = None
     joiners: Joiners | None = None
+    host: Host | None = None
+    port: Port | None = None
+    ip: IpAddress | None = None
+    ip_port: Port | None = None
+    private: Annotated[bool, Meta(description="Allow an IP address that is not global.")] = False
+    no_host: Annotated[bool, Meta(description="IBI subsystem: mint no repository names any more.")] = False
+    no_ip: Annotated[bool, Meta(description="IBI subsystem: mint no IBIps any more.")] = False
+
+    def to_address_change(self) -> AddressChange:
+        """Return the change of the address of a subsystem."""
+        return AddressChange(
+            host=self.host,
+            port=self.port,
+            ip=self.ip,
+            ip_port=self.ip_port,
+            private=self.private,
+            no_host=self.no_host,
+            no_ip=self.no_ip,
+        )
 
 
 class RedactValuesRequest(RequestSchema, frozen=True, kw_only=True):

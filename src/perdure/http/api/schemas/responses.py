@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from perdure.records.value import Data, Reference
+from perdure.registry.entities import LabelKind
 from perdure.registry.identifier_view import IdentifierFields
 
 
@@ -142,6 +143,15 @@ class TransferResponse(ResponseSchema, frozen=True, kw_only=True):
     transferred: int
 
 
+class LabelPeriodItem(ResponseSchema, frozen=True, kw_only=True):
+    """A time in which an IBI subsystem mints labels under one label prefix."""
+
+    label: Annotated[str, Meta(description="The label prefix.", examples=["sid.inpe.br/mtc-m18"])]
+    kind: Annotated[LabelKind, Meta(description="Whether it is made from the host name or from the IP address.")]
+    started: str
+    ended: Annotated[str, Meta(description="The end. Without it, the label prefix is in use.")] | None = None
+
+
 class PrefixResponse(ResponseSchema, frozen=True, kw_only=True):
     """A prefix of this registry."""
 
@@ -155,7 +165,13 @@ class PrefixResponse(ResponseSchema, frozen=True, kw_only=True):
     policy: str = ""
     parent: str | None = None
     pattern: str | None = None
-    opaque: Annotated[str, Meta(description="The prefix of the opaque labels of an IBI subsystem.")] | None = None
+    opaque: (
+        Annotated[str, Meta(description="The prefix of the opaque labels that an IBI subsystem mints now.")] | None
+    ) = None
+    periods: Annotated[
+        tuple[LabelPeriodItem, ...],
+        Meta(description="When an IBI subsystem minted labels under which label prefix, the oldest first."),
+    ] = ()
     host: str | None = None
     port: int | None = None
     ip: str | None = None

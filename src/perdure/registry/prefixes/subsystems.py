@@ -1,0 +1,57 @@
+"""IBI subsystems: sources of labels with one timeline, from a host, an IP address, or both."""
+
+from fractions import Fraction
+
+from perdure.names import ibi
+from perdure.names.instant import Exact
+from perdure.registry.entities import WHOLE_REGISTRY, Agent, Prefix
+from perdure.registry.permissions.permissions import require_permission
+from perdure.registry.prefixes.label_periods import change_periods, current_labels
+from perdure.registry.prefixes.new_prefix import insert_prefix
+from perdure.registry.prefixes.prefixes import check_policy, check_ttl
+from perdure.registry.prefixes.subsystem_address import build_subsystem
+from perdure.registry.registry import Registry
+from perdure.registry.store_interface import Transaction
+
+
+async def add_subsystem(
+    registry: Registry,
+    by: Agent,
+    host: str | None,
+    ip: str | None,
+    *,
+    port: int = 80,
+    ip_port: int = 800,
+    granularity: Exact = 1,
+    private: bool = False,
+    policy: str = "",
+    ttl: int | None = None,
+) -> Prefix:
+    """Add an IBI subsystem: its host, its IP address or both, and the granularity of its dates.
+
+    With both, it mints two labels for each date. They belong to it alone. Its name is that of its host, if it has one.
+    """
+    ibi.next_date(0, None, granularity)  # refuses an invalid granularity
+    subsystem = build_subsystem(host, port, ip, ip_port, Fraction(granularity), private=private)
+    labels, at = current_labels(subsystem), registry.current_time()
+    key = labels.get("name") or labels["address"]
+    prefix = Prefix(
+        key=key,
+        name=key if "name" in labels else key.upper(),
+        scheme="ibi",
+        minter="ibi",
+        case_sensitive=False,
+        policy=check_policy(policy),
+        opaque=labels.get("address"),
+        subsystem=subsystem,
+        ttl=check_ttl(ttl),
+        created=at,
+        periods=change_periods((), labels, at),
+    )
+
+    def work(tx: Transaction) -> Prefix:
+        require_permission(tx, by, "admin", WHOLE_REGISTRY, registry.current_time())
+        insert_prefix(tx, prefix, by)
+        return prefix
+
+    return await registry.store.write(work)
