@@ -27,12 +27,14 @@ PerdureError                 has a stable `code`, in every language and in every
   ├─ NotAuthorised           the required grant is missing            (agent, action, scope)
   │    └─ BadKey             the key is wrong, expired or revoked
   ├─ Conflict                the record was changed meanwhile         (name, expected, found)
+  │    └─ DifferentIdentifiers   names of one line identify two things    (name, other)
   ├─ ClockBehind             the next date is too far ahead           (timeline, last, now, wait)
   │    └─ ClockJumped        the clock itself cannot be trusted
   │         └─ ClockUnconfirmed   it is far from the newest change, and not confirmed by the operator
   └─ StoreUnavailable        nothing was written                      (reason, safe_to_retry)
        ├─ OutcomeUnknown     it may have been written or not: check before trying again
        ├─ StoreFull          the disk, or a quota, is full
+       ├─ QuotaExceeded      the agent may not store as many bytes   (agent, limit, used, size)
        ├─ StoreSealed        it is read-only, on purpose
        ├─ ItemBusy           another process is writing the item           (name)
        ├─ StoreBehind        acknowledged changes are missing                (missing)
@@ -462,6 +464,23 @@ class Conflict(PerdureError):
         return f"conflict on {quote_text(self.name)}: expected {self.expected}, found {self.found}"
 
 
+class DifferentIdentifiers(Conflict):
+    """Two names that should belong to one identifier belong to two. They are never joined."""
+
+    code = "different-identifiers"
+
+    def __init__(self, name: str, other: str) -> None:
+        super().__init__(name, "names of one identifier", f"names of {name} and of {other}")
+        self.args = (name, other)
+        self.other = other
+
+    def __str__(self) -> str:
+        return (
+            f"the names belong to two identifiers, {quote_text(self.name)} and {quote_text(self.other)}, which are not "
+            "joined: correct the line, or withdraw one of them (perdure withdraw --replaced-by)"
+        )
+
+
 class ClockBehind(PerdureError):
     """The next free date is further ahead of the clock than a caller may wait. All times are POSIX seconds."""
 
@@ -538,6 +557,20 @@ class StoreFull(StoreUnavailable):
         super().__init__(f"{where} is full, or a quota is exceeded: {outcome}. Free some space and try again", True)
 
 
+class QuotaExceeded(StoreUnavailable):
+    """The agent may not store as many bytes. Nothing was stored."""
+
+    code = "quota-exceeded"
+
+    def __init__(self, agent: str, limit: int, used: int, size: int) -> None:
+        super().__init__(
+            f"{quote_text(agent)} may store {limit} bytes and has stored {used}: {size} more are too many. An "
+            f"administrator can raise the quota (perdure agent quota {agent} --limit BYTES)"
+        )
+        self.args = (agent, limit, used, size)
+        self.agent, self.limit, self.used, self.size = agent, limit, used, size
+
+
 class StoreSealed(StoreUnavailable):
     """The store is read-only, on purpose: its contents are being moved to another store, or have been."""
 
@@ -587,6 +620,7 @@ class ItemDamaged(StoreDamaged):
         super().__init__(f"the item {quote_text(name)} is damaged: {reason}")
         self.args = (name, reason)
         self.name = name
+        self.damage = reason
 
 
 class SchemaChanged(StoreDamaged):

@@ -52,7 +52,13 @@ class HttpOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = 0
     contact: Annotated[
-        str, Meta(description="E-mail or web address of the operator, shown on pages and in problem documents.")
+        str,
+        Meta(
+            description="E-mail or web address of the operator, shown on pages, in problem documents and to harvesters."
+        ),
+    ] = ""
+    repository_name: Annotated[
+        str, Meta(description="Name of the repository for harvesters (OAI-PMH). Default: the host of public_url.")
     ] = ""
     trusted_proxies: Annotated[
         tuple[str, ...],
@@ -100,6 +106,15 @@ class HttpOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Meta(description="Maximum size of a file that can be uploaded with an observation to be hashed, in bytes."),
     ] = 1 << 30
     content_seconds: Annotated[Seconds, Meta(description="Timeout for uploading a file with an observation.")] = 3_600.0
+    upload_bytes: Annotated[
+        Size, Meta(description="Maximum size of a file that is uploaded into an item, in bytes.")
+    ] = 1 << 37
+    upload_days: Annotated[
+        float,
+        Meta(
+            gt=0, le=3_660, description="Days after which an upload in several parts is removed if it does not go on."
+        ),
+    ] = 7.0
     bulk_bytes: Annotated[Size, Meta(description="Maximum size of the body of a bulk request, in bytes.")] = 16 << 30
     bulk_line_bytes: Annotated[
         Size, Meta(description="Maximum length of a line in the body of a bulk request, in bytes.")

@@ -65,6 +65,8 @@ type_prefix = {type_prefix}
 # values = 2048
 # record_bytes = 1048576
 # url_characters = 8192
+# The bytes that one agent may upload into collections. 0: no limit. See also perdure agent quota.
+# agent_bytes = 0
 
 [http]
 # The base URL at which readers reach the resolver, if it is not the address it listens on. A URL below it is accepted
@@ -96,6 +98,9 @@ type_prefix = {type_prefix}
 # body_bytes = 4194304
 # The largest file that can be uploaded with an observation, to be hashed.
 # content_bytes = 1073741824
+# The largest file that can be uploaded into an item, and the days after which an upload that does not go on is removed.
+# upload_bytes = 137438953472
+# upload_days = 7.0
 # request_seconds = 30.0
 # idle_seconds = 75.0
 # connections = 10000

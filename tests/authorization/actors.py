@@ -7,7 +7,8 @@ from perdure.registry.entities import ACTIONS, WHOLE_REGISTRY, Action
 
 OURS, THEIRS, LENT = "20.500.1", "20.500.2", "a prefix of its own"
 POID, PRID = "POID", "PRID"
-_SCOPES: Final = (OURS, LENT, POID, PRID)
+LABELS = "sid.inpe.br/mtc-m18"  # an identification subsystem, for items
+_SCOPES: Final = (OURS, LENT, POID, PRID, LABELS)
 _ALL_BUT_ADMIN: Final = [action for action in ACTIONS if action != "admin"]
 
 Right = tuple[Action, str]

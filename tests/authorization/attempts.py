@@ -8,7 +8,7 @@ from tests.authorization.actors import DONE, REFUSED, UNKNOWN, Caller
 from tests.authorization.preparation import Stage
 from tests.authorization.served_registry import ServedRegistry, new_address
 
-_SUCCESS = (200, 201)
+_SUCCESS = (200, 201, 204)
 _REFUSALS = {401: UNKNOWN, 403: REFUSED}
 NO_GRANT = "has no grant to"
 
@@ -56,6 +56,8 @@ def outcome_of(answer: httpx.Response) -> str:
     """Return the outcome of a request, in one word where that is enough."""
     if answer.status_code in _SUCCESS:
         return DONE
+    if answer.status_code == 404 and answer.json().get("code") == "no-such-upload":
+        return REFUSED  # an upload of another agent is not shown to exist
     return _REFUSALS.get(answer.status_code, f"{answer.status_code}: {answer.text}")
 
 

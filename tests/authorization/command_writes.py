@@ -190,6 +190,9 @@ PEOPLE: dict[str, Command] = {
     "agent reinstate": Command(
         "agent reinstate", right_to("admin", WHOLE_REGISTRY), with_retired_agent, lambda s: [s.agent]
     ),
+    "agent quota": Command(
+        "agent quota", right_to("admin", WHOLE_REGISTRY), with_agent, lambda s: [s.agent, "--limit", "1GB"]
+    ),
     "agent grant": Command("agent grant", right_to("admin"), with_agent, lambda s: [s.agent, OURS, "edit"]),
     "agent grant of everything": Command(
         "agent grant", right_to("admin", WHOLE_REGISTRY), with_agent, lambda s: [s.agent, "*", "edit"]

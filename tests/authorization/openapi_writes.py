@@ -18,10 +18,11 @@ from tests.authorization.actors import (
 )
 from tests.authorization.attempts import NO_GRANT, SentRequest, outcome_of, try_over_http
 from tests.authorization.preparation import Stage
-from tests.authorization.served_registry import ServedRegistry
+from tests.authorization.served_registry import COLLECTION, ServedRegistry
 from tests.http.person_client import ANY
 
 ROOT = "/api/v1"
+FILE = "a.txt"
 JSON, FORM, NDJSON, CSV, NO_BODY = "application/json", "multipart/form-data", "application/x-ndjson", "text/csv", ""
 _READING = ("get", "head", "options")
 
@@ -35,13 +36,14 @@ class Write(NamedTuple):
     """
 
     operation: str
-    needs: Rights
+    needs: Rights | None
     prepare: Callable[[ServedRegistry], Stage]
     body: Callable[[Stage], Any] | None = None
     kind: str = JSON
     stated: frozenset[str] = BY_NO_ADMINISTRATOR
     also: frozenset[str] = frozenset()
     parameters: dict[str, Any] = {}  # noqa: RUF012  (never changed)
+    headers: dict[str, str] = {}  # noqa: RUF012  (never changed)
     name: str = ""  # of what is changed, if that is not what was prepared
 
     @property
@@ -61,7 +63,18 @@ class Write(NamedTuple):
                 more["files"] = content
             else:
                 more |= {"content": content, "headers": {"Content-Type": self.kind}}
-        url = ROOT + path.format(name=name, ppid=name, id=stage.other, agent=stage.agent, key=stage.key)
+        more["headers"] = {**more["headers"], **self.headers}
+        url = ROOT + path.format(
+            name=name,
+            ppid=name,
+            id=stage.other,
+            agent=stage.agent,
+            key=stage.key,
+            collection=COLLECTION,
+            label=stage.other,
+            path=FILE,
+            upload=stage.other,
+        )
         return SentRequest(method, url, more)
 
 

@@ -16,6 +16,7 @@ from tests.authorization.actors import (
     EXPIRED,
     GRANTS_HELD,
     KEY,
+    LABELS,
     LENT,
     LOCAL,
     NAME_AND_KEY,
@@ -40,13 +41,26 @@ from tests.http.handle_server import EVERYTHING, administrator, text
 from tests.http.live_server import LiveServer, run_server
 from tests.registry_fixture import ManualClock
 
+from perdure.collections.collection_admin import create_collection
 from perdure.folder.registry_folder import make_registry, open_registry
-from perdure.registry import Agent, Registry, add_agent, add_prefix, authenticate, grant, new_key, revoke_key
+from perdure.http.shared.upload_folder import UPLOADS
+from perdure.registry import (
+    Agent,
+    Registry,
+    add_agent,
+    add_prefix,
+    add_subsystem,
+    authenticate,
+    grant,
+    new_key,
+    revoke_key,
+)
 from perdure.registry.entities import ACTIONS
 from perdure.settings_file import DATABASE
 
 LONG_AGO, UNTIL = Fraction(1_600_000_000), "2020-09-14T00:00:00Z"
 WORD = "open sesame"
+HOST, COLLECTION = "mtc-m18.sid.inpe.br", "archive"
 ADMIN, ADMIN_OF_OTHERS, ADMIN_OF_RECORDS, GONE = f"{OURS}/ADMIN", f"{THEIRS}/ADMIN", f"{OURS}/LOCAL", f"{OURS}/GONE"
 _HANDLES = {
     ANONYMOUS: f"{OURS}/ANONYMOUS",
@@ -69,7 +83,7 @@ class ServedRegistry:
         self.keys = keys
         self.client = httpx.Client(base_url=server.url, headers=server.forwarded, timeout=30, verify=False)
         self.admin_client = server.client()
-        self.watch = StoreWatcher(server.folder / DATABASE)
+        self.watch = StoreWatcher(server.folder / DATABASE, server.folder / UPLOADS)
         self._sessions: dict[str, str] = {}
 
     def close(self) -> None:
@@ -164,6 +178,10 @@ async def _hire(folder: Path, key: str) -> dict[str, str]:
         admin_client = await authenticate(registry, key)
         for prefix in (OURS, THEIRS):
             await add_prefix(registry, admin_client, prefix, minter="chosen")
+        await add_subsystem(registry, admin_client, HOST, "150.163.34.243", granularity=Fraction(1, 1000))
+        await create_collection(
+            registry, admin_client, COLLECTION, folder.parent / COLLECTION, f"https://id.example.org/items/{COLLECTION}"
+        )
         for actor, held in GRANTS_HELD.items():
             if actor == REGISTRY_ADMIN:
                 continue
@@ -172,7 +190,7 @@ async def _hire(folder: Path, key: str) -> dict[str, str]:
                 actions = [action for action in ACTIONS if (action, scope) in held]
                 await grant(registry, admin_client, SHORT[actor], scope, actions)
             keys[actor] = (await new_key(registry, admin_client, SHORT[actor]))[1]
-        for scope in (OURS, POID, PRID):
+        for scope in (OURS, POID, PRID, LABELS):
             await grant(registry, admin_client, SHORT[OWNER], scope, ACTIONS, own=True)
         keys[WRONG] = keys[RIGHT][:-8] + ("0" * 8 if keys[RIGHT][-8:] != "0" * 8 else "1" * 8)
         revoked, keys[REVOKED] = await new_key(registry, admin_client, SHORT[RIGHT])

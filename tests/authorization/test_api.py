@@ -2,6 +2,7 @@
 
 import pytest
 from tests.authorization.api_writes import AGENTS, IDENTIFIERS, IMPORTS, PREFIXES
+from tests.authorization.item_writes import ITEMS
 from tests.authorization.openapi_writes import Write, try_write, writes_of
 from tests.authorization.person_writes import ADMINISTERED, AS_IDENTIFIERS, PERSONS
 from tests.authorization.served_registry import ServedRegistry
@@ -13,6 +14,7 @@ WRITES: dict[str, Write] = {
         "prefixes": PREFIXES,
         "agents": AGENTS,
         "import": IMPORTS,
+        "items": ITEMS,
         "persons": PERSONS,
         "persons as identifiers": AS_IDENTIFIERS,
         "administered persons": ADMINISTERED,

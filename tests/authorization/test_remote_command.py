@@ -35,7 +35,6 @@ WITHOUT_OPERATION = {
     "transfer --prefix",
     "import of a batch that modifies",
     "import of a batch that deletes",
-    "mint --from",
 }
 QUERIES = {command: options for command, options in READS.items() if command in REMOTE and command != "stats"}
 NEED_A_KEY = {"agent list", "export", "list", "bulk list", "bulk show"}
@@ -212,6 +211,7 @@ def describe(done: "subprocess.CompletedProcess[str]", stage: Stage) -> tuple[in
 def _generalise(text: str, stage: Stage) -> str:
     for name in (stage.name, stage.prefix, f"20.800.{stage.number}", f"{OURS}.c{stage.number}"):
         text = text.replace(name, "<name>") if name else text
+    text = re.sub(rf"\b{stage.suffix or None}\b", "<suffix>", text)  # in the copy of a table
     text = re.sub(r"P[OR]ID(-\w{4}){4}", "<ppid>", text)
     text = re.sub(r"perdure_\w+|\b[0-9a-f]{12}\b", "<key>", text)
     text = re.sub(rf"\b(b{stage.number}|{stage.agent or None})\b|hdl:local-\w+/\w+", "<agent>", text)

@@ -46,7 +46,7 @@ def test_bibtex_comes_in_and_each_entry_that_cannot_is_reported(desk: Desk) -> N
         (("marc", "export.xml"), "is not a format: use ndjson, csv, batch, handles, dspace, urlib"),
         (("urlib", "export.xml", "--format", "csv"), "the format is given twice"),
         (("urlib", "csv", "export.xml"), "one file at a time"),
-        (("urlib", "export.xml", "--new-prefixes", "--ignore-case"), "labels of URLib have their own rule"),
+        (("urlib", "export.xml", "--new-prefixes", "--ignore-case"), "IBI labels have their own rule"),
         (("urlib", "export.xml", "--map", "name=x"), "--map requires the format csv"),
         (("urlib", "export.xml", "--target-pattern", "https://x.org/{author}"), "the columns are repository"),
         (("urlib", "latin.xml"), "add --encoding latin-1"),

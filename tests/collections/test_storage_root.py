@@ -5,30 +5,14 @@ from pathlib import Path
 
 import pytest
 from tests.collections.judge import judge
+from tests.collections.samples import ANNA, LABEL
 
 from perdure.collections.item import Agent
 from perdure.collections.source_files import LocalFile, StreamedFile, list_directory
 from perdure.collections.storage_root import StorageRoot
 from perdure.errors import ItemBusy, NoSuchFile, NoSuchItem, NoSuchVersion, NotACollection, OutOfRange, RefusedFile
 
-LABEL = "sid.inpe.br/mtc-m18/2009/02.16.17.46"
 OPAQUE = "8JMKD3MGP8W/34PGRBS"
-ANNA = Agent("Anna", "mailto:anna@example.org")
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> StorageRoot:
-    return StorageRoot.create(tmp_path / "theses")
-
-
-@pytest.fixture
-def source(tmp_path: Path) -> Path:
-    directory = tmp_path / "source"
-    (directory / "maps").mkdir(parents=True)
-    (directory / "thesis.pdf").write_bytes(b"%PDF" * 100_000)
-    (directory / "maps" / "Amazon? 1=1.tif").write_bytes(b"map")
-    (directory / "copy.tif").write_bytes(b"map")
-    return directory
 
 
 def test_a_new_collection_is_a_valid_storage_root(root: StorageRoot) -> None:

@@ -48,7 +48,16 @@ def test_every_operation_is_dispatched_to_the_api(routes: Routes) -> None:
             routes,
             API_ROOT
             + operation.path.format(
-                name="12345%2Fa", ppid=PPID, code="error", id="0123456789", agent="maria", key="0f3a"
+                name="12345%2Fa",
+                ppid=PPID,
+                code="error",
+                id="0123456789",
+                agent="maria",
+                key="0f3a",
+                collection="archive",
+                label="8JMKD3MGP8W/34PGRBS",
+                path="a.txt",
+                upload="0" * 32,
             ),
         )
         assert route.interface == "v1"

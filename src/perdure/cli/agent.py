@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
+from perdure.cli import agent_quota
 from perdure.cli import use_cases as use
 from perdure.cli.any_registry import AnyRegistry, run_anonymous, run_as_agent
 from perdure.cli.help import CommandGroup
@@ -244,6 +245,9 @@ def reinstate(agent: AgentId, folder: Folder = None, json: Json = False) -> None
     active = run_as_agent(folder, lambda registry, by: use.reinstate_agent(registry, by, agent))
     text = f"Reinstated {active.id}, without keys and grants. Next:  perdure agent grant {active.id} PREFIX mint edit"
     print_result(active, json, text)
+
+
+app.command("quota", epilog=agent_quota.EXAMPLES)(agent_quota.quota)
 
 
 @app.command(

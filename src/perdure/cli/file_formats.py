@@ -18,6 +18,7 @@ class ImportFormat(StrEnum):
     handles = "handles"
     dspace = "dspace"
     urlib = "urlib"
+    labels = "labels"
 
 
 class IdentifierFormat(StrEnum):
@@ -27,6 +28,7 @@ class IdentifierFormat(StrEnum):
     csv = "csv"
     batch = "batch"
     handles = "handles"
+    labels = "labels"
 
 
 class ObservationFormat(StrEnum):

@@ -23,6 +23,7 @@ EXPORT_EXAMPLES = """
 - everything with history, for another Perdure: `perdure export everything.ndjson`
 - `perdure export --format batch --under 12345 moving-out.txt`
 - `perdure export --format csv - | head`
+- both labels of each IBI: `perdure export --format labels pairs.csv`
 - for a spreadsheet program: `perdure export --for-spreadsheet names.csv`
 """
 
@@ -32,7 +33,8 @@ Format = Annotated[
     IdentifierFormat | None,
     typer.Option(
         metavar="FORMAT",
-        help="ndjson, csv, batch (batch file of a Handle server) or handles (its SQL table, as CSV). "
+        help="ndjson, csv, batch (batch file of a Handle server), handles (its SQL table, as CSV) or labels (pairs of "
+        "IBI labels, as CSV). "
         "Default: by the suffix .ndjson, .csv or .txt.",
     ),
 ]
@@ -50,7 +52,7 @@ def export(
         bool,
         typer.Option(
             "--for-spreadsheet",
-            help="csv and handles: put an apostrophe before cells that a spreadsheet could run as a formula.",
+            help="csv, handles and labels: put an apostrophe before cells that a spreadsheet could run as a formula.",
         ),
     ] = False,
     overwrite: Overwrite = False,

@@ -13,7 +13,7 @@ from perdure.cli.any_registry import AnyRegistry, run_as_agent
 from perdure.cli.exit_codes import SOME_REFUSED
 from perdure.cli.file_formats import ImportFormat, format_from_suffix, parse_delimiter
 from perdure.cli.import_report import ProblemReport, print_tally
-from perdure.cli.import_source import SourceOptions, check_source_options, digest_file, read_entries
+from perdure.cli.import_source import SourceOptions, check_source_options, detect_format, digest_file, read_entries
 from perdure.cli.line_input import text_stream
 from perdure.cli.progress import byte_progress, open_problems_file, size_of
 from perdure.cli.registry_session import Folder, Json
@@ -39,6 +39,7 @@ IMPORT_EXAMPLES = """
   --target-pattern https://repo.example.org/items/{resource_id}`
 - the same, with an address for each type: `--target-pattern item=https://…/items/{resource_id}
   --target-pattern collection=https://…/collections/{resource_id}`
+- pairs of IBI labels, with the columns repository_name, ibip, target …: `perdure import pairs.csv --new-prefixes`
 - records of URLib in XML or BibTeX, with the prefixes of their labels: `perdure import urlib export.xml --new-prefixes`
 """
 
@@ -52,7 +53,8 @@ Format = Annotated[
     typer.Option(
         metavar="FORMAT",
         help="ndjson, csv, batch (batch file of a Handle server), handles (its SQL table), dspace (its table "
-        "handle) or urlib (full XML or BibTeX of URLib). Default: by the suffix .ndjson, .csv, .tsv or .txt.",
+        "handle), urlib (full XML or BibTeX of URLib) or labels (pairs of IBI labels). Default: by the suffix .ndjson, "
+        ".csv, .tsv or .txt, and labels by the columns repository_name and ibip.",
     ),
 ]
 
@@ -154,6 +156,7 @@ def import_(
     twice.
     """
     file, chosen_format = _parse_words(words, format)
+    is_stated = format is not None or len(words) > 1
     source = SourceOptions(
         format=chosen_format,
         encoding=encoding,
@@ -163,6 +166,8 @@ def import_(
         patterns=tuple(target_pattern or ()),
         targets=targets,
     )
+    if chosen_format is ImportFormat.csv and not is_stated:
+        source = detect_format(file, source)
     check_source_options(source)
     options = ImportOptions(
         update=update,
@@ -224,9 +229,9 @@ def _choose_case(
     new_prefixes: bool, ignore_case: bool | None, format: ImportFormat
 ) -> Literal["ignore-case", "case-sensitive", "labels"] | None:
     """Return how new prefixes compare suffixes. There is no default: it can never be changed."""
-    if format is ImportFormat.urlib:
+    if format in (ImportFormat.urlib, ImportFormat.labels):
         if ignore_case is not None:
-            reason = "labels of URLib have their own rule: case is ignored, but not in legacy labels in base 53"
+            reason = "IBI labels have their own rule: case is ignored, but not in legacy labels in base 53"
             raise InvalidInput("import", "ignore_case", reason)
         return "labels" if new_prefixes else None
     if not new_prefixes:

@@ -16,7 +16,16 @@ from perdure.cli.file_formats import ImportFormat
 from perdure.cli.line_input import bounded_lines, text_stream
 from perdure.cli.text_encoding import UTF8, Utf8Check, check_encoding, decode_strictly
 from perdure.errors import InvalidInput
-from perdure.formats import batch_file, bibtex, dspace_table, identifiers_csv, ndjson, urlib_record, urlib_xml
+from perdure.formats import (
+    batch_file,
+    bibtex,
+    dspace_table,
+    identifiers_csv,
+    label_table,
+    ndjson,
+    urlib_record,
+    urlib_xml,
+)
 from perdure.formats.claim_fields import FieldText
 from perdure.formats.csv_rows import Row, detect_delimiter, read_rows
 from perdure.formats.import_entries import Entry, RejectedLine
@@ -26,7 +35,7 @@ _CHUNK: Final = 1 << 20
 _MAX_LINE_BYTES: Final = 1 << 24
 _TAB: Final = "\t"
 _START_OF_XML: Final = 512
-TABLES: Final = (ImportFormat.csv, ImportFormat.handles, ImportFormat.dspace)
+TABLES: Final = (ImportFormat.csv, ImportFormat.handles, ImportFormat.dspace, ImportFormat.labels)
 # Their data may be bytes that are not text, or JSON, whose reader checks every line.
 _UNCHECKED: Final = (ImportFormat.handles, ImportFormat.ndjson)
 
@@ -45,13 +54,25 @@ class SourceOptions(msgspec.Struct, frozen=True):
     targets: Path | None = None
 
 
+def detect_format(file: Path, options: SourceOptions) -> SourceOptions:
+    """Return the options with the format that the headings of a table show, if they show one."""
+    if options.format is not ImportFormat.csv or options.mapped or not file.is_file():
+        return options
+    check_encoding(options.encoding or UTF8)
+    with file.open("rb") as stream:
+        first = stream.readline(_MAX_LINE_BYTES).decode(options.encoding or UTF8, "replace").removeprefix("\ufeff")
+    _, header = next(read_rows([first], options.delimiter), (1, []))
+    is_table = isinstance(header, list) and label_table.is_label_table(header)
+    return msgspec.structs.replace(options, format=ImportFormat.labels) if is_table else options
+
+
 def check_source_options(options: SourceOptions) -> None:
     """Refuse options that the format does not have, before the file is read."""
     chosen = options.format
     for option, is_given, formats in (
         ("--delimiter", options.delimiter is not None, TABLES),
         ("--map", bool(options.mapped), (ImportFormat.csv,)),
-        ("--from-spreadsheet", options.from_spreadsheet, (ImportFormat.csv, ImportFormat.handles)),
+        ("--from-spreadsheet", options.from_spreadsheet, (ImportFormat.csv, ImportFormat.handles, ImportFormat.labels)),
         ("--target-pattern", bool(options.patterns), (ImportFormat.dspace, ImportFormat.urlib)),
         ("--targets", options.targets is not None, (ImportFormat.dspace,)),
         ("--encoding", options.encoding is not None, (*TABLES, ImportFormat.batch, ImportFormat.urlib)),
@@ -123,6 +144,10 @@ def _read_csv(lines: Iterable[NumberedLine], options: SourceOptions) -> Iterator
     return identifiers_csv.read_identifiers(_rows(lines, options), options.mapped)
 
 
+def _read_labels(lines: Iterable[NumberedLine], options: SourceOptions) -> Iterator[Entry]:
+    return label_table.read_labels(_rows(lines, options))
+
+
 def _read_handles(lines: Iterable[NumberedLine], options: SourceOptions) -> Iterator[Entry]:
     return identifiers_csv.read_handles(_database_rows(lines, options))
 
@@ -183,4 +208,5 @@ _READERS: Final[dict[ImportFormat, Callable[[Iterable[NumberedLine], SourceOptio
     ImportFormat.dspace: _read_dspace,
     ImportFormat.batch: _read_batch,
     ImportFormat.ndjson: _read_ndjson,
+    ImportFormat.labels: _read_labels,
 }

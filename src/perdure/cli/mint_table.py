@@ -12,13 +12,13 @@ from typing import Final, NamedTuple
 
 import typer
 
-from perdure import registry as use
+from perdure.cli import use_cases as use
+from perdure.cli.any_registry import AnyRegistry, run_as_agent
 from perdure.cli.exit_codes import SOME_REFUSED
 from perdure.cli.import_report import ProblemReport
 from perdure.cli.line_input import bounded_lines, text_stream
 from perdure.cli.output_file import OutputFile, StandardOutput, check_output
 from perdure.cli.progress import byte_progress, open_problems_file, size_of
-from perdure.cli.registry_session import run_as_agent
 from perdure.cli.terminal import open_standard_input, print_error, to_json
 from perdure.cli.text_encoding import UTF8, Utf8Check, check_encoding
 from perdure.errors import InvalidInput, PerdureError
@@ -27,10 +27,8 @@ from perdure.formats.csv_rows import LONGEST_ROW
 from perdure.formats.import_entries import RejectedLine
 from perdure.formats.minting_table import ALIAS_COLUMN, NAME_COLUMN, MintEntry, MintingTable, TableRow
 from perdure.records.value import stated_ttl
-from perdure.registry import MintRow, RowOutcome, Statement, TableAnswers
+from perdure.registry import MintRow, RowOutcome, Statement
 from perdure.registry.entities import Agent, Prefix
-from perdure.registry.name_keys import require_prefix
-from perdure.registry.registry import Registry
 
 _CHUNK: Final = 1 << 20
 _STANDARD: Final = "-"  # standard input or output
@@ -97,22 +95,22 @@ class _TableMint:
         self._options = options
         self._output = options.output or _default_output(file)
 
-    async def run(self, registry: Registry, by: Agent) -> None:
+    async def run(self, registry: AnyRegistry, by: Agent) -> None:
         """Check all rows if that is needed, then mint."""
         options = self._options
-        self._prefix = await registry.store.read(lambda reader: require_prefix(reader, self._prefix_name))
+        self._prefix, _ = await use.show_prefix(registry, self._prefix_name)
         table = self._identify_table(self._prefix)
-        known = await registry.store.read(lambda reader: use.find_table(reader, by, table))
+        known = await use.find_table(registry, by, table)
         if self._writes_file:  # a file that exists may be the copy of this table: it is compared with it later
-            check_output(self._output, options.overwrite or (known is not None and not options.again), "mint")
+            self._check_output(is_known=known is not None and not options.again)
         with byte_progress() as bar:
             self.report.screen = bar.console
             task = bar.add_task("checking" if options.dry_run else "minting", total=size_of(self._stream))
             rows = _Rows(self._stream, self._prefix, options)
             self._warn(rows.table)
             if options.dry_run or options.strict:
-                answers = None if options.again else TableAnswers(by, table, rows.layout)
-                async for chunk in self._outcomes(registry, by, rows, answers, dry_run=True):
+                before = None if options.again else table
+                async for chunk in self._outcomes(registry, by, rows, before, dry_run=True):
                     self._count(chunk, strict=options.strict)
                     bar.advance(task, _size_of_rows(chunk))
                 if options.dry_run:
@@ -124,12 +122,23 @@ class _TableMint:
                 await use.begin_table_again(registry, by, self._prefix_name, table)
             with self._open_output() as output:
                 output.stream.write(rows.first_line)
-                answers = TableAnswers(by, table, rows.layout)
-                async for chunk in self._outcomes(registry, by, rows, answers, dry_run=False):
+                async for chunk in self._outcomes(registry, by, rows, table, dry_run=False):
                     output.stream.write(rows.fill(chunk))
                     self._count(chunk)
                     bar.advance(task, _size_of_rows(chunk))
                 output.finish()
+
+    def _check_output(self, *, is_known: bool) -> None:
+        """Refuse an existing output file. It may have the names of the same table, before that was corrected."""
+        if self._output.exists() and not (self._options.overwrite or is_known):
+            again = f"perdure mint {self._prefix_name} --from {self._output}"
+            reason = (
+                f"{self._output} exists already. If it has names of an earlier run, correct that file instead, and "
+                f"mint from it ({again}): its rows keep their names. With --overwrite, all rows of a changed table get "
+                "new ones"
+            )
+            raise InvalidInput("mint", "output", reason)
+        check_output(self._output, True, "mint")
 
     def _open_output(self) -> OutputFile | StandardOutput:
         return (
@@ -139,7 +148,7 @@ class _TableMint:
         )
 
     async def _outcomes(
-        self, registry: Registry, by: Agent, rows: "_Rows", answers: TableAnswers | None, *, dry_run: bool
+        self, registry: AnyRegistry, by: Agent, rows: "_Rows", table: str | None, *, dry_run: bool
     ) -> AsyncGenerator[list[_Outcome], None]:
         """Yield all rows with their outcomes, in their order. A row without any text has none."""
         waiting: deque[TableRow] = deque()
@@ -151,8 +160,8 @@ class _TableMint:
                     yield _build_request(row.entry, self._options.ttl)
 
         note = None if str(self._file) == _STANDARD else f"minted from {_escape_non_ascii(self._file.name)}"
-        outcomes = use.mint_rows(
-            registry, by, self._prefix_name, iterate_requests(), answers=answers, dry_run=dry_run, note=note
+        outcomes = use.mint_table_rows(
+            registry, by, self._prefix, iterate_requests(), table=table, layout=rows.layout, dry_run=dry_run, note=note
         )
         async with aclosing(outcomes):
             async for chunk in outcomes:

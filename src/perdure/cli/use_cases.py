@@ -1,6 +1,6 @@
 """The use cases of commands that also work with `--server`: each is a function of the registry, and its remote form."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
 from fractions import Fraction
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
@@ -16,6 +16,7 @@ from perdure.cli.remote import (
     pools,
     prefixes,
     queries,
+    table_minting,
 )
 from perdure.cli.remote.remote_registry import RemoteRegistry
 from perdure.names import handle
@@ -28,6 +29,7 @@ from perdure.registry.permissions.retirement import Responsibilities
 from perdure.registry.permissions.retirement import count_responsibilities as count_responsibilities_of
 from perdure.registry.redaction import has_traces
 from perdure.registry.registry import Registry
+from perdure.registry.row_answers import MintedTable
 from perdure.registry.statistics import NameStatistics, PrefixStatistics
 from perdure.registry.store_interface import Reader
 
@@ -74,6 +76,26 @@ async def _count_resolutions(
     return await local.name_statistics(registry, by, name, since=since, until=until, monthly=monthly)
 
 
+def _mint_table_rows(
+    registry: Registry,
+    by: Agent,
+    prefix: Prefix,
+    rows: Iterable[local.MintRow],
+    *,
+    table: str | None,
+    layout: bytes,
+    dry_run: bool = False,
+    note: str | None = None,
+) -> AsyncGenerator[list[local.RowOutcome], None]:
+    """Mint a name for each row of a table. The rows that were minted before get the same names again."""
+    answers = None if table is None else local.TableAnswers(by, table, layout)
+    return local.mint_rows(registry, by, prefix.name, rows, answers=answers, dry_run=dry_run, note=note)
+
+
+async def _find_table(registry: Registry, by: Agent, table: str) -> MintedTable | None:
+    return await registry.store.read(lambda reader: local.find_table(reader, by, table))
+
+
 async def _has_no_traces(remote: RemoteRegistry) -> bool:
     """Return False: the files of a remote registry are the task of its operator."""
     return False
@@ -110,6 +132,9 @@ async def _select_listed(
 
 # Identifiers
 mint_in_chunks = pair(local.mint_in_chunks, identifiers.mint_in_chunks)
+mint_table_rows = pair(_mint_table_rows, table_minting.mint_table_rows)
+find_table = pair(_find_table, table_minting.find_table)
+begin_table_again = pair(local.begin_table_again, table_minting.begin_table_again)
 bind = pair(local.bind, identifiers.bind)
 update = pair(local.update, identifiers.update)
 add_values = pair(local.add_values, identifiers.add_values)

@@ -27,7 +27,7 @@ from perdure.collections.inventory import (
 )
 from perdure.collections.item import Agent, ItemVersion, StoredItem
 from perdure.collections.media_types import MediaTypes, guess_media_type, name_of_record
-from perdure.collections.publication import publish_object, publish_version
+from perdure.collections.publication import publish_object, publish_versions
 from perdure.collections.repair import Intent, begin_stage, remove_stage
 from perdure.collections.source_files import LocalFile, SourceFile
 from perdure.collections.work_progress import COPY, FLUSH, PUBLISH, Progress
@@ -77,7 +77,7 @@ def write_version(
         if item is None:
             publish_object(paths, new.label, draft.directory, stage)
         else:
-            publish_version(draft.directory, item.directory, number)
+            publish_versions(draft.directory, item.directory, [number])
     finally:
         remove_stage(stage)
     return StoredItem(new.label, paths.item(new.label), inventory).newest

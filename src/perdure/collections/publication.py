@@ -1,6 +1,7 @@
 """The steps that make a new item or version visible, in an order in which a crash at any point can be repaired."""
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from perdure.collections.collection_paths import CollectionPaths
@@ -31,16 +32,17 @@ def publish_object(paths: CollectionPaths, label: str, built: Path, stage: Path)
         sync_path(existing)
 
 
-def publish_version(built: Path, directory: Path, number: int) -> None:
-    """Move a version, which is on disk already, into its object, and replace the inventory after that."""
-    record = name_of_record(number)
-    if (built / record).exists():
-        (directory / record).parent.mkdir(parents=True, exist_ok=True)
-        (built / record).rename(directory / record)
-        for above in Path(record).parents:
-            sync_path(directory / above)
-    (built / f"v{number}").rename(directory / f"v{number}")
-    sync_path(directory)
+def publish_versions(built: Path, directory: Path, numbers: Iterable[int]) -> None:
+    """Move versions, which are on disk already, into their object, and replace the inventory after that."""
+    for number in numbers:
+        record = name_of_record(number)
+        if (built / record).exists():
+            (directory / record).parent.mkdir(parents=True, exist_ok=True)
+            (built / record).rename(directory / record)
+            for above in Path(record).parents:
+                sync_path(directory / above)
+        (built / f"v{number}").rename(directory / f"v{number}")
+        sync_path(directory)
     replace_inventory(built, directory)
 
 

@@ -4,6 +4,7 @@ import os
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, closing
+from io import FileIO
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -40,14 +41,22 @@ class LocalFile(NamedTuple):
     digests: Mapping[str, str] = {}
 
     def open(self) -> AbstractContextManager[ReadableStream]:
-        descriptor = os.open(self.file, _FLAGS)
         try:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise RefusedFile(self.path, "it is not a regular file")
-            return closing(os.fdopen(descriptor, "rb", buffering=0))
-        except BaseException:
-            os.close(descriptor)
-            raise
+            return open_regular(self.file)
+        except ValueError as problem:
+            raise RefusedFile(self.path, str(problem)) from None
+
+
+def open_regular(file: str | Path) -> closing[FileIO]:
+    """Open a file for reading. Raise ValueError if it is a device, a pipe or a directory."""
+    descriptor = os.open(file, _FLAGS)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise ValueError("it is not a regular file")
+        return closing(os.fdopen(descriptor, "rb", buffering=0))
+    except BaseException:
+        os.close(descriptor)
+        raise
 
 
 class StreamedFile(NamedTuple):

@@ -11,14 +11,19 @@ from perdure.collections.durable_tree import sync_path
 from perdure.collections.inventory import DECLARATION as OBJECT_DECLARATION
 from perdure.collections.inventory import read_inventory
 from perdure.collections.item import Agent, ItemFile, ItemVersion, StoredItem
+from perdure.collections.item_check import check_item
+from perdure.collections.item_copy import ItemSource, ObjectDirectory, copy_versions
 from perdure.collections.item_lock import lock_item
+from perdure.collections.item_report import ItemReport
 from perdure.collections.item_writer import NewVersion, write_version
-from perdure.collections.label_path import canonical_label, path_to_label
+from perdure.collections.label_path import canonical_label, label_to_path, path_to_label
 from perdure.collections.layout_description import CONFIG, DESCRIPTION, DESCRIPTION_NAME, ROOT_DECLARATION
 from perdure.collections.publication import withdraw_object
+from perdure.collections.read_rate import ReadRate
 from perdure.collections.repair import Intent, begin_stage, remove_stage, repair_all, repair_item
 from perdure.collections.source_files import SourceFile
 from perdure.collections.storage_errors import explain_storage_errors
+from perdure.collections.tree_check import check_tree
 from perdure.collections.work_progress import Progress, Report
 from perdure.errors import NoSuchItem, NotACollection
 
@@ -28,14 +33,14 @@ PATIENCE: Final = 10.0  # seconds that a writer waits for another one of the sam
 class StorageRoot:
     """A collection. Any number of processes may read and write it; writers of one item wait for each other."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._paths = CollectionPaths(path)
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path).absolute()
+        self._paths = CollectionPaths(self.path)
 
     @classmethod
     def create(cls, path: str | Path) -> Self:
         """Create a collection in a new or empty directory."""
-        root = cls(Path(path).absolute())
+        root = cls(path)
         with explain_storage_errors(str(root.path)):
             root._create()
         return root
@@ -43,7 +48,7 @@ class StorageRoot:
     @classmethod
     def open(cls, path: str | Path) -> Self:
         """Open a collection, and put right what a crash has left behind."""
-        root = cls(Path(path).absolute())
+        root = cls(path)
         with explain_storage_errors(str(root.path)):
             root._check_declaration()
             if os.access(root._paths.stages, os.W_OK):
@@ -93,6 +98,27 @@ class StorageRoot:
             repair_item(self._paths, label)
             return write_version(self._paths, self._find(label), new, sources, Progress(report))
 
+    def copy_item(
+        self,
+        label: str,
+        source: "StorageRoot | ItemSource",
+        *,
+        report: Report | None = None,
+        patience: float = PATIENCE,
+    ) -> StoredItem:
+        """Copy an item with all its versions from another collection, or from another source of an OCFL object.
+
+        If the item is here already, the versions that are missing are added. Raise Conflict if the two histories
+        differ. A copy that was interrupted is continued. When this returns, the digests of all new files have been
+        checked on both sides, and the copy is on disk.
+        """
+        label = canonical_label(label)
+        origin = ObjectDirectory(source.read_item(label).directory) if isinstance(source, StorageRoot) else source
+        with explain_storage_errors(str(self.path)), lock_item(self._paths.lock(label), label, patience):
+            repair_item(self._paths, label, is_copy=True)
+            copy_versions(self._paths, self._find(label), label, origin, Progress(report))
+        return self.read_item(label)
+
     def remove_item(self, label: str, *, patience: float = PATIENCE) -> None:
         """Remove an item with all its versions, for example after it was moved to another collection."""
         label = canonical_label(label)
@@ -107,6 +133,24 @@ class StorageRoot:
     def items(self) -> Iterator[str]:
         """Yield the labels of all items, in no particular order. Memory does not grow with their number."""
         yield from self._list_below("")
+
+    def verify_item(self, label: str, *, rate: float | None = None, report: Report | None = None) -> ItemReport:
+        """Read a whole item and compare it with its inventory. `rate` limits the bytes that are read per second."""
+        label = canonical_label(label)
+        directory = self._paths.item(label)
+        return check_item(directory, label_to_path(label), label, ReadRate(rate), Progress(report))
+
+    def verify(self, *, rate: float | None = None, report: Report | None = None) -> Iterator[ItemReport]:
+        """Check all items and the directories between them. A report without a label is about a directory."""
+        limit, progress = ReadRate(rate), Progress(report)
+
+        def check(directory: Path, path: str, label: str) -> ItemReport:
+            try:
+                return check_item(directory, path, label, limit, progress)
+            except NoSuchItem:  # it was removed meanwhile
+                return ItemReport(label, path, 0, 0, (), 0)
+
+        yield from check_tree(self.path, check)
 
     def _list_below(self, path: str) -> Iterator[str]:
         with explain_storage_errors(str(self.path)), os.scandir(self.path / path) as entries:

@@ -7,6 +7,7 @@ admin.key          the first administrator's key, readable by its owner alone; m
 secrets.key        the key that encrypts secrets in the database, created with the first one; not in any backup
 commits-….mark     the last commit that the database acknowledged; it must stay with the database
 schema.digest      the digest of the last correct schema on a server; may be removed
+uploads            files that clients are uploading over HTTP in several parts
 perdure.lock       locked by every program that has the registry open
 """
 

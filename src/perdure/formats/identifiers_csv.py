@@ -50,7 +50,11 @@ _REFERENCE: Final = re.compile(r"([0-9]+):(.+)")
 _YES: Final = {"1": "1", "t": "1", "true": "1", "0": "0", "f": "0", "false": "0", "": "0", "null": "0", "\\n": "0"}
 _NULL_DATA: Final = "\\N"  # the text NULL may be data
 _NAME_HINT: Final = "are --delimiter and --map right?"
-_OTHER_TABLES: Final = {"handles": HANDLE_COLUMNS[:4], "dspace": ("handle", "resource_type_id", "resource_id")}
+_OTHER_TABLES: Final = {
+    "labels": ("ibip",),
+    "handles": HANDLE_COLUMNS[:4],
+    "dspace": ("handle", "resource_type_id", "resource_id"),
+}
 _ABSOLUTE: Final = "1"  # ttl_type
 # A spreadsheet program may execute a cell that begins like this as a formula.
 _FORMULA: Final = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")

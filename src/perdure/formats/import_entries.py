@@ -28,6 +28,7 @@ class ImportPut(FrozenStruct, frozen=True, kw_only=True):
     replaced_by: str | None = None
     aliases: tuple[str, ...] = ()  # other names of the same object
     is_label: bool = False  # the name and its aliases are IBI labels
+    joins_names: bool = False  # if one of the names exists, the others become names of the same identifier
 
     @property
     def names(self) -> tuple[str, ...]:

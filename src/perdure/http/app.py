@@ -10,6 +10,8 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Final
 
+import structlog
+
 from perdure.errors import PerdureError
 from perdure.folder.registry_folder import open_registry
 from perdure.http.app_context import AppContext
@@ -19,13 +21,16 @@ from perdure.http.shared.cors import is_from_listed_origin
 from perdure.http.shared.logging import AccessLog
 from perdure.http.shared.request import CYCLE, Receive, Request, Scope, Send
 from perdure.http.shared.response_writer import ResponseWriter
+from perdure.http.shared.threads import run_in_thread
 from perdure.http.transport.fast_path import FastPath
 from perdure.http_options import HttpOptions
 from perdure.registry.own_addresses import set_own_addresses
 
 _FLUSH_INTERVAL: Final = 1.0  # seconds between two flushes of the access log and the metrics
+_SWEEP_INTERVAL: Final = 3_600.0  # seconds between two removals of expired uploads
 _GC_THRESHOLD: Final = 10_000  # new objects before the collector looks for cycles: a busy second creates a million
 _CLIENT_CLOSED: Final = 499  # the status in metrics and logs of a request that got no response
+_log = structlog.get_logger("perdure.http")
 
 
 class Application:
@@ -49,7 +54,7 @@ class Application:
             await receive()
             try:
                 registry = await stack.enter_async_context(open_registry(self._folder))
-                app = AppContext(registry, self._options)
+                app = AppContext(registry, self._options, self._folder)
                 await app.prefixes.refresh()
                 self._app, self._routes = app, Routes(app)
                 scope["state"] |= {
@@ -58,7 +63,7 @@ class Application:
                     "deadlines": app.deadlines,
                 }
                 _end_with_supervisor()
-                for work in (app.deadlines.run(), _flush_periodically(app, self._access)):
+                for work in (app.deadlines.run(), _flush_periodically(app, self._access), _remove_expired(app)):
                     stack.callback(asyncio.create_task(work).cancel)
             except PerdureError as problem:
                 await send({"type": "lifespan.startup.failed", "message": str(problem)})
@@ -116,6 +121,16 @@ def _end_with_supervisor() -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
     loop.add_reader(supervisor.sentinel, end)  # only the supervisor has the other end of this pipe
+
+
+async def _remove_expired(app: AppContext) -> None:
+    """Remove uploads that do not go on, once when the server starts and then every hour."""
+    while True:
+        try:
+            await run_in_thread(app.uploads.remove_expired)
+        except PerdureError as problem:
+            _log.warning("expired uploads were not removed", reason=str(problem))
+        await asyncio.sleep(_SWEEP_INTERVAL)
 
 
 async def _flush_periodically(app: AppContext, access: AccessLog) -> None:

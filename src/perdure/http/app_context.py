@@ -1,6 +1,7 @@
 """The context of every handler: the registry, the settings, the caches, and the authenticator."""
 
 from fractions import Fraction
+from pathlib import Path
 from typing import Final
 
 from perdure.http.auth import Authenticator
@@ -11,6 +12,7 @@ from perdure.http.shared.resolution_counter import ResolutionCounter
 from perdure.http.shared.semaphore import ConcurrencyLimiter
 from perdure.http.shared.time_budget import TimeBudget
 from perdure.http.shared.timeouts import DeadlineTimer
+from perdure.http.shared.upload_folder import UPLOADS, UploadFolder
 from perdure.http.shared.waiting_room import WaitingRoom
 from perdure.http_options import HttpOptions
 from perdure.registry import Registry
@@ -26,7 +28,7 @@ _SUGGESTION_BURST: Final = 2.0  # seconds that may be spent at once
 class AppContext:
     """One registry, served by one process."""
 
-    def __init__(self, registry: Registry, options: HttpOptions) -> None:
+    def __init__(self, registry: Registry, options: HttpOptions, folder: Path) -> None:
         self.registry = registry
         self.options = options
         self.patience = Fraction(options.request_seconds * _WAITING_SHARE)
@@ -39,6 +41,7 @@ class AppContext:
         self.search_limiter = ConcurrencyLimiter("searches", at_once=_CONCURRENT_SEARCHES, each=8, most=64)
         self.suggestion_budget = TimeBudget(_SUGGESTION_SHARE, _SUGGESTION_BURST)
         self.waiting_room = WaitingRoom(options.waiting_requests, self.metrics)
+        self.uploads = UploadFolder(folder / UPLOADS, options.upload_days * 86_400)
         self.authenticator = Authenticator(registry, options)
 
     def publish_metrics(self) -> None:

@@ -4,7 +4,7 @@ The application dispatches by these tables, except for names: the resolver finds
 to its handler. A URL that no table lists is a name.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from enum import Enum
 from typing import Any, Final, NamedTuple
 
@@ -23,12 +23,14 @@ from perdure.http.api import (
     history,
     ibi_minting,
     identifiers,
+    item_uploads,
     lifecycle,
     minting,
     observing,
     person_curation,
     pools,
     prefixes,
+    resumable_uploads,
     search,
     statistics,
     type_list,
@@ -47,6 +49,9 @@ from perdure.http.handle_api import (
     site_endpoint,
     verification_endpoint,
 )
+from perdure.http.items import items_endpoint
+from perdure.http.items.item_address import ITEMS_ROOT
+from perdure.http.oai_pmh import data_provider
 from perdure.http.persons import handler as persons
 from perdure.http.persons import vocabulary
 from perdure.http.resolver import home_page, resolver, types_page
@@ -134,10 +139,18 @@ def _build_routes(app: AppContext) -> tuple[Route, ...]:
         _api_route("/docs", api.docs_page),
         _api_route("/docs", api.docs_asset, Match.BELOW),
         _api_route("/openapi.json", api.openapi_document),
-        *(_api_route(route.path, api.respond, has_time_limit=False) for route in API_ROUTES if route.is_bulk),
+        *(_api_route(path, api.respond, match, has_time_limit=False) for path, match in _untimed_paths()),
         _api_route("", api.respond, Match.BELOW),
         _handle_api_route("/api", "handles", endpoint.respond_unknown),
     )
+
+
+def _untimed_paths() -> Iterator[tuple[str, Match]]:
+    """Yield the paths of the operations whose time is not limited as a whole, which move files or many records."""
+    roots = {route.path.partition("/{")[0] for route in API_ROUTES if route.is_bulk and "{" in route.path}
+    yield from ((root, Match.BELOW) for root in sorted(roots))
+    paths = (route.path for route in API_ROUTES if route.is_bulk and route.path.partition("/{")[0] not in roots)
+    yield from ((path, Match.EXACT) for path in paths)
 
 
 def _handle_api_route(url: str, interface: str, handler: Callable[..., Any]) -> Route:
@@ -173,6 +186,10 @@ ROUTES: Final = (
     Route(types_page.TYPES_PATH, types_page.types_response),
     Route("/context.jsonld", vocabulary.context_response),
     Route("/shapes.ttl", vocabulary.shapes_response),
+    # Stored items, their files, and their descriptions
+    Route(ITEMS_ROOT, items_endpoint.respond, "items", Match.BELOW, has_time_limit=False),
+    # Harvesters
+    Route("/oai", data_provider.respond, "oai", format_error=problem_document),
     # Persons, each with or without a suffix that names a format
     Route("/{ppid}", persons.respond, match=Match.NAME),
     Route("/{ppid}/v{version}", persons.respond, match=Match.NAME),
@@ -248,6 +265,14 @@ API_ROUTES: Final = (
     ApiRoute("GET", "/bulk-changes", bulk_changes.list_bulk_changes),
     ApiRoute("GET", "/bulk-changes/{id}", bulk_changes.show_bulk_change),
     ApiRoute("POST", "/bulk-changes/{id}/undo", bulk_changes.undo_bulk_change),
+    ApiRoute("POST", "/items/{collection}", item_uploads.put_item_form, is_bulk=True),
+    ApiRoute("PUT", "/items/{collection}/{label}/{path}", item_uploads.put_file, is_bulk=True),
+    ApiRoute("POST", "/uploads", resumable_uploads.begin_upload, is_bulk=True, options=resumable_uploads.tus_options),
+    ApiRoute(
+        "HEAD", "/uploads/{upload}", resumable_uploads.show_upload, is_bulk=True, options=resumable_uploads.tus_options
+    ),
+    ApiRoute("PATCH", "/uploads/{upload}", resumable_uploads.continue_upload, is_bulk=True),
+    ApiRoute("DELETE", "/uploads/{upload}", resumable_uploads.remove_upload, is_bulk=True),
     ApiRoute("GET", "/errors", error_catalogue.list_errors),
     ApiRoute("GET", "/errors/{code}", error_catalogue.show_error),
     ApiRoute("POST", "/poid", observing.observe_person, {FORM: observing.observe_upload}),

@@ -37,7 +37,7 @@ Size = Annotated[int, Meta(ge=1, le=1 << 30)]
 
 
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The limits of a record, from the registry's settings."""
+    """The limits of a record, and of what an agent may store, from the registry's settings."""
 
     value_bytes: Annotated[Size, Meta(description="Maximum size of the data of one value, in bytes.")] = 65_536
     values: Annotated[Size, Meta(description="Maximum number of values in a record.")] = 2_048
@@ -54,6 +54,15 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         tuple[str, ...],
         Meta(description="URL schemes that a target may have; javascript: and data: are always refused."),
     ] = ("http", "https", "ftp", "mailto")
+    agent_bytes: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=1 << 60,
+            description="Maximum number of bytes that one agent may upload into collections, unless it has a quota of "
+            "its own; 0: no limit.",
+        ),
+    ] = 0
 
 
 def check_values(values: Sequence[Value], limits: Limits) -> tuple[Value, ...]:

@@ -73,6 +73,16 @@ class FeedEntry(FrozenStruct, frozen=True):
     action: str
 
 
+class KeyChange(FrozenStruct, frozen=True):
+    """A change of the name with this key, with its number. `is_newest`: no later change of the same name is stored."""
+
+    number: int
+    key: str
+    scheme: Scheme
+    state: str
+    is_newest: bool
+
+
 class NewestChange(FrozenStruct, frozen=True):
     """The latest change: its number, the key of its name, and the revision."""
 

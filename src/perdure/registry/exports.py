@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from perdure.errors import InvalidInput
-from perdure.formats import batch_file, identifiers_csv, ndjson
+from perdure.formats import batch_file, identifiers_csv, label_table, ndjson
 from perdure.formats.import_entries import FullHistory, ImportPut, PastRevision
 from perdure.names import handle
 from perdure.records import record as records
@@ -26,10 +26,14 @@ from perdure.registry.permissions.permissions import require_permission
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Reader
 
-Format = Literal["ndjson", "csv", "batch", "handles"]
+Format = Literal["ndjson", "csv", "batch", "handles", "labels"]
 _CHUNK: Final = 2000
 _VERSION: Final = 1
-_TABLES: Final = ("csv", "handles")
+_TABLES: Final[dict[Format, tuple[str, ...]]] = {
+    "csv": identifiers_csv.IDENTIFIER_COLUMNS,
+    "handles": identifiers_csv.HANDLE_COLUMNS,
+    "labels": label_table.LABEL_COLUMNS,
+}
 
 OmissionCallback = Callable[[str], None]
 _Written = tuple[int, bytes]  # how many identifiers, and their bytes
@@ -58,12 +62,7 @@ async def export(
     if format == "ndjson" and under is None:
         yield 0, await registry.store.read(lambda reader: _format_registry_parts(registry, reader))
     if format in _TABLES:
-        yield (
-            0,
-            _format_csv(
-                [list(identifiers_csv.IDENTIFIER_COLUMNS if format == "csv" else identifiers_csv.HANDLE_COLUMNS)]
-            ),
-        )
+        yield 0, _format_csv([list(_TABLES[format])])
     key = ""
     while True:
 
@@ -142,7 +141,26 @@ def _write_ndjson(
 def _write_csv(
     registry: Registry, histories: list[History], left_out: OmissionCallback, for_spreadsheet: bool
 ) -> _Written:
-    written = []
+    puts = _table_puts(histories, left_out)
+    return len(puts), _format_csv([identifiers_csv.identifier_row(put) for put in puts], for_spreadsheet)
+
+
+def _write_labels(
+    registry: Registry, histories: list[History], left_out: OmissionCallback, for_spreadsheet: bool
+) -> _Written:
+    labels = []
+    for one in histories:
+        if one.identifier.scheme == "ibi":
+            labels.append(one)
+        else:
+            left_out(f"{one.identifier.name} ({one.identifier.scheme}) is not an IBI; NDJSON contains it")
+    puts = _table_puts(labels, left_out)
+    return len(puts), _format_csv([label_table.label_row(put) for put in puts], for_spreadsheet)
+
+
+def _table_puts(histories: Sequence[History], left_out: OmissionCallback) -> list[ImportPut]:
+    """Return the current state of identifiers, as far as a row of a table can contain it."""
+    puts = []
     for row in (one.identifier for one in histories):
         record = records.decode(row.record)
         if row.scheme == "ppid" or record.state == "merged":
@@ -155,6 +173,7 @@ def _write_csv(
         put = ImportPut(
             line=0,
             name=row.name,
+            aliases=record.other_names,
             target=target,
             about=record.about,
             creator=record.creator,
@@ -164,8 +183,8 @@ def _write_csv(
             reason=None if record.tombstone is None else record.tombstone.reason,
             replaced_by=None if record.tombstone is None else record.tombstone.replaced_by,
         )
-        written.append(identifiers_csv.identifier_row(put))
-    return len(written), _format_csv(written, for_spreadsheet)
+        puts.append(put)
+    return puts
 
 
 def _write_batch(
@@ -223,4 +242,5 @@ _WRITERS: Final[dict[Format, _Writer]] = {
     "csv": _write_csv,
     "batch": _write_batch,
     "handles": _write_handles,
+    "labels": _write_labels,
 }

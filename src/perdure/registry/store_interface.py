@@ -23,6 +23,7 @@ from perdure.registry.entities import (
     History,
     Identifier,
     Key,
+    KeyChange,
     NewestChange,
     Pool,
     Prefix,
@@ -136,6 +137,14 @@ class Reader(Protocol):
         """
         ...
 
+    def key_changes(self, after: int, limit: int) -> list[KeyChange]:
+        """Return the keys of changed names, in the order of `changes` and as many, but without reading revisions."""
+        ...
+
+    def change_number(self, subject: str, version: int, near: int) -> int | None:
+        """Return the number of the change that stored a version. It is found at once if it is `near` its time."""
+        ...
+
     def newest_change(self) -> NewestChange | None:
         """Return the change with the highest number."""
         ...
@@ -183,6 +192,10 @@ class Reader(Protocol):
     def collections(self) -> list[Collection]: ...
     def holdings(self, subject: str) -> list[Holding]:
         """Return where the item of a name lies: the original first, then copies in the order of their collections."""
+        ...
+
+    def holdings_of(self, subjects: Sequence[str]) -> dict[str, list[Holding]]:
+        """Return the holdings of several names, by their subjects, each in the order of `holdings`."""
         ...
 
     def holdings_after(self, collection: str, key: str, limit: int) -> list[Holding]:

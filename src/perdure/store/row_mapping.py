@@ -1,6 +1,7 @@
 """Conversions between rows and entities, for the tables that both engines define alike."""
 
 import json
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ from perdure.registry.entities import (
     Subsystem,
     sort_periods,
 )
+from perdure.registry.holdings import Holding
 
 Row = tuple[Any, ...]
 
@@ -38,6 +40,14 @@ HOLDING_COLUMNS: Final = (
     "subject, collection, label, role, role_since, version, files, size, digest, main_file, put_at, source, "
     "verified_at, outcome"
 )
+
+
+def group_holdings(rows: Iterable[Row]) -> dict[str, list[Holding]]:
+    """Return holdings by their subjects, in their order."""
+    found: dict[str, list[Holding]] = {}
+    for row in rows:
+        found.setdefault(row[0], []).append(Holding(*row))
+    return found
 
 
 def first_column(row: Row | None) -> str | None:

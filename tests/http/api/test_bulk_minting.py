@@ -95,6 +95,28 @@ def test_more_lines_than_one_chunk_are_answered_in_their_order(client: httpx.Cli
     assert targets(client, some) == [url(one["line"] - 1) for one in some]
 
 
+def test_a_table_gets_the_same_names_again(client: httpx.Client) -> None:
+    table = "7f" * 32
+    first, tally = parse_report(send(client, body(3), table=table))
+    again, replayed = parse_report(send(client, body(3), table=table))
+    assert [one["name"] for one in again] == [one["name"] for one in first]
+    assert (tally["minted"], replayed["minted"], replayed["unchanged"]) == (3, 0, 3)
+    assert problem(send(client, body(3, 7), table=table)) == (422, "invalid-input")
+    assert problem(send(client, body(1), LINES | {"Idempotency-Key": "k"}, table=table)) == (422, "invalid-input")
+    assert problem(send(client, body(1), table="a table")) == (422, "invalid-input")
+
+
+def test_a_line_that_has_a_name_keeps_it(client: httpx.Client) -> None:
+    [minted], _ = parse_report(send(client, body(1)))
+    lines = [{"name": minted["name"], "target": url(1)}, {"name": "20.1/none"}, {"name": "20.2/x"}, {"target": url(2)}]
+    content = b"\n".join(json.dumps(line).encode() for line in lines)
+    known, missing, foreign, new = parse_report(send(client, content))[0]
+    assert (known["name"], known["created"]) == (minted["name"], False)
+    assert [one["error"]["part"] for one in (missing, foreign)] == ["name", "name"]
+    assert new["created"]
+    assert targets(client, [minted]) == [url(0)], "the other fields of such a line change nothing"
+
+
 @pytest.mark.parametrize("prefix", ["20.1", "20.3", "20.4"])
 def test_a_repeated_request_with_a_key_mints_nothing_twice(client: httpx.Client, prefix: str) -> None:
     before = count(client, prefix)

@@ -82,7 +82,7 @@ def run_service(folder: Path, values: tuple[Value, ...], ask: Callable[[AppConte
         async with open_for_writing(folder) as (registry, admin):
             await add_prefix(registry, admin, "12345", minter="chosen")
             await mint(registry, admin, "12345", statement=Statement(values=values), suffixes=["a"])
-            service = AppContext(registry, HttpOptions())
+            service = AppContext(registry, HttpOptions(), folder)
             await service.prefixes.refresh()
             await ask(service)
 

@@ -71,6 +71,7 @@ LOCAL_ONLY: Final = frozenset(
         "init",
         "serve",
         "prefix reset",
+        "agent quota",
         "agent recover",
         "log",
         "person export",

@@ -64,7 +64,7 @@ async def mint_in_chunks(
             amount["item_key"] = item_key
         answer = _mint_once(remote, {"prefix": prefix, **amount, **statement_fields(statement)})
         yield [
-            MintedIdentifier(one.name, one.alias, None if one.date is None else _parse_date(one.date))
+            MintedIdentifier(one.name, one.alias, None if one.date is None else parse_minting_date(one.date))
             for one in remote.decode(answer, _MintResponse).identifiers
         ]
 
@@ -80,7 +80,8 @@ def _mint_once(remote: RemoteRegistry, body: dict[str, Any]) -> Answer:
         return remote.send("POST", "/identifiers", body, headers=headers)
 
 
-def _parse_date(text: str) -> Fraction:
+def parse_minting_date(text: str) -> Fraction:
+    """Return the date of a minted name."""
     return instant.from_iso(text, "mint", "date")
 
 

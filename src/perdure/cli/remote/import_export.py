@@ -79,7 +79,7 @@ class _Upload:
     def _encode(self, entry: Entry) -> bytes | None:
         match entry:
             case ImportPut() if entry.aliases or entry.is_label:
-                reason = "labels of URLib and their aliases are imported on the machine of the registry only"
+                reason = "IBI labels and their aliases are imported on the machine of the registry only"
                 self._refuse(RejectedLine(entry.line, reason, entry.name))
             case ImportPut():
                 return msgspec.json.encode(_put_fields(entry))

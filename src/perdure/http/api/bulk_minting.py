@@ -25,7 +25,8 @@ from perdure.http.api.schemas.responses import MintSummary
 from perdure.http.api.views import build_minted_line
 from perdure.http.shared.http_errors import MalformedRequest, RequestTimeout
 from perdure.http.shared.negotiation import best_media_type
-from perdure.registry import Agent, MintRow, Registry, RowAnswers, RowOutcome, Statement, mint_rows
+from perdure.registry import Agent, MintRow, Registry, RowAnswers, RowOutcome, Statement, TableAnswers, mint_rows
+from perdure.registry.row_answers import TABLE_RETENTION
 
 _MOST_ROWS: Final = 100_000  # of one request
 _MOST_REPORTED: Final = 1_000_000  # lines of one response, which may be spooled to a file
@@ -70,6 +71,14 @@ async def mint_lines(
             "lines that were minted, and mints the others.",
         ),
     ] = None,
+    table: Annotated[
+        str | None,
+        QueryParameter(
+            pattern="^[0-9a-f]{64}$",
+            description="Instead of an Idempotency-Key: a digest that identifies a table. The names can be requested "
+            f"again for {TABLE_RETENTION.days} days, and no later request mints others for the same digest.",
+        ),
+    ] = None,
 ) -> NdjsonResponse:
     """Mint a name for each line: a JSON object with the fields of a mint request, or a CSV row.
 
@@ -78,6 +87,8 @@ async def mint_lines(
     is_table = check_body(context, *NDJSON_TYPES, CSV) == CSV
     if map and not is_table:
         raise InvalidInput("request", "map", "map is only supported for CSV: NDJSON names its fields itself")
+    if table is not None and idempotency_key is not None:
+        raise InvalidInput("request", "table", "give either table or an Idempotency-Key, not both")
     mapped = parse_pairs(map, "request", "map", "map=", "COLUMN")
     async for _ in mint_rows(context.registry, context.agent, prefix, ()):  # checks the permission before the body
         pass
@@ -89,7 +100,7 @@ async def mint_lines(
         longest = bounds.bulk_line_bytes
         layout, rows = _read_table(lines, longest, mapped) if is_table else (b"", parse_mint_lines(lines, longest))
         digest = sha256(b"\n".join((prefix.encode("utf-8", "surrogatepass"), layout))).digest()
-        answers = None if idempotency_key is None else RowAnswers(context.agent, idempotency_key, digest)
+        answers = _stored_answers(context.agent, idempotency_key, table, digest)
         report = SpooledTable(_MOST_REPORTED, _COLUMNS) if media == CSV else SpooledLines(_MOST_REPORTED)
         patience = context.app.patience
         minting = RequestMint(context.registry, context.agent, prefix, rows, answers, dry_run, report, patience)
@@ -103,6 +114,12 @@ async def mint_lines(
     report = await process_body(context, work)
     kind = CsvResponse if media == CSV else NdjsonResponse
     return kind(report.chunks(), context.app.options.request_seconds)
+
+
+def _stored_answers(agent: Agent, idempotency_key: str | None, table: str | None, digest: bytes) -> RowAnswers | None:
+    if table is not None:
+        return TableAnswers(agent, table, digest)
+    return None if idempotency_key is None else RowAnswers(agent, idempotency_key, digest)
 
 
 class RequestMint:
@@ -187,7 +204,7 @@ def parse_mint_lines(lines: Iterable[bytes | None], longest: int) -> Iterator[Nu
 def _parse_line(line: bytes) -> MintRow:
     try:
         parsed: MintLine = parse_body(MintLine, line)
-        return MintRow(parsed.to_statement(parsed.creator), parsed.suffix, source=line)
+        return MintRow(parsed.to_statement(parsed.creator), parsed.suffix, parsed.name, source=line)
     except MalformedRequest as problem:
         return MintRow(error=InvalidInput("mint", "line", str(problem)), source=line)
     except PerdureError as problem:

@@ -37,7 +37,7 @@ async def process_body(context: ApiContext, work: Callable[[Iterable[bytes]], Co
     """
     options = context.app.options
     with context.bulk_limiter.open_slot(context.agent.id) as slot:
-        source = _parts_with_slot(_parts_at_least_rate(context.request), slot, options.request_seconds)
+        source = _parts_with_slot(parts_at_least_rate(context.request), slot, options.request_seconds)
         patience = options.header_seconds + options.request_seconds
         parts = iterate_from_loop(source, asyncio.get_running_loop(), patience)
         return await run_coroutine_in_thread(lambda: work(parts))
@@ -52,7 +52,7 @@ async def _parts_with_slot(parts: AsyncIterator[bytes], slot: BulkSlot, patience
     await slot.acquire(patience)
 
 
-async def _parts_at_least_rate(request: Request) -> AsyncIterator[bytes]:
+async def parts_at_least_rate(request: Request) -> AsyncIterator[bytes]:
     """Yield the parts of a body. Raise BodyBelowRate if the client sends below the minimum rate on average.
 
     Only the time spent waiting for the client counts, not the time that the server needs for its own work.

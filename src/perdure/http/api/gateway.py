@@ -15,6 +15,7 @@ from litestar.exceptions import HTTPException, LitestarException
 from perdure.errors import InvalidInput, PerdureError
 from perdure.http.api import swagger_ui
 from perdure.http.api.agent_paths import is_agent_path, match_agent_path
+from perdure.http.api.item_paths import is_item_path, match_item_path, path_parameters
 from perdure.http.api.litestar_app import build_app, error_response, to_perdure_error
 from perdure.http.api.litestar_bypass import to_response
 from perdure.http.api.openapi import Operation, build_openapi, index_operations
@@ -59,6 +60,7 @@ class ApiRoute(NamedTuple):
     handler: Any
     other_types: Mapping[str, OtherTypeHandler] = {}
     is_bulk: bool = False
+    options: Callable[[AppContext], Headers] | None = None  # headers of the response to OPTIONS
 
 
 class ApiGateway:
@@ -78,9 +80,10 @@ class ApiGateway:
         roots = {
             path.partition("/{")[0]: path
             for path in self._operations
-            if "{" in path and path not in self._acts.values() and not is_agent_path(path)
+            if "{" in path and path not in self._acts.values() and not is_agent_path(path) and not is_item_path(path)
         }
         self._named = {root: path for root, path in roots.items() if root}
+        self._options = {route.path: route.options for route in routes if route.options is not None}
         self._bulk_limiter = BulkLimiter("bulk bodies", at_once=_BULK_AT_ONCE, each=_BULK_OF_ONE_AGENT)
 
     async def redirect_to_docs(self, app: AppContext, request: Request) -> Response:
@@ -107,8 +110,9 @@ class ApiGateway:
         path, inner, canonical = self._match_path(request.path.removeprefix(API_ROOT))
         allowed = self._operations[path]
         if request.method == "OPTIONS":
-            return _options_response(request, tuple(allowed))
-        operation = allowed.get("GET" if request.method == "HEAD" else request.method)
+            more = self._options.get(path)
+            return _options_response(request, tuple(allowed)).with_headers([] if more is None else more(app))
+        operation = allowed.get(request.method) or (allowed.get("GET") if request.method == "HEAD" else None)
         if operation is None:
             raise MethodNotAllowed(request.method, _allowed_methods(tuple(allowed)))
         if canonical is not None and request.method in SAFE_METHODS:
@@ -119,6 +123,8 @@ class ApiGateway:
         _check_query(request, operation)
         if not operation.is_conditional and request.method not in SAFE_METHODS:
             reject_if_match(request)
+        if operation.streamed is not None:
+            return await operation.streamed(context, path_parameters(path, request.path.removeprefix(API_ROOT)))
         receive = request.receive
         if operation.body is not None:
             media = body_media_type(request)
@@ -170,6 +176,9 @@ class ApiGateway:
         of_agent = match_agent_path(below)
         if of_agent is not None:
             return of_agent, below, None
+        of_item = match_item_path(below)
+        if of_item is not None:
+            return of_item, below, None
         root, _, rest = below[1:].partition("/")
         one, _, act = rest.partition("/")
         if one and (path := self._acts.get((root, act))) is not None:
@@ -187,6 +196,8 @@ def format_error(app: AppContext, request: Request, problem: PerdureError) -> Re
     """Return an error as a problem document."""
     response = error_response(app, request, problem)
     context = request.state
+    if isinstance(context, ApiContext):
+        response = response.with_headers(context.error_headers)
     if isinstance(context, ApiContext) and context.is_in_framework:
         return response._replace(headers=_cache_headers(context, response.headers))
     return response
@@ -248,7 +259,7 @@ def _check_query(request: Request, operation: Operation) -> None:
 
 
 def _allowed_methods(allowed: tuple[str, ...]) -> tuple[str, ...]:
-    reading = ("HEAD",) if "GET" in allowed else ()
+    reading = ("HEAD",) if "GET" in allowed and "HEAD" not in allowed else ()
     return (*allowed, *reading, "OPTIONS")
 
 

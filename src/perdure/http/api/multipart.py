@@ -20,7 +20,7 @@ CONTENT: Final = "content"
 _JSON: Final = "application/json"
 _LONGEST_BOUNDARY: Final = 70  # RFC 2046, section 5.1.1
 _OVERHEAD: Final = 65_536  # bytes for boundaries, headers of parts, preamble and epilogue
-_IDENTITY_ENCODINGS: Final = ("7bit", "8bit", "binary")  # transfer encodings that do not change the bytes
+IDENTITY_ENCODINGS: Final = ("7bit", "8bit", "binary")  # transfer encodings that do not change the bytes
 _PART_HINTS: Final = {
     OBSERVATION: "it contains the observation as JSON",
     CONTENT: "it contains the file; without a file, send the observation as application/json",
@@ -31,7 +31,7 @@ class ObservationForm:
     """An incremental parser of a form with two parts, observation and content, in either order."""
 
     def __init__(self, content_type: str, most_observation: int, most_content: int) -> None:
-        self._parser = PushMultipartParser(_parse_boundary(content_type))
+        self._parser = PushMultipartParser(parse_boundary(content_type))
         self._most_observation = most_observation
         self._most_content = most_content
         self._most = most_observation + most_content + _OVERHEAD
@@ -79,7 +79,7 @@ class ObservationForm:
         if name in self._seen:
             raise InvalidInput("request", name, f"the part {name} is given more than once")
         encoding = part.header("Content-Transfer-Encoding", "binary").strip().lower()
-        if encoding not in _IDENTITY_ENCODINGS:  # the hash would be of the encoded content
+        if encoding not in IDENTITY_ENCODINGS:  # the hash would be of the encoded content
             raise InvalidInput(
                 "request",
                 name,
@@ -102,7 +102,7 @@ class ObservationForm:
             self._observation += piece
 
 
-def _parse_boundary(content_type: str) -> bytes:
+def parse_boundary(content_type: str) -> bytes:
     _, options = parse_options_header(content_type)
     boundary: str = options.get("boundary", "")
     if not 1 <= len(boundary) <= _LONGEST_BOUNDARY or not boundary.isascii() or not boundary.isprintable():

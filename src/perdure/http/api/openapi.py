@@ -7,7 +7,7 @@ from litestar import Litestar
 
 from perdure.http.api.bulk_response import CSV, NDJSON
 from perdure.http.api.change_feed import ActivityPage
-from perdure.http.api.litestar_bypass import DirectHandler, is_direct
+from perdure.http.api.litestar_bypass import DirectHandler, StreamedHandler, is_direct, is_streamed
 from perdure.http.api.multipart import CONTENT, FORM, OBSERVATION
 from perdure.http.api.request_context import STATUS_DESCRIPTIONS
 from perdure.http.api.schemas.agents import AGENT_RESPONSE_SCHEMAS
@@ -26,7 +26,9 @@ from perdure.http.api.schemas.person_requests import ObserveRequest
 from perdure.http.api.schemas.person_responses import PERSON_RESPONSE_SCHEMAS
 from perdure.http.api.schemas.requests import LINE_SCHEMAS, REQUEST_SCHEMAS
 from perdure.http.api.schemas.responses import RESPONSE_SCHEMAS
+from perdure.http.api.schemas.stored_items import ITEM_RESPONSE_SCHEMAS
 from perdure.http.api.schemas.values import RequestSchema
+from perdure.http.items import tus
 
 _REFERENCE: Final = "#/components/schemas/{name}"
 _IF_MATCH: Final = "If-Match"
@@ -67,6 +69,33 @@ _FORM: Final = {
 }
 
 
+# Bodies that are files: the media type, the schema, and an example.
+_BINARY: Final = {"type": "string", "format": "binary"}
+_FILE_BODIES: Final[dict[str, tuple[str, dict[str, Any], str]]] = {
+    "putFile": ("application/octet-stream", {**_BINARY, "description": "The file."}, "the content of a file"),
+    "continueUpload": (tus.CONTENT_TYPE, {**_BINARY, "description": "The part."}, "a part of a file"),
+    "putItem": (
+        FORM,
+        {
+            "type": "object",
+            "properties": {
+                "label": {"type": "string", "description": "The label of an existing item, which gets more files."},
+                "subsystem": {"type": "string", "description": "The subsystem that mints the label of a new item."},
+                "title": {"type": "string", "description": "The title of a new item."},
+                "file": {
+                    "type": "array",
+                    "items": _BINARY,
+                    "description": "The files. The file name of each part is its path in the item.",
+                },
+            },
+            "required": ["file"],
+            "additionalProperties": False,
+        },
+        "",
+    ),
+}
+
+
 class Operation(NamedTuple):
     """The parameters and the body of one method at one path."""
 
@@ -75,6 +104,7 @@ class Operation(NamedTuple):
     repeated: frozenset[str]
     body: type[RequestSchema] | None
     direct: DirectHandler | None  # for a call without the framework
+    streamed: StreamedHandler | None  # for one that reads the body itself
     is_conditional: bool  # the handler evaluates If-Match
 
 
@@ -89,6 +119,7 @@ def build_openapi(app: Litestar) -> dict[str, Any]:
             *AGENT_RESPONSE_SCHEMAS,
             *BULK_RESPONSE_SCHEMAS,
             *PERSON_RESPONSE_SCHEMAS,
+            *ITEM_RESPONSE_SCHEMAS,
             ActivityPage,
         ],
         ref_template=_REFERENCE,
@@ -97,7 +128,7 @@ def build_openapi(app: Litestar) -> dict[str, Any]:
     for item in document["paths"].values():
         for method, operation in item.items():
             _fix_operation(operation)
-            if method != "get":  # every write can fail its precondition
+            if method not in ("get", "head"):  # every write can fail its precondition
                 refused = operation["responses"]["403"]
                 operation["responses"].setdefault("412", {**refused, "description": STATUS_DESCRIPTIONS[412]})
     plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(document))
@@ -124,6 +155,7 @@ def index_operations(app: Litestar, document: dict[str, Any]) -> dict[str, dict[
                 frozenset(parameter["name"] for parameter in query if parameter["schema"].get("type") == "array"),
                 None if body is None else body.annotation,
                 DirectHandler(handler) if is_direct(handler) else None,
+                StreamedHandler(handler) if is_streamed(handler) else None,
                 any(one["name"] == _IF_MATCH for one in operation.get("parameters", ())),
             )
     return index
@@ -175,6 +207,10 @@ def _add_examples(operation: dict[str, Any]) -> None:
             for media, (what, title, text) in _STREAMED[name].items()
         }
         operation["requestBody"] = {"required": True, "content": content}
+    if name in _FILE_BODIES:
+        media, schema, example = _FILE_BODIES[name]
+        examples = {"one": {"value": example or {"subsystem": "sid.inpe.br/mtc-m18", "file": ["a"]}}}
+        operation["requestBody"] = {"required": True, "content": {media: {"schema": schema, "examples": examples}}}
     if name in (*_STREAMED, *_STREAMED_RESPONSES):
         operation["responses"]["200"]["content"] = {NDJSON: {"schema": {"type": "string"}}}
     if name == "mintMany":

@@ -17,7 +17,7 @@ from perdure.http.app_context import AppContext
 from perdure.http.shared.conditional import version_etag
 from perdure.http.shared.http_errors import CredentialsRequired
 from perdure.http.shared.problem_json import PROBLEM_JSON
-from perdure.http.shared.request import Request
+from perdure.http.shared.request import Headers, Request
 from perdure.http.shared.semaphore import BulkLimiter
 from perdure.names import handle
 from perdure.registry import Agent, Registry, show
@@ -54,14 +54,18 @@ STATUS_DESCRIPTIONS: Final = {
     401: "Credentials are required, or are invalid.",
     403: "Permission is missing.",
     404: "Not found.",
+    408: "The body was not received in time.",
     409: "The state of the resource does not allow this, or the name is taken.",
     410: "The identifier was withdrawn.",
     412: "The precondition failed: the resource has changed.",
     413: "The body is too large.",
     415: "The media type of the body is not supported.",
+    416: "No byte of the file is in the requested range.",
     422: "A field, a parameter or a header is invalid; `part` names it.",
+    423: "Another request has this open.",
     428: "If-Match is required.",
     429: "Too many failed logins, or too many concurrent requests of one client.",
+    460: "The checksum does not match: the part was discarded.",
     503: "Temporarily unavailable: try again later.",
     507: "The disk of the server is full, or a quota is exceeded.",
 }
@@ -71,7 +75,7 @@ _COMMON_STATUSES: Final = (400, 401, 403, 422, 429, 503, 507)
 class ApiContext:
     """The context of one API request."""
 
-    __slots__ = ("app", "body", "bulk_limiter", "caller", "is_in_framework", "path_name", "request")
+    __slots__ = ("app", "body", "bulk_limiter", "caller", "error_headers", "is_in_framework", "path_name", "request")
 
     def __init__(self, app: AppContext, request: Request, caller: Agent | None, bulk_limiter: BulkLimiter) -> None:
         self.app = app
@@ -80,6 +84,7 @@ class ApiContext:
         self.bulk_limiter = bulk_limiter  # limits concurrent bulk requests
         self.body: RequestSchema | None = None  # the parsed body
         self.path_name = ""  # the name in the path, percent-encoded
+        self.error_headers: Headers = []  # in addition to those of every error
         self.is_in_framework = False  # from then on, errors have the same caching headers as other responses
 
     @property

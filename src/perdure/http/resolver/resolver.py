@@ -18,6 +18,7 @@ from perdure.http.resolver.descriptions import (
     describe_reserved,
     record_overrides_negotiation,
 )
+from perdure.http.resolver.item_redirect import find_file_address, find_item_address
 from perdure.http.resolver.name_lookup import (
     ResolvedName,
     ResolvedPrefix,
@@ -136,6 +137,10 @@ async def _resolve_name(app: AppContext, request: Request, text: str, ending: st
         if elsewhere is None:
             raise
         return elsewhere
+    if isinstance(resolved, ResolvedName) and resolved.rest:
+        file = await find_file_address(app, request, text)
+        if file is not None:
+            return redirect_response(with_query(file, request.query), 302, app.options.redirect_caching)
     if isinstance(resolved, ResolvedPrefix):
         if representation is not None and representation.is_linked_data:
             return describe_prefix(app, request, resolved, representation)
@@ -148,6 +153,10 @@ async def _resolve_name(app: AppContext, request: Request, text: str, ending: st
         return redirect_response(with_query(path_of(resolved.name) + ending, request.query), 301, caching)
     if resolved.record.state != "active":
         return await _respond_inactive(app, request, resolved, parameters, representation, ending)
+    if parameters.item_query:
+        page = await find_item_address(app, request, resolved.name)
+        if page is not None:
+            return redirect_response(f"{page}?{parameters.item_query}", 302, b"no-cache")
     onward = alias_target(resolved) if follows else None
     if onward is not None and resolved.alias is not None:
         return redirect_response(with_query(path_of(onward), request.query), 301, app.options.redirect_caching)
@@ -161,7 +170,13 @@ async def _resolve_name(app: AppContext, request: Request, text: str, ending: st
 async def _respond_unregistered(
     app: AppContext, request: Request, text: str, problem: InvalidName | NoSuchName
 ) -> Response | None:
-    """Return the response for a name that is not registered: a registered one with an ending, or one elsewhere."""
+    """Return the response for a name that is not registered.
+
+    It may be a stored item with the path of a file, a registered name with an ending, or a name elsewhere.
+    """
+    file = await find_file_address(app, request, text)
+    if file is not None:
+        return redirect_response(with_query(file, request.query), 302, app.options.redirect_caching)
     stem, ending = split_ending(text)
     if stem is not None and ending is not None:
         with suppress(InvalidName, NoSuchName):

@@ -1,6 +1,7 @@
 """The parameters of the resolver in a query, as proxies of the Handle System take them."""
 
 from typing import Final
+from urllib.parse import quote
 
 import msgspec
 
@@ -29,6 +30,7 @@ class ResolverParameters(msgspec.Struct, frozen=True, kw_only=True):
     ignores_aliases: bool = False
     values: ValueFilter = ALL_VALUES
     append: str = ""
+    item_query: str = ""  # of the page of a stored item: all its versions, or one of them
     is_record: bool = False  # the record as JSON, which the URL names
     attributes: tuple[tuple[str, str], ...] = ()
 
@@ -57,6 +59,7 @@ def parse_resolver_parameters(request: Request) -> ResolverParameters:
         return [value for key, value in parameters if key == name]
 
     action = single_parameter(parameters, "action") or ""
+    item_query = [f"version={quote(value)}" for value in every("version")] + ["versions" for _ in every("versions")]
     attributes = tuple(dict.fromkeys(map(_parse_attribute, every("locatt"))))
     check_count(len(attributes), _MOST_ATTRIBUTES, "attributes of locations")
     return ResolverParameters(
@@ -66,6 +69,7 @@ def parse_resolver_parameters(request: Request) -> ResolverParameters:
         ignores_aliases=has("ignore_aliases"),
         values=build_value_filter(filter(None, every("type")), map(_parse_index, every("index"))),
         append=single_parameter(parameters, "urlappend") or "",
+        item_query=item_query[0] if len(item_query) == 1 else "",
         attributes=attributes + ((_METADATA,) if action == "metadata" else ()),
     )
 

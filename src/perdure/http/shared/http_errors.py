@@ -303,6 +303,94 @@ class PreconditionRequired(PerdureError):
         )
 
 
+class RangeNotSatisfiable(PerdureError):
+    """No byte of the file is in the requested range."""
+
+    code = "no-such-range"
+
+    def __init__(self, size: int) -> None:
+        super().__init__(size)
+        self.size = size
+
+    def __str__(self) -> str:
+        return f"no byte of the file is in the requested range: it has {self.size} bytes"
+
+
+class NoSuchUpload(PerdureError):
+    """There is no such upload, or it belongs to another agent, or it has expired."""
+
+    code = "no-such-upload"
+
+    def __str__(self) -> str:
+        return "there is no such upload of this agent: it was finished, removed, or has expired. Begin a new one"
+
+
+class UploadInUse(PerdureError):
+    """Another request has the upload open."""
+
+    code = "upload-in-use"
+
+    def __str__(self) -> str:
+        return "another request has this upload open: try again when it has ended"
+
+
+class UploadConflict(PerdureError):
+    """The offset is not that of the upload."""
+
+    code = "wrong-offset"
+
+    def __init__(self, expected: int, found: int) -> None:
+        super().__init__(expected, found)
+        self.expected, self.found = expected, found
+
+    def __str__(self) -> str:
+        return f"the next byte of this upload is at {self.expected}, not at {self.found}: send the rest from there"
+
+
+class TooManyUploads(PerdureError):
+    """The agent has too many unfinished uploads."""
+
+    code = "too-many-uploads"
+
+    def __init__(self, most: int) -> None:
+        super().__init__(most)
+        self.most = most
+
+    def __str__(self) -> str:
+        return f"this agent has {self.most} unfinished uploads: finish or remove one of them first"
+
+
+class UnsupportedTusVersion(PerdureError):
+    """The version of the tus protocol is not supported."""
+
+    code = "unsupported-tus-version"
+
+    def __str__(self) -> str:
+        return "the header Tus-Resumable must be 1.0.0"
+
+
+class DigestMismatch(PerdureError):
+    """The bytes that were received are not those that the client meant to send."""
+
+    code = "digest-mismatch"
+
+    def __init__(self, algorithm: str, digest: str) -> None:
+        super().__init__(algorithm, digest)
+        self.algorithm, self.digest = algorithm, digest
+
+    def __str__(self) -> str:
+        return (
+            f"the digest does not match: the {self.algorithm} of what was received is {self.digest}. "
+            "Nothing was stored; send it again"
+        )
+
+
+class ChecksumMismatch(DigestMismatch):
+    """A part of an upload was damaged on its way. It was discarded."""
+
+    code = "checksum-mismatch"
+
+
 class PreconditionFailed(Conflict):
     """The resource has changed since the client read it: read it again, then repeat the change if it is still right."""
 

@@ -32,6 +32,14 @@ _STATUSES: Final[tuple[tuple[type[errors.PerdureError], int], ...]] = (
     (http_errors.RequestTimeout, 503),
     (http_errors.PreconditionRequired, 428),
     (http_errors.PreconditionFailed, 412),
+    (http_errors.RangeNotSatisfiable, 416),
+    (http_errors.NoSuchUpload, 404),
+    (http_errors.UploadInUse, 423),
+    (http_errors.UploadConflict, 409),
+    (http_errors.TooManyUploads, 429),
+    (http_errors.UnsupportedTusVersion, 412),
+    (http_errors.ChecksumMismatch, 460),
+    (http_errors.DigestMismatch, 422),
     (errors.InvalidName, 400),
     (errors.NoSuchAgent, 404),
     (errors.InvalidInput, 422),
@@ -45,6 +53,7 @@ _STATUSES: Final[tuple[tuple[type[errors.PerdureError], int], ...]] = (
     (errors.Conflict, 409),
     (errors.ClockBehind, 503),
     (errors.StoreFull, 507),
+    (errors.QuotaExceeded, 507),
     (errors.ItemDamaged, 500),
     (errors.StoreUnavailable, 503),
     (errors.PerdureError, 500),
@@ -111,6 +120,8 @@ def problem_headers(problem: errors.PerdureError) -> Headers:
         return [(b"retry-after", str(max(1, ceil(problem.wait))).encode())]
     if isinstance(problem, http_errors.MethodNotAllowed):
         return [(b"allow", ", ".join(problem.allowed).encode())]
+    if isinstance(problem, http_errors.RangeNotSatisfiable):
+        return [(b"content-range", b"bytes */%d" % problem.size)]
     if isinstance(problem, http_errors.UnsupportedEncoding):
         return [(b"accept-encoding", b"identity")]
     if isinstance(problem, http_errors.NotAcceptable) and problem.urls:

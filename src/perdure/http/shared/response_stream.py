@@ -9,13 +9,18 @@ from perdure.http.shared.request import Headers, Receive, Send
 
 
 async def stream_response(
-    parts: AsyncGenerator[bytes, None], headers: Headers, receive: Receive, send: Send, patience: float
+    parts: AsyncGenerator[bytes, None],
+    headers: Headers,
+    receive: Receive,
+    send: Send,
+    patience: float,
+    status: int = 200,
 ) -> None:
-    """Send the parts with status 200. The client must read each of them within `patience` seconds."""
+    """Send the parts. The client must read each of them within `patience` seconds."""
     leaving = asyncio.create_task(_wait_for_disconnect(receive))
     try:
         async with aclosing(parts):
-            await send({"type": "http.response.start", "status": 200, "headers": headers})
+            await send({"type": "http.response.start", "status": status, "headers": headers})
             async for part in parts:
                 if leaving.done():
                     raise ClientDisconnected()

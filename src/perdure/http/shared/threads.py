@@ -21,6 +21,19 @@ async def run_in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs)
     return await asyncio.to_thread(work, *args, **kwargs)
 
 
+async def run_to_end_in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Return the result of a function on a thread, as run_in_thread() does; if cancelled, wait for its end first.
+
+    For work on something that the caller closes afterwards, such as a file.
+    """
+    task = asyncio.ensure_future(asyncio.to_thread(work, *args, **kwargs))
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        raise
+
+
 async def run_large_in_thread(values: Sequence[Value], size: int, work: Callable[[], T]) -> T:
     """Return the result of `work`, which runs on a thread if the record is large.
 

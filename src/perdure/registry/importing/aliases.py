@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from perdure.errors import Conflict, InvalidInput
+from perdure.errors import Conflict, DifferentIdentifiers, InvalidInput
 from perdure.formats.import_entries import ImportPut, Notice
 from perdure.records.record import Record
 from perdure.registry.name_keys import LocatedName, PrefixSource, locate
@@ -38,6 +38,30 @@ def without_known_names(reader: Reader, aliases: Sequence[LocatedName]) -> tuple
     """Return those of the names that do not exist yet."""
     known = reader.find_many([alias.key for alias in aliases])
     return tuple(alias for alias in aliases if alias.key not in known)
+
+
+def with_existing_name(
+    reader: Reader, entry: ImportPut, located: LocatedName, aliases: Sequence[LocatedName]
+) -> ImportPut:
+    """Return the entry for the identifier to which one of its names belongs, with the names that are new.
+
+    Raise DifferentIdentifiers if they belong to two.
+    """
+    names = {one.key: one for one in (located, *aliases)}
+    rows = reader.find_many(list(names))
+    subjects = sorted({row.subject for row in rows.values()})
+    if not subjects:
+        return entry
+    found = reader.find_many(subjects)
+    if len(subjects) > 1:
+        raise DifferentIdentifiers(*[found[key].name if key in found else key for key in subjects[:2]])
+    new = tuple(one.name for key, one in names.items() if key not in rows)
+    return msgspec.structs.replace(entry, name=found[subjects[0]].name, aliases=new)
+
+
+def is_equal_except_names(record: Record, other: Record) -> bool:
+    """Return whether two records differ in their names at most."""
+    return msgspec.structs.replace(record, alias=other.alias, aliases=other.aliases) == other
 
 
 def without_taken_aliases(

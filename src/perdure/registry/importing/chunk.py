@@ -9,7 +9,7 @@ from perdure.formats.import_entries import Entry, FullHistory, ImportEdit, Impor
 from perdure.records.frozen_struct import FrozenStruct
 from perdure.registry.entities import WHOLE_REGISTRY, Action, Agent, Change
 from perdure.registry.importing.admission import admit_edit, note_of
-from perdure.registry.importing.aliases import without_taken_aliases
+from perdure.registry.importing.aliases import with_existing_name, without_taken_aliases
 from perdure.registry.importing.edits import apply_edit
 from perdure.registry.importing.full_histories import PreparedHistory, apply_history, require_history_permission
 from perdure.registry.importing.import_options import ImportOptions, Outcome, Tally
@@ -167,7 +167,10 @@ class ImportChunk:
             for text in parties_in([entry], self._registry.settings.type_prefix) - self._parties.keys():
                 self._parties[text] = self._find_party(text, entry)
             prepared = prepare_put(self._registry, tx, by, entry, options, self._parties, at)
-        if entry.is_label:
+        if entry.joins_names:
+            entry = with_existing_name(tx, entry, prepared.located, prepared.aliases)
+            prepared = prepare_put(self._registry, tx, by, entry, options, self._parties, at)
+        elif entry.is_label:
             entry, taken = without_taken_aliases(tx, entry, prepared.located, prepared.aliases)
             self._problems.extend(taken)
             if taken:

@@ -16,7 +16,12 @@ from perdure.registry import revisions
 from perdure.registry.entities import Agent, Change
 from perdure.registry.identifier_lookup import require_identifier
 from perdure.registry.importing.admission import admit_description, admit_values, has_blank_address, note_of
-from perdure.registry.importing.aliases import locate_aliases, with_aliases, without_known_names
+from perdure.registry.importing.aliases import (
+    is_equal_except_names,
+    locate_aliases,
+    with_aliases,
+    without_known_names,
+)
 from perdure.registry.importing.import_options import ImportOptions, Outcome, one_day_later
 from perdure.registry.importing.source_metadata import SourceMetadata, extract_metadata, without_old_admin
 from perdure.registry.name_keys import LocatedName, PrefixSource, locate
@@ -189,7 +194,8 @@ def update_existing(
         require_permission(tx, by, "withdraw", prefix.key, at, record, identifier.key)
         refuse_withdrawal(tx, identifier.key, identifier.name)
     require_change_permission(tx, by, record, desired.values, prefix.key, at, identifier.key)
-    if not options.update:
+    only_adds_names = entry.joins_names and is_equal_except_names(record, desired)
+    if not options.update and not only_adds_names:
         actual = "one with other content, which only an import with update changes"
         raise Conflict(identifier.name, "a new name, or one with equal content", actual)
     if desired.state == "reserved" and desired.values:

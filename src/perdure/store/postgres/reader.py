@@ -13,15 +13,25 @@ from perdure.registry.entities import (
     FeedEntry,
     History,
     Identifier,
+    KeyChange,
     Revision,
     SearchHit,
 )
+from perdure.registry.holdings import Holding
 from perdure.store.commit_mark import LINEAGE, ChangeMark, Tip
 from perdure.store.event_chain import NEWEST_EVENT, EventMark
 from perdure.store.postgres.connection import Connection, Row
 from perdure.store.postgres.lexemes import format_tsquery
 from perdure.store.postgres.write_buffer import Answer, AnswerKey
-from perdure.store.row_mapping import PERIOD_COLUMNS, PREFIX_COLUMNS, build_newest_history, first_column, key_range
+from perdure.store.row_mapping import (
+    HOLDING_COLUMNS,
+    PERIOD_COLUMNS,
+    PREFIX_COLUMNS,
+    build_newest_history,
+    first_column,
+    group_holdings,
+    key_range,
+)
 from perdure.store.sql_reader import SharedStatements, SqlReader
 
 _COLUMNS: Final = "i.key, i.name, i.scheme, i.state, i.target, i.version, i.record, i.subject, i.created"
@@ -100,6 +110,20 @@ _CHANGES: Final = (
     "AND r.added < (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - %s ORDER BY r.added LIMIT %s"
 )
 _CHANGES_OF: Final = f"{_CHANGE_COLUMNS} WHERE r.added = %s ORDER BY r.key, r.version"
+
+_KEY_CHANGE: Final = (
+    "SELECT r.added, i.key, i.scheme, i.state, r.version = i.version "
+    "FROM revisions AS r JOIN identifiers AS i ON i.key = r.key"
+)
+_KEY_CHANGES: Final = (
+    f"{_KEY_CHANGE} WHERE r.added > %s "
+    "AND r.added < (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - %s ORDER BY r.added LIMIT %s"
+)
+_KEY_CHANGES_OF: Final = f"{_KEY_CHANGE} WHERE r.added = %s ORDER BY r.key, r.version"
+_CHANGE_NUMBER: Final = "SELECT added FROM revisions WHERE key = %s AND version = %s"
+_HOLDINGS_OF: Final = (
+    f"SELECT {HOLDING_COLUMNS} FROM holdings WHERE subject = ANY(%s) ORDER BY role = 'copy', collection"
+)
 
 _SEARCH_HITS: Final = (
     "SELECT coalesce(i.name, i.key), i.state, i.target FROM words AS w JOIN identifiers AS i ON i.key = w.key "
@@ -288,6 +312,19 @@ class PostgresReader(SqlReader):
         if len(rows) == limit:  # two processes may use the same number: return all with the last one
             rows = [row for row in rows if row[0] < rows[-1][0]] + self._rows(_CHANGES_OF, (rows[-1][0],))
         return [FeedEntry(*row) for row in rows]
+
+    def key_changes(self, after: int, limit: int) -> list[KeyChange]:
+        rows = self._rows(_KEY_CHANGES, (after, _SETTLING_MICROSECONDS, limit))
+        if len(rows) == limit:
+            rows = [row for row in rows if row[0] < rows[-1][0]] + self._rows(_KEY_CHANGES_OF, (rows[-1][0],))
+        return [KeyChange(*row) for row in rows]
+
+    def change_number(self, subject: str, version: int, near: int) -> int | None:
+        row = self._row(_CHANGE_NUMBER, (subject, version))
+        return None if row is None else int(row[0])
+
+    def holdings_of(self, subjects: Sequence[str]) -> dict[str, list[Holding]]:
+        return group_holdings(self._rows(_HOLDINGS_OF, (list(subjects),)))
 
     def tip(self) -> Tip:
         newest = self.newest_change()

@@ -12,13 +12,24 @@ from perdure.registry.entities import (
     FeedEntry,
     History,
     Identifier,
+    KeyChange,
     Revision,
     SearchHit,
 )
+from perdure.registry.holdings import Holding
 from perdure.registry.store_interface import UNSCRUBBED
 from perdure.store.commit_mark import LINEAGE, ChangeMark, Tip
 from perdure.store.event_chain import NEWEST_EVENT, EventMark
-from perdure.store.row_mapping import PERIOD_COLUMNS, PREFIX_COLUMNS, Row, build_newest_history, first_column, key_range
+from perdure.store.row_mapping import (
+    HOLDING_COLUMNS,
+    PERIOD_COLUMNS,
+    PREFIX_COLUMNS,
+    Row,
+    build_newest_history,
+    first_column,
+    group_holdings,
+    key_range,
+)
 from perdure.store.sql_reader import SharedStatements, SqlReader
 
 READ_ONLY_FACT: Final = "sealed"  # the fact that holds the reason why the store is read-only
@@ -77,6 +88,22 @@ _CHANGES: Final = (
     "JOIN identifiers AS i ON i.id = c.identifier "
     "JOIN revisions AS r ON r.identifier = c.identifier AND r.version = c.version "
     "WHERE c.number > ? ORDER BY c.number LIMIT ?"
+)
+
+_KEY_CHANGES: Final = (
+    "SELECT c.number, i.key, i.scheme, i.state, c.version = i.version FROM changes AS c "
+    "JOIN identifiers AS i ON i.id = c.identifier WHERE c.number > ? ORDER BY c.number LIMIT ?"
+)
+_CHANGE_NUMBER: Final = (
+    "SELECT number FROM changes WHERE identifier = (SELECT id FROM identifiers WHERE key = ?) AND version = ? "
+    "AND number BETWEEN ? AND ?"
+)
+# A change is stored within this time after its revision was made, unless it was imported.
+_BEFORE_CHANGE, _AFTER_CHANGE = 10_000_000, 300_000_000  # microseconds
+_LARGEST_NUMBER: Final = (1 << 63) - 1
+_HOLDINGS_OF: Final = (
+    f"SELECT {HOLDING_COLUMNS} FROM holdings WHERE subject IN (SELECT value FROM json_each(?)) "
+    "ORDER BY role = 'copy', collection"
 )
 
 _NEWEST: Final = (
@@ -219,6 +246,20 @@ class SqliteReader(SqlReader):
 
     def changes(self, after: int, limit: int) -> list[FeedEntry]:
         return [FeedEntry(*row) for row in self._execute(_CHANGES, (after, limit))]
+
+    def key_changes(self, after: int, limit: int) -> list[KeyChange]:
+        rows = self._execute(_KEY_CHANGES, (after, limit))
+        return [KeyChange(row[0], row[1], row[2], row[3], bool(row[4])) for row in rows]
+
+    def change_number(self, subject: str, version: int, near: int) -> int | None:
+        for start, end in ((near - _BEFORE_CHANGE, near + _AFTER_CHANGE), (0, _LARGEST_NUMBER)):
+            row = self._row(_CHANGE_NUMBER, (subject, version, start, end))
+            if row is not None:
+                return int(row[0])
+        return None
+
+    def holdings_of(self, subjects: Sequence[str]) -> dict[str, list[Holding]]:
+        return group_holdings(self._rows(_HOLDINGS_OF, (json.dumps(list(subjects)),)))
 
     def tip(self) -> Tip:
         row = self._execute(_TIP).fetchone()

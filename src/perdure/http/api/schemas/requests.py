@@ -177,6 +177,15 @@ class MintLine(RecordRequest, frozen=True, kw_only=True):
 
     creator: Annotated[str, Meta(min_length=1, description="The creator, if not the caller.")] | None = None
     suffix: Annotated[str, Meta(min_length=1, description="The suffix, if the minter is chosen.")] | None = None
+    name: (
+        Annotated[
+            str,
+            Meta(
+                min_length=1, description="The name that the line has already: it is checked, and no other is minted."
+            ),
+        ]
+        | None
+    ) = None
 
 
 class ChangeRequest(RecordRequest, frozen=True, kw_only=True):

@@ -1,0 +1,126 @@
+"""Zip files as sources of items: everything that their directory says is checked before anything is unpacked."""
+
+import stat
+import struct
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Final, NamedTuple, cast
+from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipExtFile, ZipFile, ZipInfo
+
+from perdure.collections.file_names import PathSet, check_path
+from perdure.collections.hashed_copy import ReadableStream, ReadFailed
+from perdure.errors import RefusedFile
+
+MOST_ENTRIES: Final = 100_000  # the directory of a zip file is read as a whole
+MOST_DIRECTORY_BYTES: Final = 1 << 24
+MOST_RATIO: Final = 200  # unpacked to packed bytes
+_FREE_BYTES: Final = 1 << 24  # that a small zip file may always have
+_END: Final = b"PK\x05\x06"
+_END_64: Final = b"PK\x06\x07"
+_END_BYTES: Final = 22
+_LONGEST_COMMENT: Final = 65_535
+_UNKNOWN: Final = 0xFFFF_FFFF
+_ENCRYPTED: Final = 0x1
+_TOO_MANY: Final = f"it has more than {MOST_ENTRIES} files; unpack it, and store the directory"
+
+
+class ZipEntry(NamedTuple):
+    """A file in a zip file."""
+
+    path: str
+    archive: ZipFile
+    info: ZipInfo
+    media_type: str | None = None
+
+    @property
+    def size(self) -> int:
+        return self.info.file_size
+
+    @property
+    def digests(self) -> Mapping[str, str]:
+        return {}
+
+    @contextmanager
+    def _open(self) -> Iterator[ReadableStream]:
+        try:
+            with self.archive.open(self.info) as stream:
+                yield _EntryStream(cast(ZipExtFile, stream))
+        except (BadZipFile, NotImplementedError, RuntimeError) as problem:
+            raise RefusedFile(self.path, f"it cannot be unpacked: {problem}") from problem
+
+    def open(self) -> AbstractContextManager[ReadableStream]:
+        return self._open()
+
+
+class _EntryStream:
+    """The content of an entry. Damage is raised as a failed read."""
+
+    def __init__(self, stream: ZipExtFile) -> None:
+        self._stream = stream
+
+    def readinto(self, buffer: memoryview, /) -> int | None:
+        try:
+            return self._stream.readinto(buffer)
+        except (BadZipFile, zlib.error, EOFError) as problem:
+            raise ReadFailed(0, f"it is damaged: {problem}") from problem
+
+
+@contextmanager
+def open_zip(file: Path) -> Iterator[list[ZipEntry]]:
+    """Open a zip file and yield its files. Raise RefusedFile, which names the entry, for anything that is not safe."""
+    _check_directory_size(file)
+    try:
+        with ZipFile(file) as archive:
+            yield _list_entries(archive, file)
+    except BadZipFile as problem:
+        raise RefusedFile(file.name, f"it is not a zip file that can be read: {problem}") from problem
+
+
+def _list_entries(archive: ZipFile, file: Path) -> list[ZipEntry]:
+    paths, entries, size = PathSet(), [], 0
+    infos = archive.infolist()
+    if len(infos) > MOST_ENTRIES:
+        raise RefusedFile(file.name, _TOO_MANY)
+    for info in infos:
+        if info.is_dir():
+            continue
+        path = check_path(info.orig_filename)  # ZipInfo.filename is cut at a null character
+        paths.add(path)
+        _check_entry(path, info)
+        size += info.file_size
+        entries.append(ZipEntry(path, archive, info))
+    packed = file.stat().st_size
+    if size > _FREE_BYTES + MOST_RATIO * packed:
+        raise RefusedFile(file.name, f"it unpacks to {size} bytes, more than {MOST_RATIO} times its size")
+    return entries
+
+
+def _check_entry(path: str, info: ZipInfo) -> None:
+    kind = stat.S_IFMT(info.external_attr >> 16)
+    if kind not in (0, stat.S_IFREG):
+        raise RefusedFile(path, "it is a symbolic link, a device or a pipe")
+    if info.flag_bits & _ENCRYPTED:
+        raise RefusedFile(path, "it is encrypted")
+    if info.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
+        raise RefusedFile(path, "its compression is neither none nor deflate")
+
+
+def _check_directory_size(file: Path) -> None:
+    """Refuse a directory that would use too much memory, from the numbers at the end of the file."""
+    with file.open("rb") as stream:
+        size = stream.seek(0, 2)
+        start = stream.seek(max(0, size - _END_BYTES - _LONGEST_COMMENT - 20))
+        tail = stream.read()
+        at = tail.rfind(_END)
+        if at < 0 or len(tail) - at < _END_BYTES:
+            raise RefusedFile(file.name, "it is not a zip file")
+        entries, directory = struct.unpack_from("<HI", tail, at + 10)
+        locator = at - 20
+        if locator >= 0 and tail.startswith(_END_64, locator):
+            stream.seek(min(struct.unpack_from("<Q", tail, locator + 8)[0], start + at))
+            record = stream.read(56).ljust(56, b"\0")
+            entries, directory = struct.unpack_from("<Q", record, 32)[0], struct.unpack_from("<Q", record, 40)[0]
+    if entries > MOST_ENTRIES or directory > MOST_DIRECTORY_BYTES:
+        raise RefusedFile(file.name, _TOO_MANY)

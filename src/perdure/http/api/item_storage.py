@@ -1,0 +1,105 @@
+"""Storage of received files in items: the checks before the first byte, and the item after the last."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Final, NamedTuple, Self
+
+from perdure.collections.deposit import put_item, reserve_name
+from perdure.collections.held_items import require_collection
+from perdure.collections.item_records import check_put
+from perdure.collections.source_files import SourceFile
+from perdure.errors import InvalidInput
+from perdure.http.api.request_context import ApiContext
+from perdure.http.items.item_urls import item_url
+from perdure.http.shared.threads import run_in_thread
+from perdure.registry.holdings import Holding
+from perdure.registry.name_keys import require_prefix
+from perdure.registry.permissions.permissions import require_permission
+from perdure.registry.permissions.storage_quota import charge_storage, check_storage, refund_storage
+from perdure.registry.store_interface import Reader
+
+SOURCE: Final = "upload"
+_NAME_KEYS: Final = ("filename", "name")  # clients for browsers write the second one
+
+
+class ItemFields(NamedTuple):
+    """Where a file belongs: to the item with a label, or to a new one whose name a subsystem mints."""
+
+    collection: str
+    label: str | None
+    subsystem: str | None
+    title: str | None = None
+
+    @classmethod
+    def from_fields(cls, fields: Mapping[str, str]) -> Self:
+        """Return the fields that a client has sent. Raise InvalidInput for what is missing or given twice."""
+        collection, label, subsystem = (fields.get(key) or None for key in ("collection", "label", "subsystem"))
+        if collection is None:
+            raise InvalidInput("upload", "collection", "the field collection is required: where to store the item")
+        if (label is None) is (subsystem is None):
+            reason = "give either label, of an existing item, or subsystem, whose next label a new item gets"
+            raise InvalidInput("upload", "label", reason)
+        return cls(collection, label, subsystem, fields.get("title") or None)
+
+
+class StoredUpload(NamedTuple):
+    """The item that received files have become a part of."""
+
+    holding: Holding
+    url: str
+
+
+def find_file_name(fields: Mapping[str, str]) -> str:
+    """Return the path of a file in its item."""
+    for key in _NAME_KEYS:
+        if fields.get(key):
+            return fields[key]
+    raise InvalidInput("upload", "filename", "the field filename is required: the path of the file in its item")
+
+
+async def check_upload(context: ApiContext, fields: ItemFields, size: int) -> None:
+    """Refuse an upload before its first byte: without permission, without a collection, or above the quota."""
+    registry, agent = context.registry, context.agent
+
+    def work(reader: Reader) -> None:
+        if fields.label is not None:
+            check_put(reader, registry, agent, fields.label, fields.collection)
+        else:
+            require_collection(reader, fields.collection)
+            key = require_prefix(reader, fields.subsystem or "").key
+            for action in ("mint", "edit"):
+                require_permission(reader, agent, action, key, registry.current_time())
+
+    await registry.store.read(work)
+    reserved = await run_in_thread(context.app.uploads.reserved_bytes, agent.id)
+    await check_storage(registry, agent, size, reserved)
+
+
+async def store_files(
+    context: ApiContext, fields: ItemFields, sources: Sequence[SourceFile], size: int, token: str | None = None
+) -> StoredUpload:
+    """Store files in an item, and let its identifier point to it. With the same token, a new item gets one name."""
+    registry, agent = context.registry, context.agent
+    async with _charge_while_storing(context, size):
+        name = fields.label
+        if name is None:
+            minted = await reserve_name(
+                registry, agent, fields.collection, fields.subsystem or "", title=fields.title, token=token
+            )
+            name = minted.name
+        holding = await put_item(
+            registry, agent, fields.collection, name, sources, source=SOURCE, message=SOURCE, extends=True
+        )
+    collection = await registry.store.read(lambda reader: require_collection(reader, fields.collection))
+    return StoredUpload(holding, item_url(context.request.origin, collection, holding.label))
+
+
+@asynccontextmanager
+async def _charge_while_storing(context: ApiContext, size: int) -> AsyncIterator[None]:
+    """Count the bytes against the quota of the caller before they are stored; if they are not stored, no longer."""
+    await charge_storage(context.registry, context.agent, size)
+    try:
+        yield
+    except Exception:
+        await refund_storage(context.registry, context.agent, size)
+        raise

@@ -1,0 +1,172 @@
+"""The endpoints that store files in items: a file at its path, or a form with several files."""
+
+from contextlib import ExitStack
+from typing import Annotated, Final
+
+from litestar import Response, post, put
+from litestar.datastructures import ResponseHeader
+from litestar.openapi.spec import Example
+from litestar.params import HeaderParameter, PathParameter
+
+from perdure.collections.addresses import file_address
+from perdure.http.api.bulk_request import parts_at_least_rate
+from perdure.http.api.item_form import ItemForm
+from perdure.http.api.item_storage import ItemFields, StoredUpload, check_upload, store_files
+from perdure.http.api.litestar_bypass import STREAMED
+from perdure.http.api.multipart import FORM
+from perdure.http.api.request_context import CREDENTIALS_REQUIRED, InjectedContext, error_responses
+from perdure.http.api.schemas.stored_items import StoredItemResponse
+from perdure.http.auth.transport_policy import is_cross_site
+from perdure.http.items.body_digest import BodyDigest
+from perdure.http.items.content_headers import safe_media_type
+from perdure.http.items.received_file import ReceivedFile
+from perdure.http.shared.cors import is_from_listed_origin
+from perdure.http.shared.http_errors import BodyTooLarge, CrossSiteRequest, UnsupportedMediaType
+from perdure.http.shared.media_type import FORM_URLENCODED, body_media_type
+from perdure.http.shared.redirects import encode_location
+from perdure.http.shared.request import Request
+
+CREATED: Final = 201
+_NOT_STATED: Final = ("", "application/octet-stream", FORM_URLENCODED)  # the name of the file says more
+
+CollectionName = Annotated[
+    str, PathParameter(description="The name of a collection.", examples=[Example(value="archive")])
+]
+Label = Annotated[
+    str,
+    PathParameter(
+        description="A label of the item, with its slashes.", examples=[Example(value="8JMKD3MGP8W/34PGRBS")]
+    ),
+]
+FilePath = Annotated[
+    str, PathParameter(description="The path of the file in its item.", examples=[Example(value="maps/amazon.tif")])
+]
+ReprDigest = Annotated[
+    str | None,
+    HeaderParameter(
+        name="Repr-Digest", description="Digests of the body (RFC 9530): `sha-256=:BASE64:` or `sha-512=:BASE64:`."
+    ),
+]
+ContentDigest = Annotated[
+    str | None, HeaderParameter(name="Content-Digest", description="Digests of the body, as in `Repr-Digest`.")
+]
+LOCATION: Final = [ResponseHeader(name="Location", documentation_only=True, description="The URL of the item.")]
+
+
+@put(
+    "/items/{collection:str}/{label:str}/{path:str}",
+    status_code=200,
+    opt=STREAMED,
+    operation_id="putFile",
+    tags=["items"],
+    summary="Store a file of an item",
+    security=CREDENTIALS_REQUIRED,
+    responses=error_responses(404, 408, 409, 410, 413, 415),
+    response_description="The file is on disk, in the newest version of the item.",
+    response_headers=LOCATION,
+)
+async def put_file(
+    context: InjectedContext,
+    collection: CollectionName,
+    label: Label,
+    path: FilePath,
+    repr_digest: ReprDigest = None,
+    content_digest: ContentDigest = None,
+) -> Response[StoredItemResponse]:
+    """Store a file of an item. The other files stay, and the version before stays readable.
+
+    If the item has this very file already, nothing changes. The body is the file; its `Content-Type` is stored, too.
+    """
+    request = context.request
+    kind = body_media_type(request)
+    media_type = None if kind in _NOT_STATED else safe_media_type(request.header(b"content-type"))
+    digest = BodyDigest.parse(repr_digest, content_digest)
+    fields = ItemFields(collection, label, None)
+    await check_upload(context, fields, check_length(request, context.app.options.upload_bytes))
+    with ReceivedFile(path, media_type) as received:
+        async for piece in parts_at_least_rate(request):
+            if received.size + len(piece) > context.app.options.upload_bytes:
+                raise BodyTooLarge(context.app.options.upload_bytes)
+            digest.update(piece)
+            await received.add(piece)
+        digest.check()
+        stored = await store_files(context, fields, [await received.finish()], received.size)
+    return _stored_response(stored, 200, file_address(stored.url, path))
+
+
+@post(
+    "/items/{collection:str}",
+    status_code=CREATED,
+    opt=STREAMED,
+    operation_id="putItem",
+    tags=["items"],
+    summary="Store an item from a form",
+    security=CREDENTIALS_REQUIRED,
+    responses=error_responses(404, 408, 409, 410, 413, 415),
+    response_description="All files are on disk, and the identifier points to them.",
+    response_headers=LOCATION,
+)
+async def put_item_form(
+    context: InjectedContext,
+    collection: CollectionName,
+    repr_digest: ReprDigest = None,
+    content_digest: ContentDigest = None,
+) -> Response[StoredItemResponse]:
+    """Store files as an item: a new one, whose name a subsystem mints, or more files of an existing one.
+
+    The fields `label` or `subsystem`, and `title`, come before the files. The name of each file is its path.
+    """
+    request, options = context.request, context.app.options
+    if is_cross_site(request) and not is_from_listed_origin(request):  # browsers send forms without a preflight
+        raise CrossSiteRequest()
+    if body_media_type(request) != FORM:
+        raise UnsupportedMediaType(FORM)
+    length = check_length(request, options.upload_bytes)
+    digest = BodyDigest.parse(repr_digest, content_digest)
+    with ExitStack() as files:
+        form = ItemForm(request.header(b"content-type") or "", files, options.upload_bytes)
+        is_checked = False
+        async for piece in parts_at_least_rate(request):
+            digest.update(piece)
+            await form.feed(piece)
+            if form.files and not is_checked:  # all fields are there: refuse before most of the body is received
+                is_checked = True
+                await check_upload(context, ItemFields.from_fields({"collection": collection, **form.fields}), length)
+        form.finish()
+        digest.check()
+        fields = ItemFields.from_fields({"collection": collection, **form.fields})
+        if not is_checked:
+            await check_upload(context, fields, length)
+        sources = [await one.finish() for one in form.files]
+        stored = await store_files(context, fields, sources, form.size)
+    return _stored_response(stored, CREATED, stored.url)
+
+
+def check_length(request: Request, most: int) -> int:
+    """Return the length of the body, or 0 if it is not stated. Raise BodyTooLarge if it is too large."""
+    request.check_encoding()
+    length = request.header(b"content-length")
+    stated = int(length) if length is not None and length.isdigit() else 0
+    if stated > most:
+        raise BodyTooLarge(most)
+    return stated
+
+
+def _stored_response(stored: StoredUpload, status: int, location: str) -> Response[StoredItemResponse]:
+    holding = stored.holding
+    body = StoredItemResponse(
+        label=holding.label,
+        collection=holding.collection,
+        version=holding.version,
+        url=stored.url,
+        files=holding.files,
+        size=holding.size,
+        digest=holding.digest,
+        main_file=holding.main_file,
+    )
+    headers = {
+        "cache-control": "no-store",
+        "location": encode_location(stored.url).decode(),
+        "content-location": encode_location(location).decode(),
+    }
+    return Response(body, status_code=status, headers=headers)

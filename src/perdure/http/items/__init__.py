@@ -1,0 +1,1 @@
+"""Stored items over HTTP: their pages, files and descriptions, and uploads."""

@@ -1,0 +1,273 @@
+"""Uploads over HTTP: a file at its path, a form, and tus; checked, bounded, and by permission only."""
+
+import base64
+import hashlib
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+from tests.http.items.item_server import COLLECTION, SUBSYSTEM, ItemServer, item_server
+
+TUS = {"Tus-Resumable": "1.0.0"}
+PART = {**TUS, "Content-Type": "application/offset+octet-stream"}
+API = f"/api/v1/items/{COLLECTION}"
+UPLOADS = "/api/v1/uploads"
+
+
+@pytest.fixture(scope="module")
+def items(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ItemServer]:
+    with item_server(tmp_path_factory.mktemp("items") / "registry", settings="upload_bytes = 3000000") as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def maria(items: ItemServer) -> Iterator[httpx.Client]:
+    with items.server.client(items.maria) as client:
+        yield client
+
+
+def digest(content: bytes, algorithm: str = "sha256") -> str:
+    return base64.b64encode(hashlib.new(algorithm, content).digest()).decode()
+
+
+def metadata(**fields: str) -> str:
+    return ",".join(f"{key} {base64.b64encode(value.encode()).decode()}" for key, value in fields.items())
+
+
+def begin(client: httpx.Client, length: int, **fields: str) -> httpx.Response:
+    given = {"collection": COLLECTION, "filename": "a.bin", **fields}
+    headers = {**TUS, "Upload-Length": str(length), "Upload-Metadata": metadata(**given)}
+    return client.post(UPLOADS, headers=headers)
+
+
+def send(client: httpx.Client, url: str, offset: int, content: bytes, **headers: str) -> httpx.Response:
+    return client.patch(url, headers={**PART, "Upload-Offset": str(offset), **headers}, content=content)
+
+
+def upload_url(answer: httpx.Response, items: ItemServer) -> str:
+    assert answer.status_code == 201, answer.text
+    return items.server.url + httpx.URL(answer.headers["location"]).path
+
+
+def item_versions(items: ItemServer, url: str) -> list[dict[str, Any]]:
+    answer = items.get(httpx.URL(url).path, headers={"Accept": "application/json"})
+    assert answer.status_code == 200, answer.text
+    versions: list[dict[str, Any]] = answer.json()["versions"]
+    return versions
+
+
+def test_a_file_is_put_and_read_back(items: ItemServer, maria: httpx.Client) -> None:
+    content = b"new" * 500_000
+    answer = maria.put(
+        f"{API}/{items.label}/new/file.txt",
+        content=content,
+        headers={"Repr-Digest": f"sha-256=:{digest(content)}:", "Content-Type": "text/x-log"},
+    )
+    assert answer.status_code == 200, answer.text
+    read = items.get(items.path_of("new/file.txt"))
+    assert (read.content, read.headers["content-type"]) == (content, "text/x-log")
+    assert items.get(items.path_of("page.html")).status_code == 200
+    before = answer.json()["version"]
+    again = maria.put(f"{API}/{items.label}/new/file.txt", content=content, headers={"Content-Type": "text/x-log"})
+    assert again.json()["version"] == before
+
+
+def test_a_file_with_another_digest_is_not_stored(items: ItemServer, maria: httpx.Client) -> None:
+    for header in ("Repr-Digest", "Content-Digest"):
+        answer = maria.put(
+            f"{API}/{items.label}/wrong.txt", content=b"a", headers={header: f"sha-512=:{digest(b'b', 'sha512')}:"}
+        )
+        assert (answer.status_code, answer.json()["code"]) == (422, "digest-mismatch")
+    assert items.get(items.path_of("wrong.txt")).status_code == 404
+
+
+@pytest.mark.parametrize("path", ["%2e%2e/x", "a/%2e%2e/b", "CON/", "a//b", "x%00", "%2Fetc%2Fx", "a/"])
+def test_a_hostile_path_is_refused(items: ItemServer, maria: httpx.Client, path: str) -> None:
+    host, port = items.server.address
+    request = maria.build_request("PUT", f"http://{host}:{port}/", content=b"a")
+    request.url = request.url.copy_with(raw_path=f"{API}/{items.label}/{path}".encode())
+    answer = maria.send(request)
+    assert answer.status_code in (400, 404, 422), answer.text
+
+
+def test_a_form_makes_a_new_item(items: ItemServer, maria: httpx.Client) -> None:
+    files = [("file", ("a/one.txt", b"1", "text/plain")), ("file", ("b.html", b"<p>", "text/html"))]
+    answer = maria.post(API, data={"subsystem": SUBSYSTEM, "title": "A new item"}, files=files)
+    assert answer.status_code == 201, answer.text
+    stored = answer.json()
+    [version] = item_versions(items, stored["url"])
+    assert {(one["path"], one["media_type"]) for one in version["files"]} == {
+        ("a/one.txt", "text/plain"),
+        ("b.html", "text/html"),
+    }
+    assert "A new item" in items.get(httpx.URL(stored["url"]).path).text
+    assert items.get(f"/{stored['label']}").headers["location"] == stored["url"]
+
+
+def test_an_item_with_one_file_leads_to_that_file(items: ItemServer, maria: httpx.Client) -> None:
+    answer = maria.post(API, data={"subsystem": SUBSYSTEM}, files={"file": ("only.txt", b"1")})
+    stored = answer.json()
+    assert stored["main_file"] == "only.txt"
+    assert items.get(f"/{stored['label']}").headers["location"] == stored["url"] + "only.txt"
+
+
+@pytest.mark.parametrize(
+    ("data", "files", "part"),
+    [
+        ({}, {"file": ("a", b"1")}, "label"),
+        ({"subsystem": SUBSYSTEM, "label": "8JMKD3MGP8W/34PGRBS"}, {"file": ("a", b"1")}, "label"),
+        ({"subsystem": SUBSYSTEM, "colour": "red"}, {"file": ("a", b"1")}, "colour"),
+    ],
+)
+def test_a_wrong_form_is_refused(maria: httpx.Client, data: dict[str, str], files: dict[str, Any], part: str) -> None:
+    answer = maria.post(API, data=data, files=files)
+    assert (answer.status_code, answer.json()["part"]) == (422, part)
+
+
+def test_a_form_of_another_site_is_refused(maria: httpx.Client) -> None:
+    answer = maria.post(
+        API, data={"subsystem": SUBSYSTEM}, files={"file": ("a", b"1")}, headers={"Sec-Fetch-Site": "cross-site"}
+    )
+    assert answer.status_code in (401, 403)
+
+
+def test_nothing_is_stored_without_permission(items: ItemServer) -> None:
+    for key in ("", items.maria):
+        with items.server.client(key) as client:
+            answers = [
+                client.put(
+                    f"{API}/{items.label}/a.txt" if not key else "/api/v1/items/other/" + items.label + "/a",
+                    content=b"a",
+                ),
+                begin(client, 1, collection="other", subsystem=SUBSYSTEM)
+                if key
+                else begin(client, 1, subsystem=SUBSYSTEM),
+            ]
+        assert [answer.status_code for answer in answers] == ([404, 404] if key else [401, 401])
+
+
+def test_too_large_files_are_refused_at_once(items: ItemServer, maria: httpx.Client) -> None:
+    assert maria.put(f"{API}/{items.label}/big", content=bytes(3_000_001)).status_code == 413
+    assert begin(maria, 3_000_001, subsystem=SUBSYSTEM).status_code == 413
+
+
+def test_the_server_states_what_it_supports(maria: httpx.Client) -> None:
+    answer = maria.options(UPLOADS)
+    assert answer.status_code == 204
+    assert answer.headers["tus-version"] == "1.0.0"
+    assert set(answer.headers["tus-extension"].split(",")) == {"creation", "checksum", "termination", "expiration"}
+    assert answer.headers["tus-max-size"] == "3000000"
+    assert "sha1" in answer.headers["tus-checksum-algorithm"].split(",")
+
+
+def test_an_upload_in_parts_becomes_a_new_item(items: ItemServer, maria: httpx.Client) -> None:
+    content = b"x" * 1_500_000
+    url = upload_url(begin(maria, len(content), subsystem=SUBSYSTEM, title="In parts", filetype="text/plain"), items)
+    first = send(maria, url, 0, content[:600_000])
+    assert (first.status_code, first.headers["upload-offset"]) == (204, "600000")
+    shown = maria.head(url, headers=TUS)
+    assert (shown.headers["upload-offset"], shown.headers["upload-length"]) == ("600000", "1500000")
+    assert shown.headers["cache-control"] == "no-store"
+    assert "upload-expires" in shown.headers
+    last = send(maria, url, 600_000, content[600_000:])
+    assert last.status_code == 204
+    item = last.headers["content-location"]
+    [version] = item_versions(items, item)
+    assert [(one["path"], one["size"], one["media_type"]) for one in version["files"]] == [
+        ("a.bin", 1_500_000, "text/plain")
+    ]
+    assert maria.head(url, headers=TUS).headers["content-location"] == item
+
+
+def test_an_upload_adds_a_file_to_an_item(items: ItemServer, maria: httpx.Client) -> None:
+    url = upload_url(begin(maria, 3, label=items.label, filename="added/by tus.txt"), items)
+    assert send(maria, url, 0, b"abc").status_code == 204
+    assert items.get(items.path_of("added/by tus.txt")).content == b"abc"
+    assert items.get(items.path_of("page.html")).status_code == 200
+
+
+def test_an_empty_upload_is_complete_at_once(items: ItemServer, maria: httpx.Client) -> None:
+    answer = begin(maria, 0, label=items.label, filename="empty.txt")
+    assert answer.status_code == 201
+    assert items.get(items.path_of("empty.txt")).content == b""
+
+
+def test_a_part_at_another_offset_is_refused(items: ItemServer, maria: httpx.Client) -> None:
+    url = upload_url(begin(maria, 6, subsystem=SUBSYSTEM), items)
+    assert send(maria, url, 0, b"abc").status_code == 204
+    answer = send(maria, url, 2, b"def")
+    assert (answer.status_code, answer.json()["code"], answer.headers["tus-resumable"]) == (
+        409,
+        "wrong-offset",
+        "1.0.0",
+    )
+    assert send(maria, url, 3, b"defg").status_code == 413
+    assert maria.head(url, headers=TUS).headers["upload-offset"] == "3"
+
+
+def test_a_damaged_part_is_discarded(items: ItemServer, maria: httpx.Client) -> None:
+    url = upload_url(begin(maria, 6, label=items.label, filename="checked.txt"), items)
+    wrong = send(maria, url, 0, b"abX", **{"Upload-Checksum": f"sha1 {digest(b'abc', 'sha1')}"})
+    assert (wrong.status_code, wrong.json()["code"]) == (460, "checksum-mismatch")
+    assert maria.head(url, headers=TUS).headers["upload-offset"] == "0"
+    for algorithm, offset, part in (("sha1", 0, b"abc"), ("sha512", 3, b"def")):
+        right = send(maria, url, offset, part, **{"Upload-Checksum": f"{algorithm} {digest(part, algorithm)}"})
+        assert right.status_code == 204
+    assert items.get(items.path_of("checked.txt")).content == b"abcdef"
+    assert send(maria, url, 0, b"", **{"Upload-Checksum": "crc32 AAAA"}).status_code == 400
+
+
+def test_a_removed_upload_is_gone(items: ItemServer, maria: httpx.Client) -> None:
+    url = upload_url(begin(maria, 6, subsystem=SUBSYSTEM), items)
+    assert maria.delete(url, headers=TUS).status_code == 204
+    assert [maria.head(url, headers=TUS).status_code, maria.delete(url, headers=TUS).status_code] == [404, 404]
+
+
+def test_another_agent_cannot_continue_an_upload(items: ItemServer, maria: httpx.Client) -> None:
+    url = upload_url(begin(maria, 6, subsystem=SUBSYSTEM), items)
+    with items.server.client() as admin, items.server.client("") as nobody:
+        assert admin.head(url, headers=TUS).status_code == 404
+        assert send(admin, url, 0, b"abc").status_code == 404
+        assert admin.delete(url, headers=TUS).status_code == 404
+        assert send(nobody, url, 0, b"abc").status_code == 401
+    assert maria.head(url, headers=TUS).headers["upload-offset"] == "0"
+
+
+def test_another_version_of_the_protocol_is_refused(items: ItemServer, maria: httpx.Client) -> None:
+    url = upload_url(begin(maria, 6, subsystem=SUBSYSTEM), items)
+    for headers in ({"Tus-Resumable": "0.2.2"}, {}):
+        answer = maria.head(url, headers=headers)
+        assert (answer.status_code, answer.headers["tus-version"]) == (412, "1.0.0")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"label": "8JMKD3MGP8W/34PGRBS", "subsystem": SUBSYSTEM},
+        {"subsystem": SUBSYSTEM, "collection": ""},
+        {"subsystem": SUBSYSTEM, "filename": ""},
+    ],
+)
+def test_incomplete_metadata_is_refused(maria: httpx.Client, fields: dict[str, str]) -> None:
+    assert begin(maria, 6, **fields).status_code == 422
+
+
+def test_a_part_of_another_media_type_is_refused(items: ItemServer, maria: httpx.Client) -> None:
+    url = upload_url(begin(maria, 6, subsystem=SUBSYSTEM), items)
+    assert send(maria, url, 0, b"abc", **{"Content-Type": "text/plain"}).status_code == 415
+
+
+def test_the_quota_of_an_agent_holds_in_every_way(items: ItemServer, maria: httpx.Client) -> None:
+    items.server.perdure("agent", "quota", "maria", "--limit", "1000", "--used", "900")
+    try:
+        assert maria.put(f"{API}/{items.label}/quota.txt", content=bytes(101)).json()["code"] == "quota-exceeded"
+        first = begin(maria, 60, subsystem=SUBSYSTEM)
+        assert first.status_code in (201, 507)
+        assert begin(maria, 60, subsystem=SUBSYSTEM).status_code == 507
+        answer = maria.post(API, data={"subsystem": SUBSYSTEM}, files={"file": ("a", bytes(101))})
+        assert answer.status_code == 507
+    finally:
+        items.server.perdure("agent", "quota", "maria", "--no-limit", "--used", "0")
+    assert maria.put(f"{API}/{items.label}/quota.txt", content=bytes(101)).status_code == 200
