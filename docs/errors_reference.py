@@ -83,6 +83,9 @@ REMEDIES: Final = {
     "digest-mismatch": "Send the body again. If the digest differs again, compute it from the same bytes.",
     "checksum-mismatch": "Send the part again, from the same offset.",
     "quota-exceeded": "Remove what is not needed, or let an administrator raise the quota: `perdure agent quota`.",
+    "no-such-peer": "List the other servers: `perdure peer list`.",
+    "peer-unavailable": "Check the URL and the network. `perdure peer check` shows the reason.",
+    "peer-not-trusted": "Compare the key with the operator of the other server, then accept it: `perdure peer change NAME --accept-key`.",
     "no-such-bulk-change": "List the bulk changes: `perdure bulk list`.",
     "no-such-pool": "List the pools: `perdure pool list`.",
     "no-target": "Show the record instead (`?info`), or give it a URL: `perdure set`.",
@@ -120,6 +123,8 @@ REMEDIES: Final = {
     "nothing-here": "Check the path.",
     "reserved": "Bind the name first: `perdure bind`.",
     "alias-chain-too-long": "Correct the `HS_ALIAS` values, so that the chain ends after at most ten steps.",
+    "redirect-loop": "Tell the operator. One of the two resolvers should not send such names to the other.",
+    "peers-unreachable": "Repeat the request after `Retry-After`. The name may exist.",
     "not-acceptable": "Accept one of the media types in `available`.",
     "credentials-in-the-clear": "Use https. Behind a proxy: [`trusted_proxies`](settings.md#http). "
     "In a private network: [`plain_credentials`](settings.md#http).",

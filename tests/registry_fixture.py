@@ -121,7 +121,7 @@ class PostgresLocations:
     def close(self) -> None:
         for store in self._stores:
             store.close()
-        for location, schema in self._schemas.stored_items():
+        for location, schema in self._schemas.items():
             if location in self._given_out:
                 database().drop(schema)
             else:

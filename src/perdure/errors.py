@@ -18,6 +18,7 @@ PerdureError                 has a stable `code`, in every language and in every
   │    ├─ NoSuchVersion      the item has no version with this number      (name, version)
   │    ├─ NoSuchFile         this version of the item has no such file     (name, path)
   │    ├─ NoSuchBulkChange   there is no bulk change with this id
+  │    ├─ NoSuchPeer         no other server is registered by this name
   │    └─ NoSuchPool         there is no pool of subsystems with this name
   ├─ NoSuchValue             the record has no value with this index  (name, indexes)
   ├─ Withdrawn               there is a tombstone                     (name, reason, replaced_by)
@@ -31,6 +32,8 @@ PerdureError                 has a stable `code`, in every language and in every
   ├─ ClockBehind             the next date is too far ahead           (timeline, last, now, wait)
   │    └─ ClockJumped        the clock itself cannot be trusted
   │         └─ ClockUnconfirmed   it is far from the newest change, and not confirmed by the operator
+  ├─ PeerUnavailable         another server does not answer           (peer, reason)
+  │    └─ PeerNotTrusted     it does not sign with the key that is registered for it
   └─ StoreUnavailable        nothing was written                      (reason, safe_to_retry)
        ├─ OutcomeUnknown     it may have been written or not: check before trying again
        ├─ StoreFull          the disk, or a quota, is full
@@ -335,6 +338,15 @@ class NoSuchBulkChange(NoSuchName):
         return f"there is no bulk change {quote_text(self.name)}"
 
 
+class NoSuchPeer(NoSuchName):
+    """No other server is registered by this name."""
+
+    code = "no-such-peer"
+
+    def __str__(self) -> str:
+        return f"no peer is called {quote_text(self.name)}: perdure peer list shows all of them"
+
+
 class NoSuchPool(NoSuchName):
     """There is no pool of subsystems with this name."""
 
@@ -523,6 +535,29 @@ class ClockUnconfirmed(ClockJumped):
             f"the clock shows {now}, and the newest change is from {last}: nothing is minted until an administrator "
             "corrects the clock, or confirms that it is right"
         )
+
+
+class PeerUnavailable(PerdureError):
+    """Another server did not answer, or its answer cannot be used."""
+
+    code = "peer-unavailable"
+
+    def __init__(self, peer: str, reason: str) -> None:
+        super().__init__(peer, reason)
+        self.peer = peer
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"the server {self.peer} gave no usable answer: {self.reason}"
+
+
+class PeerNotTrusted(PeerUnavailable):
+    """The answer of another server is not signed with the key that is registered for it."""
+
+    code = "peer-not-trusted"
+
+    def __str__(self) -> str:
+        return f"the answer of {self.peer} was refused: {self.reason}"
 
 
 class StoreUnavailable(PerdureError):

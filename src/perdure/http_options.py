@@ -33,7 +33,11 @@ class HttpOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = ""
     upstream: Annotated[
-        str, Meta(description="Base URL of another resolver, to which names with an unknown prefix are redirected.")
+        str,
+        Meta(
+            description="Base URL of another resolver, to which names with an unknown prefix are redirected. It is "
+            "the last row of the table of peers (perdure peer list)."
+        ),
     ] = ""
     old_hosts: Annotated[
         tuple[str, ...],
@@ -42,6 +46,17 @@ class HttpOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             "redirected to public_url."
         ),
     ] = ()
+    peer_seconds: Annotated[Seconds, Meta(description="Timeout for the answer of another server about a name.")] = 2.0
+    peer_cache_seconds: Annotated[
+        Seconds, Meta(description="Time for which the answers of other servers about a name are used again.")
+    ] = 30.0
+    peer_missing_seconds: Annotated[
+        Seconds,
+        Meta(
+            description="Time for which a name is not looked up again that no other server has, or about which one of "
+            "them did not answer."
+        ),
+    ] = 5.0
     redirect_seconds: Annotated[
         int,
         Meta(

@@ -74,6 +74,10 @@ type_prefix = {type_prefix}
 {public_url}
 # The resolver to which names with an unknown prefix are redirected. Without it, they are not found. Example:
 # upstream = "https://hdl.handle.net"
+# Time limits in seconds for other servers (perdure peer): for an answer, and for which answers are used again.
+# peer_seconds = 2.0
+# peer_cache_seconds = 30.0
+# peer_missing_seconds = 5.0
 # Seconds for which browsers may repeat a redirect without asking the server again. 0: a change is visible at once.
 # redirect_seconds = 0
 # The e-mail or web address of the operator, for pages and problem documents. Example:

@@ -19,9 +19,11 @@ from tests.authorization.preparation import (
     Stage,
     with_active,
     with_agent,
+    with_answering_peer,
     with_bulk_withdrawal,
     with_keys,
     with_other_owner,
+    with_plain_peer,
     with_pool,
     with_reserved,
     with_retired_agent,
@@ -353,6 +355,19 @@ AGENTS: dict[str, Write] = {
         with_agent,
         parameters={"scope": WHOLE_REGISTRY, "action": "mint"},
     ),
+}
+PEERS: dict[str, Write] = {
+    "add": Write(
+        "POST /peers",
+        right_to("admin", WHOLE_REGISTRY),
+        without_identifier,
+        lambda stage: {"url": f"{stage.served_registry.answering_url}/k{stage.number}", "private": True},
+    ),
+    "change": Write(
+        "PATCH /peers/{peer}", right_to("admin", WHOLE_REGISTRY), with_plain_peer, lambda _: {"add": ["10.1000"]}
+    ),
+    "remove": Write("DELETE /peers/{peer}", right_to("admin", WHOLE_REGISTRY), with_plain_peer),
+    "check": Write("POST /peers/{peer}/check", right_to("admin", WHOLE_REGISTRY), with_answering_peer),
 }
 IMPORTS: dict[str, Write] = {
     "a new name": Write(

@@ -20,6 +20,7 @@ from tests.authorization.preparation import (
     Stage,
     with_active,
     with_agent,
+    with_answering_peer,
     with_bulk_withdrawal,
     with_handle_user,
     with_keys,
@@ -27,6 +28,7 @@ from tests.authorization.preparation import (
     with_merged_person,
     with_observation,
     with_person,
+    with_plain_peer,
     with_pool,
     with_reserved,
     with_restricted_observation,
@@ -201,6 +203,39 @@ PEOPLE: dict[str, Command] = {
     "agent revoke of everything": Command(
         "agent revoke", right_to("admin", WHOLE_REGISTRY), with_agent, lambda s: [s.agent, "*"]
     ),
+    "peer add": Command(
+        "peer add",
+        right_to("admin", WHOLE_REGISTRY),
+        without_identifier,
+        lambda s: [f"https://q{s.number}.example.org", "--plain", "--prefix", "10"],
+    ),
+    "peer add of one that answers": Command(
+        "peer add",
+        right_to("admin", WHOLE_REGISTRY),
+        without_identifier,
+        lambda s: [f"{s.served_registry.answering_url}/k{s.number}", "--private", "--name", f"n{s.number}"],
+    ),
+    "peer change": Command(
+        "peer change", right_to("admin", WHOLE_REGISTRY), with_plain_peer, lambda s: [s.other, "--add-prefix", "ppid"]
+    ),
+    "peer change of the key": Command(
+        "peer change",
+        right_to("admin", WHOLE_REGISTRY),
+        with_answering_peer,
+        lambda s: [s.other, "--accept-key", "--add-prefix", "ppid"],
+    ),
+    "peer remove": Command("peer remove", right_to("admin", WHOLE_REGISTRY), with_plain_peer, lambda s: [s.other]),
+    "peer check": Command("peer check", right_to("admin", WHOLE_REGISTRY), with_answering_peer, lambda s: [s.other]),
+    "peer import": Command(
+        "peer import",
+        right_to("admin", WHOLE_REGISTRY),
+        without_identifier,
+        lambda _: ["-"],
+        lambda s: f"prefix,url\n10,https://i{s.number}.example.org\n",
+    ),
+    "peer identity": Command(
+        "peer identity", right_to("admin", WHOLE_REGISTRY), without_identifier, lambda _: ["--new-key"]
+    ),
     "handle-user add": Command(
         "handle-user add",
         right_to("mint") | right_to("admin"),
@@ -323,6 +358,9 @@ READS: dict[str, Callable[[Stage], list[str]]] = {
     "prefix list": lambda _: [],
     "prefix show": lambda _: [OURS],
     "agent list": lambda _: ["--keys"],
+    "peer list": lambda _: [],
+    "peer show": lambda s: [with_answering_peer(s.served_registry).other],
+    "peer export": lambda _: ["-"],
     "handle-user list": lambda _: [],
 }
 NEED_NO_REGISTRY = {

@@ -74,6 +74,7 @@ class Write(NamedTuple):
             label=stage.other,
             path=FILE,
             upload=stage.other,
+            peer=stage.other,
         )
         return SentRequest(method, url, more)
 

@@ -9,6 +9,7 @@ from tests.authorization.served_registry import ADMIN, ADMIN_OF_RECORDS, PUBLIC,
 from tests.http.handle_server import administrator, text
 from tests.http.person_client import ANY, CURATED, create_observation, create_reconstruction, named_source
 
+from perdure.federation.registration import add_peer
 from perdure.registry import (
     Agent,
     Registry,
@@ -242,4 +243,21 @@ def with_note(served_registry: ServedRegistry) -> Stage:
     note = text(NOTED_AT, "DESC", f"number {stage.number}")
     put = served_registry.admin_client.put(f"/api/handles/0.NA/{OURS}", json=[note], params={"index": NOTED_AT})
     assert put.status_code in (200, 201), put.text
+    return stage
+
+
+def with_plain_peer(served_registry: ServedRegistry) -> Stage:
+    """Prepare a server to which readers are only redirected."""
+    stage = Stage(served_registry)
+    stage.name = stage.other = f"p{stage.number}.example.org"
+    served_registry.do(add_peer, f"https://{stage.other}", prefixes=["10.1001"], plain=True)
+    return stage
+
+
+def with_answering_peer(served_registry: ServedRegistry) -> Stage:
+    """Prepare a server that answers, and signs its answers."""
+    stage = Stage(served_registry)
+    stage.name = stage.other = f"a{stage.number}.example.org"
+    url = f"{served_registry.answering_url}/k{stage.number}"
+    served_registry.do(add_peer, url, name=stage.other, private=True)
     return stage

@@ -36,6 +36,7 @@ from tests.authorization.actors import (
     Caller,
 )
 from tests.authorization.store_snapshot import StoreWatcher
+from tests.http.federation.peers import scripted_peer
 from tests.http.handle_client import RSA_KEY, b64, basic_header, handle_header, public_proof, secret_proof, wire
 from tests.http.handle_server import EVERYTHING, administrator, text
 from tests.http.live_server import LiveServer, run_server
@@ -78,8 +79,9 @@ _addresses = count(1)
 class ServedRegistry:
     """A served registry, and the authentication of each actor; preparations are done by its administrator."""
 
-    def __init__(self, server: LiveServer, keys: dict[str, str]) -> None:
+    def __init__(self, server: LiveServer, keys: dict[str, str], answering_url: str) -> None:
         self.server = server
+        self.answering_url = answering_url  # below its path /k12, there is another server, number 12
         self.keys = keys
         self.client = httpx.Client(base_url=server.url, headers=server.forwarded, timeout=30, verify=False)
         self.admin_client = server.client()
@@ -162,8 +164,8 @@ def new_address() -> str:
 def served_registry_in(folder: Path) -> Iterator[ServedRegistry]:
     key = asyncio.run(make_registry(folder, name="Tests")).key
     keys = asyncio.run(_hire(folder, key))
-    with run_server(folder, settings='trusted_proxies = ["127.0.0.1"]') as server:
-        served_registry = ServedRegistry(server, keys)
+    with run_server(folder, settings='trusted_proxies = ["127.0.0.1"]') as server, scripted_peer() as answering:
+        served_registry = ServedRegistry(server, keys, answering.url)
         try:
             _appoint(served_registry)
             yield served_registry

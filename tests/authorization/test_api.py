@@ -1,7 +1,7 @@
 """The registry's own API: every write of its OpenAPI document, by every actor."""
 
 import pytest
-from tests.authorization.api_writes import AGENTS, IDENTIFIERS, IMPORTS, PREFIXES
+from tests.authorization.api_writes import AGENTS, IDENTIFIERS, IMPORTS, PEERS, PREFIXES
 from tests.authorization.item_writes import ITEMS
 from tests.authorization.openapi_writes import Write, try_write, writes_of
 from tests.authorization.person_writes import ADMINISTERED, AS_IDENTIFIERS, PERSONS
@@ -13,6 +13,7 @@ WRITES: dict[str, Write] = {
         "identifiers": IDENTIFIERS,
         "prefixes": PREFIXES,
         "agents": AGENTS,
+        "peers": PEERS,
         "import": IMPORTS,
         "items": ITEMS,
         "persons": PERSONS,

@@ -58,6 +58,7 @@ def test_every_operation_is_dispatched_to_the_api(routes: Routes) -> None:
                 label="8JMKD3MGP8W/34PGRBS",
                 path="a.txt",
                 upload="0" * 32,
+                peer="id.example.org",
             ),
         )
         assert route.interface == "v1"

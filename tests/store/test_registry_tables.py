@@ -8,7 +8,7 @@ import pytest
 from tests.store.record_strategies import AT, JAN, Desk, change
 
 from perdure.errors import PerdureError
-from perdure.registry.entities import Event, Grant, Key, LabelPeriod, Prefix, Subsystem
+from perdure.registry.entities import Event, Grant, HeldPrefix, Key, LabelPeriod, Peer, Prefix, Subsystem
 from perdure.registry.store_interface import Transaction
 
 PREFIX = Prefix(
@@ -263,3 +263,37 @@ def test_a_transaction_reads_its_own_writes(desk: Desk) -> None:
     assert row is not None
     assert newest is not None
     assert (last, hits) == (5, 1)
+
+
+PEER = Peer(
+    name="inpe",
+    url="https://id.example.org",
+    prefixes=("sid.inpe.br/mtc-m18", "*"),
+    server="0" * 32,
+    key="k" * 43,
+    private=True,
+    added=AT,
+    announced=(HeldPrefix("ü"), HeldPrefix("10.1000", "copy")),
+    checkpoint=1 << 52,
+    seen=AT,
+)
+
+
+def test_a_peer_is_stored_field_by_field_and_can_be_changed_and_removed(desk: Desk) -> None:
+    plain = Peer(name="doi", url="https://doi.org", added=AT)
+    desk.write(lambda tx: [tx.put_peer(one) for one in (PEER, plain)])
+    assert desk.read(lambda reader: reader.peers()) == [plain, PEER]
+    changed = msgspec.structs.replace(
+        PEER, url="https://id.example.net", prefixes=(), key=None, announced=(), seen=None
+    )
+    desk.write(lambda tx: tx.put_peer(changed))
+    assert desk.read(lambda reader: reader.peer("inpe")) == changed
+    desk.write(lambda tx: tx.remove_peer("inpe"))
+    assert desk.read(lambda reader: reader.peers()) == [plain]
+
+
+def test_two_peers_never_have_one_url(desk: Desk) -> None:
+    desk.write(lambda tx: tx.put_peer(PEER))
+    with pytest.raises(PerdureError):
+        desk.write(lambda tx: tx.put_peer(msgspec.structs.replace(PEER, name="other")))
+    assert desk.read(lambda reader: reader.peers()) == [PEER]

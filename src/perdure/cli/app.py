@@ -25,6 +25,7 @@ from perdure.cli import (
     maintenance,
     mint,
     move,
+    peer,
     person,
     pool,
     prefix,
@@ -111,6 +112,7 @@ app.add_typer(person.app, name="person", rich_help_panel=PERSONS, epilog=person.
 app.add_typer(prefix.app, name="prefix", rich_help_panel=PERMISSIONS, epilog=prefix.EXAMPLES)
 app.add_typer(pool.app, name="pool", rich_help_panel=PERMISSIONS, epilog=pool.EXAMPLES)
 app.add_typer(agent.app, name="agent", rich_help_panel=PERMISSIONS, epilog=agent.EXAMPLES)
+app.add_typer(peer.app, name="peer", rich_help_panel=PERMISSIONS, epilog=peer.EXAMPLES)
 app.add_typer(handle_user.app, name="handle-user", rich_help_panel=PERMISSIONS, epilog=handle_user.EXAMPLES)
 app.command(rich_help_panel=PERMISSIONS, epilog=edit.TRANSFER_EXAMPLES)(edit.transfer)
 app.command(rich_help_panel=PERMISSIONS, epilog=maintenance.LOG_EXAMPLES)(maintenance.log)

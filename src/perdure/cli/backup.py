@@ -21,6 +21,8 @@ from perdure.folder.restore import RestoreResult, restore_registry
 from perdure.registry.entities import COUNTER_SUFFIX
 from perdure.registry.registry import Registry
 from perdure.registry.secret_box import SECRETS_KEY
+from perdure.registry.server_key import SERVER_KEY_FACT
+from perdure.registry.server_key_store import SERVER_KEY
 from perdure.registry.store_interface import Progress
 from perdure.settings_file import DEFAULT_STORE, SETTINGS
 from perdure.timelines.clock import SystemClock, iso_now
@@ -43,8 +45,8 @@ def backup(
 ) -> None:
     """Back up the whole registry to a file: the database, and the settings without the address of the database.
 
-    The registry can be used during the backup. `perdure restore FILE --to DIR` needs nothing but this file. Two files
-    are never in a backup, because they are secret: admin.key and secrets.key.
+    The registry can be used during the backup. `perdure restore FILE --to DIR` needs nothing but this file. Three
+    files are never in a backup, because they are secret: admin.key, secrets.key and server.key.
 
     Prints the SHA-256 digest of the file. Give it to `perdure restore --digest` to detect a changed file.
     """
@@ -53,13 +55,13 @@ def backup(
     registry_folder = find_folder(folder)
     settings = enclose_settings(registry_folder)
 
-    async def work(registry: Registry) -> tuple[str, int]:
+    async def work(registry: Registry) -> tuple[str, int, bool]:
         with _show_progress("backing up") as progress:
             digest = await registry.store.backup(file, progress, settings)
-        return digest, await _count_secrets(registry)
+        return digest, await _count_secrets(registry), await _has_server_key(registry)
 
-    digest, secrets = run_anonymous(registry_folder, work, check=False)
-    missing = [SECRETS_KEY] if secrets else []
+    digest, secrets, signs = run_anonymous(registry_folder, work, check=False)
+    missing = [*([SECRETS_KEY] if secrets else []), *([SERVER_KEY] if signs else [])]
     if json:
         typer.echo(to_json({"file": str(file), "sha256": digest, "not_included": [ADMIN_KEY, *missing]}))
         return
@@ -71,6 +73,11 @@ def backup(
         typer.echo(
             f"It does not contain {SECRETS_KEY}, which decrypts the secrets of Handle clients ({secrets:,} here): "
             "keep a copy of that file somewhere else."
+        )
+    if signs:
+        typer.echo(
+            f"It does not contain {SERVER_KEY}, with which this server signs what it states to other servers: keep a "
+            "copy of that file somewhere else."
         )
     typer.echo(f"SHA-256 (for restore --digest):  {digest}")
 
@@ -160,6 +167,11 @@ def _print_rebuilt(file: Path, folder: Path, restored: RestoreResult) -> None:
             f"{SECRETS_KEY} is not in a backup. Handle clients with a secret key (HS_SECKEY, {secrets:,} here) cannot "
             f"authenticate until you copy that file to {shlex.quote(str(folder / SECRETS_KEY))} (chmod 600)."
         )
+    if run_anonymous(folder, _has_server_key, check=False):
+        typer.echo(
+            f"{SERVER_KEY} is not in a backup. Other servers refuse answers of this one until you copy that file to "
+            f"{shlex.quote(str(folder / SERVER_KEY))} (chmod 600)."
+        )
     _print_losses(f" --registry {where}")
     typer.echo(f"If the lost registry still runs somewhere, stop it. Next:  perdure serve --registry {where}")
 
@@ -173,6 +185,10 @@ def _print_losses(option: str) -> None:
 
 async def _count_secrets(registry: Registry) -> int:
     return await registry.store.read(lambda reader: len(reader.secrets()))
+
+
+async def _has_server_key(registry: Registry) -> bool:
+    return await registry.store.read(lambda reader: reader.fact(SERVER_KEY_FACT) is not None)
 
 
 @contextmanager

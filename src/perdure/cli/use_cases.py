@@ -11,6 +11,7 @@ from perdure.cli.remote import (
     bulk_changes,
     identifiers,
     import_export,
+    peers,
     person_curation,
     persons,
     pools,
@@ -19,12 +20,14 @@ from perdure.cli.remote import (
     table_minting,
 )
 from perdure.cli.remote.remote_registry import RemoteRegistry
+from perdure.federation import registration
 from perdure.names import handle
 from perdure.registry import IdentifierQuery
 from perdure.registry import persons as local_persons
 from perdure.registry.entities import Agent, Prefix, counter_key
 from perdure.registry.listing import ListedIdentifier, describe_identifier
 from perdure.registry.name_keys import require_prefix
+from perdure.registry.peers import peers as local_peers
 from perdure.registry.permissions.retirement import Responsibilities
 from perdure.registry.permissions.retirement import count_responsibilities as count_responsibilities_of
 from perdure.registry.redaction import has_traces
@@ -164,6 +167,14 @@ add_prefix = pair(local.add_prefix, prefixes.add_prefix)
 add_subsystem = pair(local.add_subsystem, prefixes.add_subsystem)
 derive_prefix = pair(local.derive_prefix, prefixes.derive_prefix)
 change_prefix = pair(local.change_prefix, prefixes.change_prefix)
+
+# Other servers
+list_peers = pair(local_peers.list_peers, peers.list_peers)
+show_peer = pair(local_peers.show_peer, peers.show_peer)
+add_peer = pair(registration.add_peer, peers.add_peer)
+change_peer = pair(registration.change_peer, peers.change_peer)
+remove_peer = pair(local_peers.remove_peer, peers.remove_peer)
+check_peer = pair(registration.check_peer, peers.check_peer)
 
 # Pools
 list_pools = pair(local.list_pools, pools.list_pools)

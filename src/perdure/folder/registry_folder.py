@@ -5,6 +5,7 @@ perdure.db         the database of the SQLite store (with -wal and -shm beside i
 high-water.json    the furthest dates that may have been issued, for the restore of an old backup
 admin.key          the first administrator's key, readable by its owner alone; may be removed
 secrets.key        the key that encrypts secrets in the database, created with the first one; not in any backup
+server.key         the key with which the server signs answers to other servers; not in any backup
 commits-….mark     the last commit that the database acknowledged; it must stay with the database
 schema.digest      the digest of the last correct schema on a server; may be removed
 uploads            files that clients are uploading over HTTP in several parts
@@ -29,6 +30,7 @@ from perdure.registry.opening_checks import check_store, find_clock_doubt
 from perdure.registry.own_addresses import LOOPBACK, OwnAddresses, use_own_addresses
 from perdure.registry.person_iris import PersonIriSettings, adopt_person_iris
 from perdure.registry.secret_box import SECRETS_KEY
+from perdure.registry.server_key_store import SERVER_KEY
 from perdure.registry.value_types import register_missing_types
 from perdure.settings_file import (
     DATABASE,
@@ -39,7 +41,7 @@ from perdure.settings_file import (
     write_settings,
 )
 from perdure.store.file_sync import open_as_folder_owner, write_atomically
-from perdure.store.key_file import FileSealer
+from perdure.store.key_file import FileSealer, FileServerKey
 from perdure.store.location import StoreLocation
 from perdure.store.open_location import parse_location
 from perdure.store.postgres.postgres_options import PostgresOptions
@@ -116,6 +118,7 @@ async def open_registry(folder: Path, clock: Clock | None = None, *, check: bool
         try:
             sealer = FileSealer(folder / SECRETS_KEY)
             registry = await reopen(store, clock or SystemClock(), file.settings, file.registry.id, sealer)
+            registry = registry._replace(server_key=FileServerKey(folder / SERVER_KEY))
             if check:
                 await check_store(store)
                 registry = await adopt_person_iris(registry, file.person_iris)

@@ -63,7 +63,13 @@ class Application:
                     "deadlines": app.deadlines,
                 }
                 _end_with_supervisor()
-                for work in (app.deadlines.run(), _flush_periodically(app, self._access), _remove_expired(app)):
+                background = (
+                    app.deadlines.run(),
+                    _flush_periodically(app, self._access),
+                    _remove_expired(app),
+                    app.announcements.run(),
+                )
+                for work in background:
                     stack.callback(asyncio.create_task(work).cancel)
             except PerdureError as problem:
                 await send({"type": "lifespan.startup.failed", "message": str(problem)})
@@ -75,6 +81,7 @@ class Application:
             await send({"type": "lifespan.startup.complete"})
             await receive()
             await app.resolutions.close()
+            await app.close_peers()
             self._access.close()
         await send({"type": "lifespan.shutdown.complete"})
 

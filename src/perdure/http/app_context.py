@@ -1,9 +1,15 @@
 """The context of every handler: the registry, the settings, the caches, and the authenticator."""
 
+import time
 from fractions import Fraction
 from pathlib import Path
 from typing import Final
 
+from perdure.federation.announcement_refresh import AnnouncementRefresh
+from perdure.federation.federated_lookup import FederatedLookup, LookupSettings
+from perdure.federation.own_statements import OwnStatements
+from perdure.federation.peer_client import PeerClient
+from perdure.federation.returning_readers import ReturningReaders
 from perdure.http.auth import Authenticator
 from perdure.http.shared.metrics import Metrics
 from perdure.http.shared.person_cache import PersonCache
@@ -43,6 +49,22 @@ class AppContext:
         self.waiting_room = WaitingRoom(options.waiting_requests, self.metrics)
         self.uploads = UploadFolder(folder / UPLOADS, options.upload_days * 86_400)
         self.authenticator = Authenticator(registry, options)
+        self.peer_client = PeerClient(options.peer_seconds)
+        self.peers = FederatedLookup(
+            registry,
+            self.peer_client,
+            LookupSettings(options.peer_seconds, options.peer_cache_seconds, options.peer_missing_seconds),
+            upstream=options.upstream,
+            observe=self.metrics.count_peer_answer,
+        )
+        self.announcements = AnnouncementRefresh(registry, self.peer_client)
+        self.own_statements = OwnStatements(registry)
+        self.returning_readers = ReturningReaders(time.monotonic)
+
+    async def close_peers(self) -> None:
+        """End the questions to other servers, and their connections."""
+        await self.peers.close()
+        await self.peer_client.close()
 
     def publish_metrics(self) -> None:
         """Publish the counters of this process."""

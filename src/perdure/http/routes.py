@@ -27,6 +27,7 @@ from perdure.http.api import (
     lifecycle,
     minting,
     observing,
+    peers,
     person_curation,
     pools,
     prefixes,
@@ -40,6 +41,7 @@ from perdure.http.api.gateway import ApiGateway, ApiRoute
 from perdure.http.api.multipart import FORM
 from perdure.http.app_context import AppContext
 from perdure.http.error_boundary import ErrorFormat, problem_document
+from perdure.http.federation import well_known
 from perdure.http.handle_api import (
     endpoint,
     handles_endpoint,
@@ -169,6 +171,10 @@ def _monitoring_route(url: str, handler: Callable[..., Any], *, is_readable_anyw
     )
 
 
+def _statement_route(path: str, handler: Callable[..., Any], match: Match = Match.EXACT) -> Route:
+    return Route(well_known.ROOT + path, handler, "federation", match, problem_document)
+
+
 def _api_route(
     path: str, handler: Callable[..., Any], match: Match = Match.EXACT, *, has_time_limit: bool = True
 ) -> Route:
@@ -198,6 +204,12 @@ ROUTES: Final = (
     Route("/{ppid}/history", persons.respond, match=Match.NAME),
     # All other names
     RESOLVER,
+    # Statements for other servers
+    _statement_route("/server", well_known.server_statement),
+    _statement_route("/prefixes", well_known.prefixes_statement),
+    _statement_route("/holdings", well_known.holdings_statement),
+    _statement_route("/resolve", well_known.name_statement),
+    _statement_route("", well_known.unknown_statement, Match.BELOW),
     # Monitoring
     _monitoring_route("/healthz", health.liveness),
     _monitoring_route("/readyz", health.readiness),
@@ -240,6 +252,12 @@ API_ROUTES: Final = (
     ApiRoute("GET", "/prefixes/{name}", prefixes.show_prefix),
     ApiRoute("PATCH", "/prefixes/{name}", prefixes.change_prefix),
     ApiRoute("POST", "/derived-prefixes", prefixes.derive_prefix),
+    ApiRoute("GET", "/peers", peers.list_peers),
+    ApiRoute("POST", "/peers", peers.add_peer),
+    ApiRoute("GET", "/peers/{peer}", peers.show_peer),
+    ApiRoute("PATCH", "/peers/{peer}", peers.change_peer),
+    ApiRoute("DELETE", "/peers/{peer}", peers.remove_peer),
+    ApiRoute("POST", "/peers/{peer}/check", peers.check_peer),
     ApiRoute("GET", "/pools", pools.list_pools),
     ApiRoute("POST", "/pools", pools.add_pool),
     ApiRoute("GET", "/pools/{name}", pools.show_pool),

@@ -280,6 +280,32 @@ class Grant(msgspec.Struct, frozen=True):
     given_at: str = ""
 
 
+class HeldPrefix(msgspec.Struct, frozen=True):
+    """A prefix of which a server has names: as the server that mints them, or as copies of the items."""
+
+    prefix: str
+    role: Literal["original", "copy"] = "original"
+
+
+class Peer(msgspec.Struct, frozen=True, kw_only=True):
+    """Another server, to which names with these prefixes are sent on.
+
+    `key` is its public key, with which it signs its answers. A server without one is never contacted: readers are
+    redirected to it. `announced` is what the server has stated to hold, and `checkpoint` its newest change then.
+    """
+
+    name: str
+    url: str
+    prefixes: tuple[str, ...] = ()
+    server: str | None = None  # the identity of its registry
+    key: str | None = None
+    private: bool = False  # whether its address may be one of a private network, or of this machine
+    added: str = ""
+    announced: tuple[HeldPrefix, ...] = ()
+    checkpoint: int = 0
+    seen: str | None = None  # when it announced that
+
+
 class Event(msgspec.Struct, frozen=True):
     """An action on the registry itself: its agents, grants, prefixes and timelines.
 

@@ -12,6 +12,7 @@ import msgspec
 from perdure.errors import ClockUnconfirmed
 from perdure.records.namespaces import Namespaces
 from perdure.registry.secret_box import NoSealer, Sealer
+from perdure.registry.server_key_store import ServerKeyStore
 from perdure.registry.settings import Settings
 from perdure.registry.store_interface import Store
 from perdure.timelines.clock import Clock, iso_now
@@ -29,6 +30,7 @@ class Registry(NamedTuple):
     sealer: Sealer = NoSealer()
     person_iris: str | None = None  # the base of the IRIs of persons; None if the registry is older than this fact
     clock_doubt: ClockUnconfirmed | None = None  # why the clock is not trusted yet
+    server_key: ServerKeyStore = ServerKeyStore()
 
     @property
     def namespaces(self) -> Namespaces:

@@ -12,7 +12,7 @@ import msgspec
 
 from perdure.records import record as records
 from perdure.records.target import full_text, reverse_entries
-from perdure.registry.entities import Agent, Change, Event, Grant, History, Key, Pool, Prefix, ResolutionCount
+from perdure.registry.entities import Agent, Change, Event, Grant, History, Key, Peer, Pool, Prefix, ResolutionCount
 from perdure.registry.holdings import Collection, Holding
 from perdure.registry.store_interface import Reader, Store, Transaction
 
@@ -36,6 +36,7 @@ class RegistryState(NamedTuple):
     events: list[Event]  # the oldest first
     secrets: list[tuple[str, int, bytes]]  # sealed, by key and index
     collections: list[Collection]
+    peers: list[Peer]
     pools: list[Pool]
 
 
@@ -51,6 +52,7 @@ def read_registry_state(reader: Reader) -> RegistryState:
         reader.events(_ALL)[::-1],
         reader.secrets(),
         reader.collections(),
+        reader.peers(),
         reader.pools(),
     )
 
@@ -71,6 +73,8 @@ def put_registry_state(tx: Transaction, state: RegistryState) -> None:
         tx.put_secret(key_of_name, index, sealed)
     for collection in state.collections:
         tx.put_collection(collection)
+    for peer in state.peers:
+        tx.put_peer(peer)
     for pool in state.pools:
         tx.put_pool(pool)
     for name, value in sorted(state.facts.items()):

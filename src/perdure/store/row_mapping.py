@@ -8,10 +8,12 @@ from typing import Any, Final
 import msgspec
 
 from perdure.registry.entities import (
+    HeldPrefix,
     History,
     Identifier,
     LabelKind,
     LabelPeriod,
+    Peer,
     Pool,
     Prefix,
     Revision,
@@ -40,6 +42,7 @@ HOLDING_COLUMNS: Final = (
     "subject, collection, label, role, role_since, version, files, size, digest, main_file, put_at, source, "
     "verified_at, outcome"
 )
+PEER_COLUMNS: Final = "name, url, prefixes, server, public_key, private, added, announced, checkpoint, seen"
 
 
 def group_holdings(rows: Iterable[Row]) -> dict[str, list[Holding]]:
@@ -101,6 +104,39 @@ def to_prefix_row(prefix: Prefix) -> Row:
         prefix.pass_through,
         prefix.ttl,
         prefix.joiners,
+    )
+
+
+def to_peer(row: Row) -> Peer:
+    """Build another server from its columns."""
+    name, url, prefixes, server, key, private, added, announced, checkpoint, seen = row
+    return Peer(
+        name=name,
+        url=url,
+        prefixes=tuple(json.loads(prefixes)),
+        server=server,
+        key=key,
+        private=bool(private),
+        added=added,
+        announced=msgspec.json.decode(announced, type=tuple[HeldPrefix, ...]),
+        checkpoint=checkpoint,
+        seen=seen,
+    )
+
+
+def to_peer_row(peer: Peer) -> Row:
+    """Return the columns of another server."""
+    return (
+        peer.name,
+        peer.url,
+        msgspec.json.encode(peer.prefixes).decode(),
+        peer.server,
+        peer.key,
+        peer.private,
+        peer.added,
+        msgspec.json.encode(peer.announced).decode(),
+        peer.checkpoint,
+        peer.seen,
     )
 
 

@@ -12,13 +12,23 @@ from perdure.registry.entities import (
     Grant,
     Key,
     NewestChange,
+    Peer,
     Pool,
     Prefix,
     ResolutionCount,
     Revision,
 )
 from perdure.registry.holdings import Collection, CollectionTotals, Holding
-from perdure.store.row_mapping import HOLDING_COLUMNS, Row, first_column, key_range, to_pool, to_prefix
+from perdure.store.row_mapping import (
+    HOLDING_COLUMNS,
+    PEER_COLUMNS,
+    Row,
+    first_column,
+    key_range,
+    to_peer,
+    to_pool,
+    to_prefix,
+)
 
 _AGENT: Final = "SELECT id, name, identifier, created, kind, retired FROM agents"
 _HOLDING: Final = f"SELECT {HOLDING_COLUMNS} FROM holdings"
@@ -51,6 +61,8 @@ class SharedStatements(NamedTuple):
         "SELECT agent, scope, action, own, until, given_by, given_at FROM grants WHERE agent = ? "
         "ORDER BY scope, action, own"
     )
+    peer: str = f"SELECT {PEER_COLUMNS} FROM peers WHERE name = ?"
+    peers: str = f"SELECT {PEER_COLUMNS} FROM peers ORDER BY name"
     timeline: str = "SELECT last FROM timelines WHERE key = ?"
     timelines: str = "SELECT key, last FROM timelines WHERE last IS NOT NULL ORDER BY key"
     pool: str = f"{_POOL} WHERE name = ?"
@@ -197,6 +209,13 @@ class SqlReader(ABC):
 
     def events(self, limit: int) -> list[Event]:
         return [Event(*row) for row in self._rows(self._statements.events, (limit,))]
+
+    def peer(self, name: str) -> Peer | None:
+        row = self._row(self._statements.peer, (name,))
+        return None if row is None else to_peer(row)
+
+    def peers(self) -> list[Peer]:
+        return [to_peer(row) for row in self._rows(self._statements.peers)]
 
     def secret(self, key: str, index: int) -> bytes | None:
         row = self._row(self._statements.sealed_value, (key, index))

@@ -66,6 +66,7 @@ STATUS_DESCRIPTIONS: Final = {
     428: "If-Match is required.",
     429: "Too many failed logins, or too many concurrent requests of one client.",
     460: "The checksum does not match: the part was discarded.",
+    502: "Another server gave no usable answer.",
     503: "Temporarily unavailable: try again later.",
     507: "The disk of the server is full, or a quota is exceeded.",
 }

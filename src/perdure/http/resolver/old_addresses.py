@@ -12,6 +12,7 @@ from perdure.http.shared.request import Request, Response
 from perdure.http.urls import path_of, with_query
 from perdure.names import handle, ibi, upn, urlib_address
 from perdure.names.urlib_address import UrlibAddress
+from perdure.registry.name_keys import label_prefix_key
 from perdure.registry.store_interface import Reader
 
 _PAGE: Final = ("noredirect", "")
@@ -28,13 +29,17 @@ class StoredState(NamedTuple):
 
 
 def link_redirect(app: AppContext, request: Request, text: str) -> Response | None:
-    """Return the redirect from `upn:ID:LABEL/PATH` to `/LABEL/PATH`; None if a prefix with this name is registered.
+    """Return the redirect from `upn:ID:LABEL/PATH` to `/LABEL/PATH`; None if the label belongs to another server.
 
-    Raise InvalidName if the link has no label.
+    A prefix that is registered with such a name has its own names. Raise InvalidName if the link has no label.
     """
     if _is_registered(app, text):
         return None
-    path = path_of(upn.parse(text).name)
+    link = upn.parse(text)
+    label = ibi.parse_any(ibi.split_document_type(link.label)[0])
+    if app.prefixes.prefix(label_prefix_key(label)) is None:
+        return None
+    path = path_of(link.name)
     return redirect_response(with_query(path, request.query), 301, app.options.redirect_caching)
 
 

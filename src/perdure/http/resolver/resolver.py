@@ -6,8 +6,11 @@ from typing import Final
 import msgspec
 
 from perdure.errors import InvalidName, NoSuchName, NoSuchPrefix, PerdureError
+from perdure.federation.answer_choice import GivenAnswer
+from perdure.federation.local_answers import find_local_answer, mints_names
 from perdure.http import pages
 from perdure.http.app_context import AppContext
+from perdure.http.federation.elsewhere import OWN_PARAMETERS, THIS_SERVER, respond_elsewhere
 from perdure.http.persons import handler as persons
 from perdure.http.persons.handler import Delegate, Reason
 from perdure.http.persons.memento import with_vary_datetime
@@ -44,7 +47,7 @@ from perdure.http.shared.redirects import encode_target, plain_redirect, redirec
 from perdure.http.shared.request import Request, Response
 from perdure.http.shared.responses import VARY_ACCEPT
 from perdure.http.shared.threads import run_large_in_thread
-from perdure.http.urls import append_to_target, extend_target, link_to, path_of, strip_scheme, with_query
+from perdure.http.urls import append_to_target, extend_target, link_to, path_of, with_query
 from perdure.names import handle, ppid, upn
 from perdure.names.resolver_address import strip_handle_path
 from perdure.records.validation import Limits
@@ -52,7 +55,6 @@ from perdure.records.web_address import encode_web_address
 from perdure.registry.name_keys import locate
 from perdure.registry.store_interface import Reader
 
-_IBI: Final = "ibi:"  # a prefix that people write, which is not part of the label
 _A_DAY: Final = 86_400  # seconds
 _SHOWN: Final = (200, 304)  # the statuses of a response that shows a person
 _RECONSTRUCTION: Final = "PRID-"  # such a person has versions by date (Memento)
@@ -88,7 +90,10 @@ async def _resolve_delegated(app: AppContext, request: Request, text: str, deleg
     """Return the response to a request that the handler of persons has left to the resolver."""
     match delegate.reason:
         case Reason.NOT_REGISTERED if delegate.error is not None and not isinstance(delegate.error, NoSuchPrefix):
-            raise delegate.error
+            elsewhere = await respond_elsewhere(app, request, text, delegate.error, is_plain=_is_plain(request))
+            if elsewhere is None:
+                raise delegate.error
+            return elsewhere
         case _:
             response = await _resolve_name(app, request, text)
             return with_vary_datetime(response) if text.startswith(_RECONSTRUCTION) else response
@@ -153,6 +158,8 @@ async def _resolve_name(app: AppContext, request: Request, text: str, ending: st
         return redirect_response(with_query(path_of(resolved.name) + ending, request.query), 301, caching)
     if resolved.record.state != "active":
         return await _respond_inactive(app, request, resolved, parameters, representation, ending)
+    if not mints_names(resolved.prefix) and (original := await _respond_copy(app, request, resolved)) is not None:
+        return original
     if parameters.item_query:
         page = await find_item_address(app, request, resolved.name)
         if page is not None:
@@ -182,9 +189,9 @@ async def _respond_unregistered(
         with suppress(InvalidName, NoSuchName):
             return await _resolve_name(app, request, stem, ending)
     old = await old_address_redirect(app, request, text)
-    if old is not None or not isinstance(problem, NoSuchPrefix):
+    if old is not None or isinstance(problem, InvalidName):
         return old
-    return _handle_path_redirect(app, request, text) or _upstream_redirect(app, request, text)
+    return await _respond_unknown(app, request, text, problem)
 
 
 async def _plain_redirect(app: AppContext, request: Request, text: str) -> Response | None:
@@ -193,12 +200,53 @@ async def _plain_redirect(app: AppContext, request: Request, text: str) -> Respo
         located = locate(app.prefixes, text)
     except PerdureError:
         return None
+    if not mints_names(located.prefix) and await app.peers.table():
+        return None  # the server that mints these labels may have the original
     found = await app.registry.store.lookup(located.key)
     url = None if found is None or found.target is None else encode_target(found.target)
     if found is None or url is None:
         return None
     app.resolutions.count(request, found.key)
     return plain_redirect(request, url, found.version)
+
+
+async def _respond_unknown(app: AppContext, request: Request, text: str, problem: NoSuchName) -> Response | None:
+    """Return the response to a name that is not registered here: other servers may have it; None if they cannot."""
+    if isinstance(problem, NoSuchPrefix):
+        own = _handle_path_redirect(app, request, text)
+        if own is not None:
+            return own
+    elif type(problem) is not NoSuchName or not _may_be_elsewhere(app, text):
+        return None
+    return await respond_elsewhere(app, request, text, problem, is_plain=_is_plain(request))
+
+
+async def _respond_copy(app: AppContext, request: Request, resolved: ResolvedName) -> Response | None:
+    """Return the redirect to the living original of an item of which this server has a copy; None if it has none."""
+    if not await app.peers.table():
+        return None
+    name, origin = resolved.requested_name, request.origin
+    answer = await app.registry.store.read(lambda reader: find_local_answer(app.registry, reader, name, origin))
+    if answer.state != "copy":
+        return None
+    own = GivenAnswer(THIS_SERVER, answer)
+    return await respond_elsewhere(app, request, name, None, is_plain=_is_plain(request), own=own)
+
+
+def _may_be_elsewhere(app: AppContext, text: str) -> bool:
+    """Return whether other servers have names with this prefix too: persons, and labels that were imported here."""
+    try:
+        located = locate(app.prefixes, text)
+    except PerdureError:
+        return False
+    return located.scheme == "ppid" or not mints_names(located.prefix)
+
+
+def _is_plain(request: Request) -> bool:
+    """Return whether the reader wants to get to the target of a name, and nothing else."""
+    if wants_record(request) or requested_representation(request) is not None:
+        return False
+    return not request.query or all(name in OWN_PARAMETERS for name, _ in request.parameters())
 
 
 async def _respond_active(
@@ -269,14 +317,3 @@ def _handle_path_redirect(app: AppContext, request: Request, text: str) -> Respo
     if name is None:
         return None
     return redirect_response(with_query(path_of(name), request.query), 301, app.options.redirect_caching)
-
-
-def _upstream_redirect(app: AppContext, request: Request, text: str) -> Response | None:
-    """Return a redirect to the resolver that the settings name for unknown prefixes; None if there is none."""
-    upstream = app.options.upstream
-    if not upstream or request.origin == upstream.rstrip("/"):
-        return None
-    name = strip_scheme(text)
-    if handle.fold(name).startswith(_IBI):
-        name = name[len(_IBI) :]
-    return redirect_response(with_query(upstream.rstrip("/") + path_of(name), request.query), 302, b"no-cache")

@@ -10,7 +10,7 @@ from perdure.http.shared.request import Headers, Request, Response
 
 CORS_HEADERS: Final[Headers] = [
     (b"access-control-allow-origin", b"*"),
-    (b"access-control-expose-headers", b"content-length, etag, link, location, memento-datetime"),
+    (b"access-control-expose-headers", b"content-length, etag, link, location, memento-datetime, perdure-answer"),
 ]
 _READ_HEADERS: Final = b"accept, accept-datetime, accept-language, if-none-match"
 _PREFLIGHT_OF_READS: Final[Headers] = [

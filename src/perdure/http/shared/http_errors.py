@@ -134,6 +134,40 @@ class AliasChainTooLong(NoSuchName):
         return f"alias chain too long, or a loop: {quote_text(self.name)} is an alias of another alias, and so on"
 
 
+class RedirectLoop(NoSuchName):
+    """The reader was sent to another resolver for this name again and again, and came back each time."""
+
+    code = "redirect-loop"
+
+    def __init__(self, name: str, resolver: str) -> None:
+        super().__init__(name)
+        self.args = (name, resolver)
+        self.resolver = resolver
+
+    def __str__(self) -> str:
+        return (
+            f"redirect loop: {quote_text(self.name)} was sent on to {self.resolver}, which sends it back here. Neither "
+            "has the name; the operator of one of them should not send such names to the other"
+        )
+
+
+class PeersUnreachable(PerdureError):
+    """No server that may have the name has answered. It may exist: try again later."""
+
+    code = "peers-unreachable"
+
+    def __init__(self, name: str, peers: tuple[str, ...]) -> None:
+        super().__init__(name, peers)
+        self.name = name
+        self.peers = peers
+
+    def __str__(self) -> str:
+        return (
+            f"{quote_text(self.name)} is not registered here, and the servers that may have it do not answer now "
+            f"({', '.join(self.peers)}): try again later"
+        )
+
+
 class NotAcceptable(PerdureError):
     """None of the media types that the client accepts is available."""
 

@@ -22,6 +22,11 @@ _waits = Histogram(
 )
 _failures = Counter("perdure_http_failures_total", "Requests that failed because of an error of the server", ["code"])
 
+_peer_answers = Counter("perdure_peer_answers_total", "Questions to other servers", ["peer", "outcome"])
+_peer_seconds = Histogram(
+    "perdure_peer_answer_seconds", "Time of another server to answer, in seconds", ["peer"], buckets=_BUCKETS
+)
+
 
 class _Durations:
     """The durations of responses since the last publication: to observe each by itself would write to a file twice."""
@@ -65,6 +70,11 @@ class Metrics:
     def count_failure(self, code: str) -> None:
         """Count an error of the server."""
         _failures.labels(code).inc()
+
+    def count_peer_answer(self, peer: str, outcome: str, seconds: float) -> None:
+        """Count a question to another server. Both labels are from a small set: the table of peers, and the states."""
+        _peer_answers.labels(peer, outcome).inc()
+        _peer_seconds.labels(peer).observe(seconds)
 
     def observe_wait(self, seconds: float) -> None:
         """Record how long a request waits for the dates of its names."""

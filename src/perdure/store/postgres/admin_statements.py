@@ -5,14 +5,16 @@ from typing import Final
 
 import msgspec
 
-from perdure.registry.entities import Agent, Grant, Key, Pool, Prefix, ResolutionCount
+from perdure.registry.entities import Agent, Grant, Key, Peer, Pool, Prefix, ResolutionCount
 from perdure.registry.holdings import Collection, Holding
 from perdure.store.postgres.connection import Connection
 from perdure.store.row_mapping import (
     HOLDING_COLUMNS,
     MOST_ANSWERS_DELETED,
+    PEER_COLUMNS,
     PERIOD_COLUMNS,
     PREFIX_COLUMNS,
+    to_peer_row,
     to_period_rows,
     to_pool_row,
     to_prefix_row,
@@ -94,6 +96,20 @@ def put_grant(connection: Connection, grant: Grant) -> None:
 
 def remove_grant(connection: Connection, agent: str, scope: str, action: str) -> None:
     connection.execute("DELETE FROM grants WHERE agent = %s AND scope = %s AND action = %s", (agent, scope, action))
+
+
+def put_peer(connection: Connection, peer: Peer) -> None:
+    connection.execute(
+        f"INSERT INTO peers ({PEER_COLUMNS}) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s) "
+        "ON CONFLICT (name) DO UPDATE SET url = excluded.url, prefixes = excluded.prefixes, server = excluded.server, "
+        "public_key = excluded.public_key, private = excluded.private, announced = excluded.announced, "
+        "checkpoint = excluded.checkpoint, seen = excluded.seen",
+        to_peer_row(peer),
+    )
+
+
+def remove_peer(connection: Connection, name: str) -> None:
+    connection.execute("DELETE FROM peers WHERE name = %s", (name,))
 
 
 def put_secret(connection: Connection, key: str, index: int, sealed: bytes | None) -> None:

@@ -349,8 +349,24 @@ CREATE TRIGGER prefix_identity_stays BEFORE UPDATE OF case_sensitive, scheme ON 
     EXECUTE FUNCTION refuse_change('what a prefix compares by is fixed for life');
 """
 
-# Pools of IBI subsystems. `members` is a JSON array of the keys of their prefixes.
+# Other servers, to which names are sent on.
 _NINTH: Final = """
+CREATE TABLE peers (
+    name       text COLLATE "C" PRIMARY KEY,
+    url        text COLLATE "C" NOT NULL UNIQUE,
+    prefixes   text NOT NULL,
+    server     text COLLATE "C",
+    public_key text COLLATE "C",
+    private    boolean NOT NULL,
+    added      text COLLATE "C" NOT NULL,
+    announced  text NOT NULL,
+    checkpoint bigint NOT NULL,
+    seen       text COLLATE "C"
+);
+"""
+
+# Pools of IBI subsystems. `members` is a JSON array of the keys of their prefixes.
+_TENTH: Final = """
 CREATE TABLE pools (
     name    text COLLATE "C" PRIMARY KEY,
     policy  text COLLATE "C" NOT NULL CHECK (policy IN ('round-robin', 'least-waiting', 'hash')),
@@ -360,7 +376,18 @@ CREATE TABLE pools (
 """
 
 Step = str | Callable[[Connection], None]
-MIGRATIONS: Final[tuple[Step, ...]] = (_FIRST, _SECOND, _THIRD, _FOURTH, add_digests, _SIXTH, _SEVENTH, _EIGHTH, _NINTH)
+MIGRATIONS: Final[tuple[Step, ...]] = (
+    _FIRST,
+    _SECOND,
+    _THIRD,
+    _FOURTH,
+    add_digests,
+    _SIXTH,
+    _SEVENTH,
+    _EIGHTH,
+    _NINTH,
+    _TENTH,
+)
 
 _TRIES: Final = 10
 _ANY_RELATION: Final = (

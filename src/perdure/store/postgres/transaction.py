@@ -13,7 +13,7 @@ from typing import Final
 import psycopg
 
 from perdure.errors import Conflict, NameTaken, StoreDamaged
-from perdure.registry.entities import Agent, Change, Event, Grant, Key, Pool, Prefix, ResolutionCount
+from perdure.registry.entities import Agent, Change, Event, Grant, Key, Peer, Pool, Prefix, ResolutionCount
 from perdure.registry.history_digest import event_digest, original_digest
 from perdure.registry.holdings import Collection, Holding
 from perdure.store.commit_mark import ChangeMark, Tip
@@ -246,6 +246,14 @@ class PostgresTransaction(CachedTransactionReader):
         self._begin_admin_change()
         self._cached_grants.clear()
         admin_statements.remove_grant(self.connection, agent, scope, action)
+
+    def put_peer(self, peer: Peer) -> None:
+        self._begin_admin_change()
+        admin_statements.put_peer(self.connection, peer)
+
+    def remove_peer(self, name: str) -> None:
+        self._begin_admin_change()
+        admin_statements.remove_peer(self.connection, name)
 
     def put_secret(self, key: str, index: int, sealed: bytes | None) -> None:
         self._stop_deferring()

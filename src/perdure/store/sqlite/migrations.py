@@ -295,8 +295,24 @@ WHEN NEW.case_sensitive IS NOT OLD.case_sensitive OR NEW.scheme IS NOT OLD.schem
 END;
 """
 
-# Pools of IBI subsystems. `members` is a JSON array of the keys of their prefixes.
+# Other servers, to which names are sent on.
 _NINTH: Final = """
+CREATE TABLE peers (
+    name       TEXT PRIMARY KEY,
+    url        TEXT NOT NULL UNIQUE,
+    prefixes   TEXT NOT NULL,
+    server     TEXT,
+    public_key TEXT,
+    private    INTEGER NOT NULL,
+    added      TEXT NOT NULL,
+    announced  TEXT NOT NULL,
+    checkpoint INTEGER NOT NULL,
+    seen       TEXT
+) STRICT, WITHOUT ROWID;
+"""
+
+# Pools of IBI subsystems. `members` is a JSON array of the keys of their prefixes.
+_TENTH: Final = """
 CREATE TABLE pools (
     name    TEXT PRIMARY KEY,
     policy  TEXT NOT NULL CHECK (policy IN ('round-robin', 'least-waiting', 'hash')),
@@ -306,7 +322,18 @@ CREATE TABLE pools (
 """
 
 Step = str | Callable[[apsw.Connection], None]
-MIGRATIONS: Final[tuple[Step, ...]] = (_FIRST, _SECOND, _THIRD, _FOURTH, add_digests, _SIXTH, _SEVENTH, _EIGHTH, _NINTH)
+MIGRATIONS: Final[tuple[Step, ...]] = (
+    _FIRST,
+    _SECOND,
+    _THIRD,
+    _FOURTH,
+    add_digests,
+    _SIXTH,
+    _SEVENTH,
+    _EIGHTH,
+    _NINTH,
+    _TENTH,
+)
 
 
 def migrate(connection: apsw.Connection) -> None:

@@ -9,7 +9,7 @@ import apsw
 import msgspec
 
 from perdure.errors import Conflict, NameTaken, StoreDamaged
-from perdure.registry.entities import Agent, Change, Event, Grant, Identifier, Key, Pool, Prefix, ResolutionCount
+from perdure.registry.entities import Agent, Change, Event, Grant, Identifier, Key, Peer, Pool, Prefix, ResolutionCount
 from perdure.registry.history_digest import event_digest, original_digest
 from perdure.registry.holdings import Collection, Holding
 from perdure.registry.store_interface import Prefetch, TimelineState
@@ -18,8 +18,10 @@ from perdure.store.high_water import HighWater
 from perdure.store.row_mapping import (
     HOLDING_COLUMNS,
     MOST_ANSWERS_DELETED,
+    PEER_COLUMNS,
     PERIOD_COLUMNS,
     PREFIX_COLUMNS,
+    to_peer_row,
     to_period_rows,
     to_pool_row,
     to_prefix_row,
@@ -352,6 +354,18 @@ class SqliteTransaction(AdminCache, SqliteReader):
     def remove_grant(self, agent: str, scope: str, action: str) -> None:
         self._cached_grants.clear()
         self._execute("DELETE FROM grants WHERE agent = ? AND scope = ? AND action = ?", (agent, scope, action))
+
+    def put_peer(self, peer: Peer) -> None:
+        self._execute(
+            f"INSERT INTO peers ({PEER_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+            "ON CONFLICT (name) DO UPDATE SET url = excluded.url, prefixes = excluded.prefixes, "
+            "server = excluded.server, public_key = excluded.public_key, private = excluded.private, "
+            "announced = excluded.announced, checkpoint = excluded.checkpoint, seen = excluded.seen",
+            to_peer_row(peer),
+        )
+
+    def remove_peer(self, name: str) -> None:
+        self._execute("DELETE FROM peers WHERE name = ?", (name,))
 
     def put_event(self, event: Event) -> None:
         last = EventMark.parse(self.fact(NEWEST_EVENT))

@@ -1,0 +1,104 @@
+"""The choice between the answers of several servers about one name.
+
+1. A tombstone of the owner of the prefix wins over every copy, and over an original that is not newer than it.
+2. Among the others, an answer from the site, and then in the language, that the reader prefers.
+3. An original wins over what the owner has registered, this over a copy, and a copy over what others have registered.
+4. The newest wins over older ones.
+"""
+
+from collections.abc import Sequence
+from typing import Final, Literal, NamedTuple
+
+from perdure.federation.statements import Answer
+
+Reason = Literal[
+    "tombstone of the owner",
+    "preferred site",
+    "preferred language",
+    "original",
+    "registered by the owner",
+    "newest copy",
+    "registered",
+    "tombstone",
+]
+
+_LIVING: Final = ("original", "copy", "registered")
+
+
+class GivenAnswer(NamedTuple):
+    """An answer, and the name of the peer that gave it. `is_owner`: the peer owns the prefix of the name."""
+
+    peer: str
+    answer: Answer
+    is_owner: bool = False
+
+
+class Choice(NamedTuple):
+    """The answer that won, and why."""
+
+    given: GivenAnswer
+    reason: Reason
+
+
+def choose_answer(
+    answers: Sequence[GivenAnswer], *, site: str | None = None, language: str | None = None
+) -> Choice | None:
+    """Return the answer that wins; None if no server has the name. The order of the answers does not matter."""
+    tombstones = [given for given in answers if given.answer.state == "withdrawn"]
+    living = [given for given in answers if given.answer.state in _LIVING]
+    of_owner = max((given for given in tombstones if given.is_owner), key=_age, default=None)
+    if of_owner is not None:
+        living = [one for one in living if one.answer.state == "original" and _is_newer(one, of_owner)]
+        if not living:
+            return Choice(of_owner, "tombstone of the owner")
+    if not living:
+        newest = max(tombstones, key=_age, default=None)
+        return None if newest is None else Choice(newest, "tombstone")
+    best = max(living, key=_rank)
+    preferred = max((one for one in living if _is_at(one, site)), key=_rank, default=None)
+    if preferred is not None:
+        return Choice(preferred, "preferred site")
+    if language is not None and best.answer.language != language:
+        spoken = max((one for one in living if one.answer.language == language), key=_rank, default=None)
+        if spoken is not None:
+            return Choice(spoken, "preferred language")
+    return Choice(best, _reason(best))
+
+
+def _is_at(given: GivenAnswer, site: str | None) -> bool:
+    """Return whether an answer is from a site, given as the name of the peer or as its host."""
+    if site is None:
+        return False
+    host = given.answer.archive.partition("://")[2].partition("/")[0]
+    return site.lower() in (given.peer, host, host.partition(":")[0])
+
+
+def _class(given: GivenAnswer) -> int:
+    match given.answer.state:
+        case "original":
+            return 3
+        case "registered":
+            return 2 if given.is_owner else 0
+        case _:
+            return 1
+
+
+def _rank(given: GivenAnswer) -> tuple[int, int, str, str, str]:
+    """Return the key by which answers are compared; the last parts only make the choice the same every time."""
+    answer = given.answer
+    kind = _class(given)
+    by_version = answer.version if answer.state == "copy" else 0  # versions of one item count alike everywhere
+    return kind, by_version, answer.timestamp, given.peer, answer.archive
+
+
+def _age(given: GivenAnswer) -> tuple[str, str]:
+    return given.answer.timestamp, given.peer
+
+
+def _is_newer(given: GivenAnswer, than: GivenAnswer) -> bool:
+    return given.answer.timestamp > than.answer.timestamp
+
+
+def _reason(given: GivenAnswer) -> Reason:
+    reasons: tuple[Reason, ...] = ("registered", "newest copy", "registered by the owner", "original")
+    return reasons[_class(given)]

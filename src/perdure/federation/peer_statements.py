@@ -1,0 +1,110 @@
+"""Statements of other servers, fetched and verified: a statement that this module returns is what the server signed."""
+
+import secrets
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from perdure.errors import PeerNotTrusted, PeerUnavailable
+from perdure.federation.peer_client import PeerClient
+from perdure.federation.signed_documents import BadSignature, verify_document
+from perdure.federation.statements import (
+    WELL_KNOWN,
+    Answer,
+    AnyStatement,
+    PrefixesStatement,
+    ServerStatement,
+    parse_statement,
+)
+from perdure.registry.entities import HeldPrefix, Peer
+
+_MOST_BYTES: Final = 64 << 10  # of an answer
+_MOST_PAGE_BYTES: Final = 1 << 20  # of a page of prefixes
+_MOST_PAGES: Final = 20
+_NONCE_BYTES: Final = 12
+_URL_SCHEMES: Final = ("https://", "http://")
+
+
+async def fetch_server(client: PeerClient, url: str, *, private: bool) -> ServerStatement:
+    """Fetch who a server is. The statement is signed with the key that it names itself."""
+    return await _fetch(client, url, "server", {}, ServerStatement, key=None, private=private, most=_MOST_BYTES)
+
+
+async def fetch_announcement(client: PeerClient, peer: Peer) -> tuple[tuple[HeldPrefix, ...], int]:
+    """Fetch the prefixes of which a server has names, and the number of its newest change."""
+    found: dict[str, HeldPrefix] = {}
+    after, checkpoint = "", 0
+    for _ in range(_MOST_PAGES):
+        page = await _fetch(
+            client,
+            peer.url,
+            "prefixes",
+            {"after": after} if after else {},
+            PrefixesStatement,
+            key=_require_key(peer),
+            private=peer.private,
+            most=_MOST_PAGE_BYTES,
+        )
+        found |= {one.prefix: one for one in page.prefixes}
+        checkpoint = max(checkpoint, page.checkpoint)
+        if page.next is None or page.next <= after:
+            break
+        after = page.next
+    return tuple(found.values()), checkpoint
+
+
+async def fetch_answer(
+    client: PeerClient, peer: Peer, name: str, via: Sequence[str], language: str | None = None
+) -> Answer:
+    """Ask a server about a name. `via` are the servers that the question has passed."""
+    parameters: dict[str, Any] = {"name": name, "via": list(via)}
+    if language is not None:
+        parameters["language"] = language
+    answer = await _fetch(
+        client,
+        peer.url,
+        "resolve",
+        parameters,
+        Answer,
+        key=_require_key(peer),
+        private=peer.private,
+        most=_MOST_BYTES,
+    )
+    if answer.name != name:
+        raise PeerNotTrusted(peer.url, "its answer is about another name")
+    for url in (answer.url, answer.archive or None):
+        if url is not None and (not url.startswith(_URL_SCHEMES) or not url.isprintable()):
+            raise PeerNotTrusted(peer.url, "its answer has a URL that is not one of http or https")
+    return answer
+
+
+async def _fetch(
+    client: PeerClient,
+    url: str,
+    document: str,
+    parameters: Mapping[str, Any],
+    kind: type[AnyStatement],
+    *,
+    key: str | None,
+    private: bool,
+    most: int,
+) -> AnyStatement:
+    nonce = secrets.token_urlsafe(_NONCE_BYTES)
+    address = f"{url}{WELL_KNOWN}/{document}"
+    body = await client.get(address, {**parameters, "nonce": nonce}, private=private, most=most)
+    try:
+        statement = parse_statement(verify_document(body, key), kind)
+    except BadSignature as problem:
+        raise PeerNotTrusted(url, str(problem)) from None
+    except msgspec.ValidationError as problem:
+        raise PeerUnavailable(url, f"its answer is not what this version expects ({problem})") from None
+    if statement.nonce != nonce:
+        raise PeerNotTrusted(url, "its answer is not to this question: it may be an old one")
+    return statement
+
+
+def _require_key(peer: Peer) -> str:
+    if peer.key is None:
+        raise PeerNotTrusted(peer.url, "no key is registered for it")
+    return peer.key
