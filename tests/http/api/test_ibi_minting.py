@@ -202,6 +202,7 @@ def test_a_later_answer_is_at_its_own_url_once_the_date_has_come(new_folder: Cal
         where = accepted.headers["location"]
         pending = station.client.get(where)
         assert (pending.status_code, pending.json()) == (202, {"due": "2027-01-15T08:01:00Z"})
+        station.set_clock(NOON + 1)  # the identifier of an agent has a date too
         station.client.post(f"{API}/agents", json={"id": "eva", "name": "Eva"})
         key = station.client.post(f"{API}/agents/eva/keys", json={}).json()["key"]
         assert station.client_with(key).get(where).status_code == 404
