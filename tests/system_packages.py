@@ -22,15 +22,17 @@ from tests.postgres.binaries import OLDEST, binaries
 
 STRICT: Final = "PERDURE_NOTHING_SKIPPED"
 _MISSING: Final = "not installed: "
+_NODE_FOLDER: Final = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "perdure-tests" / "node"
 
 
 class Package(NamedTuple):
-    """A program that tests need. `debian` is its name for apt-get."""
+    """A program that tests need. `debian` is its name for apt-get, `npm` that of a library for Node.js."""
 
     debian: str
     present: Callable[[], bool]
     what: str
     advice: str
+    npm: str = ""
 
 
 PACKAGES: Final = {
@@ -59,6 +61,13 @@ PACKAGES: Final = {
         "nginx",
         "apt-get install nginx (`make test` does this as root)",
     ),
+    "tus-js-client": Package(
+        "npm",
+        lambda: node_modules("tus-js-client") is not None,
+        "tus-js-client, with Node.js",
+        "apt-get install npm, and python -m tests.system_packages (`make test` does this as root)",
+        "tus-js-client@4.3.1",
+    ),
 }
 
 # Programs for benchmarks only: `python -m tests.system_packages bench` installs them too.
@@ -75,6 +84,12 @@ FOR_BENCHMARKS: Final = (
 def chromium() -> str | None:
     """Return the path of the browser, or None if it is not installed."""
     return shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+def node_modules(library: str) -> Path | None:
+    """Return the folder with a library for Node.js, or None if one of them is not installed."""
+    folder = _NODE_FOLDER / "node_modules"
+    return folder if shutil.which("node") and (folder / library / "package.json").exists() else None
 
 
 def require_package(name: str) -> None:
@@ -112,14 +127,29 @@ def install_missing(packages: Iterable[Package]) -> int:
     if not missing:
         return 0
     if os.geteuid() == 0 and shutil.which("apt-get"):
-        _apt_get([package.debian for package in missing])
+        names = [package.debian for package in missing if not (package.npm and shutil.which(package.debian))]
+        if names:
+            _apt_get(names)
         binaries.cache_clear()
-        missing = [package for package in missing if not package.present()]
+    if shutil.which("npm"):
+        for package in missing:
+            if package.npm:
+                _npm(package.npm)
+    missing = [package for package in missing if not package.present()]
     for package in missing:
         print(
             f"{package.what} is missing: its tests will be skipped. To install it: {package.advice}.", file=sys.stderr
         )
     return 1 if missing and is_strict() else 0
+
+
+def _npm(library: str) -> None:
+    print(f"Installing a library for the tests: {library} (npm, once) …", flush=True)
+    command = ["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", str(_NODE_FOLDER), library]
+    _NODE_FOLDER.mkdir(parents=True, exist_ok=True)
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=300)
+    if done.returncode != 0:
+        print(done.stderr, file=sys.stderr)
 
 
 def _apt_get(names: list[str]) -> None:

@@ -22,7 +22,9 @@ from tests.authorization.preparation import (
     with_agent,
     with_answering_peer,
     with_bulk_withdrawal,
+    with_copied_item,
     with_handle_user,
+    with_item,
     with_keys,
     with_lent_prefix,
     with_merged_person,
@@ -35,6 +37,7 @@ from tests.authorization.preparation import (
     with_restricted_person,
     with_retired_agent,
     with_split_person,
+    with_subsystem,
     with_withdrawn,
     without_identifier,
 )
@@ -335,6 +338,57 @@ PERSONS: dict[str, Command] = {
         "person redact", right_to("admin", POID), with_observation, lambda s: [s.name, *WHY, "--for-good"]
     ),
 }
+COLLECTIONS: dict[str, Command] = {
+    "create": Command(
+        "collection create",
+        right_to("admin", WHOLE_REGISTRY),
+        with_subsystem,
+        lambda s: [f"e{s.number}", "--path", f"{s.other}.items", "--url", f"{URL}e{s.number}"],
+    ),
+    "change": Command(
+        "collection change",
+        right_to("admin", WHOLE_REGISTRY),
+        with_item,
+        lambda s: [s.one, "--url", f"{ELSEWHERE}/{s.number}"],
+    ),
+    "put a new item": Command(
+        "collection put",
+        right_to("mint", LENT) | right_to("edit", LENT),
+        with_subsystem,
+        lambda s: [s.one, s.other, "--subsystem", s.prefix],
+    ),
+    "put a new version": Command(
+        "collection put", right_to("edit", LENT), with_item, lambda s: [s.one, s.other, "--label", s.name]
+    ),
+    "copy": Command("collection copy", right_to("edit", LENT), with_item, lambda s: [s.name, s.one, s.two]),
+    "migrate": Command("collection migrate", right_to("edit", LENT), with_item, lambda s: [s.name, s.one, s.two]),
+    "migrate --all": Command(
+        "collection migrate", right_to("edit", LENT), with_item, lambda s: ["--all", s.one, s.two]
+    ),
+    "migrate --remove-source": Command(
+        "collection migrate",
+        right_to("edit", LENT) | right_to("withdraw", LENT),
+        with_item,
+        lambda s: [s.name, s.one, s.two, "--remove-source"],
+    ),
+    "install": Command(
+        "collection install",
+        right_to("edit", LENT),
+        with_item,
+        lambda s: [s.name, s.two, "--from", f"{s.served_registry.server.url}/items/{s.one}"],
+    ),
+    "remove": Command("collection remove", right_to("withdraw", LENT), with_copied_item, lambda s: [s.name, s.two]),
+    "remove the last": Command(
+        "collection remove",
+        right_to("withdraw", LENT) | right_to("admin", LENT),
+        with_item,
+        lambda s: [s.name, s.one, "--last", *WHY],
+    ),
+    "verify": Command("collection verify", right_to("admin", WHOLE_REGISTRY), with_item, lambda s: [s.one]),
+    "verify --rolling": Command(
+        "collection verify", right_to("admin", WHOLE_REGISTRY), with_item, lambda s: [s.one, "--rolling", "1d"]
+    ),
+}
 # They show what there is, or work without a registry.
 READS: dict[str, Callable[[Stage], list[str]]] = {
     "show": lambda s: [s.name],
@@ -349,6 +403,9 @@ READS: dict[str, Callable[[Stage], list[str]]] = {
     "export": lambda _: ["-"],
     "verify": lambda _: [],
     "stats": lambda _: [],
+    "collection list": lambda _: [],
+    "collection show": lambda s: [with_item(s.served_registry).name],
+    "collection get": lambda s: [(item := with_item(s.served_registry)).name, "--to", f"{item.other}.copy"],
     "person show": lambda s: [s.name],
     "person history": lambda s: [s.name],
     "person find": lambda _: ["vries"],
@@ -366,11 +423,11 @@ READS: dict[str, Callable[[Stage], list[str]]] = {
 NEED_NO_REGISTRY = {
     "explain",
     "check",
+    "ibi simulate",
     "generate pilin",
     "generate ibi",
     "generate poid",
     "generate prid",
-    "ibi simulate",
     "tour",
 }
 # They create, maintain or move the files themselves, for operators who can read and write those (docs/people.md).

@@ -1,6 +1,7 @@
 """The preparations before an attempt. Each attempt gets a new one, because a successful write uses it up."""
 
 import json
+from fractions import Fraction
 from itertools import count
 from typing import Any
 
@@ -9,6 +10,10 @@ from tests.authorization.served_registry import ADMIN, ADMIN_OF_RECORDS, PUBLIC,
 from tests.http.handle_server import administrator, text
 from tests.http.person_client import ANY, CURATED, create_observation, create_reconstruction, named_source
 
+from perdure.collections.collection_admin import create_collection
+from perdure.collections.copies import copy_item
+from perdure.collections.deposit import put_item, reserve_name
+from perdure.collections.source_files import LocalFile
 from perdure.federation.registration import add_peer
 from perdure.registry import (
     Agent,
@@ -207,6 +212,49 @@ def with_pool(served_registry: ServedRegistry) -> Stage:
 
     served_registry.do(add)
     return stage
+
+
+def with_subsystem(served_registry: ServedRegistry) -> Stage:
+    """Prepare an IBI subsystem, on which all agents have the same grants as on ours, two collections, and a file."""
+    stage = Stage(served_registry)
+    stage.one, stage.two = f"c{stage.number}", f"d{stage.number}"
+    items = served_registry.server.folder.parent / "items"
+    items.mkdir(exist_ok=True)
+    stage.other = str(items / f"{stage.number}.txt")
+    (items / f"{stage.number}.txt").write_text("content")
+
+    async def keep(registry: Registry, by: Agent) -> None:
+        host, port = f"m{stage.number}.example.net", 3000 + stage.number
+        subsystem = await add_subsystem(
+            registry, by, host, "150.163.34.243", ip_port=port, granularity=Fraction(1, 1000)
+        )
+        stage.prefix = subsystem.key
+        for actor, held in GRANTS_HELD.items():
+            if actions := [action for action in ACTIONS if (action, LENT) in held]:
+                await grant(registry, by, SHORT[actor], stage.prefix, actions)
+        for name in (stage.one, stage.two):
+            await create_collection(registry, by, name, items / name, f"{URL}{name}")
+
+    served_registry.do(keep)
+    return stage
+
+
+def with_item(served_registry: ServedRegistry, *, is_copied: bool = False) -> Stage:
+    """Prepare an item in the first of two collections; `name` is its label."""
+    stage = with_subsystem(served_registry)
+
+    async def put(registry: Registry, by: Agent) -> None:
+        stage.name = (await reserve_name(registry, by, stage.one, stage.prefix)).name
+        await put_item(registry, by, stage.one, stage.name, [LocalFile("a.txt", stage.other)])
+        if is_copied:
+            await copy_item(registry, by, stage.name, stage.one, stage.two)
+
+    served_registry.do(put)
+    return stage
+
+
+def with_copied_item(served_registry: ServedRegistry) -> Stage:
+    return with_item(served_registry, is_copied=True)
 
 
 def with_agent(served_registry: ServedRegistry) -> Stage:

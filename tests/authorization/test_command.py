@@ -19,6 +19,7 @@ from tests.authorization.actors import (
 )
 from tests.authorization.attempts import NO_GRANT, try_all
 from tests.authorization.command_writes import (
+    COLLECTIONS,
     IDENTIFIERS,
     NEED_NO_REGISTRY,
     OF_FILES,
@@ -31,7 +32,12 @@ from tests.authorization.preparation import Stage, with_restricted_person, witho
 from tests.authorization.served_registry import ServedRegistry
 from tests.cli.conftest import COMMAND, Run
 
-COMMANDS: dict[str, Command] = {**IDENTIFIERS, **PEOPLE, **{f"person: {name}": row for name, row in PERSONS.items()}}
+COMMANDS: dict[str, Command] = {
+    **IDENTIFIERS,
+    **PEOPLE,
+    **{f"person: {name}": row for name, row in PERSONS.items()},
+    **{f"collection: {name}": row for name, row in COLLECTIONS.items()},
+}
 
 
 @pytest.mark.parametrize("command", COMMANDS)

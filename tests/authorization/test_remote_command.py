@@ -8,7 +8,7 @@ from http.client import HTTPConnection
 import pytest
 from tests.authorization.actors import ANONYMOUS, DONE, OTHER, OURS, REGISTRY_ADMIN
 from tests.authorization.api_writes import RECORD
-from tests.authorization.command_writes import IDENTIFIERS, PEOPLE, PERSONS, READS, Command
+from tests.authorization.command_writes import COLLECTIONS, IDENTIFIERS, PEOPLE, PERSONS, READS, Command
 from tests.authorization.preparation import (
     Stage,
     with_active,
@@ -180,8 +180,10 @@ def test_what_the_api_cannot_do_says_so(served_registry: ServedRegistry, name: s
 def test_local_commands_say_where_they_work(served_registry: ServedRegistry, command: str, quick: Run) -> None:
     if command in ("serve", "move", "migrate"):  # before its arguments are complete
         return
-    row = next((row for row in {**IDENTIFIERS, **PEOPLE, **PERSONS}.values() if row.command == command), None)
-    options = row.arguments(Stage(served_registry)) if row else []
+    rows = [*IDENTIFIERS.values(), *PEOPLE.values(), *PERSONS.values(), *COLLECTIONS.values()]
+    row = next((row for row in rows if row.command == command), None)
+    stage = row.prepare(served_registry) if row in COLLECTIONS.values() else Stage(served_registry)
+    options = row.arguments(stage) if row else []
     options = options or (READS[command](Stage(served_registry)) if command in READS else [])
     options = options or {"backup": ["x.db"], "restore": ["x.db"], "agent recover": ["admin", "--reason", "x"]}.get(
         command, []

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from tests.cli.conftest import Run
+from tests.cli.test_admin_name import run_at_terminal
 from tests.cli.test_registry_commands import Desk, make_desk, registry_state
 
 UUID = "7f0e5b5a-3d5a-4a7e-9a1f-0c2f6a2d9b1"
@@ -300,3 +301,12 @@ def test_a_dry_run_with_new_prefixes_writes_nothing(desk: Desk) -> None:
     tally = desk.json("import", "t.csv", "--new-prefixes", "--ignore-case", "--dry-run")
     assert (tally["created"], tally["dry_run"]) == (1, True)
     assert registry_state(desk.folder) == before
+
+
+def test_at_a_terminal_an_import_asks_about_case_before_it_adds_prefixes(desk: Desk) -> None:
+    file = write(desk, "names.csv", "name,url\n777.1/AB,https://e.org/\n")
+    options = ("import", str(desk.folder / file), "--new-prefixes", "--registry", str(desk.folder))
+    printed = run_at_terminal(*options, typed="\ny\n")
+    assert printed.count("Ignore case under the new prefixes?") == 2, "there is no default"
+    assert "1 created" in printed
+    assert desk.ok("resolve", "777.1/ab") == "https://e.org/\n"

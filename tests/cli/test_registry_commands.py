@@ -497,3 +497,25 @@ def test_an_unclosed_quotation_mark_in_an_import_loses_no_other_row(desk: Desk) 
     [problem] = [json.loads(line) for line in (desk.folder / "problems.ndjson").read_text().splitlines()]
     assert problem["line"] == 2
     assert "quotation mark" in problem["reason"]
+
+
+def test_a_table_of_values_shows_ttls_that_are_not_the_usual_one(desk: Desk) -> None:
+    desk.ok("mint", "12345", "--suffix", "usual", URL)
+    desk.ok("mint", "12345", "--suffix", "short", URL, "--ttl", "60")
+    assert "ttl" not in desk.ok("show", "12345/usual")
+    shown = desk.ok("show", "12345/short")
+    assert shown.split("timestamp")[1].split()[0] == "ttl"
+    assert shown.split()[-1] == "60"
+
+
+def test_a_handle_instead_of_its_prefix_is_explained(desk: Desk) -> None:
+    assert "perdure mint 12345 --suffix new-1" in desk.refuses("mint", "12345/new-1", URL)
+    assert "not registered" in desk.refuses("mint", "example.org/www", URL)
+
+
+def test_in_a_pipe_the_grants_of_an_agent_are_on_one_line(desk: Desk) -> None:
+    desk.ok("agent", "add", "maria", "--name", "Maria")
+    desk.ok("prefix", "add", "777", "--minter", "chosen")
+    for prefix in ("12345", "777"):
+        desk.ok("agent", "grant", "maria", prefix, "mint")
+    assert "\t12345: mint; 777: mint\n" in desk.ok("agent", "list")

@@ -122,7 +122,7 @@ def test_a_damaged_copy_does_not_become_the_original(items: ItemOffice) -> None:
     content = stored.content_of(stored.files["thesis.pdf"])
     content.chmod(0o644)
     content.write_bytes(b"%PDF of a thesos")
-    with pytest.raises(ItemDamaged, match="was changed"):
+    with pytest.raises(ItemDamaged, match="is changed"):
         items.office.do(migrate_item, holding.label, "main", "second")
     assert items.originals(holding.subject) == ["main"]
 

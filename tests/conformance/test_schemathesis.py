@@ -26,7 +26,7 @@ from perdure.http.api.openapi import build_openapi
 from perdure.http.routes import API_ROUTES
 
 # A request may be refused though the schema allows it: for example, no schema can tell which prefixes exist.
-_REFUSED = ["2xx", "304", "307", "400", "401", "403", "404", "409", "410", "412", "422"]
+_REFUSED = ["2xx", "304", "307", "400", "401", "403", "404", "409", "410", "412", "413", "422"]
 CONFIG = {
     "checks": {
         "positive_data_acceptance": {"expected-statuses": _REFUSED},
@@ -65,6 +65,11 @@ AS_ALWAYS: dict[str, Any] = {
 def as_lines(context: SerializationContext, value: object) -> bytes:
     text = value if isinstance(value, str) else json.dumps(value)
     return text.encode("utf-8", "surrogatepass")
+
+
+@schemathesis.serializer("application/offset+octet-stream")
+def as_bytes(context: SerializationContext, value: object) -> bytes:
+    return value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
 
 
 @pytest.fixture(scope="module")

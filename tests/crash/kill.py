@@ -56,15 +56,23 @@ class WorkerProcess:
     def refused_count(self) -> int:
         return self._reported.count(REFUSED)
 
+    def work_for(self, seconds: float) -> None:
+        """Let it work for a while."""
+        self.read_until(time.monotonic() + seconds)
+
     def kill(self) -> list[AcknowledgedAct]:
         """Kill it, and return the operations that it had reported."""
+        return read_lines(self.kill_and_read())
+
+    def kill_and_read(self) -> bytes:
+        """Kill it, and return the lines that it had written."""
         self._process.send_signal(signal.SIGKILL)
         rest, complaints = self._process.communicate()
         assert self._process.returncode == -signal.SIGKILL, complaints.decode()
         # An undaunted process may log lost connections; nothing else may be on standard error.
         assert complaints == b"" or (self._undaunted and b"Traceback" not in complaints), complaints.decode()
         self._reported += rest
-        return read_lines(bytes(self._reported))
+        return bytes(self._reported)
 
     def _count_acknowledged(self) -> int:
         return self._reported.count(b"\n{")

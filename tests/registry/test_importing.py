@@ -217,7 +217,7 @@ def test_without_update_an_existing_name_with_other_content_is_refused(library: 
     assert counts(tally) == (0, 0, 0, 1)
     assert isinstance(refused, RejectedLine)
     assert (refused.line, refused.name) == (9, f"{PREFIX}/1")
-    assert "only an import with update" in refused.reason
+    assert "only with --update" in refused.reason
     assert library.snapshot() == before
 
 

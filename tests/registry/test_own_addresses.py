@@ -76,6 +76,13 @@ def test_a_search_finds_a_name_by_its_address(library: Office) -> None:
     assert at_home(library, search, [f"{HERE}/20.500/%zz"]) == []
 
 
+def test_a_search_finds_a_name_in_any_form(library: Office) -> None:
+    for form in ("hdl:20.500/thesis-1", "https://hdl.handle.net/20.500/thesis-1"):
+        assert [hit.name for hit in library.ask(search, [form])] == ["20.500/thesis-1"]
+    library.do(update, "20.500/a b", Statement("https://doi.org/10.1000/elsewhere"))
+    assert [hit.name for hit in library.ask(search, ["https://doi.org/10.1000/elsewhere"])] == ["20.500/a b"]
+
+
 def test_a_person_is_found_by_every_address_of_its_document(library: Office) -> None:
     person = library.do(observe, "https://example.org/staff", "2025-01-09T10:30:00Z", "0" * 64).name
     for rest in ("", "/v1", ".ttl", "/history"):

@@ -1,11 +1,11 @@
 """The name of the administrator of a new registry. It is never the login name, which should not become public."""
 
 import socket
-import sys
 from typing import Final
 
 import typer
 
+from perdure.cli.terminal import is_at_terminal
 from perdure.errors import InvalidInput
 from perdure.records.validation import check_one_line
 
@@ -23,7 +23,7 @@ def choose_admin_name(given: str | None, *, may_ask: bool = True) -> str:
     if given is not None:
         return check_one_line(given, "name", 500)
     default = default_admin_name()
-    if not (may_ask and _is_at_terminal()):
+    if not (may_ask and is_at_terminal()):
         return default
     while True:
         answer = typer.prompt("Your name, or that of your organisation, for the history", default=default, err=True)
@@ -31,7 +31,3 @@ def choose_admin_name(given: str | None, *, may_ask: bool = True) -> str:
             return check_one_line(str(answer), "name", 500)
         except InvalidInput as problem:
             typer.echo(str(problem), err=True)
-
-
-def _is_at_terminal() -> bool:
-    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))

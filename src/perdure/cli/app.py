@@ -13,6 +13,7 @@ from perdure.cli import (
     backup,
     bulk_changes,
     check,
+    collection,
     edit,
     explain,
     generate,
@@ -47,6 +48,7 @@ MINT_AND_EDIT = "Mint and edit identifiers"
 FIND = "Find identifiers"
 PERSONS = "Persons"
 PERMISSIONS = "Permissions"
+ITEMS = "Items"
 MAINTENANCE = "Import, export, backup and maintenance"
 WITHOUT_REGISTRY = "Work without a registry"
 
@@ -109,6 +111,7 @@ app.command(rich_help_panel=FIND, epilog=query.DIFF_EXAMPLES)(query.diff)
 app.command(rich_help_panel=FIND, epilog=query.SEARCH_EXAMPLES)(query.search)
 app.command("list", rich_help_panel=FIND, epilog=listing.EXAMPLES)(listing.list_)
 app.add_typer(person.app, name="person", rich_help_panel=PERSONS, epilog=person.EXAMPLES)
+app.add_typer(collection.app, name="collection", rich_help_panel=ITEMS, epilog=collection.EXAMPLES)
 app.add_typer(prefix.app, name="prefix", rich_help_panel=PERMISSIONS, epilog=prefix.EXAMPLES)
 app.add_typer(pool.app, name="pool", rich_help_panel=PERMISSIONS, epilog=pool.EXAMPLES)
 app.add_typer(agent.app, name="agent", rich_help_panel=PERMISSIONS, epilog=agent.EXAMPLES)

@@ -27,7 +27,7 @@ from perdure.registry.entities import Agent
 from perdure.registry.holdings import Collection, Holding
 from perdure.settings_file import read_settings
 
-app = CommandGroup(help="Keep items in directories, and copies of them elsewhere.")
+app: CommandGroup = CommandGroup(help="Keep items in directories, and copies of them elsewhere.")
 
 EXAMPLES = """
 **Examples**

@@ -35,7 +35,8 @@ INSTALL_EXAMPLES = """
 **Examples**
 
 - `perdure collection install 8JMKD3MGP8W/34PGRBS mirror --from https://id.example.org`
-- from one of its collections: `perdure collection install 8JMKD3MGP8W/34PGRBS mirror --from https://id.example.org/items/archive`
+- from one of its collections:
+  `perdure collection install 8JMKD3MGP8W/34PGRBS mirror --from https://id.example.org/items/archive`
 """
 REMOVE_EXAMPLES = """
 **Examples**

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
@@ -18,6 +18,7 @@ from perdure.cli.registry_session import Folder, Json, run_anonymous, run_as_age
 from perdure.cli.terminal import escape_control, make_console, print_error, to_json
 from perdure.cli.transfer_progress import show_steps
 from perdure.collections.addresses import item_address
+from perdure.collections.bag_reader import is_bag, read_bag
 from perdure.collections.deposit import put_item, reserve_name
 from perdure.collections.held_items import HeldItem, find_item, require_collection
 from perdure.collections.item_records import require_known_item
@@ -34,8 +35,10 @@ PUT_EXAMPLES = """
 
 - a new item: `perdure collection put archive thesis.pdf --subsystem sid.inpe.br/mtc-m18 --title 'On lasting'`
 - a new version of it: `perdure collection put archive thesis.pdf --label sid.inpe.br/mtc-m18/2009/02.16.17.46`
-- a directory with a page to begin with: `perdure collection put archive site/ --subsystem sid.inpe.br/mtc-m18 --main index.html`
-- in a script that may be interrupted: `perdure collection put archive data/ --subsystem sid.inpe.br/mtc-m18 --resume survey-7`
+- a directory with a page to begin with:
+  `perdure collection put archive site/ --subsystem sid.inpe.br/mtc-m18 --main index.html`
+- in a script that may be interrupted:
+  `perdure collection put archive data/ --subsystem sid.inpe.br/mtc-m18 --resume survey-7`
 """
 GET_EXAMPLES = """
 **Examples**
@@ -45,7 +48,6 @@ GET_EXAMPLES = """
 - as a bag: `perdure collection get sid.inpe.br/mtc-m18/2009/02.16.17.46 --as-bag --to bag`
 """
 SHOW_EXAMPLES = "**Example**\n\n- `perdure collection show sid.inpe.br/mtc-m18/2009/02.16.17.46`"
-_DECLARATION: Final = "bagit.txt"
 
 
 def put(
@@ -124,7 +126,7 @@ def _list_sources(source: Path) -> Iterator[SourceFile]:
     if not source.is_dir():
         yield LocalFile(source.name, source, source.stat().st_size)
         return
-    yield from list_directory(source)
+    yield from read_bag(source) if is_bag(source) else list_directory(source)
 
 
 def get(

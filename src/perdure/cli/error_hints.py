@@ -8,6 +8,7 @@ from perdure.errors import (
     CountUnknown,
     InvalidInput,
     NoSuchBulkChange,
+    NoSuchCollection,
     NoSuchPrefix,
     NoTarget,
     PerdureError,
@@ -17,6 +18,7 @@ from perdure.errors import (
 # By the code of the error, which an error that a server reports has, too.
 _BY_CODE: Final[dict[str, str]] = {
     NoSuchBulkChange.code: "perdure bulk list",
+    NoSuchCollection.code: "perdure collection list",
     NoSuchPrefix.code: "perdure prefix list",
     NoTarget.code: "perdure show",
     ClockBehind.code: "perdure prefix reset --help",

@@ -17,7 +17,7 @@ from perdure.cli.import_source import SourceOptions, check_source_options, detec
 from perdure.cli.line_input import text_stream
 from perdure.cli.progress import byte_progress, open_problems_file, size_of
 from perdure.cli.registry_session import Folder, Json
-from perdure.cli.terminal import open_standard_input, print_error
+from perdure.cli.terminal import is_at_terminal, open_standard_input, print_error
 from perdure.errors import InvalidInput, NoSuchPrefix, quote_text
 from perdure.formats.claim_fields import parse_pairs
 from perdure.formats.table_columns import parse_date
@@ -178,7 +178,9 @@ def import_(
         mend=mend,
         creator=creator,
         created=parse_date(created),
-        new_prefixes=_choose_case(new_prefixes, ignore_case, source.format),
+        new_prefixes=_choose_case(
+            new_prefixes, ignore_case, source.format, can_ask=str(file) != "-" and is_at_terminal()
+        ),
     )
     with ExitStack() as stack:
         stream = stack.enter_context(file.open("rb")) if str(file) != "-" else open_standard_input("lines")
@@ -226,9 +228,9 @@ def _parse_words(words: Sequence[str], chosen: ImportFormat | None) -> tuple[Pat
 
 
 def _choose_case(
-    new_prefixes: bool, ignore_case: bool | None, format: ImportFormat
+    new_prefixes: bool, ignore_case: bool | None, format: ImportFormat, *, can_ask: bool
 ) -> Literal["ignore-case", "case-sensitive", "labels"] | None:
-    """Return how new prefixes compare suffixes. There is no default: it can never be changed."""
+    """Return how new prefixes compare suffixes. There is no default, because it can never be changed: ask for it."""
     if format in (ImportFormat.urlib, ImportFormat.labels):
         if ignore_case is not None:
             reason = "IBI labels have their own rule: case is ignored, but not in legacy labels in base 53"
@@ -238,6 +240,13 @@ def _choose_case(
         if ignore_case is not None:
             raise InvalidInput("import", "ignore_case", "--ignore-case and --case-sensitive require --new-prefixes")
         return None
+    if ignore_case is None and can_ask:
+        ignore_case = typer.confirm(
+            "Handle servers ignore case in suffixes: AB and ab are one name there. This can never be changed.\n"
+            "Ignore case under the new prefixes?",
+            err=True,
+            default=None,
+        )
     if ignore_case is None:
         reason = (
             "is case ignored in the suffixes of the new prefixes? Handle servers ignore it by default: "

@@ -1,12 +1,13 @@
 """`perdure mint`: new identifiers."""
 
 import asyncio
+import re
 import signal
 import sys
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -20,7 +21,7 @@ from perdure.cli.progress import count_progress
 from perdure.cli.record_options import Ttl, Values, What, When, Where, Who, build_about, parse_values
 from perdure.cli.registry_session import Folder
 from perdure.cli.terminal import print_error, to_json
-from perdure.errors import InvalidInput
+from perdure.errors import InvalidInput, NoSuchPrefix, quote_text
 from perdure.formats.claim_fields import parse_pairs
 from perdure.formats.minting_table import NAME_COLUMN
 from perdure.names import ibi, instant
@@ -28,6 +29,8 @@ from perdure.records.value import stated_ttl
 from perdure.registry import MintedIdentifier, Statement
 from perdure.registry.also_known import MOST_OTHER_NAMES, other_names
 from perdure.registry.entities import Agent
+
+_HANDLE: Final = re.compile(r"([0-9][0-9.]*)/([A-Za-z0-9._-]+)")  # without characters that a shell would interpret
 
 EXAMPLES = """
 **Examples**
@@ -207,10 +210,22 @@ def mint(
         raise InvalidInput("mint", "count", "--count cannot be combined with --suffix: repeat --suffix for each name")
     about, owners = build_about(who, what, when, where), tuple(owner or ())
     statement = Statement(target, parse_values(value, ttl=ttl), about, creator, owners, stated_ttl(ttl))
-    run_as_agent(
-        folder,
-        lambda registry, by: _mint_and_print(registry, by, prefix, count, statement, suffix or [], item_key, json),
-    )
+    try:
+        run_as_agent(
+            folder,
+            lambda registry, by: _mint_and_print(registry, by, prefix, count, statement, suffix or [], item_key, json),
+        )
+    except NoSuchPrefix:
+        _refuse_whole_name(prefix)
+        raise
+
+
+def _refuse_whole_name(text: str) -> None:
+    """Explain how to mint a handle that was given instead of its prefix."""
+    match = _HANDLE.fullmatch(text)
+    if match is not None:
+        reason = f"{quote_text(text)} is a name, and not a prefix: perdure mint {match[1]} --suffix {match[2]}"
+        raise InvalidInput("mint", "prefix", reason)
 
 
 async def _mint_and_print(

@@ -1,6 +1,5 @@
 """`perdure prefix`: the prefixes that a registry manages."""
 
-import sys
 from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
@@ -15,7 +14,7 @@ from perdure.cli.any_registry import AnyRegistry, run_anonymous, run_as_agent
 from perdure.cli.granularity_option import parse_granularity
 from perdure.cli.help import CommandGroup
 from perdure.cli.registry_session import Folder, Json, print_result
-from perdure.cli.terminal import escape_control, print_table, to_json
+from perdure.cli.terminal import escape_control, is_at_terminal, print_table, to_json
 from perdure.errors import InvalidInput
 from perdure.names import instant
 from perdure.registry import reset_timeline
@@ -360,7 +359,7 @@ def _choose_case(ignore_case: bool | None, minter: MinterName) -> bool:
     """Return whether case is ignored. Ask at a terminal, if names that people chose may come from another server."""
     if ignore_case is not None:
         return ignore_case
-    if minter is not MinterName.chosen or not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if minter is not MinterName.chosen or not is_at_terminal():
         return False
     return typer.confirm(
         "Handle servers ignore case in suffixes: AB and ab are one name there. This can never be changed.\n"

@@ -15,7 +15,7 @@ from perdure.cli.registry_session import Folder, Json, Name
 from perdure.cli.terminal import escape_control, make_console, print_table, to_json
 from perdure.errors import InvalidInput
 from perdure.records.person import Redaction
-from perdure.records.value import Admin, Binary, Value, ValueList, to_handle_json
+from perdure.records.value import DEFAULT_TTL, Admin, Binary, Value, ValueList, to_handle_json
 from perdure.registry.identifier_view import View
 
 SHOW_EXAMPLES = "**Examples**\n\n- `perdure show 12345/Y35XYS0QH`\n- `perdure show 12345/Y35XYS0QH --version 1 --json`"
@@ -185,13 +185,15 @@ def _format_list(value: Any) -> str:
 
 
 def _values_table(values: tuple[Value, ...]) -> Table:
+    """Return a table of values. TTLs have a column if one of them is not the usual one."""
+    has_ttls = any(value.ttl != DEFAULT_TTL for value in values)
     table = Table(box=box.SIMPLE_HEAD)
-    for heading in ("index", "type", "data", "timestamp"):
+    for heading in ("index", "type", "data", "timestamp", *(["ttl"] if has_ttls else [])):
         table.add_column(heading, overflow="fold")
     for value in values:
-        table.add_row(
-            str(value.index), escape_control(value.type), escape_control(_format_data(value)), value.timestamp
-        )
+        data = escape_control(_format_data(value))
+        cells = [str(value.index), escape_control(value.type), data, value.timestamp]
+        table.add_row(*cells, *([str(value.ttl)] if has_ttls else []))
     return table
 
 

@@ -31,11 +31,14 @@ def print_error(message: str, screen: Console | None = None) -> None:
 
 
 def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]], whole: Sequence[str] = ()) -> None:
-    """Print a table, or tab-separated lines if the output is not a terminal. Columns in `whole` are never cut."""
+    """Print a table. Columns in `whole` are never cut.
+
+    If the output is not a terminal, rows are tab-separated lines, and semicolons separate the lines of a cell.
+    """
     screen = make_console()
     if not screen.is_terminal:
         for row in rows:
-            typer.echo("\t".join(escape_control(cell) for cell in row))
+            typer.echo("\t".join("; ".join(map(escape_control, cell.split("\n"))) for cell in row))
         return
     table = Table(box=box.SIMPLE_HEAD)
     for heading in headings:
@@ -43,6 +46,11 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]], whole: S
     for row in rows:
         table.add_row(*(Text("\n".join(escape_control(line) for line in cell.split("\n"))) for cell in row))
     screen.print(table)
+
+
+def is_at_terminal() -> bool:
+    """Return whether a user can be asked."""
+    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
 
 
 def open_standard_input(expected: str = "identifiers, one per line") -> io.BufferedReader:

@@ -6,14 +6,14 @@ from typing import Final, NamedTuple
 
 from perdure.collections import item_records
 from perdure.collections.held_items import HeldItem, find_item, require_collection
+from perdure.collections.item import StoredItem
 from perdure.collections.item_content import ItemContent, summarize_content
 from perdure.collections.item_records import NewContent
 from perdure.collections.removal import remove_item
 from perdure.collections.stoppable_work import run_stoppable
 from perdure.collections.storage_root import StorageRoot
-from perdure.collections.version_transfer import check_digests, copy_versions
-from perdure.collections.work_progress import Progress, Report
-from perdure.errors import Conflict, InvalidInput, PerdureError, StoreUnavailable
+from perdure.collections.work_progress import Report
+from perdure.errors import Conflict, InvalidInput, ItemDamaged, PerdureError, StoreUnavailable
 from perdure.registry.entities import Agent
 from perdure.registry.holdings import Holding
 from perdure.registry.registry import Registry
@@ -65,18 +65,19 @@ async def migrate_item(
     All digests are compared on both sides before the identifier points to the new collection. It points to one of them
     at every moment. After an interruption, the same call continues.
     """
-    holding = await _find_migrated(registry, by, name, origin, to)
+    holding = await _find_migrated(registry, by, name, origin, to, remove_source)
     for _ in range(_MOST_ATTEMPTS):
         if holding is not None:
             break
         await copy_item(registry, by, name, origin, to, report)
         transfer = await registry.store.read(lambda reader: _prepare(registry, reader, by, name, origin, to))
         content = await run_stoppable(lambda report, one=transfer: _compare(one, report), report)  # type: ignore[misc]
-        holding = await registry.store.write(
-            lambda tx, content=content: item_records.record_migration(  # type: ignore[misc]
-                tx, registry, by, name, origin, to, content
+        if content is not None:
+            holding = await registry.store.write(
+                lambda tx, content=content: item_records.record_migration(  # type: ignore[misc]
+                    tx, registry, by, name, origin, to, content
+                )
             )
-        )
     if holding is None:
         raise Conflict(name, "an item at rest", "new versions all the time: try again later")
     if remove_source:
@@ -99,11 +100,9 @@ async def migrate_all(
         lambda reader, key=key: reader.holdings_after(origin, key, _CHUNK)  # type: ignore[misc]
     ):
         for one in holdings:
-            if one.role == "copy" and not remove_source:
+            if one.role == "copy" and not (remove_source and await _was_moved(registry, one, to)):
                 continue
             try:
-                if one.role == "copy" and await _find_migrated(registry, by, one.label, origin, to) is None:
-                    continue  # a copy of an original elsewhere
                 moved = await migrate_item(
                     registry, by, one.label, origin, to, remove_source=remove_source, report=report
                 )
@@ -113,6 +112,12 @@ async def migrate_all(
                     raise
                 yield Migration(one.label, None, problem)
         key = holdings[-1].subject
+
+
+async def _was_moved(registry: Registry, holding: Holding, to: str) -> bool:
+    """Return whether a copy was the original until that was moved to a collection: both roles began together."""
+    others = await registry.store.read(lambda reader: reader.holdings(holding.subject))
+    return any((one.collection, one.role, one.role_since) == (to, "original", holding.role_since) for one in others)
 
 
 def _prepare(registry: Registry, reader: Reader, by: Agent, name: str, origin: str, to: str) -> _Transfer:
@@ -125,14 +130,17 @@ def _prepare(registry: Registry, reader: Reader, by: Agent, name: str, origin: s
     return _Transfer(item, item.require_holding(origin), Path(both[0].path), Path(both[1].path))
 
 
-async def _find_migrated(registry: Registry, by: Agent, name: str, origin: str, to: str) -> Holding | None:
-    """Return the holding of the original if an earlier call has moved it already."""
+async def _find_migrated(
+    registry: Registry, by: Agent, name: str, origin: str, to: str, remove_source: bool
+) -> Holding | None:
+    """Return the holding of the original if an earlier call has moved it already. Refuse what may not be done."""
 
     def look_up(reader: Reader) -> Holding | None:
         require_collection(reader, origin)
         require_collection(reader, to)
         item = find_item(reader, name)
-        item.require_permission(reader, by, "edit", registry.current_time())
+        for action in ("edit", "withdraw") if remove_source else ("edit",):
+            item.require_permission(reader, by, action, registry.current_time())
         original = item.original
         if original is None or original.collection not in (origin, to):
             found = "no original" if original is None else f"its original in {original.collection}"
@@ -143,21 +151,38 @@ async def _find_migrated(registry: Registry, by: Agent, name: str, origin: str, 
 
 
 async def _copy(transfer: _Transfer, report: Report | None) -> ItemContent:
+    """Copy all versions, also one that was stored and not published yet. Return the content of the recorded one."""
+
     def work(report: Report) -> ItemContent:
         origin, to = StorageRoot.open(transfer.origin), StorageRoot.open(transfer.to)
-        return copy_versions(origin, to, transfer.item.label, transfer.holding.version, report)
+        copied = to.copy_item(transfer.item.label, origin, report=report)
+        return _describe(copied, transfer.holding.version)
 
     return await run_stoppable(work, report)
 
 
-def _compare(transfer: _Transfer, report: Report) -> ItemContent:
-    """Read all files on both sides, and return the content if all digests are right and the versions are the same."""
+def _compare(transfer: _Transfer, report: Report) -> ItemContent | None:
+    """Read all files on both sides, and return the content if all digests are right and the versions are the same.
+
+    Return None if a version was put after the copy was made.
+    """
     label, newest = transfer.item.label, transfer.holding.version
-    origin, to = StorageRoot.open(transfer.origin).read_item(label), StorageRoot.open(transfer.to).read_item(label)
-    for version in range(1, newest + 1):
-        if origin.inventory.list_files(version) != to.inventory.list_files(version):
-            raise Conflict(transfer.item.name, f"version {version} as in {transfer.origin}", "other files")
-    progress = Progress(report)
-    for stored in (origin, to):
-        check_digests(stored, newest, progress)
-    return summarize_content(newest, to.version(newest).files.values())
+    stored = []
+    for path in (transfer.origin, transfer.to):
+        root = StorageRoot.open(path)
+        check = root.verify_item(label, report=report)
+        if not check.is_sound:
+            problem = check.problems[0]
+            detail = f": {problem.detail}" if problem.detail else ""
+            raise ItemDamaged(transfer.item.name, f"in {path}, {problem.path} is {problem.kind}{detail}")
+        stored.append(root.read_item(label))
+    origin, to = (one.inventory for one in stored)
+    if to.newest < newest:
+        return None
+    if any(origin.list_files(number) != to.list_files(number) for number in range(1, newest + 1)):
+        raise Conflict(transfer.item.name, f"the versions of {transfer.origin}", f"others in {transfer.to}")
+    return _describe(stored[1], newest)
+
+
+def _describe(item: StoredItem, version: int) -> ItemContent:
+    return summarize_content(version, item.version(version).files.values())

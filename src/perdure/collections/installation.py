@@ -24,9 +24,8 @@ from perdure.collections.label_path import canonical_label
 from perdure.collections.source_files import LocalFile, SourceFile
 from perdure.collections.stoppable_work import run_stoppable
 from perdure.collections.storage_root import StorageRoot
-from perdure.collections.version_transfer import check_number, find_stored
 from perdure.collections.work_progress import Report
-from perdure.errors import Conflict, InvalidInput, InvalidName, StoreUnavailable
+from perdure.errors import Conflict, InvalidInput, InvalidName, NoSuchItem, StoreUnavailable
 from perdure.registry.entities import Agent
 from perdure.registry.holdings import Holding
 from perdure.registry.registry import Registry
@@ -85,7 +84,7 @@ def _install(path: Path, label: str, server: str, report: Report) -> _InstalledI
     root = StorageRoot.open(path)
     downloads = CollectionPaths(root.path).extension / _DOWNLOADS
     downloads.mkdir(mode=0o700, exist_ok=True)
-    with ItemClient(downloads) as client:
+    with ItemClient(downloads, report) as client:
         address = client.find_item(server, label)
         remote = client.describe(address)
         stored_label = _check_label(remote, label, address)
@@ -114,7 +113,7 @@ def _check_label(remote: RemoteItem, label: str, address: str) -> str:
 
 
 def _has_version(root: StorageRoot, version: RemoteVersion, label: str) -> bool:
-    stored = find_stored(root, label)
+    stored = _find_stored(root, label)
     if stored is None or stored.newest.number < version.version:
         return False
     if stored.inventory.list_files(version.version) != {file.path: file.sha512 for file in version.files}:
@@ -134,13 +133,14 @@ def _store_version(
     agent = version.agent
     put = root.put_version(
         label,
-        _list_sources(client, address, version, find_stored(root, label)),
+        _list_sources(client, address, version, _find_stored(root, label)),
         agent=VersionAgent("unknown") if agent is None else VersionAgent(agent.name, agent.address),
         message=version.message,
         created=created,
         report=report,
     )
-    check_number(label, put.number, version.version)
+    if put.number != version.version:
+        raise Conflict(label, f"version {version.version}", f"version {put.number}: two versions have the same files")
     for file in version.files:
         client.forget(file)
 
@@ -156,3 +156,10 @@ def _list_sources(
             yield LocalFile(file.path, content, file.size, file.media_type, {"sha512": file.sha512})
         else:
             yield client.source(address, version.version, file)
+
+
+def _find_stored(root: StorageRoot, label: str) -> StoredItem | None:
+    try:
+        return root.read_item(label)
+    except NoSuchItem:
+        return None

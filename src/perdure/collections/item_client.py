@@ -6,7 +6,7 @@ process. Only addresses that the operator named, and those to which they redirec
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from hashlib import sha512
 from io import BytesIO
@@ -20,10 +20,12 @@ from msgspec import Meta
 
 from perdure.collections.addresses import file_address
 from perdure.collections.hashed_copy import ReadableStream
+from perdure.collections.work_progress import Progress, Report
 from perdure.errors import InvalidInput, ItemDamaged, NoSuchItem, StoreUnavailable
 from perdure.names import handle
 from perdure.registry.holdings import Role
 
+DOWNLOAD: Final = "download"
 _MOST_DOCUMENT_BYTES: Final = 1 << 29  # a million files in all versions together
 _IN_MEMORY: Final = 1 << 20  # bytes; a larger file is written to disk, so that it can continue
 _BLOCK: Final = 1 << 18
@@ -80,9 +82,9 @@ _decode: Final = msgspec.json.Decoder(RemoteItem).decode
 class ItemClient:
     """A connection to the server of an item. `downloads` is a directory for files that are not complete yet."""
 
-    def __init__(self, downloads: Path, advance: Callable[[int], None] = lambda size: None) -> None:
+    def __init__(self, downloads: Path, report: Report | None = None) -> None:
         self._downloads = downloads
-        self._advance = advance
+        self._progress = Progress(report)
         self._http = httpx.Client(timeout=_TIMEOUT, headers={"User-Agent": _AGENT, "Accept-Encoding": "identity"})
 
     def __enter__(self) -> Self:
@@ -120,7 +122,7 @@ class ItemClient:
             item = _decode(body)
         except msgspec.DecodeError as problem:
             raise StoreUnavailable(f"the description of the item at {address} cannot be read: {problem}") from None
-        if sorted(one.version for one in item.versions) != list(range(1, len(item.versions) + 1)):
+        if not item.versions or sorted(one.version for one in item.versions) != list(range(1, len(item.versions) + 1)):
             raise StoreUnavailable(f"the description of the item at {address} lacks versions")
         return item
 
@@ -139,6 +141,8 @@ class ItemClient:
             self._fill(address, file, memory)
             memory.seek(0)
             return memory
+        self._progress.begin_phase(DOWNLOAD)
+        self._progress.begin_file(file.path)
         part = self._part(file)
         descriptor = os.open(part, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         stream = os.fdopen(descriptor, "r+b")
@@ -182,7 +186,8 @@ class ItemClient:
                 if done > file.size:
                     raise ItemDamaged(file.path, f"{address} has more than the {file.size} bytes that its server gives")
                 stream.write(block)
-                self._advance(len(block))
+                if file.size > _IN_MEMORY:
+                    self._progress.add_bytes(len(block))
             stream.flush()
 
     @contextmanager

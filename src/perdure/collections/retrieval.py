@@ -4,9 +4,10 @@ import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import NamedTuple
 
-from perdure.collections.durable_tree import sync_path
+from perdure.collections.bag_writer import write_bag
 from perdure.collections.hashed_copy import HashedCopier
 from perdure.collections.held_items import find_item, require_collection
 from perdure.collections.item import ItemVersion
@@ -70,17 +71,23 @@ def _get(path: Path, label: str, version: int, to: Path, as_bag: bool, report: R
     found = StorageRoot.open(path).read_item(label).version(version)
     if to.exists():
         raise InvalidInput("item", "to", f"{to} exists already: name a new directory")
-    unfinished = to.with_name(f".{to.name}.unfinished")
-    shutil.rmtree(unfinished, ignore_errors=True)
-    unfinished.mkdir(parents=True)
-    try:
-        _copy_files(found, unfinished, Progress(report))
-        os.rename(unfinished, to)
-        sync_path(to.parent)
-    except BaseException:
-        shutil.rmtree(unfinished, ignore_errors=True)
-        raise
+    if as_bag:
+        write_bag(found, to, report)
+    else:
+        _write_files(found, to, Progress(report))
     return found
+
+
+def _write_files(version: ItemVersion, to: Path, progress: Progress) -> None:
+    """Write the files to a directory, which appears when all of them are complete."""
+    to.parent.mkdir(parents=True, exist_ok=True)
+    built = Path(mkdtemp(prefix=f".{to.name[:50]}.", dir=to.parent))
+    try:
+        built.chmod(0o755)
+        _copy_files(version, built, progress)
+        built.rename(to)
+    finally:
+        shutil.rmtree(built, ignore_errors=True)
 
 
 def _copy_files(version: ItemVersion, to: Path, progress: Progress) -> None:

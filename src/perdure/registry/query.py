@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from perdure.errors import InvalidInput, InvalidName, NoTarget, Withdrawn, WrongState
+from perdure.errors import InvalidInput, InvalidName, NoSuchName, NoTarget, Withdrawn, WrongState
 from perdure.records import record as records
 from perdure.records.target import first_stored_url, first_url
 from perdure.records.validation import check_one_line, check_storable
@@ -18,7 +18,7 @@ from perdure.registry.identifier_view import (
     visible_revision,
     visible_revision_at,
 )
-from perdure.registry.name_keys import find_own_name
+from perdure.registry.name_keys import find_own_name, locate
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Reader
 
@@ -98,7 +98,7 @@ async def list_revisions(
 async def search(registry: Registry, words: Sequence[str], *, limit: int = 100) -> list[SearchHit]:
     """Search for identifiers whose names, targets, values or descriptions contain all these words, the newest first.
 
-    The web address of a name at this registry's own resolver stands for that name.
+    The web address of a name, at any resolver, stands for that name if it is registered here. So do other forms.
     """
 
     def work(reader: Reader) -> list[SearchHit]:
@@ -112,9 +112,13 @@ async def search(registry: Registry, words: Sequence[str], *, limit: int = 100) 
 
 def _name_or_word(reader: Reader, word: str) -> str:
     try:
-        return find_own_name(reader, word) or word
-    except InvalidName:
+        own = find_own_name(reader, word)
+        if own is not None:
+            return own
+        located = locate(reader, word)
+    except (InvalidName, InvalidInput, NoSuchName):
         return word
+    return word if located.name == word or reader.find(located.key) is None else located.name
 
 
 def check_words(words: Sequence[str]) -> None:

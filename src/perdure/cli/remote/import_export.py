@@ -106,7 +106,7 @@ class _Upload:
 
 def _put_fields(entry: ImportPut) -> dict[str, Any]:
     fields = msgspec.structs.asdict(entry)
-    for field in ("line", "aliases", "is_label"):
+    for field in ("line", "aliases", "is_label", "joins_names"):
         del fields[field]
     if entry.about is not None:
         fields["about"] = msgspec.to_builtins(entry.about)

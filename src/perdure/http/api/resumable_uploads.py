@@ -94,7 +94,7 @@ async def begin_upload(
     await check_upload(context, ItemFields.from_fields(metadata), length)
     upload = await run_in_thread(app.uploads.create, context.agent.id, length, upload_metadata or "", most=_MOST)
     headers: Headers = [
-        (b"location", encode_location(f"{context.request.origin}{API_ROOT}/uploads/{upload.id}")),
+        (b"location", f"{API_ROOT}/uploads/{upload.id}".encode()),  # at the address that the client uses
         await _expiry(app, upload.id),
     ]
     if not length:

@@ -12,7 +12,8 @@ CORS_HEADERS: Final[Headers] = [
     (b"access-control-allow-origin", b"*"),
     (b"access-control-expose-headers", b"content-length, etag, link, location, memento-datetime, perdure-answer"),
 ]
-_READ_HEADERS: Final = b"accept, accept-datetime, accept-language, if-none-match"
+_READ_HEADERS: Final = b"accept, accept-datetime, accept-language, if-none-match, if-range, range"
+_TUS: Final = b", tus-resumable, upload-checksum, upload-length, upload-metadata, upload-offset"
 _PREFLIGHT_OF_READS: Final[Headers] = [
     (b"access-control-allow-methods", b"GET, HEAD, OPTIONS"),
     (b"access-control-allow-headers", _READ_HEADERS),
@@ -21,7 +22,10 @@ _PREFLIGHT_OF_READS: Final[Headers] = [
 ]
 _PREFLIGHT_OF_WRITES: Final[Headers] = [
     (b"access-control-allow-methods", b"GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE"),
-    (b"access-control-allow-headers", _READ_HEADERS + b", authorization, content-type, idempotency-key, if-match"),
+    (
+        b"access-control-allow-headers",
+        _READ_HEADERS + b", authorization, content-type, idempotency-key, if-match, repr-digest, content-digest" + _TUS,
+    ),
     (b"access-control-max-age", b"600"),  # an origin may be removed from the settings
     (b"vary", b"origin"),
 ]

@@ -196,7 +196,7 @@ def update_existing(
     require_change_permission(tx, by, record, desired.values, prefix.key, at, identifier.key)
     only_adds_names = entry.joins_names and is_equal_except_names(record, desired)
     if not options.update and not only_adds_names:
-        actual = "one with other content, which only an import with update changes"
+        actual = "one with other content, which an import changes only with --update (over HTTP, update=true)"
         raise Conflict(identifier.name, "a new name, or one with equal content", actual)
     if desired.state == "reserved" and desired.values:
         desired = msgspec.structs.replace(desired, state="active", created=prepared.record.created or to_seconds(at))
