@@ -95,6 +95,7 @@ COMMANDS = [
     "collection install",
     "collection remove",
     "collection verify",
+    "collection export",
     "transfer",
     "log",
     "import",

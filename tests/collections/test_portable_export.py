@@ -13,6 +13,8 @@ from perdure.collections.portable_pages import PortableItem
 from perdure.errors import InvalidInput, NoSuchCollection
 from perdure.records.record import About
 from perdure.registry import show, withdraw
+from perdure.registry.entities import Peer
+from perdure.registry.peers.peers import insert_peer
 
 PUBLIC_URL = "https://id.example.org"
 ELSEWHERE = "8JMKD3MGP8W/34PGRBS"
@@ -68,6 +70,25 @@ def test_every_file_has_its_digest_and_every_name_its_page(items: ItemOffice, tm
     rows = list(csv.reader((medium / "mapping.csv").read_text().splitlines()))
     assert rows[0] == ["prefix", "url"]
     assert ["sid.inpe.br/mtc-m18", "names/"] in rows
+
+
+def test_links_to_other_items_lead_to_the_servers_of_their_prefixes(items: ItemOffice, tmp_path: Path) -> None:
+    peers = [
+        Peer(name="a", url="https://a.example.org", prefixes=("upn:4cr88ap",)),
+        Peer(name="b", url="https://b.example.org", prefixes=("8jmkd3mgp8w", "10.1000")),
+        Peer(name="c", url="http://10.0.0.7", prefixes=("upn:hidden",), private=True),
+    ]
+    for peer in peers:
+        items.office.do(insert_peer, peer)
+    links = "".join(f'<a href="upn:{one}:{ELSEWHERE}">' for one in ("4CR88AP", "OTHER", "HIDDEN"))
+    page = items.put({"a.html": links.encode()})
+    items.office.ask(export_portable, "main", tmp_path / "stick", public_url=PUBLIC_URL)
+    written = (tmp_path / "stick" / directory_of(page.label) / "a.html").read_text()
+    assert written == "".join(f'<a href="https://{one}.example.org/{ELSEWHERE}">' for one in "abb")
+    rows = dict(csv.reader((tmp_path / "stick" / "mapping.csv").read_text().splitlines()))
+    assert rows["upn:4cr88ap"] == "https://a.example.org"
+    assert rows["*"] == PUBLIC_URL
+    assert "upn:hidden" not in rows
 
 
 def test_damaged_and_withdrawn_items_are_left_out(items: ItemOffice, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from perdure.cli import collection_copies, collection_items, collection_verify
+from perdure.cli import collection_copies, collection_export, collection_items, collection_verify
 from perdure.cli.bulk_session import exit_if_refused
 from perdure.cli.collection_options import CollectionName, collection_fields, content_text, count_text, holding_fields
 from perdure.cli.help import CommandGroup
@@ -190,3 +190,4 @@ app.command("migrate", epilog=collection_copies.MIGRATE_EXAMPLES)(collection_cop
 app.command("install", epilog=collection_copies.INSTALL_EXAMPLES)(collection_copies.install)
 app.command("remove", epilog=collection_copies.REMOVE_EXAMPLES)(collection_copies.remove)
 app.command("verify", epilog=collection_verify.EXAMPLES)(collection_verify.verify)
+app.command("export", epilog=collection_export.EXAMPLES)(collection_export.export)

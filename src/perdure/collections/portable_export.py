@@ -15,6 +15,7 @@ from perdure.collections.storage_root import StorageRoot
 from perdure.collections.work_progress import Report
 from perdure.errors import InvalidInput
 from perdure.names.resolver_address import ResolverAddress
+from perdure.registry.peers.peer_fields import ALL_NAMES
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Reader
 
@@ -33,17 +34,20 @@ async def export_portable(
     """Write the items of a collection to a new directory. It has its name only when it is complete.
 
     An item that is damaged, or that was withdrawn, is left out. Links in HTML files to other items of the collection
-    are replaced by relative ones, and the unchanged files are kept beside; other `upn:` links lead to `public_url`.
+    are replaced by relative ones, and the unchanged files are kept beside. Other `upn:` links lead to the server of
+    their prefix, or else to `public_url`.
     """
     if to.exists():
         raise InvalidInput("collection", "portable", f"{to} exists already: name a new directory")
-    path = (await registry.store.read(lambda reader: require_collection(reader, collection))).path
+    found, peers = await registry.store.read(lambda reader: (require_collection(reader, collection), reader.peers()))
+    servers = {ALL_NAMES: public_url.rstrip("/")} if public_url else {}
+    servers |= {prefix: peer.url for peer in peers if not peer.private for prefix in peer.prefixes}
     unfinished = to.with_name(f".{to.name}.unfinished")
     with explain_storage_errors(str(to.parent)):
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(parents=True)
     try:
-        writer = MediumWriter(registry, collection, StorageRoot.open(Path(path)), unfinished, public_url, own)
+        writer = MediumWriter(registry, collection, StorageRoot.open(Path(found.path)), unfinished, servers, own)
         try:
             async for item in _list_items(registry, collection):
                 await writer.add_item(item, report)

@@ -5,7 +5,7 @@ import csv
 import io
 import os
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha512
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -47,8 +47,10 @@ from perdure.errors import (
 from perdure.names import ibi
 from perdure.names.handle import escape, fold
 from perdure.names.resolver_address import ResolverAddress
+from perdure.names.upn import SCHEME
 from perdure.records.record import About
 from perdure.registry.name_keys import label_prefix_key
+from perdure.registry.peers.peer_fields import ALL_NAMES
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Reader
 
@@ -78,11 +80,12 @@ class MediumWriter:
         collection: str,
         root: StorageRoot,
         directory: Path,
-        public_url: str,
+        servers: Mapping[str, str],
         own: tuple[ResolverAddress, ...],
     ) -> None:
+        """Begin a medium. `servers` are the addresses of resolvers by prefix, or by `upn:` with a resolver ID."""
         self._registry, self._collection, self._root = registry, collection, root
-        self._directory, self._public_url, self._own = directory, public_url.rstrip("/"), own
+        self._directory, self._servers, self._own = directory, servers, own
         self._names = (directory / "names.js").open("wb")
         self._manifest = (directory / "manifest-sha512.txt").open("wb")
         self._rows = (directory / ".rows").open("w+b")
@@ -211,10 +214,16 @@ class MediumWriter:
                 targets[link] = relative_url(path, page) + link.fragment
                 if link.resolver_id is not None:
                     self._resolvers.add(link.resolver_id)
-            elif link.resolver_id is not None and self._public_url:
+            elif link.resolver_id is not None and (server := self._find_server(link.label, link.resolver_id)):
                 name = f"{link.label}/{link.path}" if link.path else link.label
-                targets[link] = f"{self._public_url}/{escape(name)}{link.fragment}"
+                targets[link] = f"{server}/{escape(name)}{link.fragment}"
         return targets
+
+    def _find_server(self, label: str, resolver_id: str) -> str | None:
+        """Return the address of the resolver of an item that is not on the medium."""
+        prefix = label_prefix_key(ibi.parse_any(ibi.split_document_type(label)[0]))
+        keys = (f"{SCHEME}{fold(resolver_id)}", prefix, ALL_NAMES)
+        return next((self._servers[key] for key in keys if key in self._servers), None)
 
     def _find_path(self, link: ItemLink, item: PortableItem | None) -> str | None:
         """Return the path of a linked file on the medium; that of the item's page if it has no such file."""
@@ -255,10 +264,10 @@ class MediumWriter:
         table.writerow(("prefix", "url"))
         for prefix in sorted(self._prefixes):
             table.writerow((prefix, f"{NAMES}/"))
-        for resolver_id in sorted(self._resolvers):
-            table.writerow((f"upn:{resolver_id}", f"{NAMES}/"))
-        if self._public_url:
-            table.writerow(("*", self._public_url))
+        here = self._prefixes | {f"{SCHEME}{fold(resolver_id)}" for resolver_id in self._resolvers}
+        for resolver_id in sorted(here - self._prefixes):
+            table.writerow((resolver_id, f"{NAMES}/"))
+        table.writerows(row for row in sorted(self._servers.items()) if row[0] not in here)
         return text.getvalue().encode()
 
 

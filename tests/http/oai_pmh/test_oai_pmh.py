@@ -229,6 +229,8 @@ def test_repeated_arguments_are_refused(provider: Provider) -> None:
 
 def test_requests_may_be_forms(provider: Provider) -> None:
     data = {"verb": "GetRecord", "metadataPrefix": "oai_dc", "identifier": identifier("12345/told")}
+    harvested = Sickle(f"{provider.server.url}/oai", http_method="POST").ListIdentifiers(metadataPrefix="oai_dc")
+    assert len(list(harvested)) > 100
     by_form = provider.client.post("/oai", data=data)
     assert "Notes &amp; sketches" in by_form.text
     assert provider.client.post("/oai", json=data).status_code == 415

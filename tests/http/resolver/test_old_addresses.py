@@ -1,17 +1,29 @@
 """Addresses of archives of URLib, and links without a host, at a server that has taken over their names."""
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import httpx
 import pytest
 from tests.formats.urlib_samples import ITEM, LEGACY, METADATA, THESIS, XML
+from tests.http.items.item_server import ItemServer, item_server
 from tests.http.live_server import LiveServer, run_server
+
+from perdure.formats.ris import read_ris
 
 PUBLIC = "https://id.example.org"
 OLD = "mtc-m16c.sid.inpe.br"
 TARGET = f"http://{OLD}/col/{ITEM}/doc/publica%C3%A7%C3%A3o%20final.pdf"
+
+
+def wait_until(is_true: Callable[[], bool]) -> None:
+    """Wait for a worker to read a table that another process has changed."""
+    end = time.monotonic() + 30
+    while not is_true():
+        assert time.monotonic() < end
+        time.sleep(0.1)
 
 
 class Archive(NamedTuple):
@@ -145,3 +157,36 @@ def test_commands_and_the_home_page_understand_old_addresses(archive: Archive) -
         assert archive.server.perdure("resolve", text) == "http://example.org/thesis\n"
         on = archive.client.get("/", params={"name": text})
         assert on.headers["location"].endswith(THESIS), text
+
+
+@pytest.fixture(scope="module")
+def item(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ItemServer]:
+    with item_server(tmp_path_factory.mktemp("stored") / "registry") as one:
+        yield one
+
+
+def test_an_old_address_leads_to_the_file_of_a_stored_item(item: ItemServer) -> None:
+    path = "maps/amazon%20basin.tif"
+    for name in (item.label, item.alias):
+        for old in (f"/col/{name}/doc/{path}", f"/attachment.cgi/{name}/doc/{path}", f"/upn:4CR88AP:{name}/{path}"):
+            answer = item.get(old)
+            assert answer.headers["location"] == f"/{name}/{path}", old
+        on = item.get(f"/{name}/{path}")
+        assert on.headers["location"].endswith(f"{item.item}{path}")
+    assert item.get(f"/col/{item.label}/doc/").headers["location"] == f"/{item.label}"
+
+
+def test_the_citation_of_a_stored_item_leads_to_it(item: ItemServer) -> None:
+    lines = read_ris(item.get(f"/{item.label}.ris").content)
+    assert [text for tag, text in lines if tag == "L1"] == [f"http://id.example.org{item.item}"]
+
+
+def test_a_link_to_another_server_is_sent_there(tmp_path: Path) -> None:
+    link = "/upn:4CR88AP:J8LNKAN8PW/36CT2G2/a%20b.pdf"
+    with (
+        run_server(tmp_path / "registry", settings='upstream = "https://resolver.example.net"') as server,
+        server.client("") as client,
+    ):
+        assert client.get(link).headers["location"] == f"https://resolver.example.net{link}"
+        server.perdure("peer", "add", "https://archive.example.net", "--plain", "--prefix", "upn:4CR88AP")
+        wait_until(lambda: client.get(link).headers["location"] == f"https://archive.example.net{link}")

@@ -102,6 +102,7 @@ LOCAL_ONLY: Final = frozenset(
         "collection install",
         "collection remove",
         "collection verify",
+        "collection export",
         "handle-user add",
         "handle-user list",
         "handle-user remove",

@@ -1,6 +1,13 @@
 """Descriptions of identifiers for programs: linked data, and citations for reference managers; or the withdrawal."""
 
+from collections.abc import Callable
+
+import msgspec
+
+from perdure.collections.addresses import file_address
+from perdure.formats.citation_fields import Citation
 from perdure.http.app_context import AppContext
+from perdure.http.items.item_urls import item_url
 from perdure.http.persons.vocabulary import CONTEXT_PATH
 from perdure.http.resolver.landing_pages import build_withdrawal
 from perdure.http.resolver.name_lookup import ResolvedName, ResolvedPrefix
@@ -17,6 +24,7 @@ from perdure.rdf import write_identifier, write_name
 from perdure.registry import show
 from perdure.registry.citations import cite_identifier
 from perdure.registry.identifier_view import View
+from perdure.registry.store_interface import Reader
 from perdure.registry.withdrawal import Withdrawal
 
 
@@ -55,18 +63,37 @@ async def describe_identifier(
         if is_not_modified(request, tag):
             return Response(304, b"", headers)
     dated_withdrawal = withdrawal if withdrawal is not None and withdrawal.at else None
-    body = _write_description(app, request, view, representation, dated_withdrawal)
+    if representation.write_citation is not None:
+        files = await app.registry.store.read(lambda reader: _stored_files(reader, request, resolved))
+        body = _write_citation(app, request, view, representation.write_citation, files)
+    else:
+        body = _write_linked_data(app, request, view, representation, dated_withdrawal)
     return Response(status, body, [representation.content_type, *headers])
 
 
-def _write_description(
+def _write_citation(
+    app: AppContext, request: Request, view: View, write: Callable[[Citation], bytes], files: tuple[str, ...]
+) -> bytes:
+    first = view.names[0] if view.names else view.name
+    url = citation_url(app, request.origin, first, view.scheme) or absolute_url(request.origin, path_of(first))
+    return write(msgspec.structs.replace(cite_identifier(view, url), files=files))
+
+
+def _stored_files(reader: Reader, request: Request, resolved: ResolvedName) -> tuple[str, ...]:
+    """Return the address of the main file of a stored item, or else of the item; nothing if it is not stored here."""
+    holdings = reader.holdings(resolved.identifier.subject) if resolved.record.state == "active" else []
+    collection = reader.collection(holdings[0].collection) if holdings else None
+    if collection is None:
+        return ()
+    holding = holdings[0]  # the original, if it is here
+    url = item_url(request.origin, collection, holding.label)
+    return (url if holding.main_file is None else file_address(url, holding.main_file),)
+
+
+def _write_linked_data(
     app: AppContext, request: Request, view: View, representation: Representation, withdrawal: Withdrawal | None
 ) -> bytes:
     origin, namespaces = request.origin, app.registry.namespaces
-    if representation.write_citation is not None:
-        first = view.names[0] if view.names else view.name
-        url = citation_url(app, origin, first, view.scheme) or absolute_url(origin, path_of(first))
-        return representation.write_citation(cite_identifier(view, url))
     # A person has the same IRI in all documents.
     iri = namespaces.ppid + view.name if view.scheme == "ppid" else origin + path_of(view.name)
     return write_identifier(view, iri, representation.name, namespaces, origin + CONTEXT_PATH, withdrawal)
