@@ -157,6 +157,7 @@ SHARED_BASE_NAMES: Final = {
     "person_curation": "the curation of persons: commands and endpoints",
     "persons": "persons: endpoints, and the requests of the command to them",
     "peers": "other servers: use cases, endpoints, and their use from another machine",
+    "pools": "pools: use cases, endpoints and schemas",
     "prefixes": "prefixes: use cases and endpoints",
     "query": "queries: use cases and commands",
     "reader": "the reader of a store, one for each engine",

@@ -14,7 +14,7 @@ import perdure
 
 def test_the_names_of_the_library() -> None:
     assert sorted(perdure.__all__) == [
-        "BadKey", "ClockBehind", "ClockJumped", "ClockUnconfirmed", "Conflict", "CountUnknown", "Immutable", "InvalidInput", "InvalidName", "LabelPrefixTaken", "NameTaken", "NoSuchBulkChange", "NoSuchName", "NoSuchPrefix", "NoSuchValue", "NoTarget", "NotAuthorised", "OutOfRange", "OutcomeUnknown", "PerdureError", "Recognition", "SchemaChanged", "StoreBehind", "StoreDamaged", "StoreFull", "StoreSealed", "StoreUnavailable", "ValueExists", "Withdrawn", "WrongState",
+        "BadKey", "ClockBehind", "ClockJumped", "ClockUnconfirmed", "Conflict", "CountUnknown", "Immutable", "InvalidInput", "InvalidName", "LabelPrefixTaken", "NameTaken", "NoSuchBulkChange", "NoSuchName", "NoSuchPool", "NoSuchPrefix", "NoSuchValue", "NoTarget", "NotAuthorised", "OutOfRange", "OutcomeUnknown", "PerdureError", "Recognition", "SchemaChanged", "StoreBehind", "StoreDamaged", "StoreFull", "StoreSealed", "StoreUnavailable", "ValueExists", "Withdrawn", "WrongState",
         "__version__", "external", "handle", "ibi", "pilin", "ppid", "recognise",
     ]  # fmt: skip
     assert all(hasattr(perdure, name) for name in perdure.__all__)

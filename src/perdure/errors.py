@@ -18,7 +18,8 @@ PerdureError                 has a stable `code`, in every language and in every
   │    ├─ NoSuchVersion      the item has no version with this number      (name, version)
   │    ├─ NoSuchFile         this version of the item has no such file     (name, path)
   │    ├─ NoSuchBulkChange   there is no bulk change with this id
-  │    └─ NoSuchPeer         no other server is registered by this name
+  │    ├─ NoSuchPeer         no other server is registered by this name
+  │    └─ NoSuchPool         there is no pool of subsystems with this name
   ├─ NoSuchValue             the record has no value with this index  (name, indexes)
   ├─ Withdrawn               there is a tombstone                     (name, reason, replaced_by)
   ├─ WrongState              not in the required state                (name, state, needed)
@@ -344,6 +345,15 @@ class NoSuchPeer(NoSuchName):
 
     def __str__(self) -> str:
         return f"no peer is called {quote_text(self.name)}: perdure peer list shows all of them"
+
+
+class NoSuchPool(NoSuchName):
+    """There is no pool of subsystems with this name."""
+
+    code = "no-such-pool"
+
+    def __str__(self) -> str:
+        return f"there is no pool {quote_text(self.name)}: perdure pool list shows all of them"
 
 
 class NoSuchValue(PerdureError):

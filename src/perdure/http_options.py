@@ -151,6 +151,13 @@ class HttpOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Meta(description="Timeout after which a connection is closed if the client reads nothing of the response."),
     ] = 60.0
     request_seconds: Annotated[Seconds, Meta(description="Timeout for handling one request.")] = 30.0
+    waiting_requests: Annotated[
+        Size,
+        Meta(
+            description="Maximum number of requests per worker process that wait for the dates of one IBI subsystem, "
+            "pool or prefix. Further ones are refused (503)."
+        ),
+    ] = 2_000
     connections: Annotated[Size, Meta(description="Maximum number of concurrent connections per worker process.")] = (
         10_000
     )

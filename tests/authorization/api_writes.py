@@ -24,6 +24,7 @@ from tests.authorization.preparation import (
     with_keys,
     with_other_owner,
     with_plain_peer,
+    with_pool,
     with_reserved,
     with_retired_agent,
     with_withdrawn,
@@ -306,6 +307,16 @@ PREFIXES: dict[str, Write] = {
         lambda stage: {"policy": f"Kept {stage.number}."},
         name=OURS,
     ),
+    "add a pool": Write(
+        "POST /pools",
+        right_to("admin", WHOLE_REGISTRY),
+        with_pool,
+        lambda stage: {"name": f"new-{stage.name}", "members": [stage.prefix]},
+    ),
+    "change a pool": Write(
+        "PATCH /pools/{name}", right_to("admin", WHOLE_REGISTRY), with_pool, lambda _: {"policy": "hash"}
+    ),
+    "remove a pool": Write("DELETE /pools/{name}", right_to("admin", WHOLE_REGISTRY), with_pool),
 }
 AGENTS: dict[str, Write] = {
     "add": Write(

@@ -31,6 +31,7 @@ from tests.authorization.preparation import (
     with_observation,
     with_person,
     with_plain_peer,
+    with_pool,
     with_reserved,
     with_restricted_observation,
     with_restricted_person,
@@ -166,6 +167,16 @@ PEOPLE: dict[str, Command] = {
     "prefix change": Command(
         "prefix change", right_to("admin"), without_identifier, lambda s: [OURS, "--policy", f"Kept {s.number}."]
     ),
+    "pool add": Command(
+        "pool add",
+        right_to("admin", WHOLE_REGISTRY),
+        with_pool,
+        lambda s: [f"new-{s.name}", s.prefix],
+    ),
+    "pool change": Command(
+        "pool change", right_to("admin", WHOLE_REGISTRY), with_pool, lambda s: [s.name, "--policy", "hash"]
+    ),
+    "pool remove": Command("pool remove", right_to("admin", WHOLE_REGISTRY), with_pool, lambda s: [s.name]),
     "prefix reset": Command("prefix reset", right_to("admin"), without_identifier, lambda _: [OURS, *WHY]),
     "agent add": Command(
         "agent add",
@@ -399,6 +410,8 @@ READS: dict[str, Callable[[Stage], list[str]]] = {
     "person history": lambda s: [s.name],
     "person find": lambda _: ["vries"],
     "person export": lambda _: ["--format", "ndjson"],
+    "pool list": lambda _: [],
+    "pool show": lambda s: [with_pool(s.served_registry).name],
     "prefix list": lambda _: [],
     "prefix show": lambda _: [OURS],
     "agent list": lambda _: ["--keys"],

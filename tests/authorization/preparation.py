@@ -20,6 +20,7 @@ from perdure.registry import (
     Registry,
     add_agent,
     add_handle_user,
+    add_pool,
     add_prefix,
     add_subsystem,
     grant,
@@ -196,6 +197,20 @@ def with_lent_prefix(served_registry: ServedRegistry) -> Stage:
 
     served_registry.do(keep)
     stage.put(text(1, "URL", URL))
+    return stage
+
+
+def with_pool(served_registry: ServedRegistry) -> Stage:
+    """Prepare a subsystem, and a pool of it."""
+    stage = Stage(served_registry)
+    stage.name = f"p{stage.number}"
+
+    async def add(registry: Registry, by: Agent) -> None:
+        host = f"{stage.name}.pools.example.org"
+        stage.prefix = (await add_subsystem(registry, by, host, "150.163.34.244", ip_port=3000 + stage.number)).name
+        await add_pool(registry, by, stage.name, [stage.prefix])
+
+    served_registry.do(add)
     return stage
 
 

@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -59,7 +59,9 @@ class LiveServer(NamedTuple):
 
 
 @contextmanager
-def run_server(folder: Path, *options: str, settings: str = "") -> Iterator[LiveServer]:
+def run_server(
+    folder: Path, *options: str, settings: str = "", program: Sequence[str] = ("-m", "perdure")
+) -> Iterator[LiveServer]:
     """Serve the registry of a folder, which is created if necessary. `settings` are lines for its section [http]."""
     if not (folder / "perdure.toml").exists():
         asyncio.run(make_registry(folder, name="Tests"))  # as `perdure init` does, but for the start of a process
@@ -69,7 +71,7 @@ def run_server(folder: Path, *options: str, settings: str = "") -> Iterator[Live
     log = (folder / "server.log").open("a")
     process = subprocess.Popen(
         [
-            *(sys.executable, "-m", "perdure", "serve", "--registry", str(folder)),
+            *(sys.executable, *program, "serve", "--registry", str(folder)),
             *("--port", "0", "--announce", "json", *options),
         ],
         stdout=subprocess.PIPE,

@@ -11,6 +11,7 @@ from perdure.records.value import Binary, Text, Value
 from perdure.registry import (
     Statement,
     add_agent,
+    add_pool,
     add_subsystem,
     bind,
     derive_prefix,
@@ -108,6 +109,8 @@ def _add_pairs(office: Office) -> None:
     office.do(set_target, pair.alias, f"{URL}ibi2")
     office.do(withdraw, gone.name, "empty")
     _put_holdings(office, pair.name)
+    office.do(add_pool, "main", [PAIRED], policy="hash")
+    office.do(mint, "main", item_key="ü")
 
 
 def _put_holdings(office: Office, name: str) -> None:
@@ -151,6 +154,7 @@ def stored_content(reader: Reader) -> dict[str, Any]:
         "events": [event for event in reader.events(100_000) if event.action != "move"],
         "facts": {name: value for name, value in reader.facts().items() if name != "move"},
         "resolutions": reader.resolutions_after(("", "", ""), 1000),
+        "pools": reader.pools(),
         "collections": reader.collections(),
         "holdings": {one.name: reader.holdings_after(one.name, "", 1000) for one in reader.collections()},
         "counts": {name: count for name, count in reader.counts().items() if name != "bytes"},

@@ -163,10 +163,11 @@ _SETTINGS_OF_THE_SIXTH = (
     "DROP TABLE resolutions; ALTER TABLE agents DROP COLUMN retired; "
     "ALTER TABLE prefixes DROP COLUMN ttl; ALTER TABLE prefixes DROP COLUMN joiners; "
 )
+TO_THE_NINTH = "DROP TABLE pools; "
 TO_THE_SEVENTH = {
-    "sqlite": "DROP TABLE peers; DROP TABLE label_periods; DROP TRIGGER prefix_identity_stays; "
+    "sqlite": f"{TO_THE_NINTH} DROP TABLE peers; DROP TABLE label_periods; DROP TRIGGER prefix_identity_stays; "
     f"{_trigger('prefix_identity_stays', sqlite.MIGRATIONS[0])} ",
-    "postgres": "DROP TABLE peers; DROP TABLE label_periods; DROP FUNCTION refuse_other_prefix; "
+    "postgres": f"{TO_THE_NINTH} DROP TABLE peers; DROP TABLE label_periods; DROP FUNCTION refuse_other_prefix; "
     "DROP TRIGGER prefix_identity_stays ON prefixes; CREATE TRIGGER prefix_identity_stays BEFORE UPDATE OF opaque "
     "ON prefixes FOR EACH ROW EXECUTE FUNCTION refuse_change('no'); ",
 }

@@ -28,6 +28,7 @@ from perdure.cli import (
     move,
     peer,
     person,
+    pool,
     prefix,
     query,
     retarget,
@@ -112,6 +113,7 @@ app.command("list", rich_help_panel=FIND, epilog=listing.EXAMPLES)(listing.list_
 app.add_typer(person.app, name="person", rich_help_panel=PERSONS, epilog=person.EXAMPLES)
 app.add_typer(collection.app, name="collection", rich_help_panel=ITEMS, epilog=collection.EXAMPLES)
 app.add_typer(prefix.app, name="prefix", rich_help_panel=PERMISSIONS, epilog=prefix.EXAMPLES)
+app.add_typer(pool.app, name="pool", rich_help_panel=PERMISSIONS, epilog=pool.EXAMPLES)
 app.add_typer(agent.app, name="agent", rich_help_panel=PERMISSIONS, epilog=agent.EXAMPLES)
 app.add_typer(peer.app, name="peer", rich_help_panel=PERMISSIONS, epilog=peer.EXAMPLES)
 app.add_typer(handle_user.app, name="handle-user", rich_help_panel=PERMISSIONS, epilog=handle_user.EXAMPLES)

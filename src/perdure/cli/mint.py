@@ -4,6 +4,7 @@ import asyncio
 import re
 import signal
 import sys
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Final
@@ -19,13 +20,14 @@ from perdure.cli.person_options import print_person
 from perdure.cli.progress import count_progress
 from perdure.cli.record_options import Ttl, Values, What, When, Where, Who, build_about, parse_values
 from perdure.cli.registry_session import Folder
-from perdure.cli.terminal import to_json
+from perdure.cli.terminal import print_error, to_json
 from perdure.errors import InvalidInput, NoSuchPrefix, quote_text
 from perdure.formats.claim_fields import parse_pairs
 from perdure.formats.minting_table import NAME_COLUMN
-from perdure.names import instant
+from perdure.names import ibi, instant
 from perdure.records.value import stated_ttl
 from perdure.registry import MintedIdentifier, Statement
+from perdure.registry.also_known import MOST_OTHER_NAMES, other_names
 from perdure.registry.entities import Agent
 
 _HANDLE: Final = re.compile(r"([0-9][0-9.]*)/([A-Za-z0-9._-]+)")  # without characters that a shell would interpret
@@ -38,6 +40,7 @@ EXAMPLES = """
 - a name for each row of a table, in the copy theses-minted.csv: `perdure mint 12345 --from theses.csv --dry-run`,
   then without `--dry-run`
 - a table with other headings: `perdure mint 12345 --from theses.csv --map target=Link --map what=Titel`
+- from a pool of IBI subsystems: `perdure mint main https://example.org/`
 - both labels of an IBI identifier: `perdure mint sid.inpe.br/mtc-m18 https://example.org/`
 - `perdure mint POID --source https://example.org/staff/jan --at 2025-01-09T10:30:00Z --content page.html`
 - `perdure mint PRID --observation POID-93b0-4476-560e-5ac1 --curator https://orcid.org/… --at 2025-01-09T10:30:00Z`
@@ -45,7 +48,7 @@ EXAMPLES = """
 
 
 def mint(
-    prefix: Annotated[str, typer.Argument(metavar="PREFIX", help="Handle prefix, IBI subsystem, POID or PRID.")],
+    prefix: Annotated[str, typer.Argument(metavar="PREFIX", help="Handle prefix, IBI subsystem, pool, POID or PRID.")],
     target: Annotated[
         str | None,
         typer.Argument(metavar="TARGET", help="URL to which the identifier resolves. Without one it is reserved."),
@@ -54,6 +57,10 @@ def mint(
     suffix: Annotated[
         list[str] | None,
         typer.Option(metavar="SUFFIX", help="Suffix, if the minter of the prefix is chosen. Repeatable."),
+    ] = None,
+    item_key: Annotated[
+        str | None,
+        typer.Option(metavar="KEY", help="Key of the item, for a pool with the policy hash: it decides the subsystem."),
     ] = None,
     value: Values = None,
     who: Who = None,
@@ -166,7 +173,7 @@ def mint(
     )
     if from_table is not None:
         is_other = target or value or suffix or who or what or when or where or creator or owner or count != 1
-        if is_other or source or at or hash or content or observation or curator:
+        if is_other or item_key or source or at or hash or content or observation or curator:
             raise InvalidInput(
                 "mint", "from", "--from cannot be combined with a target, --count or a description: use columns"
             )
@@ -205,7 +212,8 @@ def mint(
     statement = Statement(target, parse_values(value, ttl=ttl), about, creator, owners, stated_ttl(ttl))
     try:
         run_as_agent(
-            folder, lambda registry, by: _mint_and_print(registry, by, prefix, count, statement, suffix or [], json)
+            folder,
+            lambda registry, by: _mint_and_print(registry, by, prefix, count, statement, suffix or [], item_key, json),
         )
     except NoSuchPrefix:
         _refuse_whole_name(prefix)
@@ -221,17 +229,30 @@ def _refuse_whole_name(text: str) -> None:
 
 
 async def _mint_and_print(
-    registry: AnyRegistry, by: Agent, prefix: str, count: int, statement: Statement, suffixes: list[str], json: bool
+    registry: AnyRegistry,
+    by: Agent,
+    prefix: str,
+    count: int,
+    statement: Statement,
+    suffixes: list[str],
+    item_key: str | None,
+    json: bool,
 ) -> None:
     total = len(suffixes) or count
     interrupted = asyncio.Event()  # Ctrl-C stops after printing the names that are on disk
     asyncio.get_running_loop().add_signal_handler(signal.SIGINT, interrupted.set)
+    others: list[str] | None = None
     with count_progress("names", is_hidden=sys.stdout.isatty()) as bar:  # names on the terminal show the progress
         task = bar.add_task("minting", total=total)
-        async for chunk in use.mint_in_chunks(registry, by, prefix, count, statement=statement, suffixes=suffixes):
+        chunks = use.mint_in_chunks(
+            registry, by, prefix, count, statement=statement, suffixes=suffixes, item_key=item_key
+        )
+        async for chunk in chunks:
+            if others is None:
+                others = await _find_other_names(registry, statement.target, chunk)
             for one in chunk:
                 typer.echo(
-                    to_json(_minted_fields(one))
+                    to_json(_minted_fields(one) | ({"also_known_as": others} if others else {}))
                     if json
                     else one.name
                     if one.alias is None
@@ -240,6 +261,16 @@ async def _mint_and_print(
             bar.advance(task, len(chunk))
             if interrupted.is_set():
                 raise typer.Exit(INTERRUPTED)
+    if others and not json:
+        print_error(f"{statement.target} is also known as {', '.join(others)}")
+
+
+async def _find_other_names(registry: AnyRegistry, target: str | None, minted: Sequence[MintedIdentifier]) -> list[str]:
+    """Return the names that the target has already, if labels of IBI were minted: they may mean the same item."""
+    if target is None or not minted or not ibi.is_valid(minted[0].name):
+        return []
+    hits = await use.find_by_value(registry, target, limit=len(minted) + MOST_OTHER_NAMES)
+    return list(other_names(hits, [one.name for one in minted]))
 
 
 def _minted_fields(minted: MintedIdentifier) -> dict[str, str]:

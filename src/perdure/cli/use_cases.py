@@ -14,6 +14,7 @@ from perdure.cli.remote import (
     peers,
     person_curation,
     persons,
+    pools,
     prefixes,
     queries,
     table_minting,
@@ -174,6 +175,13 @@ add_peer = pair(registration.add_peer, peers.add_peer)
 change_peer = pair(registration.change_peer, peers.change_peer)
 remove_peer = pair(local_peers.remove_peer, peers.remove_peer)
 check_peer = pair(registration.check_peer, peers.check_peer)
+
+# Pools
+list_pools = pair(local.list_pools, pools.list_pools)
+find_pool = pair(local.find_pool, pools.find_pool)
+add_pool = pair(local.add_pool, pools.add_pool)
+change_pool = pair(local.change_pool, pools.change_pool)
+remove_pool = pair(local.remove_pool, pools.remove_pool)
 
 # Persons
 observe = pair(local.observe, persons.observe)

@@ -22,7 +22,7 @@ from perdure.records.frozen_struct import FrozenStruct
 from perdure.records.record import About
 from perdure.records.value import Value
 
-REGISTRY_PARTS: Final = ("registry", "prefix", "agent", "grant")
+REGISTRY_PARTS: Final = ("registry", "prefix", "pool", "agent", "grant")
 
 
 class _PutLine(FrozenStruct, frozen=True, forbid_unknown_fields=True):

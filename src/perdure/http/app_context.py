@@ -19,6 +19,7 @@ from perdure.http.shared.semaphore import ConcurrencyLimiter
 from perdure.http.shared.time_budget import TimeBudget
 from perdure.http.shared.timeouts import DeadlineTimer
 from perdure.http.shared.upload_folder import UPLOADS, UploadFolder
+from perdure.http.shared.waiting_room import WaitingRoom
 from perdure.http_options import HttpOptions
 from perdure.registry import Registry
 from perdure.registry.handles.listing import PageCursors
@@ -45,6 +46,7 @@ class AppContext:
         self.page_cursors = PageCursors()
         self.search_limiter = ConcurrencyLimiter("searches", at_once=_CONCURRENT_SEARCHES, each=8, most=64)
         self.suggestion_budget = TimeBudget(_SUGGESTION_SHARE, _SUGGESTION_BURST)
+        self.waiting_room = WaitingRoom(options.waiting_requests, self.metrics)
         self.uploads = UploadFolder(folder / UPLOADS, options.upload_days * 86_400)
         self.authenticator = Authenticator(registry, options)
         self.peer_client = PeerClient(options.peer_seconds)

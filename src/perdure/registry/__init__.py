@@ -74,6 +74,7 @@ from perdure.registry.persons import (
     undo_merge,
     undo_split,
 )
+from perdure.registry.pools import add_pool, change_pool, find_pool, list_pools, remove_pool
 from perdure.registry.prefixes.prefixes import (
     add_prefix,
     change_prefix,
@@ -125,6 +126,7 @@ __all__ = [
     "Tally",
     "add_agent",
     "add_handle_user",
+    "add_pool",
     "add_prefix",
     "add_resolutions",
     "add_subsystem",
@@ -132,6 +134,7 @@ __all__ = [
     "authenticate",
     "begin_table_again",
     "bind",
+    "change_pool",
     "change_prefix",
     "create_registry",
     "delete_handle",
@@ -143,6 +146,7 @@ __all__ = [
     "find_by_value",
     "find_handles",
     "find_key_material",
+    "find_pool",
     "find_table",
     "find_unfinished",
     "forget_checkpoint",
@@ -158,6 +162,7 @@ __all__ = [
     "list_handles",
     "list_identifiers",
     "list_keys",
+    "list_pools",
     "list_prefixes",
     "merge",
     "mint",
@@ -181,6 +186,7 @@ __all__ = [
     "reinstate",
     "reinstate_agent",
     "remove_handle_user",
+    "remove_pool",
     "remove_values",
     "rename_agent",
     "reopen",

@@ -186,6 +186,19 @@ class Prefix(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(dict.fromkeys((self.key, *(one.label for one in self.periods))))
 
 
+PoolPolicy = Literal["round-robin", "least-waiting", "hash"]
+POOL_POLICIES: Final[tuple[PoolPolicy, ...]] = ("least-waiting", "round-robin", "hash")
+
+
+class Pool(msgspec.Struct, frozen=True):
+    """IBI subsystems that share the requests to mint, by their keys, and the policy that chooses one of them."""
+
+    name: str
+    policy: PoolPolicy
+    members: tuple[str, ...]
+    created: str
+
+
 COUNTER_SUFFIX: Final = "/#"  # no key of a prefix ends with this
 
 

@@ -113,6 +113,7 @@ def _format_registry_parts(registry: Registry, reader: Reader) -> bytes:
         last = timelines.get(counter_key(prefix) if prefix.minter == "sequential" else prefix.key)
         fields = msgspec.to_builtins(prefix, enc_hook=_encode_fraction) | ({} if last is None else {"last": str(last)})
         lines.append(ndjson.write_registry_part("prefix", fields))
+    lines.extend(ndjson.write_registry_part("pool", msgspec.to_builtins(pool)) for pool in reader.pools())
     for agent in reader.agents():
         lines.append(ndjson.write_registry_part("agent", msgspec.to_builtins(agent)))
         for one in reader.grants(agent.id):

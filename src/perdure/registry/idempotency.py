@@ -4,7 +4,7 @@ The client sends a token with the request (Idempotency-Key). The response is sto
 mints the names, so no crash can separate the two.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from fractions import Fraction
 from itertools import count as counting
@@ -36,6 +36,18 @@ class IdempotentMint(NamedTuple):
     replayed: bool = False
 
 
+class IssuedMint(NamedTuple):
+    """Names that are on disk, and the instant before which they must not be disclosed; None: at once.
+
+    `timelines` issued their dates; of a request that is repeated, they are not known.
+    """
+
+    minted: list[MintedIdentifier]
+    due: Fraction | None
+    replayed: bool
+    timelines: tuple[str, ...] = ()
+
+
 class _StoredResponse(FrozenStruct, frozen=True):
     """A response as it is stored: names, other labels, dates, and the instant before which it must not be sent."""
 
@@ -59,12 +71,47 @@ async def mint_once(
     token: str | None = None,
     digest: bytes = b"",
     patience: Fraction | None = None,
+    item_key: str | None = None,
 ) -> IdempotentMint:
-    """Mint new names, all of them or none. With a `token`, a repeated request gets the same names for a day.
+    """Mint new names, all of them or none, and return when their dates have come."""
+    issued = await issue_once(
+        registry,
+        by,
+        prefix,
+        count,
+        statement=statement,
+        suffixes=suffixes,
+        token=token,
+        digest=digest,
+        patience=patience,
+        item_key=item_key,
+    )
+    if issued.due is not None:
+        await registry.clock.wait_until(issued.due)
+    return IdempotentMint(issued.minted, issued.replayed)
 
-    `digest` identifies the request: a token that was used with another request is refused. `patience`, in seconds, is
-    how long the caller can wait for the dates of the names. If it would take longer, raise ClockBehind and issue
-    nothing.
+
+async def issue_once(
+    registry: Registry,
+    by: Agent,
+    prefix: str,
+    count: int = 1,
+    *,
+    statement: Statement = EMPTY_STATEMENT,
+    suffixes: Sequence[str] = (),
+    token: str | None = None,
+    digest: bytes = b"",
+    patience: Fraction | None = None,
+    waits_a_step: bool = False,
+    item_key: str | None = None,
+    full_queues: Collection[str] = (),
+) -> IssuedMint:
+    """Issue new names, all of them or none. The caller waits until they are due, before it discloses them.
+
+    With a `token`, a repeated request gets the same names for a day. `digest` identifies the request: a token that was
+    used with another request is refused. `patience`, in seconds, is how long the caller can wait for the dates of the
+    names; with `waits_a_step`, one step of the granularity if that is longer. If it would take longer, raise
+    ClockBehind and issue nothing. `item_key` and `full_queues` are for pools.
     """
     if suffixes:
         count = len(suffixes)
@@ -72,11 +119,20 @@ async def mint_once(
         raise OutOfRange("mint", "count", f"the count must be between 1 and {MOST_NAMES}, not {count}")
     if token is not None:
         check_token(token)
-    request = prepare_mint(registry, by, prefix, statement, patience)
+    request = prepare_mint(
+        registry,
+        by,
+        prefix,
+        statement,
+        patience,
+        waits_a_step=waits_a_step,
+        item_key=item_key,
+        full_queues=full_queues,
+    )
     tidies = token is not None and next(_requests) % _EXPIRE_EVERY == 0
 
-    def work(tx: Transaction) -> tuple[_StoredResponse, bool]:
-        namespace, at = request.require_permission(tx)
+    def work(tx: Transaction) -> IssuedMint:
+        target, at = request.find_target(tx)
         if token is not None:
             before = expiry_cutoff(at)
             stored = tx.find_answer(by.id, token)
@@ -85,36 +141,57 @@ async def mint_once(
                     raise InvalidInput(
                         "mint", "Idempotency-Key", "this Idempotency-Key was used with another request: use a new one"
                     )
-                return _decode(stored[1]), True
+                return _to_issued(_decode(stored[1]))
             if stored is not None or tidies:
                 forget_expired(tx, before, completely=stored is not None)
-        issued = request.issue(tx, namespace, at, count, suffixes)
+        issued = request.issue(tx, target, at, count, suffixes)
         if len(issued.minted) < count:
             reason = f"under {prefix} at most {len(issued.minted)} names can be minted at once, not {count}"
             raise OutOfRange("mint", "count", reason)
-        response = _StoredResponse(
-            tuple((one.name, one.alias, None if one.date is None else str(one.date)) for one in issued.minted),
-            None if issued.due is None else str(issued.due),
-        )
         if token is not None:
+            response = _StoredResponse(
+                tuple((one.name, one.alias, None if one.date is None else str(one.date)) for one in issued.minted),
+                None if issued.due is None else str(issued.due),
+            )
             tx.put_answer(by.id, token, digest, _encode(response), at)
-        return response, False
+        return IssuedMint(issued.minted, issued.due, False, issued.timelines)
 
-    response, replayed = await registry.store.write(work)
-    if response.due is not None:
-        await registry.clock.wait_until(Fraction(response.due))
+    return await registry.store.write(work)
+
+
+async def find_issued(registry: Registry, by: Agent, token: str) -> IssuedMint | None:
+    """Find the names that an agent's request with this token minted; None if there is no such request of this agent.
+
+    The caller does not disclose them before they are due.
+    """
+    if not _is_token(token):
+        return None
+    stored = await registry.store.read(lambda reader: reader.find_answer(by.id, token))
+    if stored is None or stored[2] <= expiry_cutoff(registry.current_time()):
+        return None
+    try:
+        return _to_issued(_decode(stored[1]))
+    except msgspec.MsgspecError:  # the answer to another kind of request
+        return None
+
+
+def _to_issued(response: _StoredResponse) -> IssuedMint:
     minted = [
         MintedIdentifier(name, alias, None if date is None else Fraction(date)) for name, alias, date in response.minted
     ]
-    return IdempotentMint(minted, replayed)
+    return IssuedMint(minted, None if response.due is None else Fraction(response.due), True)
 
 
 def check_token(token: str) -> str:
     """Return an Idempotency-Key that can be stored."""
-    if not (1 <= len(token) <= LONGEST_TOKEN and token.isascii() and token.isprintable()):
+    if not _is_token(token):
         reason = f"an Idempotency-Key must have 1 to {LONGEST_TOKEN} printable ASCII characters"
         raise InvalidInput("mint", "Idempotency-Key", reason)
     return token
+
+
+def _is_token(token: str) -> bool:
+    return 1 <= len(token) <= LONGEST_TOKEN and token.isascii() and token.isprintable()
 
 
 def expiry_cutoff(at: str) -> str:

@@ -105,6 +105,11 @@ def _registry_problems(registry: Registry, reader: Reader) -> Iterator[str]:
         if prefix.parent is not None and reader.prefix(prefix.parent) is None:
             yield f"{prefix.name}: the prefix that it is derived from, {prefix.parent}, is not in this registry"
         yield from (f"{prefix.name}: {problem}" for problem in period_problems(prefix))
+    for pool in reader.pools():
+        for key in pool.members:
+            member = reader.prefix(key)
+            if member is None or member.subsystem is None:
+                yield f"pool {pool.name}: its member {key} is not a subsystem of this registry"
     for kind in DESCRIPTIONS:
         if reader.find(handle.fold(f"{registry.settings.type_prefix}/{kind}")) is None:
             yield f"{registry.settings.type_prefix}/{kind}: the type is not registered, so it does not resolve"

@@ -73,10 +73,14 @@ class RecordTemplate(NamedTuple):
 
 
 class IssuedBatch(NamedTuple):
-    """The names that one transaction issued, and the instant before which they must not be returned."""
+    """The names that one transaction issued, and the instant before which they must not be returned.
+
+    `timelines` are the keys of those that issued the dates.
+    """
 
     minted: list[MintedIdentifier]
     due: Fraction | None
+    timelines: tuple[str, ...] = ()
 
 
 def issue_names(
@@ -284,7 +288,7 @@ def _issue_dated(
         raise NameTaken(timeline.prefix.name)
     timeline.tx.put_timeline(timeline.prefix.key, newest.date, HIGH_WATER_LEAD)
     timeline.tx.insert(issued)
-    return IssuedBatch(minted, newest.due)
+    return IssuedBatch(minted, newest.due, (timeline.prefix.key,))
 
 
 def _check_gap(registry: Registry, prefix: Prefix, last: Fraction | None, now_ns: int) -> None:

@@ -4,25 +4,34 @@ The last date, the name, the record and its first revision are one transaction. 
 *and* the date has come: a crash in between wastes a date and never repeats one.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from fractions import Fraction
 from typing import Final, NamedTuple
 
-from perdure.errors import InvalidInput, OutOfRange
+from perdure.errors import InvalidInput, NoSuchPrefix, OutOfRange
 from perdure.records.value import Value, with_stated_ttl
 from perdure.registry import revisions
-from perdure.registry.entities import Agent, Prefix
+from perdure.registry.entities import Agent, Pool, Prefix
 from perdure.registry.minters import IssuedBatch, MintedIdentifier, RecordTemplate, issue_names
 from perdure.registry.name_keys import require_prefix
 from perdure.registry.new_record import Statement, build_values, first_record, refuse_metadata
 from perdure.registry.permissions.hs_admin import with_administrators
 from perdure.registry.permissions.permissions import require_key_permission, require_permission
+from perdure.registry.pools.pool_minting import issue_from_pool, permitted_subsystems, selection_note
+from perdure.registry.pools.pools import find_pool_named
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Transaction
 
 MOST_NAMES: Final = 1_000_000  # names in one call
 _CHUNK: Final = 500  # names in one transaction
 EMPTY_STATEMENT: Final = Statement()
+
+
+class MintTarget(NamedTuple):
+    """The prefix under which a request mints, or the subsystems of a pool of which one is chosen."""
+
+    prefixes: list[Prefix]
+    pool: Pool | None = None
 
 
 class MintRequest(NamedTuple):
@@ -34,26 +43,72 @@ class MintRequest(NamedTuple):
     statement: Statement
     values: tuple[Value, ...]
     patience: Fraction | None = None  # how long the caller can wait for a date, in seconds; None: no limit
+    waits_a_step: bool = False  # whether the caller waits for one step of the granularity, if that is longer
+    item_key: str | None = None
+    full_queues: Collection[str] = ()  # the keys of subsystems of a pool that are passed over
 
-    def require_permission(self, tx: Transaction) -> tuple[Prefix, str]:
-        """Return the prefix and the current time. Raise NotAuthorised if the agent may not mint under the prefix."""
+    def find_target(self, tx: Transaction) -> tuple[MintTarget, str]:
+        """Return where to mint, and the current time. Raise NotAuthorised if the agent may not mint there."""
         at = self.registry.current_time()
-        namespace = require_prefix(tx, self.prefix)
+        try:
+            namespace = require_prefix(tx, self.prefix)
+        except NoSuchPrefix:
+            pool = find_pool_named(tx, self.prefix)
+            if pool is None:
+                raise
+            return MintTarget(permitted_subsystems(tx, self.by, pool, at), pool), at
+        if self.item_key is not None:
+            raise InvalidInput("mint", "item_key", f"{namespace.name} is not a pool: only a pool has item keys")
         require_permission(tx, self.by, "mint", namespace.key, at)
         require_key_permission(tx, self.by, self.values, namespace.key, at)
-        return namespace, at
+        return MintTarget([namespace]), at
 
-    def issue(self, tx: Transaction, namespace: Prefix, at: str, count: int, suffixes: Sequence[str]) -> IssuedBatch:
+    def issue(self, tx: Transaction, target: MintTarget, at: str, count: int, suffixes: Sequence[str]) -> IssuedBatch:
         """Issue `count` names, or as many as fit into the time that one transaction may take from a timeline."""
+        pool = target.pool
+        if pool is None:
+            return self._issue_under(tx, target.prefixes[0], at, count, suffixes)
+
+        def issue(subsystem: Prefix, count: int) -> IssuedBatch:
+            require_key_permission(tx, self.by, self.values, subsystem.key, at)
+            return self._issue_under(tx, subsystem, at, count, suffixes, selection_note(pool))
+
+        return issue_from_pool(
+            self.registry,
+            tx,
+            pool,
+            target.prefixes,
+            count,
+            issue,
+            item_key=self.item_key,
+            full_queues=self.full_queues,
+        )
+
+    def _issue_under(
+        self, tx: Transaction, namespace: Prefix, at: str, count: int, suffixes: Sequence[str], note: str | None = None
+    ) -> IssuedBatch:
         limits = self.registry.settings.limits
         values = tuple(with_stated_ttl(self.values, namespace.ttl))
         record = first_record(tx, self.by, self.statement, values, limits, at)
-        first = RecordTemplate(record, revisions.encode_within_limit(record, limits.record_bytes), self.by, at)
-        return issue_names(self.registry, tx, namespace, [first] * count, suffixes, self.patience)
+        first = RecordTemplate(record, revisions.encode_within_limit(record, limits.record_bytes), self.by, at, note)
+        return issue_names(self.registry, tx, namespace, [first] * count, suffixes, self._patience_for(namespace))
+
+    def _patience_for(self, namespace: Prefix) -> Fraction | None:
+        if self.patience is None or namespace.subsystem is None or not self.waits_a_step:
+            return self.patience
+        return max(self.patience, namespace.subsystem.granularity)
 
 
 def prepare_mint(
-    registry: Registry, by: Agent, prefix: str, statement: Statement, patience: Fraction | None = None
+    registry: Registry,
+    by: Agent,
+    prefix: str,
+    statement: Statement,
+    patience: Fraction | None = None,
+    *,
+    waits_a_step: bool = False,
+    item_key: str | None = None,
+    full_queues: Collection[str] = (),
 ) -> MintRequest:
     """Check the statement and the clock before a transaction is opened."""
     registry.check_clock()
@@ -62,7 +117,7 @@ def prepare_mint(
     values = build_values(statement, registry.settings.limits, now)
     if values:
         values = tuple(with_administrators(by, values, now))
-    return MintRequest(registry, by, prefix, statement, values, patience)
+    return MintRequest(registry, by, prefix, statement, values, patience, waits_a_step, item_key, full_queues)
 
 
 async def mint(
@@ -73,13 +128,14 @@ async def mint(
     *,
     statement: Statement = EMPTY_STATEMENT,
     suffixes: Sequence[str] = (),
+    item_key: str | None = None,
 ) -> list[MintedIdentifier]:
-    """Mint new names under a prefix. `suffixes` are for prefixes whose suffixes are chosen."""
-    return [
-        one
-        async for chunk in mint_in_chunks(registry, by, prefix, count, statement=statement, suffixes=suffixes)
-        for one in chunk
-    ]
+    """Mint new names under a prefix, or under a subsystem that a pool chooses.
+
+    `suffixes` are for prefixes whose suffixes are chosen, and `item_key` is for pools that choose by its hash.
+    """
+    chunks = mint_in_chunks(registry, by, prefix, count, statement=statement, suffixes=suffixes, item_key=item_key)
+    return [one async for chunk in chunks for one in chunk]
 
 
 def check_count(count: int) -> None:
@@ -96,6 +152,7 @@ async def mint_in_chunks(
     *,
     statement: Statement = EMPTY_STATEMENT,
     suffixes: Sequence[str] = (),
+    item_key: str | None = None,
 ) -> AsyncIterator[list[MintedIdentifier]]:
     """Mint new names and yield them as they become available: each chunk is durable, and its dates have come."""
     if isinstance(suffixes, str):
@@ -103,14 +160,14 @@ async def mint_in_chunks(
     if suffixes:
         count = len(suffixes)
     check_count(count)
-    request = prepare_mint(registry, by, prefix, statement)
+    request = prepare_mint(registry, by, prefix, statement, item_key=item_key)
     done = 0
     while done < count:
         size = min(_CHUNK, count - done)
         chunk_suffixes = suffixes[done : done + size]
 
         def work(tx: Transaction, size: int = size, chunk_suffixes: Sequence[str] = chunk_suffixes) -> IssuedBatch:
-            return request.issue(tx, *request.require_permission(tx), size, chunk_suffixes)
+            return request.issue(tx, *request.find_target(tx), size, chunk_suffixes)
 
         issued = await registry.store.write(work)
         if issued.due is not None:

@@ -12,7 +12,7 @@ import msgspec
 
 from perdure.records import record as records
 from perdure.records.target import full_text, reverse_entries
-from perdure.registry.entities import Agent, Change, Event, Grant, History, Key, Peer, Prefix, ResolutionCount
+from perdure.registry.entities import Agent, Change, Event, Grant, History, Key, Peer, Pool, Prefix, ResolutionCount
 from perdure.registry.holdings import Collection, Holding
 from perdure.registry.store_interface import Reader, Store, Transaction
 
@@ -37,6 +37,7 @@ class RegistryState(NamedTuple):
     secrets: list[tuple[str, int, bytes]]  # sealed, by key and index
     collections: list[Collection]
     peers: list[Peer]
+    pools: list[Pool]
 
 
 def read_registry_state(reader: Reader) -> RegistryState:
@@ -52,6 +53,7 @@ def read_registry_state(reader: Reader) -> RegistryState:
         reader.secrets(),
         reader.collections(),
         reader.peers(),
+        reader.pools(),
     )
 
 
@@ -73,6 +75,8 @@ def put_registry_state(tx: Transaction, state: RegistryState) -> None:
         tx.put_collection(collection)
     for peer in state.peers:
         tx.put_peer(peer)
+    for pool in state.pools:
+        tx.put_pool(pool)
     for name, value in sorted(state.facts.items()):
         tx.put_fact(name, value)
     for timeline, last in sorted(state.timelines.items()):

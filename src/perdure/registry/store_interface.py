@@ -26,6 +26,7 @@ from perdure.registry.entities import (
     KeyChange,
     NewestChange,
     Peer,
+    Pool,
     Prefix,
     ResolutionCount,
     Revision,
@@ -40,6 +41,13 @@ Progress = Callable[[int, int], None]  # done, of how many
 Redirect = tuple[str, int]  # the target of a name, and the version that has it
 StoredRecord = tuple[int, bytes]  # the version, and the record
 ResultCallback = Callable[[Sequence[T | None]], None]
+
+
+class TimelineState(NamedTuple):
+    """The last date of a timeline, and whether this transaction holds it: no other one can move it then."""
+
+    last: Fraction | None
+    is_held: bool
 
 
 class Prefetch(NamedTuple):
@@ -103,6 +111,8 @@ class Reader(Protocol):
     def prefixes(self) -> list[Prefix]: ...
     def timeline(self, key: str) -> Fraction | None: ...
     def timelines(self) -> dict[str, Fraction]: ...
+    def pool(self, name: str) -> Pool | None: ...
+    def pools(self) -> list[Pool]: ...
 
     def person(self, uuid_raw: str) -> str | None: ...
     def persons(self, uuid_raws: Sequence[str]) -> dict[str, str]: ...
@@ -254,6 +264,16 @@ class Transaction(Reader, Protocol):
         """
         ...
 
+    def peek_timelines(self, keys: Sequence[str]) -> dict[str, TimelineState]:
+        """Return the last dates of timelines without locking any. Others may move those that are not held."""
+        ...
+
+    def try_timeline(self, key: str) -> bool:
+        """Lock a timeline, unless another transaction holds it. Return whether this one holds it."""
+        ...
+
+    def put_pool(self, pool: Pool) -> None: ...
+    def remove_pool(self, name: str) -> None: ...
     def put_persons(self, names: Mapping[str, str]) -> None:
         """Store the names of persons by their uuid_raw."""
         ...

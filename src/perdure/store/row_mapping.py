@@ -14,6 +14,7 @@ from perdure.registry.entities import (
     LabelKind,
     LabelPeriod,
     Peer,
+    Pool,
     Prefix,
     Revision,
     Subsystem,
@@ -137,6 +138,17 @@ def to_peer_row(peer: Peer) -> Row:
         peer.checkpoint,
         peer.seen,
     )
+
+
+def to_pool(row: Row) -> Pool:
+    """Build a pool from its columns."""
+    name, policy, members, created = row
+    return Pool(name, policy, tuple(json.loads(members)), created)
+
+
+def to_pool_row(pool: Pool) -> Row:
+    """Return the columns of a pool."""
+    return pool.name, pool.policy, json.dumps(pool.members), pool.created
 
 
 def key_range(after: str, under: str | None) -> tuple[str, str]:

@@ -13,6 +13,7 @@ from perdure.registry.entities import (
     Key,
     NewestChange,
     Peer,
+    Pool,
     Prefix,
     ResolutionCount,
     Revision,
@@ -25,11 +26,13 @@ from perdure.store.row_mapping import (
     first_column,
     key_range,
     to_peer,
+    to_pool,
     to_prefix,
 )
 
 _AGENT: Final = "SELECT id, name, identifier, created, kind, retired FROM agents"
 _HOLDING: Final = f"SELECT {HOLDING_COLUMNS} FROM holdings"
+_POOL: Final = "SELECT name, policy, members, created FROM pools"
 _COLLECTION: Final = "SELECT name, path, url, created FROM collections"
 _KEY: Final = "SELECT id, agent, digest, created, expires, revoked, label FROM keys"
 
@@ -62,6 +65,8 @@ class SharedStatements(NamedTuple):
     peers: str = f"SELECT {PEER_COLUMNS} FROM peers ORDER BY name"
     timeline: str = "SELECT last FROM timelines WHERE key = ?"
     timelines: str = "SELECT key, last FROM timelines WHERE last IS NOT NULL ORDER BY key"
+    pool: str = f"{_POOL} WHERE name = ?"
+    pools: str = f"{_POOL} ORDER BY name"
     derivations: str = "SELECT version, poid FROM derivations WHERE prid = ? ORDER BY version, poid"
     derived_from: str = "SELECT DISTINCT prid FROM derivations WHERE poid = ? ORDER BY prid"
     sealed_value: str = "SELECT sealed FROM secrets WHERE key = ? AND value_index = ?"
@@ -158,6 +163,13 @@ class SqlReader(ABC):
     def timelines(self) -> dict[str, Fraction]:
         return {key: Fraction(last) for key, last in self._rows(self._statements.timelines)}
 
+    def pool(self, name: str) -> Pool | None:
+        row = self._row(self._statements.pool, (name,))
+        return None if row is None else to_pool(row)
+
+    def pools(self) -> list[Pool]:
+        return [to_pool(row) for row in self._rows(self._statements.pools)]
+
     def active_names(self, key: str, limit: int, under: str) -> list[tuple[str, str]]:
         rows = self._rows(self._statements.active_names, (*key_range(key, under), limit))
         return [(active, name) for active, name in rows]
@@ -250,7 +262,7 @@ class SqlReader(ABC):
 
 
 class AdminCache(SqlReader):
-    """A mixin for transactions: prefixes, grants and agents are read once for all works of a group.
+    """A mixin for transactions: prefixes, pools, grants and agents are read once for all works of a group.
 
     While the transaction runs, another program cannot change them unnoticed. A method that writes one clears its cache.
     """
@@ -259,11 +271,17 @@ class AdminCache(SqlReader):
         self._cached_prefixes: dict[str, Prefix | None] = {}
         self._cached_grants: dict[str, list[Grant]] = {}
         self._cached_agents: dict[str, Agent | None] = {}
+        self._cached_pools: dict[str, Pool | None] = {}
 
     def prefix(self, key: str) -> Prefix | None:
         if key not in self._cached_prefixes:
             self._cached_prefixes[key] = super().prefix(key)
         return self._cached_prefixes[key]
+
+    def pool(self, name: str) -> Pool | None:
+        if name not in self._cached_pools:
+            self._cached_pools[name] = super().pool(name)
+        return self._cached_pools[name]
 
     def grants(self, agent: str) -> list[Grant]:
         if agent not in self._cached_grants:

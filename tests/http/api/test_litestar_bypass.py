@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import pytest
 from litestar import Response, get, post
-from litestar.params import HeaderParameter, QueryParameter
+from litestar.params import HeaderParameter, PathParameter, QueryParameter
 
 from perdure.http.api.litestar_bypass import DIRECT, DirectHandler, is_direct
 from perdure.http.routes import API_ROUTES
@@ -14,21 +14,24 @@ from perdure.http.routes import API_ROUTES
 
 def test_minting_and_observing_are_called_directly() -> None:
     handlers = [route.handler for route in API_ROUTES if is_direct(route.handler)]
-    assert [handler.operation_id for handler in handlers] == ["mint", "observe"]
+    assert [handler.operation_id for handler in handlers] == ["mint", "mintIbi", "observe"]
     for handler in handlers:
         DirectHandler(handler)  # which rejects parameters that it cannot pass
 
 
 def test_the_decorated_function_is_called_with_body_and_headers() -> None:
-    @post("/things", opt=DIRECT, status_code=201)
+    @post("/things/{name:str}", opt=DIRECT, status_code=201)
     async def make(
-        context: Any, data: Any, token: Annotated[str | None, HeaderParameter(name="X-Token")] = None
+        context: Any,
+        data: Any,
+        name: Annotated[str, PathParameter()],
+        token: Annotated[str | None, HeaderParameter(name="X-Token")] = None,
     ) -> Response[dict[str, Any]]:
-        return Response({"data": data, "token": token}, status_code=201, headers={"etag": '"1"'})
+        return Response({"data": data, "name": name, "token": token}, status_code=201, headers={"etag": '"1"'})
 
-    context: Any = SimpleNamespace(request=SimpleNamespace(header={b"x-token": "secret"}.get))
+    context: Any = SimpleNamespace(path_name="a%2Fb", request=SimpleNamespace(header={b"x-token": "secret"}.get))
     response = asyncio.run(DirectHandler(make)(context, [1]))
-    assert (response.status, response.body) == (201, b'{"data":[1],"token":"secret"}')
+    assert (response.status, response.body) == (201, b'{"data":[1],"name":"a%2Fb","token":"secret"}')
     assert list(response.headers) == [(b"content-type", b"application/json"), (b"etag", b'"1"')]
 
 

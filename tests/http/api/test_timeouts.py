@@ -27,7 +27,8 @@ def test_a_name_whose_date_comes_too_late_is_not_minted(client: httpx.Client) ->
     prefix = client.post(f"{API}/prefixes", json=subsystem).json()["prefix"]
     minted = []
     for _ in range(10):
-        answer = client.post(f"{API}/identifiers", json={"prefix": prefix, "target": "https://example.org/"})
+        body = {"prefix": prefix, "target": "https://example.org/"}
+        answer = client.post(f"{API}/identifiers", json=body, headers={"Prefer": "wait=1"})
         if answer.status_code != 201:
             break
         minted.append(answer.json())

@@ -52,13 +52,16 @@ async def mint_in_chunks(
     *,
     statement: Statement = EMPTY_STATEMENT,
     suffixes: Sequence[str] = (),
+    item_key: str | None = None,
 ) -> AsyncIterator[list[MintedIdentifier]]:
     """Mint names, some hundreds with each request."""
     count = len(suffixes) or count
     check_count(count)
     for start in range(0, count, _NAMES_AT_ONCE):
         chunk = list(suffixes[start : start + _NAMES_AT_ONCE])
-        amount = {"suffixes": chunk} if chunk else {"count": min(_NAMES_AT_ONCE, count - start)}
+        amount: dict[str, Any] = {"suffixes": chunk} if chunk else {"count": min(_NAMES_AT_ONCE, count - start)}
+        if item_key is not None:
+            amount["item_key"] = item_key
         answer = _mint_once(remote, {"prefix": prefix, **amount, **statement_fields(statement)})
         yield [
             MintedIdentifier(one.name, one.alias, None if one.date is None else parse_minting_date(one.date))

@@ -132,6 +132,7 @@ class ApiGateway:
                 return await self._respond_other_type(context, path, media)
             context.body = parse_body(operation.body, await request.body())
             if operation.direct is not None:
+                context.path_name = inner.rpartition("/")[2]
                 return await operation.direct(context, context.body)
             receive = _with_empty_body(request.receive)
         await self._call_framework(context, inner, receive)

@@ -77,6 +77,7 @@ def build_app(handlers: Sequence[Any]) -> Litestar:
                 ),
                 Tag(name="statistics", description="How often identifiers were resolved."),
                 Tag(name="prefixes", description="The namespaces of this registry."),
+                Tag(name="pools", description="IBI subsystems that share the requests to mint."),
                 Tag(name="items", description="Files that are stored under the labels of their items."),
                 Tag(name="bulk", description="Import and export of many records."),
                 Tag(

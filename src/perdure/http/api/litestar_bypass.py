@@ -23,21 +23,28 @@ _encode: Final = msgspec.json.Encoder().encode
 
 
 class DirectHandler:
-    """The function of a route, called with the parameters that the framework would pass: context, body and headers."""
+    """The function of a route, called with the parameters that the framework would pass.
+
+    These are the context, the body, headers, and the name in the path.
+    """
 
     def __init__(self, handler: HTTPRouteHandler) -> None:
         self._function: Callable[..., Awaitable[FrameworkResponse[Any]]] = handler.fn
         self._headers: list[tuple[str, bytes]] = []
+        self._names: list[str] = []
         for name, field in handler.parsed_fn_signature.parameters.items():
             kind = field.kwarg_definition
             if isinstance(kind, HeaderParameter) and kind.name is not None:
                 self._headers.append((name, kind.name.lower().encode()))
+            elif isinstance(kind, PathParameter):
+                self._names.append(name)
             elif name not in _INJECTED:
                 raise TypeError(f"{handler.operation_id}: a direct handler cannot have the parameter {name}")
 
     async def __call__(self, context: ApiContext, data: object) -> Response:
         headers = {name: context.request.header(header) for name, header in self._headers}
-        return to_response(await self._function(context, data=data, **headers))
+        names = dict.fromkeys(self._names, context.path_name)
+        return to_response(await self._function(context, data=data, **headers, **names))
 
 
 class StreamedHandler:

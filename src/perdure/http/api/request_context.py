@@ -76,7 +76,7 @@ _COMMON_STATUSES: Final = (400, 401, 403, 422, 429, 503, 507)
 class ApiContext:
     """The context of one API request."""
 
-    __slots__ = ("app", "body", "bulk_limiter", "caller", "error_headers", "is_in_framework", "request")
+    __slots__ = ("app", "body", "bulk_limiter", "caller", "error_headers", "is_in_framework", "path_name", "request")
 
     def __init__(self, app: AppContext, request: Request, caller: Agent | None, bulk_limiter: BulkLimiter) -> None:
         self.app = app
@@ -84,6 +84,7 @@ class ApiContext:
         self.caller = caller
         self.bulk_limiter = bulk_limiter  # limits concurrent bulk requests
         self.body: RequestSchema | None = None  # the parsed body
+        self.path_name = ""  # the name in the path, percent-encoded
         self.error_headers: Headers = []  # in addition to those of every error
         self.is_in_framework = False  # from then on, errors have the same caching headers as other responses
 

@@ -41,12 +41,13 @@ from perdure.registry.version_diff import Difference
 S = TypeVar("S", bound=msgspec.Struct)
 
 
-def build_mint_response(minted: list[MintedIdentifier]) -> MintResponse:
+def build_mint_response(minted: list[MintedIdentifier], also_known_as: tuple[str, ...] = ()) -> MintResponse:
     return MintResponse(
+        also_known_as=also_known_as,
         identifiers=tuple(
             MintedName(name=name.name, alias=name.alias, date=None if name.date is None else instant.to_iso(name.date))
             for name in minted
-        )
+        ),
     )
 
 

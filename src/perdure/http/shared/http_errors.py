@@ -298,6 +298,15 @@ class ServerBusy(PerdureError):
         return f"too many {self.what} are waiting: try again later"
 
 
+class MintQueueFull(ServerBusy):
+    """Too many requests wait for the dates of their names."""
+
+    code = "mint-queue-full"
+
+    def __str__(self) -> str:
+        return f"too many requests wait for dates of {quote_text(self.what)}: nothing was minted; try again later"
+
+
 class RequestTimeout(PerdureError):
     """The request took longer than the server allows. A write may have been done, or may still be done."""
 

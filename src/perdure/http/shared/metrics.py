@@ -14,6 +14,12 @@ _connections = Gauge("perdure_http_connections", "Open connections", multiproces
 _log_bytes = Gauge(
     "perdure_store_log_bytes", "Size of the write-ahead log of the SQLite store", multiprocess_mode="max"
 )
+_waiting = Gauge("perdure_mint_waiting", "Requests that wait for the dates of their names", multiprocess_mode="livesum")
+_waits = Histogram(
+    "perdure_mint_wait_seconds",
+    "Time for which requests wait for the dates of their names, in seconds",
+    buckets=(0.001, 0.01, 0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 600, 3600),
+)
 _failures = Counter("perdure_http_failures_total", "Requests that failed because of an error of the server", ["code"])
 
 _peer_answers = Counter("perdure_peer_answers_total", "Questions to other servers", ["peer", "outcome"])
@@ -47,6 +53,7 @@ class Metrics:
         self.redirects = 0
         self.records = 0
         self.persons = 0
+        self.waiting = 0
         self._responses: dict[tuple[str, str, int], int] = {}
         self._durations: dict[str, _Durations] = {}
 
@@ -69,6 +76,10 @@ class Metrics:
         _peer_answers.labels(peer, outcome).inc()
         _peer_seconds.labels(peer).observe(seconds)
 
+    def observe_wait(self, seconds: float) -> None:
+        """Record how long a request waits for the dates of its names."""
+        _waits.observe(seconds)
+
     def publish(self, *, connections: int, log_bytes: int) -> None:
         """Add the counters of this process to those that are reported."""
         for answer, number in (("redirect", self.redirects), ("record", self.records), ("person", self.persons)):
@@ -81,6 +92,7 @@ class Metrics:
         for interface, durations in self._durations.items():
             durations.publish(_seconds.labels(interface))
         self._durations.clear()
+        _waiting.set(self.waiting)
         _connections.set(connections)
         _log_bytes.set(log_bytes)
 

@@ -45,6 +45,14 @@ class DeadlineTimer:
             if limit.belongs_to(task):
                 limit.deadline = inf
 
+    def extend_current_task(self, seconds: float) -> None:
+        """Let the timeouts of the current task end this many seconds from now: it waits for a known time."""
+        task = asyncio.current_task()
+        deadline = asyncio.get_running_loop().time() + _INTERVAL + seconds
+        for limit in self.timeouts:
+            if limit.belongs_to(task):
+                limit.deadline = max(limit.deadline, deadline)
+
 
 class Timeout:
     """A timeout like `asyncio.timeout`, at a tenth of the cost. It raises TimeoutError."""

@@ -12,12 +12,13 @@ from perdure.formats.import_entries import Notice, RegistryPart
 from perdure.names import handle, ibi, ppid
 from perdure.records.namespaces import is_local
 from perdure.records.validation import Limits, check_one_line, check_seconds, to_iso_seconds
-from perdure.registry.entities import WHOLE_REGISTRY, Agent, Event, Grant, Prefix, counter_key
+from perdure.registry.entities import WHOLE_REGISTRY, Agent, Event, Grant, Pool, Prefix, counter_key
 from perdure.registry.importing.import_options import OUTCOMES, ImportOptions, Outcome
 from perdure.registry.name_keys import require_prefix
 from perdure.registry.permissions.agents import check_agent_id
 from perdure.registry.permissions.permissions import grant_end, limit_end
 from perdure.registry.person_iris import PERSON_IRIS
+from perdure.registry.pools.pools import check_pool_name, describe_pool, find_members, refuse_taken_name
 from perdure.registry.prefixes.label_periods import (
     change_periods,
     current_labels,
@@ -118,6 +119,20 @@ def _continue_periods(tx: Transaction, by: Agent, existing: Prefix, imported: Pr
     tx.put_event(Event(at, by.id, "prefix change", continued.name, format_settings(continued)))
 
 
+def _apply_pool(tx: Transaction, by: Agent, fields: dict[str, Any], options: ImportOptions, at: str) -> str:
+    imported = _decode_fields(fields, Pool, "pool")
+    check_pool_name(imported.name)
+    existing = tx.pool(imported.name)
+    if existing is not None:
+        same = (existing.policy, existing.members) == (imported.policy, imported.members)
+        return "unchanged" if same else f"the pool {imported.name} has other settings here: they are not changed"
+    refuse_taken_name(tx, imported.name)
+    pool = msgspec.structs.replace(imported, members=find_members(tx, imported.members))
+    tx.put_pool(pool)
+    tx.put_event(Event(at, by.id, "pool add", pool.name, f"{describe_pool(pool)}, {options.note}"))
+    return "created"
+
+
 def _apply_agent(tx: Transaction, by: Agent, fields: dict[str, Any], options: ImportOptions, at: str) -> str:
     imported = _decode_fields(fields, Agent, "agent")
     check_agent_id(imported.id)
@@ -165,6 +180,7 @@ _Apply = Callable[[Transaction, Agent, dict[str, Any], ImportOptions, str], str]
 _APPLY_BY_KIND: Final[dict[str, _Apply]] = {
     "registry": _apply_registry,
     "prefix": _apply_prefix,
+    "pool": _apply_pool,
     "agent": _apply_agent,
     "grant": _apply_grant,
 }

@@ -31,6 +31,9 @@ def check_keys_are_free(tx: Transaction, prefix: Prefix, keys: Iterable[str]) ->
         if period is not None:
             raise LabelPrefixTaken(period.label_prefix, existing.name, period.started, period.ended)
         raise NameTaken(key)
+    for key in keys:
+        if tx.pool(key) is not None:  # a request to mint names either a prefix or a pool
+            raise NameTaken(key)
     beginnings = _first_parts(keys)
     for other in tx.prefixes():
         if other.scheme != prefix.scheme and _first_parts(other.lookup_keys) & beginnings:

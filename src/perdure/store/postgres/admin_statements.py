@@ -1,11 +1,11 @@
-"""Statements that write prefixes, peers, agents, keys, grants, secrets, collections and counts, and delete answers."""
+"""Statements that write settings, agents, keys, grants, secrets, collections and counts, and delete old answers."""
 
 from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 
-from perdure.registry.entities import Agent, Grant, Key, Peer, Prefix, ResolutionCount
+from perdure.registry.entities import Agent, Grant, Key, Peer, Pool, Prefix, ResolutionCount
 from perdure.registry.holdings import Collection, Holding
 from perdure.store.postgres.connection import Connection
 from perdure.store.row_mapping import (
@@ -16,6 +16,7 @@ from perdure.store.row_mapping import (
     PREFIX_COLUMNS,
     to_peer_row,
     to_period_rows,
+    to_pool_row,
     to_prefix_row,
 )
 
@@ -41,6 +42,18 @@ def put_prefix(connection: Connection, prefix: Prefix) -> None:
             "ON CONFLICT (label, started) DO UPDATE SET ended = excluded.ended",
             period,
         )
+
+
+def put_pool(connection: Connection, pool: Pool) -> None:
+    connection.execute(
+        "INSERT INTO pools (name, policy, members, created) VALUES (%s, %s, %s, %s) "
+        "ON CONFLICT (name) DO UPDATE SET policy = excluded.policy, members = excluded.members",
+        to_pool_row(pool),
+    )
+
+
+def remove_pool(connection: Connection, name: str) -> None:
+    connection.execute("DELETE FROM pools WHERE name = %s", (name,))
 
 
 def add_resolutions(connection: Connection, counts: Sequence[ResolutionCount]) -> None:

@@ -76,6 +76,26 @@ class Locks:
             return None if row is None else row[0]
         return self._take(lock)
 
+    def holds(self, lock: Lock) -> bool:
+        """Return whether the transaction has locked this row."""
+        return lock in self._held
+
+    def try_hold(self, lock: Lock) -> bool:
+        """Lock a row unless another transaction holds it. Return whether this transaction holds it now.
+
+        That never waits, so it cannot cause a deadlock in any order.
+        """
+        if lock in self._held:
+            return True
+        row = self._connection.execute(f"{_SELECT_VALUE[lock.rank]} FOR UPDATE SKIP LOCKED", (lock.key,)).fetchone()
+        if row is None:
+            if self._connection.execute(_SELECT_VALUE[lock.rank], (lock.key,)).fetchone() is not None:
+                return False
+            self.hold(lock)  # there is no row yet
+            return True
+        self._held[lock] = row[0]
+        return True
+
     def require(self, lock: Lock) -> None:
         """Require a lock for rows that were read already; without it, the group must run again and read them again."""
         if lock not in self._held:

@@ -365,8 +365,29 @@ CREATE TABLE peers (
 );
 """
 
+# Pools of IBI subsystems. `members` is a JSON array of the keys of their prefixes.
+_TENTH: Final = """
+CREATE TABLE pools (
+    name    text COLLATE "C" PRIMARY KEY,
+    policy  text COLLATE "C" NOT NULL CHECK (policy IN ('round-robin', 'least-waiting', 'hash')),
+    members text COLLATE "C" NOT NULL,
+    created text COLLATE "C" NOT NULL
+);
+"""
+
 Step = str | Callable[[Connection], None]
-MIGRATIONS: Final[tuple[Step, ...]] = (_FIRST, _SECOND, _THIRD, _FOURTH, add_digests, _SIXTH, _SEVENTH, _EIGHTH, _NINTH)
+MIGRATIONS: Final[tuple[Step, ...]] = (
+    _FIRST,
+    _SECOND,
+    _THIRD,
+    _FOURTH,
+    add_digests,
+    _SIXTH,
+    _SEVENTH,
+    _EIGHTH,
+    _NINTH,
+    _TENTH,
+)
 
 _TRIES: Final = 10
 _ANY_RELATION: Final = (

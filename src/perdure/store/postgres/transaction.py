@@ -13,7 +13,7 @@ from typing import Final
 import psycopg
 
 from perdure.errors import Conflict, NameTaken, StoreDamaged
-from perdure.registry.entities import Agent, Change, Event, Grant, Key, Peer, Prefix, ResolutionCount
+from perdure.registry.entities import Agent, Change, Event, Grant, Key, Peer, Pool, Prefix, ResolutionCount
 from perdure.registry.history_digest import event_digest, original_digest
 from perdure.registry.holdings import Collection, Holding
 from perdure.store.commit_mark import ChangeMark, Tip
@@ -217,6 +217,16 @@ class PostgresTransaction(CachedTransactionReader):
         self._begin_admin_change()
         self._cached_prefixes.clear()
         admin_statements.put_prefix(self.connection, prefix)
+
+    def put_pool(self, pool: Pool) -> None:
+        self._begin_admin_change()
+        self._cached_pools.clear()
+        admin_statements.put_pool(self.connection, pool)
+
+    def remove_pool(self, name: str) -> None:
+        self._begin_admin_change()
+        self._cached_pools.clear()
+        admin_statements.remove_pool(self.connection, name)
 
     def put_agent(self, agent: Agent) -> None:
         self._begin_admin_change()

@@ -14,6 +14,7 @@ from typing import Final, Self, TypeVar
 import psycopg
 
 from perdure.registry.entities import Act, History, Identifier, Prefix, Revision, SearchHit
+from perdure.registry.store_interface import TimelineState
 from perdure.store.postgres.connection import Connection
 from perdure.store.postgres.locks import Lock, Locks, Strictness
 from perdure.store.postgres.reader import PostgresReader
@@ -22,6 +23,7 @@ from perdure.store.sql_reader import AdminCache
 
 T = TypeVar("T")
 
+_LAST_DATES: Final = "SELECT key, last FROM timelines WHERE key = ANY(%s)"
 _LOCK_NAME: Final = "SELECT 1 FROM identifiers WHERE key = %s FOR NO KEY UPDATE"
 
 
@@ -53,6 +55,7 @@ class CachedTransactionReader(AdminCache, PostgresReader):
         self._cached_names: dict[str, Identifier | None] = {}
         self._cached_newest: dict[str, Revision | None] = {}
         self._clear_admin_cache()
+        self._peeked_timelines: dict[str, Fraction | None] = {}
         self._cached_persons: dict[str, str | None] = {}
         self._cached_answers: dict[AnswerKey, Answer | None] = {}
         self._reread_prefixes: set[str] = set()
@@ -166,6 +169,28 @@ class CachedTransactionReader(AdminCache, PostgresReader):
             return self._buffer.timelines[key][0]
         last = self._locks.hold(Lock.timeline(key))
         return None if last is None else Fraction(last)
+
+    def peek_timelines(self, keys: Sequence[str]) -> dict[str, TimelineState]:
+        """Read the dates once for all works of a group: those of timelines that are not held are outdated anyway."""
+        self._stop_deferring()
+        unknown = [key for key in keys if key not in self._peeked_timelines]
+        if unknown:
+            found: dict[str, str | None] = dict(self._rows(_LAST_DATES, (unknown,)))
+            self._peeked_timelines |= {
+                key: None if (last := found.get(key)) is None else Fraction(last) for key in unknown
+            }
+        return {key: self._peek_timeline(key) for key in keys}
+
+    def _peek_timeline(self, key: str) -> TimelineState:
+        if key in self._buffer.timelines:
+            return TimelineState(self._buffer.timelines[key][0], True)
+        if self._locks.holds(Lock.timeline(key)):
+            return TimelineState(self.timeline(key), True)
+        return TimelineState(self._peeked_timelines[key], False)
+
+    def try_timeline(self, key: str) -> bool:
+        self._stop_deferring()
+        return self._locks.try_hold(Lock.timeline(key))
 
     def reread_prefix(self, key: str) -> Prefix | None:
         if key not in self._reread_prefixes:  # it may have been read before its timeline was locked

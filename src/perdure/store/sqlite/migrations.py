@@ -311,8 +311,29 @@ CREATE TABLE peers (
 ) STRICT, WITHOUT ROWID;
 """
 
+# Pools of IBI subsystems. `members` is a JSON array of the keys of their prefixes.
+_TENTH: Final = """
+CREATE TABLE pools (
+    name    TEXT PRIMARY KEY,
+    policy  TEXT NOT NULL CHECK (policy IN ('round-robin', 'least-waiting', 'hash')),
+    members TEXT NOT NULL,
+    created TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+"""
+
 Step = str | Callable[[apsw.Connection], None]
-MIGRATIONS: Final[tuple[Step, ...]] = (_FIRST, _SECOND, _THIRD, _FOURTH, add_digests, _SIXTH, _SEVENTH, _EIGHTH, _NINTH)
+MIGRATIONS: Final[tuple[Step, ...]] = (
+    _FIRST,
+    _SECOND,
+    _THIRD,
+    _FOURTH,
+    add_digests,
+    _SIXTH,
+    _SEVENTH,
+    _EIGHTH,
+    _NINTH,
+    _TENTH,
+)
 
 
 def migrate(connection: apsw.Connection) -> None:

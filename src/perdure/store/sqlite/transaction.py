@@ -9,10 +9,10 @@ import apsw
 import msgspec
 
 from perdure.errors import Conflict, NameTaken, StoreDamaged
-from perdure.registry.entities import Agent, Change, Event, Grant, Identifier, Key, Peer, Prefix, ResolutionCount
+from perdure.registry.entities import Agent, Change, Event, Grant, Identifier, Key, Peer, Pool, Prefix, ResolutionCount
 from perdure.registry.history_digest import event_digest, original_digest
 from perdure.registry.holdings import Collection, Holding
-from perdure.registry.store_interface import Prefetch
+from perdure.registry.store_interface import Prefetch, TimelineState
 from perdure.store.event_chain import NEWEST_EVENT, EventMark
 from perdure.store.high_water import HighWater
 from perdure.store.row_mapping import (
@@ -23,6 +23,7 @@ from perdure.store.row_mapping import (
     PREFIX_COLUMNS,
     to_peer_row,
     to_period_rows,
+    to_pool_row,
     to_prefix_row,
 )
 from perdure.store.sql_reader import AdminCache
@@ -106,6 +107,7 @@ class SqliteTransaction(AdminCache, SqliteReader):
         self._buffer.drop()
         self._next_row: int | None = None
         self._clear_admin_cache()
+        self._cached_timelines: dict[str, Fraction | None] = {}
         self._unused: set[str] = set()  # inputs and names of persons that were not in the database
 
     def prefetch_persons(self, persons: Sequence[Prefetch]) -> None:
@@ -279,12 +281,26 @@ class SqliteTransaction(AdminCache, SqliteReader):
     def reread_prefix(self, key: str) -> Prefix | None:
         return self.prefix(key)  # no other program can write now
 
+    def timeline(self, key: str) -> Fraction | None:
+        """Read it once for all works of a group: no other program can write now."""
+        if key not in self._cached_timelines:
+            self._cached_timelines[key] = super().timeline(key)
+        return self._cached_timelines[key]
+
+    def peek_timelines(self, keys: Sequence[str]) -> dict[str, TimelineState]:
+        return {key: TimelineState(self.timeline(key), True) for key in keys}
+
+    def try_timeline(self, key: str) -> bool:
+        """Return True: the database has one writer, which holds all timelines."""
+        return True
+
     def put_timeline(self, key: str, last: Fraction, ahead: Fraction) -> None:
         self._high_water.reach(key, last, ahead)  # before the commit: a mark too high costs nothing
         self._execute(
             "INSERT INTO timelines (key, last) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET last = excluded.last",
             (key, str(last)),
         )
+        self._cached_timelines[key] = last
 
     def person(self, uuid_raw: str) -> str | None:
         if uuid_raw in self._buffer.persons:
@@ -298,6 +314,18 @@ class SqliteTransaction(AdminCache, SqliteReader):
 
     def put_derivations(self, subject: str, version: int, observations: Sequence[str]) -> None:
         self._buffer.add_derivations(subject, version, observations)
+
+    def put_pool(self, pool: Pool) -> None:
+        self._cached_pools.clear()
+        self._execute(
+            "INSERT INTO pools (name, policy, members, created) VALUES (?, ?, ?, ?) "
+            "ON CONFLICT (name) DO UPDATE SET policy = excluded.policy, members = excluded.members",
+            to_pool_row(pool),
+        )
+
+    def remove_pool(self, name: str) -> None:
+        self._cached_pools.clear()
+        self._execute("DELETE FROM pools WHERE name = ?", (name,))
 
     def put_agent(self, agent: Agent) -> None:
         self._cached_agents.clear()

@@ -12,6 +12,7 @@ from perdure.http.api.schemas.agents import AGENT_REQUEST_SCHEMAS
 from perdure.http.api.schemas.bulk_changes import BulkChangeRequest
 from perdure.http.api.schemas.peers import PEER_REQUEST_SCHEMAS
 from perdure.http.api.schemas.person_requests import PERSON_REQUEST_SCHEMAS
+from perdure.http.api.schemas.pools import POOL_REQUEST_SCHEMAS
 from perdure.http.api.schemas.values import RequestSchema, Ttl, ValueInput, values_to_domain
 from perdure.http.shared.http_errors import MalformedRequest
 from perdure.records.record import About
@@ -42,7 +43,10 @@ Owners = Annotated[
         examples=[["https://orcid.org/0000-0002-1825-0097"]],
     ),
 ]
-PrefixName = Annotated[str, Meta(min_length=1, description="A prefix of this registry.", examples=["12345"])]
+PrefixName = Annotated[
+    str,
+    Meta(min_length=1, description="A prefix of this registry, or a pool of IBI subsystems.", examples=["12345"]),
+]
 HandleMinter = Annotated[
     Literal["pilin", "uuid", "sequential", "chosen"],
     Meta(
@@ -80,6 +84,18 @@ Port = Annotated[int, Meta(ge=1, le=65_535)]
 Host = Annotated[str, Meta(min_length=1, description="IBI subsystem: the host.", examples=["mtc-m18.sid.inpe.br"])]
 IpAddress = Annotated[
     str, Meta(min_length=1, description="IBI subsystem: the IP address.", examples=["150.163.34.243"])
+]
+
+
+ItemKey = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=1000,
+        description="A key of the item, for a pool that chooses the subsystem by its hash: one key always leads to the "
+        "same subsystem.",
+        examples=["report-17.pdf"],
+    ),
 ]
 
 
@@ -136,6 +152,7 @@ class MintRequest(RecordRequest, frozen=True, kw_only=True):
     count: Annotated[
         int, Meta(ge=1, le=MOST_NAMES, description="The number of names; all of them are minted, or none.")
     ] = 1
+    item_key: ItemKey | None = None
 
     def chosen_suffixes(self) -> tuple[str, ...]:
         if self.suffix is not None and self.suffixes:
@@ -144,6 +161,16 @@ class MintRequest(RecordRequest, frozen=True, kw_only=True):
         if chosen and self.count not in (1, len(chosen)):
             raise InvalidInput("mint", "count", f"count is {self.count}, but {len(chosen)} suffixes are given")
         return chosen
+
+
+class IbiMintRequest(RecordRequest, frozen=True, kw_only=True):
+    """A request for new IBI labels. Those without a target and without values are reserved."""
+
+    creator: Annotated[str, Meta(min_length=1, description="The creator, if not the caller.")] | None = None
+    count: Annotated[
+        int, Meta(ge=1, le=MOST_NAMES, description="The number of names; all of them are minted, or none.")
+    ] = 1
+    item_key: ItemKey | None = None
 
 
 class MintLine(RecordRequest, frozen=True, kw_only=True):
@@ -267,6 +294,7 @@ class RedactValuesRequest(RequestSchema, frozen=True, kw_only=True):
 
 REQUEST_SCHEMAS: Final[tuple[type[RequestSchema], ...]] = (
     MintRequest,
+    IbiMintRequest,
     ChangeRequest,
     BindRequest,
     AddValuesRequest,
@@ -276,6 +304,7 @@ REQUEST_SCHEMAS: Final[tuple[type[RequestSchema], ...]] = (
     AddPrefixRequest,
     DerivePrefixRequest,
     ChangePrefixRequest,
+    *POOL_REQUEST_SCHEMAS,
     *AGENT_REQUEST_SCHEMAS,
     *PEER_REQUEST_SCHEMAS,
     *PERSON_REQUEST_SCHEMAS,

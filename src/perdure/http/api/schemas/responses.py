@@ -26,6 +26,15 @@ class MintResponse(ResponseSchema, frozen=True, kw_only=True):
     """The minted names."""
 
     identifiers: tuple[MintedName, ...]
+    also_known_as: Annotated[
+        tuple[str, ...], Meta(description="Identifiers that had the same target before, the newest first.")
+    ] = ()
+
+
+class PendingMintResponse(ResponseSchema, frozen=True, kw_only=True):
+    """Names that are minted, and are disclosed once their dates have come."""
+
+    due: Annotated[str, Meta(description="The time from which on the names can be read.")]
 
 
 class ValueResponse(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
