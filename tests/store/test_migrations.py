@@ -163,7 +163,8 @@ _SETTINGS_OF_THE_SIXTH = (
     "DROP TABLE resolutions; ALTER TABLE agents DROP COLUMN retired; "
     "ALTER TABLE prefixes DROP COLUMN ttl; ALTER TABLE prefixes DROP COLUMN joiners; "
 )
-TO_THE_NINTH = "DROP TABLE pools; "
+TO_THE_TENTH = "DROP TABLE held_names; ALTER TABLE holdings DROP COLUMN names; "
+TO_THE_NINTH = f"{TO_THE_TENTH} DROP TABLE pools; "
 TO_THE_SEVENTH = {
     "sqlite": f"{TO_THE_NINTH} DROP TABLE peers; DROP TABLE label_periods; DROP TRIGGER prefix_identity_stays; "
     f"{_trigger('prefix_identity_stays', sqlite.MIGRATIONS[0])} ",

@@ -5,9 +5,10 @@ from typing import Final, NamedTuple
 
 from perdure.collections.label_path import canonical_label
 from perdure.errors import InvalidInput, InvalidName, NoSuchCollection, NoSuchItem, NoSuchName, NoSuchPrefix, quote_text
-from perdure.names import handle, ibi
+from perdure.names import handle
 from perdure.records.record import Record
 from perdure.registry.entities import WHOLE_REGISTRY, Action, Agent, Identifier, Prefix
+from perdure.registry.held_labels import find_held_subject
 from perdure.registry.holdings import Collection, Holding
 from perdure.registry.identifier_lookup import require_identifier
 from perdure.registry.permissions.permissions import require_permission
@@ -70,8 +71,9 @@ def find_item(reader: Reader, name: str) -> HeldItem:
 def find_foreign_item(reader: Reader, name: str) -> HeldItem:
     """Return the item with a label of another server, whether it is held here or not."""
     label = choose_label([name])
-    subject = label if isinstance(ibi.parse_any(label), ibi.LegacyName) else handle.fold(label)
-    return HeldItem(subject, label, None, None, None, reader.holdings(subject))
+    subject = find_held_subject(reader, label)
+    holdings = reader.holdings(subject)
+    return HeldItem(subject, holdings[0].label if holdings else label, None, None, None, holdings)
 
 
 def choose_label(names: Sequence[str]) -> str:

@@ -1,6 +1,7 @@
 """The installation of items from other servers: a copy with all versions, each file compared with its digest."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -25,7 +26,7 @@ from perdure.collections.source_files import LocalFile, SourceFile
 from perdure.collections.stoppable_work import run_stoppable
 from perdure.collections.storage_root import StorageRoot
 from perdure.collections.work_progress import Report
-from perdure.errors import Conflict, InvalidInput, InvalidName, NoSuchItem, StoreUnavailable
+from perdure.errors import Conflict, InvalidName, NoSuchItem, StoreUnavailable
 from perdure.registry.entities import Agent
 from perdure.registry.holdings import Holding
 from perdure.registry.registry import Registry
@@ -39,6 +40,7 @@ class _InstalledItem(NamedTuple):
 
     address: str
     label: str
+    names: tuple[str, ...]
     main_file: str | None
     content: ItemContent
 
@@ -58,7 +60,7 @@ async def install_item(
 
     wanted, path = await registry.store.read(check)
     done = await run_stoppable(lambda report: _install(path, wanted, server, report), report)
-    new = NewContent(collection, done.content, done.main_file, done.address)
+    new = NewContent(collection, done.content, done.main_file, done.address, done.names)
 
     def record(tx: Transaction) -> Holding:
         item = _find(tx, done.label)
@@ -87,7 +89,8 @@ def _install(path: Path, label: str, server: str, report: Report) -> _InstalledI
     with ItemClient(downloads, report) as client:
         address = client.find_item(server, label)
         remote = client.describe(address)
-        stored_label = _check_label(remote, label, address)
+        names = _check_names(remote, label, address)
+        stored_label = names[0]
         versions = sorted(remote.versions, key=lambda one: one.version)
         for version in versions:
             if not _has_version(root, version, stored_label):
@@ -95,21 +98,28 @@ def _install(path: Path, label: str, server: str, report: Report) -> _InstalledI
         newest = versions[-1]
         content = summarize_content(newest.version, root.read_item(stored_label).version(newest.version).files.values())
         main = remote.main_file if any(file.path == remote.main_file for file in newest.files) else None
-        return _InstalledItem(address, stored_label, main, content)
+        return _InstalledItem(address, stored_label, names, main, content)
 
 
-def _check_label(remote: RemoteItem, label: str, address: str) -> str:
-    """Return the label under which the item is stored: that of the server, if it is another name of the same item."""
+def _check_names(remote: RemoteItem, label: str, address: str) -> tuple[str, ...]:
+    """Return all labels of the item, that under which it is stored first. The label that was wanted must be one."""
     try:
         stored = canonical_label(remote.label)
-        names = {choose_label([name]) for name in remote.names} | {stored}
-    except (InvalidName, InvalidInput):
+    except InvalidName:
         raise StoreUnavailable(
             f"the description of the item at {address} has a name that is not an IBI label"
         ) from None
+    names = tuple(dict.fromkeys([stored, *_list_labels(remote.names)]))
     if label not in names:
         raise Conflict(label, f"this item at {address}", f"the item {stored}")
-    return stored
+    return names
+
+
+def _list_labels(names: Iterable[str]) -> Iterator[str]:
+    """Yield the names that are IBI labels. An item may have handles, too."""
+    for name in names:
+        with suppress(InvalidName):
+            yield canonical_label(name)
 
 
 def _has_version(root: StorageRoot, version: RemoteVersion, label: str) -> bool:

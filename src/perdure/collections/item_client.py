@@ -21,8 +21,8 @@ from msgspec import Meta
 from perdure.collections.addresses import file_address
 from perdure.collections.hashed_copy import ReadableStream
 from perdure.collections.work_progress import Progress, Report
-from perdure.errors import InvalidInput, ItemDamaged, NoSuchItem, StoreUnavailable
-from perdure.names import handle
+from perdure.errors import InvalidInput, InvalidName, ItemDamaged, NoSuchItem, StoreUnavailable
+from perdure.names import handle, ibi
 from perdure.registry.holdings import Role
 
 DOWNLOAD: Final = "download"
@@ -35,6 +35,8 @@ _TIMEOUT: Final = httpx.Timeout(30.0)
 _MOST_REDIRECTS: Final = 5
 _REDIRECTS: Final = (301, 302, 303, 307, 308)
 _AGENT: Final = "perdure"
+_HOST_SEGMENTS: Final = 3  # of an address: the scheme, nothing, the host
+_PARTS_OF_REPOSITORY_NAME: Final = 4
 
 _Count = Annotated[int, Meta(ge=0)]
 _Number = Annotated[int, Meta(ge=1)]
@@ -104,9 +106,9 @@ class ItemClient:
                 if response.status_code not in _REDIRECTS:
                     break
                 address = str(response.url.join(response.headers.get("Location", "")))
-            head, found, _ = address.partition(f"/{handle.escape(label)}/")
-            if found:
-                return head + found
+            item = _item_address(address, label)
+            if item is not None:
+                return item
         raise InvalidInput("item", "from", f"{server} does not lead to the item {label}: name its collection there")
 
     def describe(self, address: str) -> RemoteItem:
@@ -211,6 +213,28 @@ class RemoteSource:
 
     def open(self) -> AbstractContextManager[ReadableStream]:
         return self._client.fetch(self._address, self._file)  # type: ignore[return-value]
+
+
+def _item_address(address: str, label: str) -> str | None:
+    """Return the address of the item to which an address belongs, by the label in its path; None without one.
+
+    The item may lie under its repository name, which is another one of its labels.
+
+    >>> _item_address("https://id.example.org/items/a/sid.inpe.br/mtc-m18/2009/02.16.17.46/b", "8JMKD3MGP8W/34PGRBS")
+    'https://id.example.org/items/a/sid.inpe.br/mtc-m18/2009/02.16.17.46/'
+    """
+    head, found, _ = address.partition(f"/{handle.escape(label)}/")
+    if found:
+        return head + found
+    segments = address.split("?")[0].split("/")
+    for start in range(_HOST_SEGMENTS + 1, len(segments) - _PARTS_OF_REPOSITORY_NAME):
+        end = start + _PARTS_OF_REPOSITORY_NAME
+        try:
+            ibi.parse_repository(handle.unescape("/".join(segments[start:end])))
+        except InvalidName:
+            continue
+        return "/".join([*segments[:end], ""])
+    return None
 
 
 def _read_parts(response: httpx.Response) -> Iterator[bytes]:

@@ -3,6 +3,7 @@
 The files are on disk before: a transaction that fails leaves files that no identifier points to, never the contrary.
 """
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -13,21 +14,24 @@ from perdure.collections.item_content import ItemContent
 from perdure.errors import Conflict, InvalidInput, NoSuchItem, Withdrawn
 from perdure.registry.editing import point_to
 from perdure.registry.entities import WHOLE_REGISTRY, Agent, Event
+from perdure.registry.held_labels import held_label_key
 from perdure.registry.holdings import Collection, Holding, Outcome
 from perdure.registry.permissions.permissions import require_permission
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Reader, Transaction
 
 PUT: Final = "put"
+MOST_NAMES: Final = 64  # labels of one item of another server
 
 
 class NewContent(NamedTuple):
-    """A version that was stored: in which collection, where it came from, and its main file."""
+    """A version that was stored: in which collection, where from, its main file, and other labels of the item."""
 
     collection: str
     content: ItemContent
     main_file: str | None
     source: str
+    names: Sequence[str] = ()
 
 
 def refuse_withdrawn(item: HeldItem) -> None:
@@ -92,12 +96,18 @@ def record_copy(tx: Transaction, registry: Registry, by: Agent, item_found: Held
     at = registry.current_time()
     if before is not None and before.role == "original":
         raise Conflict(item.name, f"a copy in {new.collection}", "its original")
+    names = _unregistered_names(item, new.names)
     if before is not None and (before.version, before.digest) == (new.content.version, new.content.digest):
-        return before
+        if names == before.names:
+            return before
+        named = msgspec.structs.replace(before, names=names)
+        tx.put_holding(named)
+        return named
     if before is not None and before.version > new.content.version:
         return before
     since = at if before is None else before.role_since
-    holding = Holding(item.subject, new.collection, item.label, "copy", since, *_content_fields(new), at, new.source)
+    content = *_content_fields(new), at, new.source
+    holding = Holding(item.subject, new.collection, item.label, "copy", since, *content, names=names)
     tx.put_holding(holding)
     return holding
 
@@ -216,6 +226,15 @@ def _point_to_original(tx: Transaction, registry: Registry, by: Agent, item: Hel
     collection: Collection = require_collection(tx, holding.collection)
     target = item_target(collection, holding.label, holding.main_file)
     point_to(tx, registry, by, item.name, target, f"in the collection {collection.name}")
+
+
+def _unregistered_names(item: HeldItem, others: Sequence[str]) -> tuple[str, ...]:
+    """Return the keys of the labels of an item of another server; nothing for one that is registered here."""
+    if item.identifier is not None:
+        return ()
+    known = [name for holding in item.holdings for name in holding.names]
+    keys = dict.fromkeys([item.subject, *known, *map(held_label_key, others)])
+    return tuple(keys)[:MOST_NAMES]
 
 
 def _content_fields(new: NewContent) -> tuple[int, int, int, str, str | None]:

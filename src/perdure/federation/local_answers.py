@@ -1,9 +1,9 @@
 """What this server answers about a name that it has: no more than any reader learns from its resolver."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
-from perdure.errors import PerdureError
+from perdure.errors import InvalidName, PerdureError
 from perdure.federation.statements import Answer, to_instant
 from perdure.names import handle
 from perdure.records import record as records
@@ -12,6 +12,7 @@ from perdure.records.record import Record
 from perdure.records.validation import Limits
 from perdure.records.value import Value
 from perdure.registry.entities import Identifier, Prefix
+from perdure.registry.held_labels import find_held_item, held_label_key
 from perdure.registry.holdings import Collection, Holding
 from perdure.registry.identifier_lookup import find_located
 from perdure.registry.name_keys import locate
@@ -33,9 +34,11 @@ def find_local_answer(
     except PerdureError:
         found = None
     if found is None:
-        return Answer(server=registry.id, time=at, name=name, state="unknown", archive=origin, checkpoint=checkpoint)
+        held = _describe_foreign_item(reader, name, origin)
+        fields = {"state": "unknown"} if held is None else held
+        return Answer(server=registry.id, time=at, name=name, archive=origin, checkpoint=checkpoint, **fields)
     record = records.decode(found.record)
-    holding = next(iter(reader.holdings(found.subject)), None)
+    holding = choose_holding(reader.holdings(found.subject))
     page = f"{origin}/{handle.escape(found.name)}"
     is_own = mints_names(located.prefix)
     answer = Answer(
@@ -73,12 +76,37 @@ def _describe_state(
     url, spoken = _choose_url(record.values, language, limits)
     url = url or found.target
     fields: dict[str, object] = {} if url is None or not url.startswith(_WEB) else {"url": url, "language": spoken}
-    if holding is not None and holding.outcome in (None, "valid"):
+    if holding is not None:
         collection = reader.collection(holding.collection)
         address = {} if collection is None else {"url": item_url(collection, holding, origin)}
         held = {"state": holding.role, "version": holding.version, "timestamp": to_instant(holding.put_at)}
         return {**fields, **(address if spoken is None else {}), **held}
     return fields
+
+
+def choose_holding(holdings: Sequence[Holding]) -> Holding | None:
+    """Return the first holding whose last check found no problem. The original comes first."""
+    return next((one for one in holdings if one.outcome in (None, "valid")), None)
+
+
+def _describe_foreign_item(reader: Reader, name: str, origin: str) -> dict[str, Any] | None:
+    """Return the fields of the answer about an item of another server; None if it is not held here, or damaged."""
+    try:
+        holdings = find_held_item(reader, name)
+    except InvalidName:
+        return None
+    holding = choose_holding(holdings)
+    collection = None if holding is None else reader.collection(holding.collection)
+    if holding is None or collection is None:
+        return None
+    known = held_label_key(name)
+    return {
+        "state": holding.role,
+        "url": item_url(collection, holding, origin),
+        "aliases": tuple(one for one in holding.names if one != known)[:_MOST_ALIASES],
+        "timestamp": to_instant(holding.put_at),
+        "version": holding.version,
+    }
 
 
 def mints_names(prefix: Prefix) -> bool:

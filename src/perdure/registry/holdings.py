@@ -24,6 +24,7 @@ class Holding(FrozenStruct, frozen=True):
     `subject` is the key of its identifier, and `label` the label under which it lies in the collection. `version` is
     the newest version there, with its number of files, their bytes together, and the digest of its list of files.
     `put_at` is when that version came, and `source` where from. `role_since` is when it became original or copy.
+    `names` are the keys of all labels of an item of another server; those of other items are in the registry.
     """
 
     subject: str
@@ -40,6 +41,7 @@ class Holding(FrozenStruct, frozen=True):
     source: str
     verified_at: str | None = None
     outcome: Outcome | None = None
+    names: tuple[str, ...] = ()
 
 
 class CollectionTotals(NamedTuple):

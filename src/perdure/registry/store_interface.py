@@ -205,6 +205,14 @@ class Reader(Protocol):
         """Return the holdings of a collection whose subjects follow `key`, in order."""
         ...
 
+    def held_subject(self, name: str) -> str | None:
+        """Return the subject of a held item of another server, from the key of one of its labels."""
+        ...
+
+    def held_names_after(self, after: str, limit: int, under: str | None = None) -> list[tuple[str, str]]:
+        """Return the labels of held items of other servers that follow `after`, in order, each with its subject."""
+        ...
+
     def unverified_holdings(self, collection: str, before: str, limit: int) -> list[Holding]:
         """Return the holdings that were not verified since a time, those first that were not for the longest time."""
         ...

@@ -40,7 +40,7 @@ _decode_periods: Final = msgspec.json.Decoder(list[tuple[str, LabelKind, str, st
 
 HOLDING_COLUMNS: Final = (
     "subject, collection, label, role, role_since, version, files, size, digest, main_file, put_at, source, "
-    "verified_at, outcome"
+    "verified_at, outcome, names"
 )
 PEER_COLUMNS: Final = "name, url, prefixes, server, public_key, private, added, announced, checkpoint, seen"
 
@@ -49,8 +49,18 @@ def group_holdings(rows: Iterable[Row]) -> dict[str, list[Holding]]:
     """Return holdings by their subjects, in their order."""
     found: dict[str, list[Holding]] = {}
     for row in rows:
-        found.setdefault(row[0], []).append(Holding(*row))
+        found.setdefault(row[0], []).append(to_holding(row))
     return found
+
+
+def to_holding(row: Row) -> Holding:
+    """Build a holding from its columns."""
+    return Holding(*(*row[:-1], tuple(json.loads(row[-1]))))
+
+
+def to_holding_row(holding: Holding) -> Row:
+    """Return the columns of a holding."""
+    return (*msgspec.structs.astuple(holding)[:-1], json.dumps(holding.names))
 
 
 def first_column(row: Row | None) -> str | None:

@@ -25,6 +25,7 @@ from perdure.store.row_mapping import (
     Row,
     first_column,
     key_range,
+    to_holding,
     to_peer,
     to_pool,
     to_prefix,
@@ -93,6 +94,10 @@ class SharedStatements(NamedTuple):
     collections: str = f"{_COLLECTION} ORDER BY name"
     holdings: str = f"{_HOLDING} WHERE subject = ? ORDER BY role = 'copy', collection"
     holdings_after: str = f"{_HOLDING} WHERE collection = ? AND subject > ? ORDER BY subject LIMIT ?"
+    held_subject: str = "SELECT subject FROM held_names WHERE name = ? ORDER BY subject LIMIT 1"
+    held_names: str = (
+        "SELECT name, min(subject) FROM held_names WHERE name > ? AND name < ? GROUP BY name ORDER BY name LIMIT ?"
+    )
     unverified_holdings: str = (
         f"{_HOLDING} WHERE collection = ? AND coalesce(verified_at, '') < ? "
         "ORDER BY coalesce(verified_at, ''), subject LIMIT ?"
@@ -246,13 +251,20 @@ class SqlReader(ABC):
         return [Collection(*row) for row in self._rows(self._statements.collections)]
 
     def holdings(self, subject: str) -> list[Holding]:
-        return [Holding(*row) for row in self._rows(self._statements.holdings, (subject,))]
+        return [to_holding(row) for row in self._rows(self._statements.holdings, (subject,))]
 
     def holdings_after(self, collection: str, key: str, limit: int) -> list[Holding]:
-        return [Holding(*row) for row in self._rows(self._statements.holdings_after, (collection, key, limit))]
+        return [to_holding(row) for row in self._rows(self._statements.holdings_after, (collection, key, limit))]
+
+    def held_subject(self, name: str) -> str | None:
+        return first_column(self._row(self._statements.held_subject, (name,)))
+
+    def held_names_after(self, after: str, limit: int, under: str | None = None) -> list[tuple[str, str]]:
+        return [(row[0], row[1]) for row in self._rows(self._statements.held_names, (*key_range(after, under), limit))]
 
     def unverified_holdings(self, collection: str, before: str, limit: int) -> list[Holding]:
-        return [Holding(*row) for row in self._rows(self._statements.unverified_holdings, (collection, before, limit))]
+        rows = self._rows(self._statements.unverified_holdings, (collection, before, limit))
+        return [to_holding(row) for row in rows]
 
     def collection_totals(self, collection: str) -> CollectionTotals:
         return CollectionTotals(*self._rows(self._statements.collection_totals, (collection,))[0])

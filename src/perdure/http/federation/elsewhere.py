@@ -55,14 +55,16 @@ async def respond_elsewhere(
         everything = preferences.site is not None or preferences.explains
         found = await app.peers.find(name, language=preferences.language, waits_for_all=everything)
     except PeerUnavailable:
+        if own is not None:
+            return None
         raise ServerBusy("names of other servers") from None
     answers = _without_own_addresses(request, found)
-    choice = choose_answer(
-        answers if own is None else (*answers, own), site=preferences.site, language=preferences.language
-    )
+    if own is not None:
+        answers = (*answers, own)
+    choice = choose_answer(answers, site=preferences.site, language=preferences.language)
     redirects = None if choice is not None else _find_redirect(request, found)
     if preferences.explains:
-        return _explanation(app, request, name, found, choice, redirects)
+        return _explanation(app, request, name, found._replace(answers=answers), choice, redirects)
     if choice is not None:
         if choice.given is own:
             return None
@@ -79,6 +81,14 @@ async def respond_elsewhere(
     if problem is not None:
         raise problem
     return None
+
+
+def own_copy_redirect(own: GivenAnswer, url: str) -> Response:
+    """Return the redirect to what this server holds of an item of another server."""
+    answer = own.answer
+    why = "original" if answer.state == "original" else "newest copy"
+    header = _answer_header(own.peer, answer.archive, answer.time, why, answer.state)
+    return redirect_response(url, 302, b"no-cache").with_headers([header])
 
 
 def name_elsewhere(text: str) -> str:

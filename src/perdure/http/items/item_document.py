@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from perdure.collections.addresses import file_address
 from perdure.collections.item import ItemVersion, StoredItem
+from perdure.collections.label_path import canonical_label
 from perdure.http.items.item_lookup import FoundItem
 from perdure.http.items.item_urls import item_url
 from perdure.records.record import About
@@ -108,7 +109,9 @@ def build_item_document(
 
 def names_of(found: FoundItem, view: View | None) -> tuple[str, ...]:
     """Return all names of an item."""
-    return (found.name,) if view is None else view.names or (view.name,)
+    if view is None:
+        return tuple(dict.fromkeys([found.name, *map(canonical_label, found.holding.names)]))
+    return view.names or (view.name,)
 
 
 def format_time(instant: datetime) -> str:

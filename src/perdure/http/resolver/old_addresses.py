@@ -12,6 +12,7 @@ from perdure.http.shared.request import Request, Response
 from perdure.http.urls import path_of, with_query
 from perdure.names import handle, ibi, upn, urlib_address
 from perdure.names.urlib_address import UrlibAddress
+from perdure.registry.held_labels import find_held_item
 from perdure.registry.name_keys import label_prefix_key
 from perdure.registry.store_interface import Reader
 
@@ -28,8 +29,8 @@ class StoredState(NamedTuple):
     is_registered: bool = True
 
 
-def link_redirect(app: AppContext, request: Request, text: str) -> Response | None:
-    """Return the redirect from `upn:ID:LABEL/PATH` to `/LABEL/PATH`; None if the label belongs to another server.
+async def link_redirect(app: AppContext, request: Request, text: str) -> Response | None:
+    """Return the redirect from `upn:ID:LABEL/PATH` to `/LABEL/PATH`; None if another server has the item.
 
     A prefix that is registered with such a name has its own names. Raise InvalidName if the link has no label.
     """
@@ -38,7 +39,9 @@ def link_redirect(app: AppContext, request: Request, text: str) -> Response | No
     link = upn.parse(text)
     label = ibi.parse_any(ibi.split_document_type(link.label)[0])
     if app.prefixes.prefix(label_prefix_key(label)) is None:
-        return None
+        held = await app.registry.store.read(lambda reader: find_held_item(reader, link.label))
+        if not held:
+            return None
     path = path_of(link.name)
     return redirect_response(with_query(path, request.query), 301, app.options.redirect_caching)
 
@@ -89,8 +92,17 @@ def _find_state(reader: Reader, label: str) -> StoredState:
     try:
         resolved = find_name(reader, label)
     except (InvalidInput, InvalidName, NoSuchName):
-        return StoredState(is_registered=False)  # the resolver reports it for the label, or finds it elsewhere
+        # The resolver reports it for the label, or finds it elsewhere.
+        return StoredState(is_registered=False, is_held=_is_held(reader, label))
     return StoredState(_target(resolved), bool(reader.holdings(resolved.identifier.subject)))
+
+
+def _is_held(reader: Reader, label: str) -> bool:
+    """Return whether a collection here holds this item of another server."""
+    try:
+        return bool(find_held_item(reader, label))
+    except InvalidName:
+        return False
 
 
 def _target(resolved: ResolvedName) -> str | None:

@@ -10,7 +10,13 @@ from perdure.federation.answer_choice import GivenAnswer
 from perdure.federation.local_answers import find_local_answer, mints_names
 from perdure.http import pages
 from perdure.http.app_context import AppContext
-from perdure.http.federation.elsewhere import OWN_PARAMETERS, THIS_SERVER, respond_elsewhere
+from perdure.http.federation.elsewhere import (
+    OWN_PARAMETERS,
+    THIS_SERVER,
+    name_elsewhere,
+    own_copy_redirect,
+    respond_elsewhere,
+)
 from perdure.http.persons import handler as persons
 from perdure.http.persons.handler import Delegate, Reason
 from perdure.http.persons.memento import with_vary_datetime
@@ -65,7 +71,7 @@ async def resolve(app: AppContext, request: Request) -> Response:
     request.require_read_method()
     text = handle.unescape(request.path[1:])
     if upn.is_link(text):
-        link = link_redirect(app, request, text)
+        link = await link_redirect(app, request, text)
         if link is not None:
             return link
     person = _find_cited_person(request, text)
@@ -184,6 +190,9 @@ async def _respond_unregistered(
     file = await find_file_address(app, request, text)
     if file is not None:
         return redirect_response(with_query(file, request.query), 302, app.options.redirect_caching)
+    held = await _respond_foreign_item(app, request, text)
+    if held is not None:
+        return held
     stem, ending = split_ending(text)
     if stem is not None and ending is not None:
         with suppress(InvalidName, NoSuchName):
@@ -219,6 +228,26 @@ async def _respond_unknown(app: AppContext, request: Request, text: str, problem
     elif type(problem) is not NoSuchName or not _may_be_elsewhere(app, text):
         return None
     return await respond_elsewhere(app, request, text, problem, is_plain=_is_plain(request))
+
+
+async def _respond_foreign_item(app: AppContext, request: Request, text: str) -> Response | None:
+    """Return the redirect to an item of another server that a collection here holds, or to its living original.
+
+    Return None if it is not held here.
+    """
+    name, origin, is_plain = name_elsewhere(text), request.origin, _is_plain(request)
+    answer = await app.registry.store.read(lambda reader: find_local_answer(app.registry, reader, name, origin))
+    if answer.state not in ("original", "copy") or answer.url is None:
+        return None
+    own = GivenAnswer(THIS_SERVER, answer)
+    if answer.state == "copy" or request.query:
+        elsewhere = await respond_elsewhere(app, request, text, None, is_plain=is_plain, own=own)
+        if elsewhere is not None:
+            return elsewhere
+    if is_plain:
+        return own_copy_redirect(own, answer.url)
+    page = await find_item_address(app, request, name)
+    return None if page is None else own_copy_redirect(own, with_query(page, request.query))
 
 
 async def _respond_copy(app: AppContext, request: Request, resolved: ResolvedName) -> Response | None:

@@ -14,6 +14,7 @@ from perdure.store.row_mapping import (
     PEER_COLUMNS,
     PERIOD_COLUMNS,
     PREFIX_COLUMNS,
+    to_holding_row,
     to_peer_row,
     to_period_rows,
     to_pool_row,
@@ -133,17 +134,29 @@ def put_collection(connection: Connection, collection: Collection) -> None:
 
 def put_holding(connection: Connection, holding: Holding) -> None:
     connection.execute(
-        f"INSERT INTO holdings ({HOLDING_COLUMNS}) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s) "
+        f"INSERT INTO holdings ({HOLDING_COLUMNS}) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s) "
         "ON CONFLICT (subject, collection) DO UPDATE SET label = excluded.label, role = excluded.role, "
         "role_since = excluded.role_since, version = excluded.version, files = excluded.files, size = excluded.size, "
         "digest = excluded.digest, main_file = excluded.main_file, put_at = excluded.put_at, "
-        "source = excluded.source, verified_at = excluded.verified_at, outcome = excluded.outcome",
-        msgspec.structs.astuple(holding),
+        "source = excluded.source, verified_at = excluded.verified_at, outcome = excluded.outcome, "
+        "names = excluded.names",
+        to_holding_row(holding),
     )
+    _remove_held_names(connection, holding.subject, holding.collection)
+    for name in holding.names:
+        connection.execute(
+            "INSERT INTO held_names (subject, collection, name) VALUES (%s, %s, %s)",
+            (holding.subject, holding.collection, name),
+        )
 
 
 def remove_holding(connection: Connection, subject: str, collection: str) -> None:
+    _remove_held_names(connection, subject, collection)
     connection.execute("DELETE FROM holdings WHERE subject = %s AND collection = %s", (subject, collection))
+
+
+def _remove_held_names(connection: Connection, subject: str, collection: str) -> None:
+    connection.execute("DELETE FROM held_names WHERE subject = %s AND collection = %s", (subject, collection))
 
 
 def forget_answers(connection: Connection, before: str) -> int:

@@ -375,6 +375,24 @@ CREATE TABLE pools (
 );
 """
 
+# The labels of held items that are not registered here: those of items that were copied from other servers.
+_ELEVENTH: Final = """
+ALTER TABLE holdings ADD COLUMN names text NOT NULL DEFAULT '[]';
+
+CREATE TABLE held_names (
+    subject    text COLLATE "C" NOT NULL,
+    collection text COLLATE "C" NOT NULL,
+    name       text COLLATE "C" NOT NULL,
+    PRIMARY KEY (subject, collection, name)
+);
+CREATE INDEX held_names_by_name ON held_names (name, subject);
+
+UPDATE holdings SET names = json_build_array(subject)::text
+    WHERE NOT EXISTS (SELECT 1 FROM identifiers WHERE identifiers.key = holdings.subject);
+INSERT INTO held_names (subject, collection, name)
+    SELECT subject, collection, subject FROM holdings WHERE names <> '[]';
+"""
+
 Step = str | Callable[[Connection], None]
 MIGRATIONS: Final[tuple[Step, ...]] = (
     _FIRST,
@@ -387,6 +405,7 @@ MIGRATIONS: Final[tuple[Step, ...]] = (
     _EIGHTH,
     _NINTH,
     _TENTH,
+    _ELEVENTH,
 )
 
 _TRIES: Final = 10

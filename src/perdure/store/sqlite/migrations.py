@@ -321,6 +321,24 @@ CREATE TABLE pools (
 ) STRICT, WITHOUT ROWID;
 """
 
+# The labels of held items that are not registered here: those of items that were copied from other servers.
+_ELEVENTH: Final = """
+ALTER TABLE holdings ADD COLUMN names TEXT NOT NULL DEFAULT '[]';
+
+CREATE TABLE held_names (
+    subject    TEXT NOT NULL,
+    collection TEXT NOT NULL,
+    name       TEXT NOT NULL,
+    PRIMARY KEY (subject, collection, name)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX held_names_by_name ON held_names (name, subject);
+
+UPDATE holdings SET names = json_array(subject)
+    WHERE NOT EXISTS (SELECT 1 FROM identifiers WHERE identifiers.key = holdings.subject);
+INSERT INTO held_names (subject, collection, name)
+    SELECT subject, collection, subject FROM holdings WHERE names <> '[]';
+"""
+
 Step = str | Callable[[apsw.Connection], None]
 MIGRATIONS: Final[tuple[Step, ...]] = (
     _FIRST,
@@ -333,6 +351,7 @@ MIGRATIONS: Final[tuple[Step, ...]] = (
     _EIGHTH,
     _NINTH,
     _TENTH,
+    _ELEVENTH,
 )
 
 

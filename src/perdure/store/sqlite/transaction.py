@@ -21,6 +21,7 @@ from perdure.store.row_mapping import (
     PEER_COLUMNS,
     PERIOD_COLUMNS,
     PREFIX_COLUMNS,
+    to_holding_row,
     to_peer_row,
     to_period_rows,
     to_pool_row,
@@ -390,16 +391,26 @@ class SqliteTransaction(AdminCache, SqliteReader):
 
     def put_holding(self, holding: Holding) -> None:
         self._execute(
-            f"INSERT INTO holdings ({HOLDING_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+            f"INSERT INTO holdings ({HOLDING_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
             "ON CONFLICT (subject, collection) DO UPDATE SET label = excluded.label, role = excluded.role, "
             "role_since = excluded.role_since, version = excluded.version, files = excluded.files, "
             "size = excluded.size, digest = excluded.digest, main_file = excluded.main_file, put_at = excluded.put_at, "
-            "source = excluded.source, verified_at = excluded.verified_at, outcome = excluded.outcome",
-            msgspec.structs.astuple(holding),
+            "source = excluded.source, verified_at = excluded.verified_at, outcome = excluded.outcome, "
+            "names = excluded.names",
+            to_holding_row(holding),
+        )
+        self._remove_held_names(holding.subject, holding.collection)
+        self._executemany(
+            "INSERT INTO held_names (subject, collection, name) VALUES (?, ?, ?)",
+            [(holding.subject, holding.collection, name) for name in holding.names],
         )
 
     def remove_holding(self, subject: str, collection: str) -> None:
+        self._remove_held_names(subject, collection)
         self._execute("DELETE FROM holdings WHERE subject = ? AND collection = ?", (subject, collection))
+
+    def _remove_held_names(self, subject: str, collection: str) -> None:
+        self._execute("DELETE FROM held_names WHERE subject = ? AND collection = ?", (subject, collection))
 
     def put_fact(self, name: str, value: str) -> None:
         self._execute("INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)", (name, value))
