@@ -26,6 +26,7 @@ class ItemServer:
         self.longest_answer: int | None = None  # bytes of content, after which the connection breaks
         self.has_ranges = True
         self.changed_byte = False
+        self.leads_to = ""  # the label under which every item lies
         self.requests: list[str] = []
 
     def describe(self, label: str) -> dict[str, Any]:
@@ -55,7 +56,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.served.requests.append(self.path)
         path = unquote(parts.path)
         if not path.startswith(COLLECTION):
-            self._send(302, b"", {"Location": f"{COLLECTION}{path[1:]}/"})
+            self._send(302, b"", {"Location": f"{COLLECTION}{self.served.leads_to or path[1:]}/"})
             return
         label, _, file = _split(path.removeprefix(COLLECTION))
         try:

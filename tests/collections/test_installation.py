@@ -8,6 +8,8 @@ from tests.collections.item_office import THESIS, ItemOffice
 from tests.collections.item_server import COLLECTION, ItemServer, run_item_server
 
 from perdure.collections import item_client
+from perdure.collections.copies import copy_item
+from perdure.collections.held_items import find_item
 from perdure.collections.installation import install_item
 from perdure.collections.item import Agent
 from perdure.collections.source_files import list_directory
@@ -55,6 +57,29 @@ def test_an_item_is_installed_with_all_versions(items: ItemOffice, server: ItemS
     assert items.read_files("main", LABEL) == LARGE
     here, there = items.root().read_item(LABEL), server.root.read_item(LABEL)
     assert [(one.agent, one.message) for one in here.versions] == [(one.agent, one.message) for one in there.versions]
+
+
+def test_the_other_labels_of_the_item_find_it_too(items: ItemOffice, server: ItemServer) -> None:
+    opaque = "8JMKD3MGP6W/4GQP3HQW47"
+    server.description = {"names": [LABEL, opaque, "12345/a-handle"]}
+    holding = install(items, server)
+    assert holding.names == (LABEL, opaque.lower())
+    found = items.office.read(lambda reader: find_item(reader, opaque))
+    assert (found.name, found.holdings) == (LABEL, [holding])
+    copied = items.office.do(copy_item, opaque, "main", "second")
+    assert (copied.collection, copied.names) == ("second", holding.names)
+
+
+def test_labels_that_the_server_states_later_are_added(items: ItemOffice, server: ItemServer) -> None:
+    install(items, server)
+    server.description = {"names": [LABEL, "8JMKD3MGP6W/4GQP3HQW47"]}
+    assert install(items, server).names == (LABEL, "8jmkd3mgp6w/4gqp3hqw47")
+
+
+def test_an_item_is_found_by_a_label_under_which_it_does_not_lie(items: ItemOffice, server: ItemServer) -> None:
+    opaque = "8JMKD3MGP6W/4GQP3HQW47"
+    server.description, server.leads_to = {"names": [LABEL, opaque]}, LABEL
+    assert install(items, server, opaque).label == LABEL
 
 
 def test_a_second_installation_gets_what_is_new(items: ItemOffice, server: ItemServer) -> None:

@@ -151,3 +151,25 @@ def test_a_failed_work_leaves_no_holding(holdings_store: Desk, tmp_path: Path) -
     with pytest.raises(LookupError):
         holdings_store.write(work)
     assert holdings_store.read(lambda reader: reader.holdings("1/new")) == []
+
+
+def test_an_item_of_another_server_is_found_by_each_of_its_labels(holdings_store: Desk) -> None:
+    names = ("a.org/x/2026/01.02.03.04.05", "8jmkd3mgp6w/4gqp3hqw47")
+    rows = [holding(names[0], collection, "copy", names=names) for collection in ("main", "second")]
+    holdings_store.write(lambda tx: [tx.put_holding(row) for row in rows])
+    assert holdings_store.read(lambda reader: reader.holdings(names[0])) == rows
+    assert holdings_store.read(lambda reader: [reader.held_subject(name) for name in (*names, "x")]) == [
+        names[0],
+        names[0],
+        None,
+    ]
+    both = [(name, names[0]) for name in sorted(names)]
+    assert holdings_store.read(lambda reader: reader.held_names_after("", 10)) == both
+    assert holdings_store.read(lambda reader: reader.held_names_after("", 1)) == both[:1]
+    assert holdings_store.read(lambda reader: reader.held_names_after(both[0][0], 10)) == both[1:]
+    assert holdings_store.read(lambda reader: reader.held_names_after("", 10, "a.org/x/")) == both[1:]
+
+    holdings_store.write(lambda tx: tx.put_holding(msgspec.structs.replace(rows[0], names=names[:1])))
+    assert holdings_store.read(lambda reader: reader.held_subject(names[1])) == names[0], "the other one has it still"
+    holdings_store.write(lambda tx: tx.remove_holding(names[0], "second"))
+    assert holdings_store.read(lambda reader: [reader.held_subject(name) for name in names]) == [names[0], None]

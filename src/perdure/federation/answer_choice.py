@@ -22,7 +22,7 @@ Reason = Literal[
     "tombstone",
 ]
 
-_LIVING: Final = ("original", "copy", "registered")
+LIVING: Final = ("original", "copy", "registered")
 
 
 class GivenAnswer(NamedTuple):
@@ -45,7 +45,7 @@ def choose_answer(
 ) -> Choice | None:
     """Return the answer that wins; None if no server has the name. The order of the answers does not matter."""
     tombstones = [given for given in answers if given.answer.state == "withdrawn"]
-    living = [given for given in answers if given.answer.state in _LIVING]
+    living = [given for given in answers if given.answer.state in LIVING]
     of_owner = max((given for given in tombstones if given.is_owner), key=_age, default=None)
     if of_owner is not None:
         living = [one for one in living if one.answer.state == "original" and _is_newer(one, of_owner)]

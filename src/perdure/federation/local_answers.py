@@ -1,11 +1,14 @@
 """What this server answers about a name that it has: no more than any reader learns from its resolver."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 from perdure.errors import InvalidName, PerdureError
+from perdure.federation.answer_choice import LIVING
 from perdure.federation.statements import Answer, to_instant
-from perdure.names import handle
+from perdure.names import handle, ibi, upn
+from perdure.names.upn import UpnLink
 from perdure.records import record as records
 from perdure.records.locations import read_locations
 from perdure.records.record import Record
@@ -15,6 +18,7 @@ from perdure.registry.entities import Identifier, Prefix
 from perdure.registry.held_labels import find_held_item, held_label_key
 from perdure.registry.holdings import Collection, Holding
 from perdure.registry.identifier_lookup import find_located
+from perdure.registry.longest_name import find_longest
 from perdure.registry.name_keys import locate
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Reader
@@ -27,35 +31,81 @@ def find_local_answer(
     registry: Registry, reader: Reader, name: str, origin: str, language: str | None = None
 ) -> Answer:
     """Return the answer about a name; `origin` is the base URL of this server."""
-    at, checkpoint = registry.current_time(), _checkpoint(reader)
+    link = _read_link(name)
+    if link is not None and link.path:
+        answer = None
+    else:
+        answer = _answer_exactly(registry, reader, name if link is None else link.label, origin, language)
+    if answer is None:
+        answer = _answer_longer_name(registry, reader, name if link is None else link.name, origin)
+    unknown = {"state": "unknown", "archive": origin}
+    return Answer(
+        server=registry.id,
+        time=registry.current_time(),
+        name=name,
+        checkpoint=_checkpoint(reader),
+        **(unknown if answer is None else answer),
+    )
+
+
+def _read_link(name: str) -> UpnLink | None:
+    """Return the link of the form `upn:` that a name is; None for another name."""
+    if not upn.is_link(name):
+        return None
+    with suppress(InvalidName):
+        return upn.parse(name)
+    return None
+
+
+def _answer_exactly(
+    registry: Registry, reader: Reader, name: str, origin: str, language: str | None
+) -> dict[str, Any] | None:
+    """Return the fields of the answer about exactly this name; None if it is not here."""
     try:
         located = locate(reader, name)
         found = find_located(reader, located)
     except PerdureError:
         found = None
     if found is None:
-        held = _describe_foreign_item(reader, name, origin)
-        fields = {"state": "unknown"} if held is None else held
-        return Answer(server=registry.id, time=at, name=name, archive=origin, checkpoint=checkpoint, **fields)
+        return _describe_foreign_item(reader, name, origin)
     record = records.decode(found.record)
     holding = choose_holding(reader.holdings(found.subject))
-    page = f"{origin}/{handle.escape(found.name)}"
-    is_own = mints_names(located.prefix)
-    answer = Answer(
-        server=registry.id,
-        time=at,
-        name=name,
-        state="registered",
-        archive=origin,
-        url=page,
-        aliases=_other_names(found, record, name),
-        timestamp=_changed_at(reader, found, record),
-        version=found.version,
-        checkpoint=checkpoint,
-        owner=is_own,
-    )
-    fields = _describe_state(reader, found, record, holding, origin, language, registry.settings.limits)
-    return Answer(**{**{field: getattr(answer, field) for field in answer.__struct_fields__}, **fields})
+    general = {
+        "state": "registered",
+        "archive": origin,
+        "url": f"{origin}/{handle.escape(found.name)}",
+        "aliases": _other_names(found, record, name),
+        "timestamp": _changed_at(reader, found, record),
+        "version": found.version,
+        "owner": mints_names(located.prefix),
+    }
+    return general | _describe_state(reader, found, record, holding, origin, language, registry.settings.limits)
+
+
+def _answer_longer_name(registry: Registry, reader: Reader, name: str, origin: str) -> dict[str, Any] | None:
+    """Return the fields of the answer about a file of an item, or about what a prefix passes through; None without it.
+
+    The resolver of this server leads on from the longer name.
+    """
+    base, needs_item = _find_shorter_name(reader, name)
+    found = None if base is None else _answer_exactly(registry, reader, base, origin, None)
+    if found is None or found["state"] not in (("original", "copy") if needs_item else LIVING):
+        return None
+    return found | {"url": f"{origin}/{handle.escape(name)}", "aliases": (), "language": None}
+
+
+def _find_shorter_name(reader: Reader, name: str) -> tuple[str | None, bool]:
+    """Return the registered name that a name continues; or else its label, of which an item must be held."""
+    try:
+        located = locate(reader, name)
+    except PerdureError:
+        located = None
+    if located is not None and located.prefix.pass_through:
+        found, _ = find_longest(reader, located)
+        if found is not None:
+            return found.name, False
+    split = ibi.split_label_path(name)
+    return (split[0], True) if split is not None and split[1] else (None, True)
 
 
 def _describe_state(
@@ -66,7 +116,7 @@ def _describe_state(
     origin: str,
     language: str | None,
     limits: Limits,
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """Return the fields that depend on the state of the name."""
     stone = record.tombstone
     if record.state == "withdrawn" and stone is not None:
@@ -75,7 +125,7 @@ def _describe_state(
         return {}
     url, spoken = _choose_url(record.values, language, limits)
     url = url or found.target
-    fields: dict[str, object] = {} if url is None or not url.startswith(_WEB) else {"url": url, "language": spoken}
+    fields: dict[str, Any] = {} if url is None or not url.startswith(_WEB) else {"url": url, "language": spoken}
     if holding is not None:
         collection = reader.collection(holding.collection)
         address = {} if collection is None else {"url": item_url(collection, holding, origin)}
@@ -102,6 +152,7 @@ def _describe_foreign_item(reader: Reader, name: str, origin: str) -> dict[str, 
     known = held_label_key(name)
     return {
         "state": holding.role,
+        "archive": origin,
         "url": item_url(collection, holding, origin),
         "aliases": tuple(one for one in holding.names if one != known)[:_MOST_ALIASES],
         "timestamp": to_instant(holding.put_at),

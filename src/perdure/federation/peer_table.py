@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Final, NamedTuple
 
 from perdure.errors import InvalidName
-from perdure.names import handle, ibi, ppid
+from perdure.names import handle, ibi, ppid, upn
 from perdure.registry.entities import Peer
 from perdure.registry.name_keys import label_prefix_key
 from perdure.registry.peers.peer_fields import ALL_NAMES, PERSONS, RESOLVER_ID, UPSTREAM
@@ -66,14 +66,19 @@ class PeerTable:
 def name_keys(name: str) -> tuple[str, ...]:
     """Return the keys under which the table may have a name, the most specific first. `*` is not among them."""
     keys: list[str] = []
-    if handle.fold(name).startswith(RESOLVER_ID):
-        resolver, _, label = name[len(RESOLVER_ID) :].partition(":")
-        keys.append(f"{RESOLVER_ID}{handle.fold(resolver)}")
-        name = label
+    if upn.is_link(name):
+        try:
+            link = upn.parse(name)
+        except InvalidName:
+            return ()
+        keys.append(f"{RESOLVER_ID}{handle.fold(link.resolver_id)}")
+        name = link.name
     if ppid.validate_ppid_syntax(name):
         return (*keys, handle.fold(name[:_PPID_TYPE]), PERSONS)
+    found = ibi.split_label_path(name)
+    label = name if found is None else found[0]
     with suppress(InvalidName):
-        keys.append(label_prefix_key(ibi.parse_any(ibi.split_document_type(name)[0])))
+        keys.append(label_prefix_key(ibi.parse_any(ibi.split_document_type(label)[0])))
     prefix = handle.fold(name.partition("/")[0])
     return tuple(dict.fromkeys((*keys, prefix, *handle.parents(prefix))))
 

@@ -12,11 +12,11 @@ from tests.http.live_server import run_server
 from tests.http.resolvable_names import resolvable_registry
 
 from perdure.http.resolver.location_choice import LocationChooser
-from perdure.http.resolver.name_lookup import split_positions
 from perdure.http.shared.negotiation import parse_accept_language
 from perdure.records.locations import Location, read_locations
 from perdure.records.validation import Limits
 from perdure.records.value import Text, Value
+from perdure.registry.longest_name import split_positions
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,8 @@ from perdure.records.value import ALIAS, Value
 from perdure.registry.entities import Act, Agent, Identifier, Prefix
 from perdure.registry.identifier_lookup import find_located, governing_prefix, missing_name_error
 from perdure.registry.identifier_view import HIDDEN_REASON
-from perdure.registry.name_keys import LONGEST_NAME, LocatedName, handle_key, locate
+from perdure.registry.longest_name import find_longest
+from perdure.registry.name_keys import LONGEST_NAME, locate
 from perdure.registry.prefixes.na_names import na_name, prefix_of_record
 from perdure.registry.prefixes.na_records import prefix_record
 from perdure.registry.registry import Registry
@@ -22,8 +23,6 @@ from perdure.registry.store_interface import Reader
 from perdure.registry.withdrawal import find_withdrawal
 
 _MOST_ALIASES: Final = 10
-_MOST_CUTS: Final = 256
-_SEPARATORS: Final = frozenset("/?#.-_:;,=&@+~ ")
 
 
 class ResolvedName(NamedTuple):
@@ -73,7 +72,7 @@ def find_name(reader: Reader, text: str) -> ResolvedName:
     found, rest = find_located(reader, located), ""
     is_slip = found is not None and found.key != located.key
     if found is None and located.prefix.pass_through:
-        found, rest = _find_longest(reader, located)
+        found, rest = find_longest(reader, located)
     if found is None:
         raise missing_name_error(reader, located)
     record = without_restricted_content(records.decode(found.record))
@@ -133,29 +132,3 @@ def _find_alias(record: Record) -> Value | None:
     if record.state != "active":
         return None
     return next((value for value in record.values if value.kind == ALIAS and value.is_public and value.text), None)
-
-
-def _find_longest(reader: Reader, located: LocatedName) -> tuple[Identifier | None, str]:
-    """Return the longest registered name that this one begins with, and the rest."""
-    suffix = located.name.partition("/")[2]
-    cuts = {handle_key(located.prefix, suffix[:at]): at for at in split_positions(suffix)}
-    rows = reader.find_many(list(cuts))
-    longest = max(rows, key=cuts.__getitem__, default=None)
-    return (None, "") if longest is None else (rows[longest], suffix[cuts[longest] :])
-
-
-def split_positions(suffix: str) -> list[int]:
-    """Return where a suffix may end and the rest begin, the longest first.
-
-    In a very long suffix, only separators are tried, and as many positions near the end as the limit allows.
-    """
-    anywhere = range(len(suffix) - 1, 0, -1)
-    if len(anywhere) <= _MOST_CUTS:
-        return list(anywhere)
-    separated = [at for at in anywhere if suffix[at] in _SEPARATORS or suffix[at - 1] in _SEPARATORS][:_MOST_CUTS]
-    positions = set(separated)
-    for at in anywhere:
-        if len(positions) == _MOST_CUTS:
-            break
-        positions.add(at)
-    return sorted(positions, reverse=True)
