@@ -37,11 +37,13 @@ async def link_redirect(app: AppContext, request: Request, text: str) -> Respons
     if _is_registered(app, text):
         return None
     link = upn.parse(text)
-    label = ibi.parse_any(ibi.split_document_type(link.label)[0])
-    if app.prefixes.prefix(label_prefix_key(label)) is None:
-        held = await app.registry.store.read(lambda reader: find_held_item(reader, link.label))
-        if not held:
-            return None
+    key = label_prefix_key(ibi.parse_any(ibi.split_document_type(link.label)[0]))
+
+    def is_here(reader: Reader) -> bool:  # not app.prefixes: another process may just have added the prefix
+        return reader.prefix(key) is not None or bool(find_held_item(reader, link.label))
+
+    if not await app.registry.store.read(is_here):
+        return None
     path = path_of(link.name)
     return redirect_response(with_query(path, request.query), 301, app.options.redirect_caching)
 
