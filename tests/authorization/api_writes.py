@@ -6,6 +6,7 @@ from typing import Any
 from tests.authorization.actors import (
     BY_PREFIX,
     BY_RECORD,
+    LABELS,
     OTHER,
     OURS,
     OWNER,
@@ -317,6 +318,9 @@ PREFIXES: dict[str, Write] = {
         "PATCH /pools/{name}", right_to("admin", WHOLE_REGISTRY), with_pool, lambda _: {"policy": "hash"}
     ),
     "remove a pool": Write("DELETE /pools/{name}", right_to("admin", WHOLE_REGISTRY), with_pool),
+    "mint in a subsystem": Write(
+        "POST /ibi/{name}", right_to("mint", LABELS), without_identifier, lambda _: {"target": URL}, name=LABELS
+    ),
 }
 AGENTS: dict[str, Write] = {
     "add": Write(

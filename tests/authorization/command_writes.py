@@ -405,6 +405,7 @@ READS: dict[str, Callable[[Stage], list[str]]] = {
     "stats": lambda _: [],
     "collection list": lambda _: [],
     "collection show": lambda s: [with_item(s.served_registry).name],
+    "collection export": lambda s: [(item := with_item(s.served_registry)).one, "--portable", f"{item.other}.medium"],
     "collection get": lambda s: [(item := with_item(s.served_registry)).name, "--to", f"{item.other}.copy"],
     "person show": lambda s: [s.name],
     "person history": lambda s: [s.name],

@@ -68,7 +68,11 @@ def test_a_wrong_command_is_exit_code_2(run: Run) -> None:
     ("words", "index", "completions"),
     [
         ("perdure re", 1, ["recover", "redact", "reinstate", "remove-value", "resolve", "restore", "retarget"]),
-        ("perdure agent ", 2, ["add", "grant", "key", "list", "recover", "reinstate", "rename", "retire", "revoke"]),
+        (
+            "perdure agent ",
+            2,
+            ["add", "grant", "key", "list", "quota", "recover", "reinstate", "rename", "retire", "revoke"],
+        ),
         ("perdure ex", 1, ["explain", "export"]),
         ("perdure generate p", 2, ["pilin", "poid", "prid"]),
         ("perdure check --s", 2, ["--scheme", "--show"]),

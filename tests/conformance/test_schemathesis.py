@@ -27,6 +27,14 @@ from perdure.http.routes import API_ROUTES
 
 # A request may be refused though the schema allows it: for example, no schema can tell which prefixes exist.
 _REFUSED = ["2xx", "304", "307", "400", "401", "403", "404", "409", "410", "412", "413", "422"]
+# These operations contact another server. Generated addresses lead to none, which is 502.
+_BY_CONTACT = {
+    "include-operation-id": ["addPeer", "changePeer"],
+    "checks": {
+        "not_a_server_error": {"expected-statuses": ["2xx", "3xx", "4xx", "502"]},
+        "positive_data_acceptance": {"expected-statuses": [*_REFUSED, "502"]},
+    },
+}
 CONFIG = {
     "checks": {
         "positive_data_acceptance": {"expected-statuses": _REFUSED},
@@ -50,6 +58,7 @@ CONFIG = {
         },
     },
     "generation": {"deterministic": True},
+    "operations": [_BY_CONTACT],
 }
 
 

@@ -181,6 +181,7 @@ def test_a_row_that_has_a_name_keeps_it(client: httpx.Client) -> None:
         (LINES, {"map": "target=Link"}, (422, "invalid-input")),
         (TABLE, {}, (422, "invalid-input")),
         (LINES | {"Idempotency-Key": "x" * 256}, {}, (422, "invalid-input")),
+        (LINES | {"Idempotency-Key": ""}, {}, (422, "invalid-input")),
     ],
 )
 def test_a_request_that_cannot_be_understood_is_refused(

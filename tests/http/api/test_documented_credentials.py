@@ -21,6 +21,11 @@ VALUES = {"ppid": "PRID-93b0-4476-560e-5ac1", "name": "12345%2Fa", "code": "no-s
     "agent": "admin",
     "key": "0" * 8,
     "id": "none",
+    "peer": "id.example.org",
+    "collection": "archive",
+    "label": "sid.inpe.br%2Fmtc-m18%2F2009%2F02.16.17.46",
+    "path": "a.txt",
+    "upload": "none",
 }
 SCHEMES = [{"bearer": []}, {"basic": []}]
 
@@ -40,6 +45,8 @@ def example_request(operation: dict[str, Any]) -> dict[str, Any]:
     value = next(iter(body["examples"].values()))["value"]
     if media == "application/json":
         return {"json": value}
+    if media == "multipart/form-data":
+        return {"files": {name: (None, str(part)) for name, part in value.items()}}
     return {"content": value, "headers": {"Content-Type": media}}
 
 

@@ -133,7 +133,10 @@ def test_writing_requires_credentials(anonymous: httpx.Client) -> None:
         for method in methods.keys() - {"GET"}:
             where = path.replace("{ppid}", "POID-93b0-4476-560e-5ac1").replace("{name}", "12345%2Fa")
             answer = anonymous.request(method, f"{API}{where}")
-            assert problem(answer)[:2] == (401, "credentials-needed"), (method, path)
+            if method == "HEAD":  # a response without a body
+                assert answer.status_code == 401, path
+            else:
+                assert problem(answer)[:2] == (401, "credentials-needed"), (method, path)
             assert "Basic" in answer.headers["www-authenticate"]
 
 

@@ -86,7 +86,7 @@ async def mint_names(
 ) -> Response[Any]:
     """Mint the names, and respond when their dates have come, or at once if the client prefers that."""
     app, preferences = context.app, parse_prefer(prefer)
-    token = idempotency_key or (uuid4().hex if preferences.respond_async else None)
+    token = uuid4().hex if idempotency_key is None and preferences.respond_async else idempotency_key
     with app.waiting_room.enter(target) as visit:
         issued = await issue_once(
             context.registry,

@@ -115,9 +115,9 @@ async def begin_upload(
 )
 async def show_upload(context: InjectedContext, upload: UploadId, tus_resumable: TusResumable = None) -> Response[None]:
     """Show the offset of an upload of the caller. A complete one whose file was not stored yet is stored now."""
+    owner = context.agent.id
     _check_version(context, tus_resumable)
-    uploads = context.app.uploads
-    info, offset, item = await run_in_thread(uploads.read, upload, context.agent.id)
+    info, offset, item = await run_in_thread(context.app.uploads.read, upload, owner)
     if offset == info.length and item is None:  # the server was stopped in between
         async with _open(context, upload) as opened:
             item = await _finish(context, opened)

@@ -125,6 +125,17 @@ EXAMPLES: Final[dict[str, dict[str, Any]]] = {
         "pass through": {"pass_through": True},
         "another host": {"host": "mtc-m21b.sid.inpe.br"},
     },
+    "mintIbi": {
+        "a report": {"target": _URL, "about": {"what": "On lasting"}},
+        "by the key of the item": {"target": _URL, "item_key": "report-17.pdf"},
+    },
+    "addPool": {"two subsystems": {"name": "main", "members": ["example.org/a", "example.org/b"]}},
+    "changePool": {"the policy": {"policy": "hash"}},
+    "addPeer": {
+        "another Perdure server": {"url": "https://id.example.org", "prefixes": ["sid.inpe.br/mtc-m18", "ppid"]},
+        "a resolver of another kind": {"url": "https://hdl.handle.net", "prefixes": ["*"], "plain": True},
+    },
+    "changePeer": {"more prefixes": {"add": ["10.1000"]}, "a new key": {"accept_key": True}},
     "addAgent": {
         "a person": {"id": "maria", "name": "Maria Silva", "identifier": "https://orcid.org/0000-0002-1825-0097"},
         "a program": {"id": "repository", "name": "The repository", "kind": "program"},
