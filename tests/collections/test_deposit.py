@@ -3,13 +3,13 @@
 import asyncio
 
 import pytest
-from tests.collections.item_office import PUBLIC, THESIS, ItemOffice
+from tests.collections.item_office import PREFIX, PUBLIC, THESIS, ItemOffice
 
-from perdure.collections.deposit import put_item
+from perdure.collections.deposit import check_new_files, put_item, reserve_name
 from perdure.collections.source_files import list_directory
 from perdure.collections.work_progress import PUBLISH, Step
-from perdure.errors import InvalidInput, NotAuthorised, Withdrawn
-from perdure.registry import mint, show, withdraw
+from perdure.errors import InvalidInput, NotAuthorised, RefusedFile, Withdrawn
+from perdure.registry import add_pool, add_prefix, mint, show, withdraw
 
 
 def test_an_item_is_stored_and_its_identifier_points_to_it(items: ItemOffice) -> None:
@@ -62,6 +62,33 @@ def test_the_same_token_reserves_the_same_name(items: ItemOffice) -> None:
     assert items.reserve(token="t1") == items.reserve(token="t1")
     with pytest.raises(InvalidInput):
         items.reserve(token="t1", title="another request")
+
+
+def test_a_pool_names_an_item(items: ItemOffice) -> None:
+    items.office.do(add_pool, "main", [PREFIX])
+    items.office.clock.step(2)
+    minted = items.office.do(reserve_name, "main", "main")
+    assert items.put(name=minted.name).label.startswith(PREFIX)
+
+
+def test_a_name_of_a_handle_prefix_is_not_reserved_for_an_item(items: ItemOffice) -> None:
+    items.office.do(add_prefix, "12345")
+    before = items.office.snapshot()
+    with pytest.raises(InvalidInput, match="not an IBI subsystem"):
+        items.office.do(reserve_name, "main", "12345")
+    assert items.office.snapshot() == before
+
+
+def test_files_that_the_next_version_cannot_have_are_refused_before_they_are_read(items: ItemOffice) -> None:
+    holding = items.put(THESIS)
+    root = items.folder / "main"
+    check_new_files(root, holding.label, ["thesis.pdf", "data/new.csv"], main_file="data/table.csv")
+    for path in ("Thesis.pdf", "data", "thesis.pdf/x", "../x"):
+        with pytest.raises(RefusedFile, match=path):
+            check_new_files(root, holding.label, [path])
+        assert path == "../x" or check_new_files(root, None, [path]) is None
+    with pytest.raises(InvalidInput, match="not its main file"):
+        check_new_files(root, holding.label, ["a"], main_file="b")
 
 
 def test_the_title_is_recorded(items: ItemOffice) -> None:

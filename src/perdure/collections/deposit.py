@@ -5,44 +5,68 @@ files that are on disk already are not stored as another version.
 """
 
 from collections.abc import Collection as Paths
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
 from hashlib import sha256
 from pathlib import Path
 
 from perdure.collections import item_records
+from perdure.collections.file_names import check_new_paths
 from perdure.collections.held_items import HeldItem, require_collection
 from perdure.collections.item import Agent as VersionAgent
 from perdure.collections.item import ItemVersion
-from perdure.collections.item_content import choose_main_file, summarize_content
+from perdure.collections.item_content import check_main_file, choose_main_file, summarize_content
 from perdure.collections.item_records import PUT, NewContent
 from perdure.collections.source_files import SourceFile
 from perdure.collections.stoppable_work import run_stoppable
 from perdure.collections.storage_root import StorageRoot
 from perdure.collections.work_progress import Report
+from perdure.errors import InvalidInput
 from perdure.records.record import About
 from perdure.registry.entities import Agent
 from perdure.registry.holdings import Holding
 from perdure.registry.idempotency import mint_once
 from perdure.registry.minters import MintedIdentifier
-from perdure.registry.name_keys import require_prefix
-from perdure.registry.new_record import Statement
+from perdure.registry.minting import EMPTY_STATEMENT, find_mint_target
+from perdure.registry.new_record import Statement, first_record
 from perdure.registry.permissions.permissions import require_permission
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Reader
 from perdure.timelines.clock import NANOSECONDS
 
 
+def check_new_item(reader: Reader, registry: Registry, by: Agent, collection: str, prefix: str) -> None:
+    """Refuse a new item, before anything is written, that could not be named or could not be stored under its name."""
+    require_collection(reader, collection)
+    at = registry.current_time()
+    record = first_record(reader, by, EMPTY_STATEMENT, (), registry.settings.limits, at)
+    for one in find_mint_target(reader, by, prefix, at).prefixes:
+        if one.scheme != "ibi":
+            reason = f"{one.name} is not an IBI subsystem: items are stored under IBI labels only"
+            raise InvalidInput("item", "subsystem", reason)
+        require_permission(reader, by, "edit", one.key, at, record)
+
+
+def check_new_files(root: Path, label: str | None, paths: Sequence[str], main_file: str | None = None) -> None:
+    """Refuse files, before they are received, that the next version of an item cannot have beside its other files."""
+    collection = StorageRoot(root)
+    present: list[str] = []
+    if label is not None and collection.has_item(label):
+        item = collection.read_item(label)
+        present = list(item.inventory.list_files(item.inventory.newest))
+    check_new_paths(paths, present)
+    if main_file is not None:
+        check_main_file(main_file, [*present, *paths])
+
+
 async def reserve_name(
     registry: Registry, by: Agent, collection: str, prefix: str, *, title: str | None = None, token: str | None = None
 ) -> MintedIdentifier:
-    """Mint a name for an item that is about to be put. For a day, the same token returns the same name."""
+    """Mint a name for an item that is about to be put: under a subsystem, or under one that a pool chooses.
 
-    def check(reader: Reader) -> None:
-        require_collection(reader, collection)
-        require_permission(reader, by, "edit", require_prefix(reader, prefix).key, registry.current_time())
-
-    await registry.store.read(check)
+    For a day, the same token returns the same name.
+    """
+    await registry.store.read(lambda reader: check_new_item(reader, registry, by, collection, prefix))
     statement = Statement(about=None if title is None else About(what=title))
     digest = sha256(f"{PUT} {collection} {prefix} {title}".encode()).digest()
     done = await mint_once(registry, by, prefix, statement=statement, token=token, digest=digest)

@@ -6,6 +6,7 @@ what it means. Characters that only Windows refuses are escaped on disk, and now
 
 import re
 import unicodedata
+from collections.abc import Collection, Iterable
 from typing import Final
 
 from perdure.collections.portable_names import LONGEST_NAME, escape_name, is_device_name
@@ -68,6 +69,20 @@ class PathSet:
             if key in self._files:
                 raise RefusedFile(path, f"{quote_text(directory)} is a file of the item, so it cannot be a directory")
             directory = directory.rpartition("/")[0]
+
+
+def check_new_paths(paths: Iterable[str], present: Collection[str]) -> None:
+    """Raise RefusedFile unless an item with the files `present` can have these too. They replace files of equal path.
+
+    >>> check_new_paths(["a.txt", "data/b.txt"], ["a.txt"])
+    """
+    new = dict.fromkeys(paths)
+    known = PathSet()
+    for path in present:
+        if path not in new:
+            known.add(path)
+    for path in new:
+        known.add(check_path(path))
 
 
 def _explain_bad_path(path: str) -> str | None:

@@ -40,13 +40,17 @@ def summarize_content(version: int, files: Iterable[ContentFile]) -> ItemContent
     return ItemContent(version, count, size, digest.hexdigest(), path if count == 1 else None)
 
 
+def check_main_file(chosen: str, paths: Iterable[str]) -> None:
+    """Raise InvalidInput unless the chosen main file is one of the files of the item."""
+    if chosen not in paths:
+        reason = f"the item has no file {quote_text(chosen)}, so that is not its main file"
+        raise InvalidInput("item", "main", reason)
+
+
 def choose_main_file(content: ItemContent, paths: Iterable[str], chosen: str | None, before: str | None) -> str | None:
     """Return the main file of a version: the chosen one, or that of the version before, or the only one."""
     if chosen is not None:
-        if chosen not in paths:
-            raise InvalidInput(
-                "item", "main", f"the item has no file {quote_text(chosen)}, so that is not its main file"
-            )
+        check_main_file(chosen, paths)
         return chosen
     if before is not None and before in paths:
         return before

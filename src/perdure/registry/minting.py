@@ -20,7 +20,7 @@ from perdure.registry.permissions.permissions import require_key_permission, req
 from perdure.registry.pools.pool_minting import issue_from_pool, permitted_subsystems, selection_note
 from perdure.registry.pools.pools import find_pool_named
 from perdure.registry.registry import Registry
-from perdure.registry.store_interface import Transaction
+from perdure.registry.store_interface import Reader, Transaction
 
 MOST_NAMES: Final = 1_000_000  # names in one call
 _CHUNK: Final = 500  # names in one transaction
@@ -32,6 +32,19 @@ class MintTarget(NamedTuple):
 
     prefixes: list[Prefix]
     pool: Pool | None = None
+
+
+def find_mint_target(reader: Reader, by: Agent, text: str, at: str) -> MintTarget:
+    """Return where an agent mints who names a prefix or a pool. Raise NotAuthorised if the agent may not mint there."""
+    try:
+        namespace = require_prefix(reader, text)
+    except NoSuchPrefix:
+        pool = find_pool_named(reader, text)
+        if pool is None:
+            raise
+        return MintTarget(permitted_subsystems(reader, by, pool, at), pool)
+    require_permission(reader, by, "mint", namespace.key, at)
+    return MintTarget([namespace])
 
 
 class MintRequest(NamedTuple):
@@ -50,18 +63,13 @@ class MintRequest(NamedTuple):
     def find_target(self, tx: Transaction) -> tuple[MintTarget, str]:
         """Return where to mint, and the current time. Raise NotAuthorised if the agent may not mint there."""
         at = self.registry.current_time()
-        try:
-            namespace = require_prefix(tx, self.prefix)
-        except NoSuchPrefix:
-            pool = find_pool_named(tx, self.prefix)
-            if pool is None:
-                raise
-            return MintTarget(permitted_subsystems(tx, self.by, pool, at), pool), at
-        if self.item_key is not None:
-            raise InvalidInput("mint", "item_key", f"{namespace.name} is not a pool: only a pool has item keys")
-        require_permission(tx, self.by, "mint", namespace.key, at)
-        require_key_permission(tx, self.by, self.values, namespace.key, at)
-        return MintTarget([namespace]), at
+        target = find_mint_target(tx, self.by, self.prefix, at)
+        if target.pool is None:
+            (namespace,) = target.prefixes
+            if self.item_key is not None:
+                raise InvalidInput("mint", "item_key", f"{namespace.name} is not a pool: only a pool has item keys")
+            require_key_permission(tx, self.by, self.values, namespace.key, at)
+        return target, at
 
     def issue(self, tx: Transaction, target: MintTarget, at: str, count: int, suffixes: Sequence[str]) -> IssuedBatch:
         """Issue `count` names, or as many as fit into the time that one transaction may take from a timeline."""

@@ -177,7 +177,7 @@ def test_the_label_leads_to_the_item_and_to_its_files(items: ItemServer, client:
     assert location(f"/{items.label}") == PUBLIC_URL + items.item
     assert location(f"/{items.label}/{NOTES}") == PUBLIC_URL + items.path_of(NOTES)
     assert location(f"/{items.alias}/page.html?version=1") == PUBLIC_URL + items.path_of("page.html") + "?version=1"
-    assert location(f"/{items.label}?versions") == PUBLIC_URL + items.item + "?versions"
+    assert location(f"/{items.label}?versions") == PUBLIC_URL + items.item + "?versions#versions"
     assert location(items.item.removesuffix("/")) == items.item
     assert location(f"/items/{COLLECTION}/{items.alias}/page.html") == items.path_of("page.html")
 

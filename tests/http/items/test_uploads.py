@@ -3,6 +3,7 @@
 import base64
 import hashlib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
@@ -91,6 +92,97 @@ def test_a_hostile_path_is_refused(items: ItemServer, maria: httpx.Client, path:
     assert answer.status_code in (400, 404, 422), answer.text
 
 
+UNSTORABLE = ["../x", "a/../b", "/etc/passwd", "CON", "a//b", "x\x00", "a\\b", "\u202ex", "x/" * 40 + "y"]
+COLLIDING = ["page.html/x", "PAGE.html", "maps", "Maps/x"]
+
+
+@pytest.mark.parametrize("path", UNSTORABLE)
+def test_an_upload_with_a_name_that_no_item_can_have_does_not_begin(maria: httpx.Client, path: str) -> None:
+    answer = begin(maria, 2_000_000, subsystem=SUBSYSTEM, filename=path)
+    assert (answer.status_code, answer.json()["code"]) == (422, "refused-file")
+
+
+@pytest.mark.parametrize("path", COLLIDING)
+def test_a_name_that_collides_with_a_file_of_the_item_is_refused_at_once(
+    items: ItemServer, maria: httpx.Client, path: str
+) -> None:
+    begun = begin(maria, 2_000_000, label=items.label, filename=path)
+    put = maria.put(f"{API}/{items.label}/{path}", content=b"a")
+    for answer in (begun, put):
+        assert (answer.status_code, answer.json()["code"]) == (422, "refused-file")
+        assert repr(path) in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("files", "fields"),
+    [
+        (["x", "X"], {}),
+        (["../x"], {}),
+        (["x"], {"main": "y"}),
+    ],
+)
+def test_a_form_that_is_refused_reserves_no_name(
+    items: ItemServer, maria: httpx.Client, files: list[str], fields: dict[str, str]
+) -> None:
+    before = items.server.perdure("list", "--state", "reserved")
+    parts = [("file", (path, b"1")) for path in files]
+    assert maria.post(API, data={"subsystem": SUBSYSTEM, **fields}, files=parts).status_code == 422
+    assert items.server.perdure("list", "--state", "reserved") == before
+
+
+def test_a_new_item_needs_a_subsystem_of_labels(items: ItemServer) -> None:
+    items.server.perdure("prefix", "add", "12345")
+    with items.server.client() as admin:
+        for answer in (
+            begin(admin, 2_000_000, subsystem="12345"),
+            admin.post(API, data={"subsystem": "12345"}, files={"file": ("a", b"1")}),
+        ):
+            assert (answer.status_code, answer.json()["part"]) == (422, "subsystem")
+
+
+def test_a_pool_names_a_new_item(items: ItemServer, maria: httpx.Client) -> None:
+    items.server.perdure("pool", "add", "main", SUBSYSTEM)
+    answer = maria.post(API, data={"subsystem": "main"}, files={"file": ("a", b"1")})
+    assert answer.status_code == 201, answer.text
+    assert answer.json()["label"].startswith(SUBSYSTEM)
+    assert begin(maria, 3, subsystem="main").status_code == 201
+
+
+def test_the_main_file_and_the_reason_of_a_version_can_be_stated(items: ItemServer, maria: httpx.Client) -> None:
+    files = [("file", (name, b"1")) for name in ("a.txt", "b.txt")]
+    stored = maria.post(API, data={"subsystem": SUBSYSTEM, "main": "b.txt", "message": "first"}, files=files).json()
+    assert stored["main_file"] == "b.txt"
+    assert items.get(f"/{stored['label']}").headers["location"] == stored["url"] + "b.txt"
+    url = upload_url(begin(maria, 1, label=stored["label"], filename="c.txt", main="a.txt", message="more"), items)
+    assert send(maria, url, 0, b"c").status_code == 204
+    assert items.get(f"/{stored['label']}").headers["location"] == stored["url"] + "a.txt"
+    assert [one["message"] for one in item_versions(items, stored["url"])] == ["more", "first"]
+    assert "(main file)" in items.get(httpx.URL(stored["url"]).path).text
+    assert begin(maria, 1, label=stored["label"], main="d.txt").json()["part"] == "main"
+
+
+def test_a_part_of_a_file_is_not_stored_as_the_file(items: ItemServer, maria: httpx.Client) -> None:
+    answer = maria.put(
+        f"{API}/{items.label}/page.html", content=b"rest", headers={"Content-Range": "bytes 100-103/104"}
+    )
+    assert (answer.status_code, answer.json()["code"]) == (400, "malformed-request")
+    assert items.get(items.path_of("page.html")).content != b"rest"
+
+
+def test_an_agent_who_may_edit_only_its_own_items_stores_them(items: ItemServer) -> None:
+    items.server.perdure("agent", "add", "ana", "--name", "Ana")
+    items.server.perdure("agent", "grant", "ana", SUBSYSTEM, "mint")
+    key = items.server.perdure("agent", "key", "ana").split()[0]
+    files = {"file": ("a", b"1")}
+    with items.server.client(key) as ana:
+        assert ana.post(API, data={"subsystem": SUBSYSTEM}, files=files).status_code == 403
+        items.server.perdure("agent", "grant", "ana", SUBSYSTEM, "edit", "--own")
+        answer = ana.post(API, data={"subsystem": SUBSYSTEM}, files=files)
+        assert answer.status_code == 201, answer.text
+        assert ana.put(f"{API}/{answer.json()['label']}/b", content=b"2").status_code == 200
+        assert ana.put(f"{API}/{items.label}/b", content=b"2").status_code == 403
+
+
 def test_a_form_makes_a_new_item(items: ItemServer, maria: httpx.Client) -> None:
     files = [("file", ("a/one.txt", b"1", "text/plain")), ("file", ("b.html", b"<p>", "text/html"))]
     answer = maria.post(API, data={"subsystem": SUBSYSTEM, "title": "A new item"}, files=files)
@@ -118,6 +210,7 @@ def test_an_item_with_one_file_leads_to_that_file(items: ItemServer, maria: http
         ({}, {"file": ("a", b"1")}, "label"),
         ({"subsystem": SUBSYSTEM, "label": "8JMKD3MGP8W/34PGRBS"}, {"file": ("a", b"1")}, "label"),
         ({"subsystem": SUBSYSTEM, "colour": "red"}, {"file": ("a", b"1")}, "colour"),
+        ({"label": "8JMKD3MGP8W/34PGRBS", "title": "Another"}, {"file": ("a", b"1")}, "title"),
     ],
 )
 def test_a_wrong_form_is_refused(maria: httpx.Client, data: dict[str, str], files: dict[str, Any], part: str) -> None:
@@ -271,3 +364,33 @@ def test_the_quota_of_an_agent_holds_in_every_way(items: ItemServer, maria: http
     finally:
         items.server.perdure("agent", "quota", "maria", "--no-limit", "--used", "0")
     assert maria.put(f"{API}/{items.label}/quota.txt", content=bytes(101)).status_code == 200
+
+
+def test_a_file_that_an_item_has_already_does_not_count_again(items: ItemServer, maria: httpx.Client) -> None:
+    remove_unfinished_uploads(items, maria)
+    items.server.perdure("agent", "quota", "maria", "--limit", "1000", "--used", "0")
+    try:
+        for _ in range(4):
+            answer = maria.put(f"{API}/{items.label}/again.txt", content=bytes(400))
+            assert answer.status_code == 200, answer.text
+        assert "400 bytes" in items.server.perdure("agent", "quota", "maria")
+        assert maria.put(f"{API}/{items.label}/again.txt", content=bytes(601)).json()["code"] == "quota-exceeded"
+    finally:
+        items.server.perdure("agent", "quota", "maria", "--no-limit", "--used", "0")
+
+
+def test_uploads_that_begin_together_stay_within_the_quota(items: ItemServer, maria: httpx.Client) -> None:
+    remove_unfinished_uploads(items, maria)
+    items.server.perdure("agent", "quota", "maria", "--limit", "1000", "--used", "0")
+    try:
+        with ThreadPoolExecutor(8) as threads:
+            begun = list(threads.map(lambda _: begin(maria, 300, subsystem=SUBSYSTEM).status_code, range(16)))
+        assert begun.count(201) <= 3
+        assert set(begun) <= {201, 507}
+    finally:
+        items.server.perdure("agent", "quota", "maria", "--no-limit", "--used", "0")
+
+
+def remove_unfinished_uploads(items: ItemServer, client: httpx.Client) -> None:
+    for upload in (items.server.folder / "uploads" / "unfinished").iterdir():
+        client.delete(f"{UPLOADS}/{upload.name}", headers=TUS)

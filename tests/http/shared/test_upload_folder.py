@@ -110,7 +110,8 @@ def test_an_upload_that_does_not_go_on_is_removed(uploads: UploadFolder, tmp_pat
     long_ago = time.time() - 61
     os.utime(tmp_path / "uploads" / old / "offset", (long_ago, long_ago))
     uploads.remove_expired()
-    assert {one.name for one in (tmp_path / "uploads").iterdir()} == {"lock", new}
+    assert {one.name for one in (tmp_path / "uploads").iterdir()} == {"lock", "unfinished", new}
+    assert [one.name for one in (tmp_path / "uploads" / "unfinished").iterdir()] == [new]
 
 
 def test_an_upload_in_use_is_not_removed(uploads: UploadFolder, tmp_path: Path) -> None:
@@ -127,6 +128,26 @@ def test_what_a_crash_left_of_a_creation_is_removed(uploads: UploadFolder, tmp_p
     (tmp_path / "uploads" / ("0" * 32 + ".new")).mkdir()
     uploads.remove_expired()
     assert not (tmp_path / "uploads" / ("0" * 32 + ".new")).exists()
+
+
+def test_what_a_crash_left_of_a_removal_is_removed(uploads: UploadFolder, tmp_path: Path) -> None:
+    upload = uploads.create("maria", 6, "", most=2).id
+    (tmp_path / "uploads" / upload / "upload.json").unlink()
+    (tmp_path / "uploads" / "unfinished" / ("0" * 32)).touch()
+    uploads.remove_expired()
+    assert {one.name for one in (tmp_path / "uploads").rglob("*")} == {"lock", "unfinished"}
+
+
+def test_finished_uploads_cost_no_time_when_another_one_begins(
+    uploads: UploadFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(5):
+        with uploads.open(uploads.create("maria", 0, "", most=1).id, "maria") as opened:
+            opened.finish(ITEM)
+    read: list[Path] = []
+    monkeypatch.setattr(upload_folder, "_read_upload", read.append)
+    uploads.create("maria", 6, "", most=1)
+    assert (uploads.reserved_bytes("ana"), len(read)) == (0, 1)
 
 
 def test_only_the_owner_of_the_folder_can_read_uploads(uploads: UploadFolder, tmp_path: Path) -> None:

@@ -5,15 +5,16 @@ from typing import Final
 
 from multipart import MultipartError, MultipartSegment, PushMultipartParser  # type: ignore[import-untyped]
 
+from perdure.collections.file_names import PathSet, check_path
 from perdure.errors import InvalidInput, OutOfRange, quote_text
 from perdure.http.api.multipart import IDENTITY_ENCODINGS, parse_boundary
+from perdure.http.items.content_headers import stated_media_type
 from perdure.http.items.received_file import ReceivedFile
 from perdure.http.shared.http_errors import BodyTooLarge, MalformedRequest
 
-FIELDS: Final = ("label", "subsystem", "title")
+FIELDS: Final = ("label", "subsystem", "title", "main", "message")
 _MOST_FILES: Final = 1_000
 _LONGEST_FIELD: Final = 4_096  # bytes
-_UNKNOWN: Final = "application/octet-stream"
 
 
 class ItemForm:
@@ -25,6 +26,7 @@ class ItemForm:
         self._most_bytes = most_bytes
         self._texts: dict[str, bytearray] = {}
         self._current: bytearray | ReceivedFile | None = None
+        self._paths = PathSet()
         self.files: list[ReceivedFile] = []
         self.size = 0  # of all files
 
@@ -32,6 +34,11 @@ class ItemForm:
     def fields(self) -> dict[str, str]:
         """Return the fields before the files."""
         return {name: _decode(name, text) for name, text in self._texts.items()}
+
+    @property
+    def paths(self) -> list[str]:
+        """Return the paths of the files so far."""
+        return [one.path for one in self.files]
 
     async def feed(self, piece: bytes) -> None:
         """Take the next part of the body."""
@@ -74,7 +81,8 @@ class ItemForm:
     def _begin_file(self, part: MultipartSegment) -> None:
         if len(self.files) == _MOST_FILES:
             raise OutOfRange("upload", "file", f"one form can have {_MOST_FILES} files: send the others in another one")
-        media_type = part.content_type if part.content_type != _UNKNOWN else None
+        self._paths.add(check_path(part.filename))
+        media_type = stated_media_type(part.content_type)
         self._current = self._stack.enter_context(ReceivedFile(part.filename, media_type))
         self.files.append(self._current)
 

@@ -2,10 +2,11 @@
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Final, NamedTuple, Self
 
-from perdure.collections.deposit import put_item, reserve_name
-from perdure.collections.held_items import require_collection
+from perdure.collections.deposit import check_new_files, check_new_item, put_item, reserve_name
+from perdure.collections.held_items import find_item, require_collection
 from perdure.collections.item_records import check_put
 from perdure.collections.source_files import SourceFile
 from perdure.errors import InvalidInput
@@ -13,8 +14,6 @@ from perdure.http.api.request_context import ApiContext
 from perdure.http.items.item_urls import item_url
 from perdure.http.shared.threads import run_in_thread
 from perdure.registry.holdings import Holding
-from perdure.registry.name_keys import require_prefix
-from perdure.registry.permissions.permissions import require_permission
 from perdure.registry.permissions.storage_quota import charge_storage, check_storage, refund_storage
 from perdure.registry.store_interface import Reader
 
@@ -23,12 +22,14 @@ _NAME_KEYS: Final = ("filename", "name")  # clients for browsers write the secon
 
 
 class ItemFields(NamedTuple):
-    """Where a file belongs: to the item with a label, or to a new one whose name a subsystem mints."""
+    """Where a file belongs: to the item with a label, or to a new one that gets its name from a subsystem or a pool."""
 
     collection: str
     label: str | None
     subsystem: str | None
     title: str | None = None
+    main: str | None = None
+    message: str | None = None
 
     @classmethod
     def from_fields(cls, fields: Mapping[str, str]) -> Self:
@@ -39,7 +40,11 @@ class ItemFields(NamedTuple):
         if (label is None) is (subsystem is None):
             reason = "give either label, of an existing item, or subsystem, whose next label a new item gets"
             raise InvalidInput("upload", "label", reason)
-        return cls(collection, label, subsystem, fields.get("title") or None)
+        title, main, message = (fields.get(key) or None for key in ("title", "main", "message"))
+        if label is not None and title is not None:
+            reason = "the field title is for a new item: edit the identifier of an existing one"
+            raise InvalidInput("upload", "title", reason)
+        return cls(collection, label, subsystem, title, main, message)
 
 
 class StoredUpload(NamedTuple):
@@ -57,22 +62,31 @@ def find_file_name(fields: Mapping[str, str]) -> str:
     raise InvalidInput("upload", "filename", "the field filename is required: the path of the file in its item")
 
 
-async def check_upload(context: ApiContext, fields: ItemFields, size: int) -> None:
-    """Refuse an upload before its first byte: without permission, without a collection, or above the quota."""
+async def check_upload(context: ApiContext, fields: ItemFields, size: int, paths: Sequence[str]) -> None:
+    """Refuse an upload before its first byte: without permission, above the quota, or with files no item can have."""
+    await check_files(context, fields, paths)
+    await check_quota(context, size)
+
+
+async def check_files(context: ApiContext, fields: ItemFields, paths: Sequence[str]) -> None:
+    """Refuse files that the agent may not store in the item, or that the item cannot have."""
     registry, agent = context.registry, context.agent
 
-    def work(reader: Reader) -> None:
+    def work(reader: Reader) -> tuple[Path, str | None]:
+        path = Path(require_collection(reader, fields.collection).path)
         if fields.label is not None:
-            check_put(reader, registry, agent, fields.label, fields.collection)
-        else:
-            require_collection(reader, fields.collection)
-            key = require_prefix(reader, fields.subsystem or "").key
-            for action in ("mint", "edit"):
-                require_permission(reader, agent, action, key, registry.current_time())
+            return path, check_put(reader, registry, agent, fields.label, fields.collection).label
+        check_new_item(reader, registry, agent, fields.collection, fields.subsystem or "")
+        return path, None
 
-    await registry.store.read(work)
-    reserved = await run_in_thread(context.app.uploads.reserved_bytes, agent.id)
-    await check_storage(registry, agent, size, reserved)
+    root, label = await registry.store.read(work)
+    await run_in_thread(check_new_files, root, label, paths, fields.main)
+
+
+async def check_quota(context: ApiContext, size: int) -> None:
+    """Raise QuotaExceeded if the agent may not store as many bytes beside those of its unfinished uploads."""
+    reserved = await run_in_thread(context.app.uploads.reserved_bytes, context.agent.id)
+    await check_storage(context.registry, context.agent, size, reserved)
 
 
 async def store_files(
@@ -80,6 +94,7 @@ async def store_files(
 ) -> StoredUpload:
     """Store files in an item, and let its identifier point to it. With the same token, a new item gets one name."""
     registry, agent = context.registry, context.agent
+    await check_files(context, fields, [one.path for one in sources])
     async with _charge_while_storing(context, size):
         name = fields.label
         if name is None:
@@ -87,9 +102,21 @@ async def store_files(
                 registry, agent, fields.collection, fields.subsystem or "", title=fields.title, token=token
             )
             name = minted.name
+        stored = name
+        before = await registry.store.read(lambda reader: find_item(reader, stored).holding_in(fields.collection))
         holding = await put_item(
-            registry, agent, fields.collection, name, sources, source=SOURCE, message=SOURCE, extends=True
+            registry,
+            agent,
+            fields.collection,
+            name,
+            sources,
+            main_file=fields.main,
+            source=SOURCE,
+            message=fields.message or SOURCE,
+            extends=True,
         )
+    if before is not None and before.version == holding.version:  # the item had these very files: none was stored
+        await refund_storage(registry, agent, size)
     collection = await registry.store.read(lambda reader: require_collection(reader, fields.collection))
     return StoredUpload(holding, item_url(context.request.origin, collection, holding.label))
 

@@ -18,16 +18,15 @@ from perdure.http.api.request_context import CREDENTIALS_REQUIRED, InjectedConte
 from perdure.http.api.schemas.stored_items import StoredItemResponse
 from perdure.http.auth.transport_policy import is_cross_site
 from perdure.http.items.body_digest import BodyDigest
-from perdure.http.items.content_headers import safe_media_type
+from perdure.http.items.content_headers import stated_media_type
 from perdure.http.items.received_file import ReceivedFile
 from perdure.http.shared.cors import is_from_listed_origin
-from perdure.http.shared.http_errors import BodyTooLarge, CrossSiteRequest, UnsupportedMediaType
-from perdure.http.shared.media_type import FORM_URLENCODED, body_media_type
+from perdure.http.shared.http_errors import BodyTooLarge, CrossSiteRequest, MalformedRequest, UnsupportedMediaType
+from perdure.http.shared.media_type import body_media_type
 from perdure.http.shared.redirects import encode_location
 from perdure.http.shared.request import Request
 
 CREATED: Final = 201
-_NOT_STATED: Final = ("", "application/octet-stream", FORM_URLENCODED)  # the name of the file says more
 
 CollectionName = Annotated[
     str, PathParameter(description="The name of a collection.", examples=[Example(value="archive")])
@@ -78,12 +77,12 @@ async def put_file(
     If the item has this very file already, nothing changes. The body is the file; its `Content-Type` is stored, too.
     """
     request = context.request
-    kind = body_media_type(request)
-    media_type = None if kind in _NOT_STATED else safe_media_type(request.header(b"content-type"))
+    if request.header(b"content-range") is not None:  # curl --continue-at sends it with the rest of a file
+        raise MalformedRequest("a file is stored as a whole, without Content-Range: use an upload in several parts")
     digest = BodyDigest.parse(repr_digest, content_digest)
     fields = ItemFields(collection, label, None)
-    await check_upload(context, fields, check_length(request, context.app.options.upload_bytes))
-    with ReceivedFile(path, media_type) as received:
+    await check_upload(context, fields, check_length(request, context.app.options.upload_bytes), [path])
+    with ReceivedFile(path, stated_media_type(request.header(b"content-type"))) as received:
         async for piece in parts_at_least_rate(request):
             if received.size + len(piece) > context.app.options.upload_bytes:
                 raise BodyTooLarge(context.app.options.upload_bytes)
@@ -114,7 +113,8 @@ async def put_item_form(
 ) -> Response[StoredItemResponse]:
     """Store files as an item: a new one, whose name a subsystem mints, or more files of an existing one.
 
-    The fields `label` or `subsystem`, and `title`, come before the files. The name of each file is its path.
+    The fields come before the files: `label` of an existing item, or `subsystem` (or a pool) and `title` of a new one;
+    `main`, the file to which the identifier leads; `message`, what is new. The name of each file is its path.
     """
     request, options = context.request, context.app.options
     if is_cross_site(request) and not is_from_listed_origin(request):  # browsers send forms without a preflight
@@ -131,12 +131,11 @@ async def put_item_form(
             await form.feed(piece)
             if form.files and not is_checked:  # all fields are there: refuse before most of the body is received
                 is_checked = True
-                await check_upload(context, ItemFields.from_fields({"collection": collection, **form.fields}), length)
+                early = ItemFields.from_fields({"collection": collection, **form.fields})._replace(main=None)
+                await check_upload(context, early, length, form.paths)
         form.finish()
         digest.check()
         fields = ItemFields.from_fields({"collection": collection, **form.fields})
-        if not is_checked:
-            await check_upload(context, fields, length)
         sources = [await one.finish() for one in form.files]
         stored = await store_files(context, fields, sources, form.size)
     return _stored_response(stored, CREATED, stored.url)

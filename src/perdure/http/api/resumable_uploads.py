@@ -11,12 +11,14 @@ from litestar.openapi.spec import Example
 from litestar.params import HeaderParameter, PathParameter
 
 from perdure.collections.source_files import LocalFile
+from perdure.errors import QuotaExceeded
 from perdure.http.api.bulk_request import parts_at_least_rate
-from perdure.http.api.item_storage import ItemFields, check_upload, find_file_name, store_files
+from perdure.http.api.item_storage import ItemFields, check_quota, check_upload, find_file_name, store_files
 from perdure.http.api.litestar_bypass import STREAMED
 from perdure.http.api.request_context import CREDENTIALS_REQUIRED, ApiContext, InjectedContext, error_responses
 from perdure.http.app_context import AppContext
 from perdure.http.items import tus
+from perdure.http.items.content_headers import stated_media_type
 from perdure.http.shared.api_roots import API_ROOT
 from perdure.http.shared.http_errors import (
     BodyTooLarge,
@@ -79,7 +81,7 @@ async def begin_upload(
         HeaderParameter(
             name="Upload-Metadata",
             description="Pairs of a key and a value in Base64: `collection` and `filename`, and `label` for a file of "
-            "an existing item or `subsystem` for a new one; `title` and `filetype` are optional.",
+            "an existing item or `subsystem` for a new one; `title`, `filetype`, `main` and `message` are optional.",
         ),
     ] = None,
 ) -> Response[None]:
@@ -90,9 +92,9 @@ async def begin_upload(
     if length > app.options.upload_bytes:
         raise BodyTooLarge(app.options.upload_bytes)
     metadata = tus.parse_metadata(upload_metadata)
-    find_file_name(metadata)
-    await check_upload(context, ItemFields.from_fields(metadata), length)
+    await check_upload(context, ItemFields.from_fields(metadata), length, [find_file_name(metadata)])
     upload = await run_in_thread(app.uploads.create, context.agent.id, length, upload_metadata or "", most=_MOST)
+    await _keep_within_quota(context, upload)
     headers: Headers = [
         (b"location", f"{API_ROOT}/uploads/{upload.id}".encode()),  # at the address that the client uses
         await _expiry(app, upload.id),
@@ -191,6 +193,16 @@ async def remove_upload(
     return _respond(204, [])
 
 
+async def _keep_within_quota(context: ApiContext, upload: Upload) -> None:
+    """Remove an upload if others that began at the same moment need the rest of the quota."""
+    try:
+        await check_quota(context, 0)
+    except QuotaExceeded:
+        async with _open(context, upload.id) as opened:
+            await run_to_end_in_thread(opened.remove)
+        raise
+
+
 def _respond(status: int, headers: Headers) -> Response[None]:
     """Return a response without a body, with the headers of every response."""
     lines = {name.decode(): value.decode("latin-1") for name, value in [*tus.COMMON, NO_STORE, *headers]}
@@ -268,7 +280,8 @@ async def _finish(context: ApiContext, opened: OpenUpload) -> UploadedItem:
         return opened.item
     upload = opened.upload
     metadata = tus.parse_metadata(upload.metadata)
-    source = LocalFile(find_file_name(metadata), opened.content, upload.length, metadata.get("filetype") or None)
+    media_type = stated_media_type(metadata.get("filetype"))
+    source = LocalFile(find_file_name(metadata), opened.content, upload.length, media_type)
     stored = await store_files(context, ItemFields.from_fields(metadata), [source], upload.length, upload.id)
     item = UploadedItem(stored.holding.label, stored.holding.version, stored.url)
     await run_to_end_in_thread(opened.finish, item)

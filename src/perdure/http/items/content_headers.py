@@ -9,6 +9,7 @@ import re
 from typing import Final
 from urllib.parse import quote
 
+from perdure.http.shared.media_type import FORM_URLENCODED
 from perdure.http.shared.request import Headers
 
 # Files that a browser shows by itself, and that contain nothing that runs.
@@ -61,6 +62,16 @@ def safe_media_type(media_type: str | None) -> str:
     """Return a stored media type; that of any bytes if it is missing, or is not one."""
     text = (media_type or "").strip().lower()
     return text if _MEDIA_TYPE.fullmatch(text) else _UNKNOWN
+
+
+def stated_media_type(text: str | None) -> str | None:
+    """Return the media type that a client states of a file; None if it says less than the name of the file.
+
+    >>> stated_media_type("Text/HTML"), stated_media_type("application/octet-stream"), stated_media_type("photo")
+    ('text/html', None, None)
+    """
+    media_type = safe_media_type(text)
+    return None if media_type in (_UNKNOWN, FORM_URLENCODED) else media_type
 
 
 def content_disposition(filename: str, *, is_shown: bool) -> str:

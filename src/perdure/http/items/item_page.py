@@ -29,6 +29,7 @@ class FileRow(NamedTuple):
     digest: str
     short_digest: str
     media_type: str
+    is_main: bool  # the identifier leads to it
 
 
 class VersionRow(NamedTuple):
@@ -57,7 +58,10 @@ def render_item_page(
     number = None if is_newest else version.number
     paths = [path for path in version.inventory.list_files(version.number) if path > after]
     shown = sorted(paths)[:_MOST_FILES]
-    rows = [_build_file_row(url, version, path, number) for path in shown]
+    main_file = found.holding.main_file if is_newest else None
+    rows = [_build_file_row(url, version, path, number, main_file) for path in shown]
+    newest = item.newest.number
+    oldest = max(1, newest - _MOST_VERSIONS + 1)
     return pages.render_page(
         "item.html",
         200,
@@ -76,14 +80,15 @@ def render_item_page(
         created=format_time(version.created),
         rows=rows,
         next_after=shown[-1] if len(shown) < len(paths) else None,
-        versions=[_build_version_row(url, one) for one in item.versions[:_MOST_VERSIONS]],
+        versions=[_build_version_row(url, item.version(one)) for one in range(newest, oldest - 1, -1)],
+        has_older_versions=oldest > 1,
         url=url,
         json_url=description_url(url, "json"),
         zip_url=description_url(url, "zip") + ("" if is_newest else f"?version={version.number}"),
     )
 
 
-def _build_file_row(url: str, version: ItemVersion, path: str, number: int | None) -> FileRow:
+def _build_file_row(url: str, version: ItemVersion, path: str, number: int | None, main_file: str | None) -> FileRow:
     _, file = version.find_file(path)
     return FileRow(
         path,
@@ -92,6 +97,7 @@ def _build_file_row(url: str, version: ItemVersion, path: str, number: int | Non
         file.sha512,
         file.sha512[:_SHOWN_DIGITS],
         file.media_type,
+        path == main_file,
     )
 
 

@@ -4,6 +4,7 @@ Everything is public. A reserved name has no record; of a withdrawn one, and of 
 the header of a deleted record.
 """
 
+import re
 from contextlib import suppress
 from typing import Final
 
@@ -33,6 +34,7 @@ _LARGEST_FORM: Final = 65_536  # bytes
 _PAGE_SIZES: Final = {"ListRecords": 100, "ListIdentifiers": 500}
 _SETS_ON_PAGE: Final = 500
 _SCAN_SHARE: Final = 0.3  # of the time of a request, after which a list is continued by the next one
+_FORMAT_NAME: Final = re.compile(r"[A-Za-z0-9_.!~*'()-]+")
 _BEGINNING: Final = -(1 << 62)
 
 
@@ -110,8 +112,10 @@ async def _list_sets(app: AppContext, arguments: Arguments) -> str:
 async def _list_records(app: AppContext, request: Request, verb: str, arguments: Arguments) -> str:
     token = _read_token(arguments, verb)
     if token is None:
-        _check_format(arguments)
         start, end = read_period(arguments)
+        if "set" in arguments:
+            parse_set(arguments["set"])
+        _check_format(arguments)  # last: the response repeats the other arguments, which must be valid for that
         token = ListToken(
             verb="ListRecords" if verb == "ListRecords" else "ListIdentifiers",
             after=_BEGINNING if start is None else first_number_of(start) - 1,
@@ -164,6 +168,8 @@ def _write_token(onward: ListToken | None, cursor: int, *, has_parts: bool) -> s
 
 
 def _check_format(arguments: Arguments) -> None:
+    if _FORMAT_NAME.fullmatch(arguments["metadataPrefix"]) is None:
+        raise ProtocolError("badArgument", "metadataPrefix is not the name of a format: see ListMetadataFormats")
     if arguments["metadataPrefix"] != PREFIX:
         raise ProtocolError("cannotDisseminateFormat", f"the only format is {PREFIX}")
 

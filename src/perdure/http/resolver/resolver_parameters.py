@@ -40,6 +40,7 @@ class ResolverParameters(msgspec.Struct, frozen=True, kw_only=True):
         return self.values.restricts
 
 
+_ALL_VERSIONS: Final = "versions#versions"  # the part of the page that lists them
 _NO_PARAMETERS: Final = ResolverParameters()
 
 
@@ -59,7 +60,7 @@ def parse_resolver_parameters(request: Request) -> ResolverParameters:
         return [value for key, value in parameters if key == name]
 
     action = single_parameter(parameters, "action") or ""
-    item_query = [f"version={quote(value)}" for value in every("version")] + ["versions" for _ in every("versions")]
+    item_query = [f"version={quote(value)}" for value in every("version")] + [_ALL_VERSIONS for _ in every("versions")]
     attributes = tuple(dict.fromkeys(map(_parse_attribute, every("locatt"))))
     check_count(len(attributes), _MOST_ATTRIBUTES, "attributes of locations")
     return ResolverParameters(

@@ -1,6 +1,7 @@
 """Uploads in several parts, on disk: each survives a crash of the server up to the offset that was acknowledged.
 
-uploads/lock            locked while an upload is created or removed, by any worker
+uploads/lock            locked while an upload is created, by any worker
+uploads/unfinished/ID   an empty file for each upload that is no item yet: these count against quotas
 uploads/ID/upload.json  whose it is, its length and what it is for
 uploads/ID/content      the bytes so far, and perhaps some that were never acknowledged
 uploads/ID/offset       how many of them are on disk for certain
@@ -28,6 +29,7 @@ from perdure.store.file_sync import sync_folder, write_atomically
 UPLOADS: Final = "uploads"  # the folder in that of the registry
 _ID: Final = re.compile(r"[0-9a-f]{32}")
 _INFO, _CONTENT, _OFFSET, _ITEM, _LOCK = "upload.json", "content", "offset", "item.json", "lock"
+_UNFINISHED: Final = "unfinished"
 _DIGITS: Final = 20  # of the offset in its file: it is overwritten as one block
 _NEW: Final = ".new"
 _LOCK_SECONDS: Final = 2.0  # a client that was cut off comes back before the server has noticed
@@ -104,6 +106,7 @@ class OpenUpload:
             write_atomically(self._folder / _ITEM, msgspec.json.encode(item).decode(), 0o600)
         self.item = item
         self.content.unlink(missing_ok=True)
+        _marker(self._folder).unlink(missing_ok=True)
 
     def remove(self) -> None:
         """Remove the upload."""
@@ -128,9 +131,12 @@ class UploadFolder:
         """Create an upload. Raise TooManyUploads if the agent has `most` unfinished ones already."""
         upload = Upload(secrets.token_hex(16), agent, length, time.time(), metadata)
         with _translate_errors(), self._lock_all():
-            self._remove_expired()
+            for folder in self._unfinished_folders():
+                self._remove_if_expired(folder)
             if sum(one.agent == agent for one in self._unfinished_uploads()) >= most:
                 raise TooManyUploads(most)
+            _write_new(_marker(self._folder / upload.id), b"")
+            sync_folder(self._folder / _UNFINISHED)
             building = self._folder / f"{upload.id}{_NEW}"
             building.mkdir(0o700)
             for name, content in (
@@ -182,26 +188,36 @@ class UploadFolder:
 
     def remove_expired(self) -> None:
         """Remove the uploads that have not gone on for too long, and what a crash has left of others."""
-        if self._folder.is_dir():
-            with _translate_errors(), self._lock_all():
-                self._remove_expired()
-
-    def _remove_expired(self) -> None:
-        oldest = time.time() - self._seconds
-        for folder in list(self._folder.iterdir()):
-            if folder.name.endswith(_NEW):
-                _remove(folder)
-            elif _ID.fullmatch(folder.name):
-                with suppress(OSError, UploadInUse):
-                    if (folder / _OFFSET).stat().st_mtime < oldest:
-                        with _lock_file(folder / _INFO, patience=0):
-                            _remove(folder)
-
-    def _unfinished_uploads(self) -> Iterator[Upload]:
         if not self._folder.is_dir():
             return
-        for folder in self._folder.iterdir():
-            if _ID.fullmatch(folder.name) and not (folder / _ITEM).exists():
+        with _translate_errors():
+            with self._lock_all():  # no other worker is creating an upload
+                for building in self._folder.glob(f"*{_NEW}"):
+                    _remove(building)
+                for marker in list((self._folder / _UNFINISHED).iterdir()):
+                    if not (self._folder / marker.name).exists():
+                        marker.unlink(missing_ok=True)
+            for folder in list(self._folder.iterdir()):
+                if _ID.fullmatch(folder.name):
+                    self._remove_if_expired(folder)
+
+    def _remove_if_expired(self, folder: Path) -> None:
+        with suppress(OSError, UploadInUse, NoSuchUpload):
+            if not (folder / _INFO).exists():  # a crash has interrupted its removal
+                _remove(folder)
+            elif (folder / _OFFSET).stat().st_mtime < time.time() - self._seconds:
+                with _lock_file(folder / _INFO, patience=0):
+                    _remove(folder)
+
+    def _unfinished_folders(self) -> list[Path]:
+        try:
+            return [self._folder / name for name in os.listdir(self._folder / _UNFINISHED)]
+        except FileNotFoundError:
+            return []
+
+    def _unfinished_uploads(self) -> Iterator[Upload]:
+        for folder in self._unfinished_folders():
+            if not (folder / _ITEM).exists():
                 upload = _read_upload(folder)
                 if upload is not None:
                     yield upload
@@ -214,6 +230,7 @@ class UploadFolder:
     @contextmanager
     def _lock_all(self) -> Iterator[None]:
         self._folder.mkdir(0o700, exist_ok=True)
+        (self._folder / _UNFINISHED).mkdir(0o700, exist_ok=True)
         descriptor = os.open(self._folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)  # each holder does no more than list and rename
@@ -242,6 +259,11 @@ def _lock_file(file: Path, *, patience: float) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+def _marker(folder: Path) -> Path:
+    """Return the file that marks an upload as unfinished."""
+    return folder.parent / _UNFINISHED / folder.name
 
 
 def _read_upload(folder: Path) -> Upload | None:
@@ -290,6 +312,7 @@ def _remove(folder: Path) -> None:
     """Remove an upload. What shows that it exists goes first."""
     (folder / _INFO).unlink(missing_ok=True)
     shutil.rmtree(folder, ignore_errors=True)
+    _marker(folder).unlink(missing_ok=True)
 
 
 @contextmanager
