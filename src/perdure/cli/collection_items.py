@@ -102,7 +102,9 @@ def put(
             )
 
     holding = run_as_agent(folder, work)
-    print_holding(holding, f"Stored {holding.label} in {collection}: {content_text(holding)}.", json)
+    if not json:
+        print_error(f"stored in {collection}: {content_text(holding)}")
+    print_holding(holding, holding.label, json)
 
 
 def _check_options(
