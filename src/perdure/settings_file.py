@@ -14,7 +14,7 @@ from perdure.records.namespaces import ClassesNamespace, ModelNamespace, Namespa
 from perdure.records.validation import Limits
 from perdure.registry import Settings
 from perdure.registry.person_iris import PersonIriSettings
-from perdure.registry.settings import LargestGap, LongestWait, TypePrefix, UnusualSources
+from perdure.registry.settings import LargestGap, LongestWait, StepsAhead, TypePrefix, UnusualSources
 from perdure.store.file_sync import write_atomically
 from perdure.store.open_location import parse_postgres_address
 from perdure.store.postgres.postgres_options import PostgresOptions
@@ -55,6 +55,9 @@ type_prefix = {type_prefix}
 [minting]
 # Maximum number of seconds that minting waits for the next free date before it fails.
 # longest_wait = 10.0
+# A client of an IBI subsystem may choose to wait longer (Prefer: wait, respond-async): by at most this many steps of
+# its granularity. With a granularity of 60 seconds, 60 steps are an hour.
+# steps_ahead = 60
 # Minting is refused if the clock is more than this many days ahead of the last date of a timeline.
 # largest_gap_days = 3653.0
 
@@ -138,6 +141,7 @@ class _MintingSection(msgspec.Struct, forbid_unknown_fields=True):
     """The clock and the wait for a new name."""
 
     longest_wait: LongestWait = 10.0
+    steps_ahead: StepsAhead = 60
     largest_gap_days: LargestGap = 3653.0
 
 
@@ -181,14 +185,15 @@ class SettingsFile(msgspec.Struct, forbid_unknown_fields=True):
     @property
     def settings(self) -> Settings:
         minting = self.minting
-        for name, most in (("longest_wait", _DAY), ("largest_gap_days", _DAY)):
-            if not 0 <= getattr(minting, name) <= most:  # which refuses NaN too
-                raise InvalidInput("settings", name, f"{name} in {SETTINGS} must be between 0 and {most}")
+        for name, least in (("longest_wait", 0), ("largest_gap_days", 0), ("steps_ahead", 1)):
+            if not least <= getattr(minting, name) <= _DAY:  # which refuses NaN too
+                raise InvalidInput("settings", name, f"{name} in {SETTINGS} must be between {least} and {_DAY}")
         return Settings(
             self.limits,
             self.metadata.type_prefix,
             minting.longest_wait,
             minting.largest_gap_days,
+            minting.steps_ahead,
             self.persons.namespaces,
             self.persons.unusual_sources,
         )

@@ -110,11 +110,12 @@ def add(
     host: Annotated[
         str | None, typer.Option(metavar="HOST", help="For an IBI subsystem, instead of a prefix: host name.")
     ] = None,
-    port: Annotated[int, typer.Option(metavar="PORT", help="Port of the host.")] = 80,
+    port: Annotated[int | None, typer.Option(metavar="PORT", help="Port of the host. Default: 80.")] = None,
     ip: Annotated[str | None, typer.Option(metavar="ADDRESS", help="IP address of the IBI subsystem.")] = None,
     ip_port: Annotated[
-        int, typer.Option(metavar="PORT", help="Port number in opaque labels, one per virtual host.")
-    ] = 800,
+        int | None,
+        typer.Option(metavar="PORT", help="Port number in opaque labels, one per virtual host. Default: 800."),
+    ] = None,
     granularity: Granularity = None,
     private: Annotated[
         bool, typer.Option("--private", help="Allow an IP address that is not global, such as 127.0.0.1.")
@@ -142,10 +143,9 @@ def add(
         raise InvalidInput("prefix", "prefix", reason)
     if is_subsystem and (pass_through or joiners):
         raise InvalidInput("prefix", "pass_through", "--pass-through and --joiners are only for a Handle prefix")
-    if not is_subsystem and (granularity is not None or private):
-        raise InvalidInput(
-            "prefix", "granularity", "--granularity and --private are only for an IBI subsystem (--host or --ip)"
-        )
+    if not is_subsystem and (granularity is not None or private or port is not None or ip_port is not None):
+        reason = "--granularity, --private, --port and --ip-port are only for an IBI subsystem (--host or --ip)"
+        raise InvalidInput("prefix", "granularity", reason)
 
     async def work(registry: AnyRegistry, by: Agent) -> Prefix:
         if is_subsystem:

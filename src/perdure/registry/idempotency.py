@@ -103,15 +103,19 @@ async def issue_once(
     digest: bytes = b"",
     patience: Fraction | None = None,
     waits_a_step: bool = False,
+    steps: int = 1,
     item_key: str | None = None,
     full_queues: Collection[str] = (),
+    labels_only: bool = False,
 ) -> IssuedMint:
     """Issue new names, all of them or none. The caller waits until they are due, before it discloses them.
 
     With a `token`, a repeated request gets the same names for a day. `digest` identifies the request: a token that was
     used with another request is refused. `patience`, in seconds, is how long the caller can wait for the dates of the
     names; with `waits_a_step`, one step of the granularity if that is longer. If it would take longer, raise
-    ClockBehind and issue nothing. `item_key` and `full_queues` are for pools.
+    ClockBehind and issue nothing. The longest wait of the settings limits it too, extended by `steps` of the
+    granularity. `item_key` and `full_queues` are for pools. With `labels_only`, any other prefix than
+    that of an IBI subsystem is refused.
     """
     if suffixes:
         count = len(suffixes)
@@ -126,8 +130,10 @@ async def issue_once(
         statement,
         patience,
         waits_a_step=waits_a_step,
+        steps=steps,
         item_key=item_key,
         full_queues=full_queues,
+        labels_only=labels_only,
     )
     tidies = token is not None and next(_requests) % _EXPIRE_EVERY == 0
 

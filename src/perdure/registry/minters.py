@@ -90,10 +90,12 @@ def issue_names(
     templates: Sequence[RecordTemplate],
     suffixes: Sequence[str] = (),
     patience: Fraction | None = None,
+    steps: int = 1,
 ) -> IssuedBatch:
     """Issue a name for each record, in their order, or as many as fit into the time that one transaction may take.
 
-    The caller checks permission and waits until the names are due.
+    The caller checks permission and waits until the names are due. `patience` is the longest wait that it accepts, in
+    seconds. `steps` is by how many steps of its granularity a subsystem extends the longest wait of the settings.
     """
     if prefix.scheme == "ibi" and prefix.subsystem is None:
         reason = (
@@ -107,7 +109,7 @@ def issue_names(
         case "pilin":
             return issue_pilin(registry, tx, prefix, templates, patience)
         case "ibi" if prefix.subsystem is not None:
-            return _issue_pairs(registry, tx, prefix, prefix.subsystem, templates, patience)
+            return _issue_pairs(registry, tx, prefix, prefix.subsystem, templates, patience, steps)
         case "uuid":
             return _issue_suffixes(tx, prefix, templates, [random_suffix() for _ in templates])
         case "sequential":
@@ -204,6 +206,7 @@ def _issue_pairs(
     subsystem: Subsystem,
     templates: Sequence[RecordTemplate],
     patience: Fraction | None,
+    steps: int,
 ) -> IssuedBatch:
     """Issue the labels of each date: of the host, of the IP address, or of both."""
     now_ns = registry.clock.now_ns()
@@ -227,13 +230,13 @@ def _issue_pairs(
         return first.pair_for(prefix, labels_at(date))
 
     # A date of a coarse grid may be due a whole step ahead. Dates beyond the longest wait are left for the next chunk.
-    wait = registry.settings.wait
-    at_once = most_at_once(registry, prefix, patience)
+    longest = registry.settings.wait + steps * subsystem.granularity
+    at_once = most_at_once(registry, prefix, patience, steps)
     timeline = _FreeDates(tx, prefix, ibi_ticks(now_ns, last, subsystem.granularity), keys_at, now_ns)
-    return _issue_dated(timeline, changes_at, templates[:at_once], _limit_wait(wait + subsystem.granularity, patience))
+    return _issue_dated(timeline, changes_at, templates[:at_once], _limit_wait(longest, patience))
 
 
-def most_at_once(registry: Registry, prefix: Prefix, patience: Fraction | None = None) -> int | None:
+def most_at_once(registry: Registry, prefix: Prefix, patience: Fraction | None = None, steps: int = 1) -> int | None:
     """Return how many dates one transaction may take from a timeline: None if the names have no dates.
 
     Half of the longest wait is left, because other callers take dates as well.
@@ -241,7 +244,8 @@ def most_at_once(registry: Registry, prefix: Prefix, patience: Fraction | None =
     if prefix.subsystem is None and prefix.minter != "pilin":
         return None
     step = MILLISECOND if prefix.subsystem is None else prefix.subsystem.granularity
-    return max(1, int(_limit_wait(registry.settings.wait, patience) / 2 / step))
+    longest = registry.settings.wait + (steps - 1) * step
+    return max(1, int(_limit_wait(longest, patience) / 2 / step))
 
 
 def _limit_wait(longest: Fraction, patience: Fraction | None) -> Fraction:

@@ -57,8 +57,10 @@ class MintRequest(NamedTuple):
     values: tuple[Value, ...]
     patience: Fraction | None = None  # how long the caller can wait for a date, in seconds; None: no limit
     waits_a_step: bool = False  # whether the caller waits for one step of the granularity, if that is longer
+    steps: int = 1  # of the granularity, by which the longest wait of the settings is extended
     item_key: str | None = None
     full_queues: Collection[str] = ()  # the keys of subsystems of a pool that are passed over
+    labels_only: bool = False  # whether the caller mints IBI labels, and no other names
 
     def find_target(self, tx: Transaction) -> tuple[MintTarget, str]:
         """Return where to mint, and the current time. Raise NotAuthorised if the agent may not mint there."""
@@ -66,6 +68,9 @@ class MintRequest(NamedTuple):
         target = find_mint_target(tx, self.by, self.prefix, at)
         if target.pool is None:
             (namespace,) = target.prefixes
+            if self.labels_only and namespace.scheme != "ibi":
+                reason = f"{namespace.name} is not an IBI subsystem or a pool"
+                raise InvalidInput("mint", "prefix", f"{reason}: mint its names with POST /api/v1/identifiers")
             if self.item_key is not None:
                 raise InvalidInput("mint", "item_key", f"{namespace.name} is not a pool: only a pool has item keys")
             require_key_permission(tx, self.by, self.values, namespace.key, at)
@@ -99,7 +104,9 @@ class MintRequest(NamedTuple):
         values = tuple(with_stated_ttl(self.values, namespace.ttl))
         record = first_record(tx, self.by, self.statement, values, limits, at)
         first = RecordTemplate(record, revisions.encode_within_limit(record, limits.record_bytes), self.by, at, note)
-        return issue_names(self.registry, tx, namespace, [first] * count, suffixes, self._patience_for(namespace))
+        return issue_names(
+            self.registry, tx, namespace, [first] * count, suffixes, self._patience_for(namespace), self.steps
+        )
 
     def _patience_for(self, namespace: Prefix) -> Fraction | None:
         if self.patience is None or namespace.subsystem is None or not self.waits_a_step:
@@ -115,8 +122,10 @@ def prepare_mint(
     patience: Fraction | None = None,
     *,
     waits_a_step: bool = False,
+    steps: int = 1,
     item_key: str | None = None,
     full_queues: Collection[str] = (),
+    labels_only: bool = False,
 ) -> MintRequest:
     """Check the statement and the clock before a transaction is opened."""
     registry.check_clock()
@@ -125,7 +134,9 @@ def prepare_mint(
     values = build_values(statement, registry.settings.limits, now)
     if values:
         values = tuple(with_administrators(by, values, now))
-    return MintRequest(registry, by, prefix, statement, values, patience, waits_a_step, item_key, full_queues)
+    return MintRequest(
+        registry, by, prefix, statement, values, patience, waits_a_step, steps, item_key, full_queues, labels_only
+    )
 
 
 async def mint(

@@ -16,6 +16,13 @@ TypePrefix = Annotated[
 LongestWait = Annotated[
     float, Meta(description="Maximum number of seconds that minting waits for the next free date before it fails.")
 ]
+StepsAhead = Annotated[
+    int,
+    Meta(
+        description="Maximum number of steps of its granularity, beyond `longest_wait`, for which a request to an IBI "
+        "subsystem waits if its client chose the wait (`Prefer`)."
+    ),
+]
 LargestGap = Annotated[
     float,
     Meta(description="Days that the clock may be ahead of the last date of a timeline; beyond, minting is refused."),
@@ -35,6 +42,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     type_prefix: TypePrefix = DEFAULT_TYPE_PREFIX
     longest_wait: LongestWait = 10.0
     largest_gap_days: LargestGap = 3653.0
+    steps_ahead: StepsAhead = 60
     namespaces: Namespaces = Namespaces()
     unusual_sources: UnusualSources = ()
 

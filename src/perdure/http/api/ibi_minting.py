@@ -60,7 +60,7 @@ async def mint_ibi(
     The response comes when the dates of the labels have come: at a granularity of a minute, that can be a minute. It
     names other identifiers that have the same target.
     """
-    return await mint_names(context, decode_name(name), data, (), idempotency_key, prefer, says_other_names=True)
+    return await mint_names(context, decode_name(name), data, (), idempotency_key, prefer, labels_only=True)
 
 
 @get(

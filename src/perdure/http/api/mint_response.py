@@ -18,7 +18,7 @@ from perdure.http.api.schemas.responses import MintResponse, PendingMintResponse
 from perdure.http.api.views import build_mint_response
 from perdure.http.shared.api_roots import API_ROOT
 from perdure.http.shared.conditional import version_etag
-from perdure.http.shared.prefer import Preferences, parse_prefer
+from perdure.http.shared.prefer import NO_PREFERENCES, Preferences, parse_prefer
 from perdure.http.urls import identifier_api_path
 from perdure.names import handle, instant
 from perdure.registry.also_known import find_also_known
@@ -82,9 +82,12 @@ async def mint_names(
     idempotency_key: str | None,
     prefer: str | None,
     *,
-    says_other_names: bool = False,
+    labels_only: bool = False,
 ) -> Response[Any]:
-    """Mint the names, and respond when their dates have come, or at once if the client prefers that."""
+    """Mint the names, and respond when their dates have come, or at once if the client prefers that.
+
+    With `labels_only`, mint IBI labels alone. The response then lists other names with the same target.
+    """
     app, preferences = context.app, parse_prefer(prefer)
     token = uuid4().hex if idempotency_key is None and preferences.respond_async else idempotency_key
     with app.waiting_room.enter(target) as visit:
@@ -99,11 +102,13 @@ async def mint_names(
             digest=b"" if token is None else _request_digest(target, data),
             patience=_patience(app.patience, preferences),
             waits_a_step=preferences.wait is None,
+            steps=1 if preferences == NO_PREFERENCES else context.registry.settings.steps_ahead,
             item_key=data.item_key,
             full_queues=app.waiting_room.full_queues(),
+            labels_only=labels_only,
         )
         applied = [] if preferences.wait is None else [f"wait={preferences.wait}"]
-        also_known = await _other_names(context, data, issued) if says_other_names else ()
+        also_known = await _other_names(context, data, issued) if labels_only else ()
         if issued.due is not None and (wait := issued.due - now_seconds(context.registry.clock)) > 0:
             if preferences.respond_async and token is not None and wait > (preferences.wait or 0):
                 return pending_response(token, issued.due, wait, ["respond-async", *applied])

@@ -106,10 +106,9 @@ async def add_prefix(context: InjectedContext, data: JSONBody[AddPrefixRequest])
             ttl=data.ttl,
         )
         return _created_response(prefix)
-    if data.granularity is not None or data.private:
-        raise InvalidInput(
-            "prefix", "granularity", "granularity and private are only supported for an IBI subsystem (host or ip)"
-        )
+    if data.granularity is not None or data.private or data.port is not None or data.ip_port is not None:
+        reason = "granularity, private, port and ip_port are only supported for an IBI subsystem (host or ip)"
+        raise InvalidInput("prefix", "granularity", reason)
     prefix = await use.add_prefix(
         context.registry,
         context.agent,

@@ -22,6 +22,7 @@ IPV6_TEXT: Final = Radix("0123456789abcdef:")  # Table 7.5
 _DECIMAL: Final = Radix("0123456789")
 _ZERO: Final = BASE_27.digits[0]
 
+_ADDRESS_AND_PORT: Final = re.compile(r"[0-9.]+:[0-9]{1,5}|\[.*\]:[0-9]{1,5}")
 _NOT_A_GRAPHEME: Final = re.compile(r"[^2-9A-HJ-NP-UWXa-hj-np-uwx/]")
 _PREFIX: Final = re.compile(r"(?P<ip>[2-9A-HJ-NP-U]+)(?P<kind>[WX])(?P<port>[2-9A-HJ-NP-U]*)")
 _SUFFIX: Final = re.compile(r"(?P<seconds>[2-9A-HJ-NP-U]+)(?:W(?P<places>[2-9A-HJ-NP-U]+))?")
@@ -121,7 +122,8 @@ def _normalise_address(ip: str) -> str:
     try:
         address = ipaddress.ip_address(ip)
     except ValueError:
-        raise InvalidInput("ibi", "ip", f"{quote_text(ip)} is not an IP address") from None
+        hint = ": give the IP address and the port apart" if _ADDRESS_AND_PORT.fullmatch(ip) else ""
+        raise InvalidInput("ibi", "ip", f"{quote_text(ip)} is not an IP address{hint}") from None
     mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
     if mapped is not None:  # Python versions differ in how they write these
         high, low = divmod(int(mapped), 1 << 16)

@@ -16,6 +16,7 @@ DEFAULT_PORT: Final = 80
 
 _WORD: Final = r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
 _WORD_ONLY: Final = re.compile(_WORD)
+_HOST_AND_PORT: Final = re.compile(r"[^:/]+:[0-9]{1,5}")
 _WORD_PORT: Final = re.compile(rf"(?P<word>{_WORD})(?:[.@](?P<port>[0-9]+))?")
 _YEAR: Final = re.compile(r"[0-9]{4,}")
 _TIME: Final = re.compile(r"([0-9]{2})\.([0-9]{2})\.([0-9]{2})\.([0-9]{2})(?:\.([0-9]{2})(?:\.([0-9]+))?)?")
@@ -129,6 +130,8 @@ def _explain_bad_host(name: str) -> str | None:
         return f"the host {quote_text(name)} has one word, and a repository name needs at least two (example.org)"
     for word in words:
         if not _WORD_ONLY.fullmatch(word):
+            if _HOST_AND_PORT.fullmatch(name):
+                return f"{quote_text(name)} contains a port: give the host and the port apart"
             hint = "" if word.isascii() else " (write an international name in its xn-- form)"
             return f"{quote_text(word)} is not a word of a domain name: letters, digits, inner hyphens{hint}"
         if len(word) > _MAX_WORD:

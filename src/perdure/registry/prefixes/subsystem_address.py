@@ -43,7 +43,9 @@ def build_subsystem(
     subsystem = Subsystem(folded, port, ip, ip_port, granularity, private)
     current_labels(subsystem)
     if ip is not None and not private and not ipaddress.ip_address(ip).is_global:
-        raise InvalidInput("ibi", "ip", f"{ip} is a private IP address, which is not unique; to allow it, set private")
+        raise InvalidInput(
+            "ibi", "ip", f"{ip} is a private IP address, which is not unique; to allow it, set private (--private)"
+        )
     return subsystem
 
 
@@ -60,6 +62,7 @@ def change_address(tx: Transaction, prefix: Prefix, change: AddressChange, at: s
     _check_consistent(change)
     host = None if change.no_host else change.host or before.host
     ip = None if change.no_ip else change.ip or before.ip
+    check_ports(host, change.port, ip, change.ip_port)
     port = before.port if change.port is None else change.port
     ip_port = before.ip_port if change.ip_port is None else change.ip_port
     is_private = change.private or (before.private and ip == before.ip)
@@ -76,6 +79,15 @@ def _check_consistent(change: AddressChange) -> None:
         raise InvalidInput("prefix", "host", "a host or its port, and no host, cannot be combined")
     if change.no_ip and (change.ip is not None or change.ip_port is not None):
         raise InvalidInput("prefix", "ip", "an IP address or its port, and no IP address, cannot be combined")
+
+
+def check_ports(host: str | None, port: int | None, ip: str | None, ip_port: int | None) -> None:
+    """Refuse a port that belongs to nothing: it would be stored, and appear in no label."""
+    if port is not None and host is None:
+        raise InvalidInput("prefix", "port", "a port is part of the labels of a host: give the host, too")
+    if ip_port is not None and ip is None:
+        reason = "the port of an IP address is part of its labels: give the IP address, too"
+        raise InvalidInput("prefix", "ip_port", reason)
 
 
 def _boundary(prefix: Prefix, last: Fraction | None, at: str) -> str:

@@ -3,13 +3,14 @@
 from fractions import Fraction
 
 from perdure.names import ibi
+from perdure.names.ibi import opaque, repository
 from perdure.names.instant import Exact
 from perdure.registry.entities import WHOLE_REGISTRY, Agent, Prefix
 from perdure.registry.permissions.permissions import require_permission
 from perdure.registry.prefixes.label_periods import change_periods, current_labels
 from perdure.registry.prefixes.new_prefix import insert_prefix
 from perdure.registry.prefixes.prefixes import check_policy, check_ttl
-from perdure.registry.prefixes.subsystem_address import build_subsystem
+from perdure.registry.prefixes.subsystem_address import build_subsystem, check_ports
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Transaction
 
@@ -20,8 +21,8 @@ async def add_subsystem(
     host: str | None,
     ip: str | None,
     *,
-    port: int = 80,
-    ip_port: int = 800,
+    port: int | None = None,
+    ip_port: int | None = None,
     granularity: Exact = 1,
     private: bool = False,
     policy: str = "",
@@ -30,9 +31,18 @@ async def add_subsystem(
     """Add an IBI subsystem: its host, its IP address or both, and the granularity of its dates.
 
     With both, it mints two labels for each date. They belong to it alone. Its name is that of its host, if it has one.
+    The ports are 80 and 800, if none are given.
     """
     ibi.next_date(0, None, granularity)  # refuses an invalid granularity
-    subsystem = build_subsystem(host, port, ip, ip_port, Fraction(granularity), private=private)
+    check_ports(host, port, ip, ip_port)
+    subsystem = build_subsystem(
+        host,
+        repository.DEFAULT_PORT if port is None else port,
+        ip,
+        opaque.DEFAULT_PORT if ip_port is None else ip_port,
+        Fraction(granularity),
+        private=private,
+    )
     labels, at = current_labels(subsystem), registry.current_time()
     key = labels.get("name") or labels["address"]
     prefix = Prefix(

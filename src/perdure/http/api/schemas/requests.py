@@ -229,9 +229,9 @@ class AddPrefixRequest(RequestSchema, frozen=True, kw_only=True):
     joiners: Joiners = False
     policy: Policy = ""
     host: Host | None = None
-    port: Port = 80
+    port: Annotated[Port, Meta(description="The port of the host, 80 if none is given.")] | None = None
     ip: IpAddress | None = None
-    ip_port: Port = 800
+    ip_port: Annotated[Port, Meta(description="The port of the IP address, 800 if none is given.")] | None = None
     granularity: Granularity | None = None
     private: Annotated[bool, Meta(description="Allow an IP address that is not global.")] = False
 
