@@ -217,6 +217,44 @@ def test_a_later_answer_is_at_its_own_url_once_the_date_has_come(new_folder: Cal
         assert (answer.status_code, name_of(answer)) == (200, f"{minutes}/2027/01.15.08.01")
 
 
+def test_several_requests_queue_for_later_minutes_first_come_first_served(new_folder: Callable[[], Path]) -> None:
+    folder = new_folder()
+    with serve(folder) as station:
+        settings = folder / "perdure.toml"
+        settings.write_text(settings.read_text().replace("# steps_ahead = 60", "steps_ahead = 6"))
+        minutes = station.add_subsystem("queued.example.org", "60")
+    with serve(folder) as station:
+        station.set_clock(NOON)
+        station.mint(minutes)
+        accepted = [station.mint(minutes, ASYNC) for _ in range(5)]
+        assert [one.json()["due"][14:16] for one in accepted] == ["01", "02", "03", "04", "05"]
+        usual = station.mint(minutes)  # waits no longer than a minute
+        assert (usual.status_code, usual.headers["retry-after"]) == (503, "360")
+        pending = station.begin_mint(minutes, {"Prefer": "wait=400"})
+        station.await_waiting(1)
+        refused = station.mint(minutes, ASYNC)  # the seventh step ahead
+        assert (refused.status_code, refused.headers["retry-after"]) == (503, "420")
+        where = [one.headers["location"] for one in accepted]
+        station.set_clock(NOON + 120)
+        answers = [station.client.get(one) for one in where]
+        assert [one.status_code for one in answers] == [200, 200, 202, 202, 202]
+        assert [name_of(one)[-2:] for one in answers[:2]] == ["01", "02"]
+        assert answers[2].headers["retry-after"] == "60"
+        assert not pending.done()
+        station.set_clock(NOON + 360)
+        assert name_of(pending.result(30)) == f"{minutes}/2027/01.15.08.06"
+        assert name_of(station.client.get(where[4])) == f"{minutes}/2027/01.15.08.05"
+        several = station.mint(minutes, ASYNC, count=2)
+        assert [one["name"][-2:] for one in _answer_later(station, several, 600)] == ["07", "08"]
+
+
+def _answer_later(station: Station, accepted: httpx.Response, seconds: int) -> list[dict[str, str]]:
+    assert accepted.status_code == 202, accepted.text
+    station.set_clock(NOON + seconds)
+    identifiers: list[dict[str, str]] = station.client.get(accepted.headers["location"]).json()["identifiers"]
+    return identifiers
+
+
 def test_a_repeated_request_gets_the_same_later_answer(station: Station) -> None:
     station.set_clock(NOON)
     minutes = station.add_subsystem("repeated.example.org", "60")
@@ -303,6 +341,19 @@ def test_other_names_of_the_target_are_in_the_answer(station: Station) -> None:
     station.client.delete(f"{API}/identifiers/{name_of(first)}", params={"reason": "x"}, headers={"If-Match": "*"})
     station.set_clock(NOON + 10)
     assert station.mint(seconds, target=target).json()["also_known_as"] == [name_of(second)]
+
+
+def test_names_of_a_handle_prefix_are_not_minted_as_labels(station: Station) -> None:
+    station.client.post(f"{API}/prefixes", json={"prefix": "12345"})
+    answer = station.mint("12345")
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid-input")
+    assert "POST /api/v1/identifiers" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("body", [{"prefix": "12345"}, {"ip": "150.163.34.243"}])
+def test_a_port_without_a_host_is_refused(station: Station, body: dict[str, str]) -> None:
+    answer = station.client.post(f"{API}/prefixes", json={**body, "port": 8080})
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid-input")
 
 
 @pytest.mark.parametrize("target", ["nothing", "no.such/subsystem"])

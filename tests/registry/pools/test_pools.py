@@ -1,6 +1,7 @@
 """Pools: how a subsystem is chosen, that the choice is recorded, and who may do what."""
 
 import asyncio
+import threading
 from collections import Counter
 from fractions import Fraction
 
@@ -26,6 +27,7 @@ from perdure.registry import (
     remove_pool,
     verify,
 )
+from perdure.registry.entities import PoolPolicy
 from perdure.registry.pools.pools import pool_digest
 from perdure.registry.store_interface import Transaction
 
@@ -114,6 +116,40 @@ def test_a_subsystem_that_is_too_far_ahead_is_passed_over(station: Office, polic
     with pytest.raises(ClockBehind) as problem:
         station.do(mint, "main", item_key=key)
     assert problem.value.timeline == MEMBERS[3]  # the shortest wait
+
+
+@pytest.mark.parametrize("locations", ["postgres"], indirect=True)  # an SQLite database has one writer
+@pytest.mark.parametrize("policy", ["least-waiting", "round-robin"])
+def test_minting_does_not_queue_behind_a_timeline_that_another_process_holds(
+    station: Office, store_factory: StoreFactory, policy: PoolPolicy
+) -> None:
+    station.do(add_pool, "main", MEMBERS, policy=policy)
+    station.do(mint, "main", len(MEMBERS))
+    station.clock.step(10)
+    other = station.reopen(store_factory())
+    is_held, may_end = threading.Event(), threading.Event()
+
+    def hold(tx: Transaction) -> None:
+        tx.timeline(MEMBERS[0])
+        is_held.set()
+        may_end.wait(30)
+
+    async def mint_meanwhile() -> list[str]:
+        holding = asyncio.create_task(other.registry.store.write(hold))
+        await asyncio.to_thread(is_held.wait, 30)
+        try:
+            names = [(await mint(station.registry, station.admin, "main"))[0].name for _ in range(6)]
+            blocked = asyncio.create_task(mint(station.registry, station.admin, MEMBERS[0]))
+            await asyncio.sleep(0.2)
+            assert not blocked.done()
+        finally:
+            may_end.set()
+        await holding
+        return [*names, (await blocked)[0].name]
+
+    *pooled, named = [host_of(name) for name in station.run(mint_meanwhile())]
+    assert set(pooled) == {"b", "c", "d"}
+    assert named == "a"
 
 
 def test_several_names_are_spread_over_the_pool(station: Office) -> None:

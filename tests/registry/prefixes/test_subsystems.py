@@ -239,6 +239,27 @@ def test_an_address_that_makes_no_label_changes_nothing(station: Office, address
     assert station.snapshot() == before
 
 
+def test_a_port_that_no_label_would_contain_is_refused(station: Office) -> None:
+    with pytest.raises(InvalidInput, match="give the host"):
+        station.do(add_subsystem, None, NEW_IP, port=8080)
+    with pytest.raises(InvalidInput, match="give the IP address"):
+        station.do(add_subsystem, NEW_HOST, None, ip_port=801)
+    move(station, no_ip=True)
+    with pytest.raises(InvalidInput, match="give the IP address"):
+        move(station, ip_port=801)
+    move(station, ip=NEW_IP, ip_port=801, no_host=True)
+    with pytest.raises(InvalidInput, match="give the host"):
+        move(station, port=8080)
+
+
+@pytest.mark.parametrize(
+    "address", [{"host": "example.org:8080"}, {"ip": "150.163.34.250:801"}, {"ip": "[2001:4860:4860::8888]:801"}]
+)
+def test_a_port_belongs_in_its_own_option(station: Office, address: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput, match="and the port apart"):
+        move(station, **address)
+
+
 def test_a_private_address_needs_the_option_each_time(station: Office) -> None:
     move(station, ip="192.168.1.1", private=True)
     move(station, host=NEW_HOST)
