@@ -22,7 +22,7 @@ This page is generated from the types that read the file."""
 _SECTIONS: Final = {
     "registry": "The identity of the registry, and its store. `perdure init` writes this section.",
     "metadata": "Values of Handle records that contain [authority metadata](../explanation/authority-metadata.md).",
-    "minting": "Limits for time. `longest_wait` is in seconds and `largest_gap_days` in days; both are between 0 and 86,400. See [Minting](../explanation/minting.md).",
+    "minting": "Limits for time. `longest_wait` is in seconds and `largest_gap_days` in days; both are between 0 and 86,400. `steps_ahead` is between 1 and 86,400. See [Minting](../explanation/minting.md).",
     "persons": "The IRIs of persons and terms in [linked data](resolver.md#linked-data), and the sources of observations. Each IRI must be a web address that ends in `/` or `#`. The base of the IRIs of persons [never changes](../decisions/persons.md#linked-data).",
     "limits": "Limits for records. A value beyond a limit is refused with 400 or 422.",
     "http": "The [server](../how-to/serve.md). A slow or hostile client must not affect other clients; therefore every resource has a limit.",
