@@ -2,11 +2,12 @@
 
 import asyncio
 from fractions import Fraction
+from itertools import pairwise
 
 import pytest
 from tests.registry_fixture import ManualClock, Office, StoreFactory, open_office
 
-from perdure.registry import add_subsystem, change_prefix, mint
+from perdure.registry import AddressChange, add_subsystem, change_prefix, mint
 from perdure.registry.label_neighbours import find_neighbours
 
 PREFIX = "sid.inpe.br/mtc-m18"
@@ -44,6 +45,37 @@ def test_labels_of_another_host_are_no_neighbours(station: Office) -> None:
     found = station.ask(find_neighbours, first.name)
     assert found is not None
     assert found.previous is found.following is None
+
+
+def test_the_timeline_goes_on_when_the_host_and_the_address_change(station: Office) -> None:
+    minted = []
+    for address in (
+        AddressChange(),
+        AddressChange(host="mtc-m21b.sid.inpe.br"),
+        AddressChange(no_host=True),
+        AddressChange(ip="150.163.34.250"),
+        AddressChange(no_ip=True, host="mtc-m18.sid.inpe.br"),
+    ):
+        if address != AddressChange():
+            station.do(change_prefix, PREFIX, address=address)
+        minted += station.do(mint, PREFIX, 2)
+        station.clock.step(Fraction(1, 4))
+    for before, one, after in zip([None, *minted], minted, [*minted[1:], None], strict=False):
+        found = station.ask(find_neighbours, one.name)
+        assert found is not None
+        assert found.previous == (None if before is None else (before.name, before.date))
+        assert found.following == (None if after is None else (after.name, after.date))
+        assert found.trace is not None
+        assert found.trace.date == one.date
+
+
+def test_fractions_of_opaque_labels_are_in_the_order_of_their_dates(station: Office) -> None:
+    station.do(change_prefix, PREFIX, granularity=Fraction(1, 100), address=AddressChange(no_host=True))
+    minted = station.do(mint, PREFIX, 30)
+    for before, one in pairwise(minted):
+        found = station.ask(find_neighbours, one.name)
+        assert found is not None
+        assert found.previous == (before.name, before.date)
 
 
 def test_another_granularity_leaves_the_request_unknown(station: Office) -> None:

@@ -82,7 +82,7 @@ def _find_neighbours(label: Label, folder: Path | None) -> LabelNeighbours | Non
 def _print_neighbours(found: LabelNeighbours) -> None:
     typer.echo("In this registry")
     for what, one in (("before it", found.previous), ("after it", found.following)):
-        text = "none of this host and port" if one is None else f"{one[0]}  ({instant.to_iso(one[1])})"
+        text = "none of this timeline" if one is None else f"{one[0]}  ({instant.to_iso(one[1])})"
         typer.echo(f"  {what:<20} {escape_control(text)}")
     if found.trace is None or found.granularity is None:
         typer.echo("  The request for it is not known: the label was imported, or the timeline changed.")
