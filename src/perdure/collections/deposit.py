@@ -86,11 +86,13 @@ async def put_item(
     extends: bool = False,
     removed: Paths[str] = (),
     most_bytes: int | None = None,
+    expected_version: int | None = None,
     report: Report | None = None,
 ) -> Holding:
     """Store the files as a new version of an item, and let its identifier point to it.
 
-    With `extends`, the files of the newest version stay, except those in `removed`.
+    With `extends`, the files of the newest version stay, except those in `removed`. Raise Conflict if the newest
+    version on disk is not the expected one.
     """
 
     def check(reader: Reader) -> tuple[HeldItem, Path]:
@@ -110,6 +112,7 @@ async def put_item(
             extends=extends,
             removed=removed,
             most_bytes=most_bytes,
+            expected_version=expected_version,
             report=report,
         )
         return _describe(version, collection, main_file, item.holding_in(collection), source)

@@ -25,7 +25,7 @@ from perdure.collections.source_files import SourceFile
 from perdure.collections.storage_errors import explain_storage_errors
 from perdure.collections.tree_check import check_tree
 from perdure.collections.work_progress import Progress, Report
-from perdure.errors import NoSuchItem, NotACollection
+from perdure.errors import Conflict, NoSuchItem, NotACollection
 
 PATIENCE: Final = 10.0  # seconds that a writer waits for another one of the same item
 
@@ -82,6 +82,7 @@ class StorageRoot:
         extends: bool = False,
         removed: Collection[str] = (),
         most_bytes: int | None = None,
+        expected_version: int | None = None,
         report: Report | None = None,
         patience: float = PATIENCE,
     ) -> ItemVersion:
@@ -89,14 +90,19 @@ class StorageRoot:
 
         With `extends`, the files of the newest version stay, except those in `removed`; sources replace files with the
         same path. When this returns, the version is on disk. If the newest version is the same already, it is returned
-        and nothing is written. If it raises, nothing has changed.
+        and nothing is written. If it raises, nothing has changed. Raise Conflict if the newest version is not the
+        expected one; 0 is for an item that does not exist yet.
         """
         label = canonical_label(label)
         created = (created or datetime.now(timezone.utc)).astimezone(timezone.utc)
         new = NewVersion(label, agent, message, created, extends, frozenset(removed), most_bytes)
         with explain_storage_errors(str(self.path)), lock_item(self._paths.lock(label), label, patience):
             repair_item(self._paths, label)
-            return write_version(self._paths, self._find(label), new, sources, Progress(report))
+            item = self._find(label)
+            newest = 0 if item is None else item.inventory.newest
+            if expected_version is not None and newest != expected_version:
+                raise Conflict(label, f"version {expected_version}", f"version {newest}")
+            return write_version(self._paths, item, new, sources, Progress(report))
 
     def copy_item(
         self,

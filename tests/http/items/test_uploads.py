@@ -12,13 +12,15 @@ from tests.http.items.item_server import COLLECTION, SUBSYSTEM, ItemServer, item
 
 TUS = {"Tus-Resumable": "1.0.0"}
 PART = {**TUS, "Content-Type": "application/offset+octet-stream"}
+ORIGIN = "https://deposit.example.org"
 API = f"/api/v1/items/{COLLECTION}"
+SETTINGS = f'upload_bytes = 3000000\ncors_origins = ["{ORIGIN}"]'
 UPLOADS = "/api/v1/uploads"
 
 
 @pytest.fixture(scope="module")
 def items(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ItemServer]:
-    with item_server(tmp_path_factory.mktemp("items") / "registry", settings="upload_bytes = 3000000") as served:
+    with item_server(tmp_path_factory.mktemp("items") / "registry", settings=SETTINGS) as served:
         yield served
 
 
@@ -167,6 +169,38 @@ def test_a_part_of_a_file_is_not_stored_as_the_file(items: ItemServer, maria: ht
     )
     assert (answer.status_code, answer.json()["code"]) == (400, "malformed-request")
     assert items.get(items.path_of("page.html")).content != b"rest"
+
+
+def test_conditions_protect_a_file_from_being_overwritten(items: ItemServer, maria: httpx.Client) -> None:
+    address = f"{API}/{items.label}/guarded.txt"
+
+    def put(content: bytes, **conditions: str) -> int:
+        return maria.put(address, content=content, headers=conditions).status_code
+
+    new, old = {"If-None-Match": "*"}, {"If-Match": "*"}
+    assert (put(b"0", **old), put(b"1", **new), put(b"2", **new)) == (412, 200, 412)
+    tag = items.get(items.path_of("guarded.txt")).headers["etag"]
+    assert put(b"2", **{"If-Match": '"another"'}) == 412
+    assert put(b"2", **{"If-Match": tag}) == 200
+    assert put(b"3", **{"If-Match": tag}) == 412
+    assert items.get(items.path_of("guarded.txt")).content == b"2"
+    first = [f"{address}-{number}" for number in range(8)]
+    with ThreadPoolExecutor(8) as threads:
+        answers = list(threads.map(lambda one: maria.put(f"{address}-new", content=one.encode(), headers=new), first))
+    assert [answer.status_code for answer in answers].count(200) == 1
+    assert {answer.status_code for answer in answers} == {200, 412}
+
+
+def test_a_page_of_another_origin_learns_where_its_upload_went(items: ItemServer, maria: httpx.Client) -> None:
+    url = upload_url(begin(maria, 1, label=items.label, filename="shown.txt"), items)
+    origin = {"Origin": ORIGIN}
+    for answer in (
+        send(maria, url, 0, b"1", **origin),
+        maria.put(f"{API}/{items.label}/shown.txt", content=b"1", headers=origin),
+    ):
+        exposed = ", ".join(answer.headers.get_list("access-control-expose-headers"))
+        assert {"location", "content-location"} <= set(exposed.split(", "))
+        assert "content-location" in answer.headers
 
 
 def test_an_agent_who_may_edit_only_its_own_items_stores_them(items: ItemServer) -> None:

@@ -62,14 +62,20 @@ def find_file_name(fields: Mapping[str, str]) -> str:
     raise InvalidInput("upload", "filename", "the field filename is required: the path of the file in its item")
 
 
-async def check_upload(context: ApiContext, fields: ItemFields, size: int, paths: Sequence[str]) -> None:
-    """Refuse an upload before its first byte: without permission, above the quota, or with files no item can have."""
-    await check_files(context, fields, paths)
+async def check_upload(
+    context: ApiContext, fields: ItemFields, size: int, paths: Sequence[str]
+) -> tuple[Path, str | None]:
+    """Refuse an upload before its first byte: without permission, above the quota, or with files no item can have.
+
+    Return the directory of the collection, and the label of an existing item in it.
+    """
+    location = await check_files(context, fields, paths)
     await check_quota(context, size)
+    return location
 
 
-async def check_files(context: ApiContext, fields: ItemFields, paths: Sequence[str]) -> None:
-    """Refuse files that the agent may not store in the item, or that the item cannot have."""
+async def check_files(context: ApiContext, fields: ItemFields, paths: Sequence[str]) -> tuple[Path, str | None]:
+    """Refuse files that the agent may not store in the item, or that the item cannot have. Return as check_upload."""
     registry, agent = context.registry, context.agent
 
     def work(reader: Reader) -> tuple[Path, str | None]:
@@ -81,6 +87,7 @@ async def check_files(context: ApiContext, fields: ItemFields, paths: Sequence[s
 
     root, label = await registry.store.read(work)
     await run_in_thread(check_new_files, root, label, paths, fields.main)
+    return root, label
 
 
 async def check_quota(context: ApiContext, size: int) -> None:
@@ -90,7 +97,13 @@ async def check_quota(context: ApiContext, size: int) -> None:
 
 
 async def store_files(
-    context: ApiContext, fields: ItemFields, sources: Sequence[SourceFile], size: int, token: str | None = None
+    context: ApiContext,
+    fields: ItemFields,
+    sources: Sequence[SourceFile],
+    size: int,
+    *,
+    token: str | None = None,
+    expected_version: int | None = None,
 ) -> StoredUpload:
     """Store files in an item, and let its identifier point to it. With the same token, a new item gets one name."""
     registry, agent = context.registry, context.agent
@@ -114,6 +127,7 @@ async def store_files(
             source=SOURCE,
             message=fields.message or SOURCE,
             extends=True,
+            expected_version=expected_version,
         )
     if before is not None and before.version == holding.version:  # the item had these very files: none was stored
         await refund_storage(registry, agent, size)

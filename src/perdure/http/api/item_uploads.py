@@ -20,11 +20,14 @@ from perdure.http.auth.transport_policy import is_cross_site
 from perdure.http.items.body_digest import BodyDigest
 from perdure.http.items.content_headers import stated_media_type
 from perdure.http.items.received_file import ReceivedFile
+from perdure.http.items.upload_conditions import check_upload_conditions
+from perdure.http.shared.conditional import conflict_as_precondition_failed
 from perdure.http.shared.cors import is_from_listed_origin
 from perdure.http.shared.http_errors import BodyTooLarge, CrossSiteRequest, MalformedRequest, UnsupportedMediaType
 from perdure.http.shared.media_type import body_media_type
 from perdure.http.shared.redirects import encode_location
 from perdure.http.shared.request import Request
+from perdure.http.shared.threads import run_in_thread
 
 CREATED: Final = 201
 
@@ -60,7 +63,7 @@ LOCATION: Final = [ResponseHeader(name="Location", documentation_only=True, desc
     tags=["items"],
     summary="Store a file of an item",
     security=CREDENTIALS_REQUIRED,
-    responses=error_responses(404, 408, 409, 410, 413, 415),
+    responses=error_responses(404, 408, 409, 410, 412, 413, 415),
     response_description="The file is on disk, in the newest version of the item.",
     response_headers=LOCATION,
 )
@@ -71,6 +74,12 @@ async def put_file(
     path: FilePath,
     repr_digest: ReprDigest = None,
     content_digest: ContentDigest = None,
+    if_match: Annotated[
+        str | None, HeaderParameter(name="If-Match", description="Store the file only in place of one with this ETag.")
+    ] = None,
+    if_none_match: Annotated[
+        str | None, HeaderParameter(name="If-None-Match", description="`*`: store the file only if it is new.")
+    ] = None,
 ) -> Response[StoredItemResponse]:
     """Store a file of an item. The other files stay, and the version before stays readable.
 
@@ -81,7 +90,9 @@ async def put_file(
         raise MalformedRequest("a file is stored as a whole, without Content-Range: use an upload in several parts")
     digest = BodyDigest.parse(repr_digest, content_digest)
     fields = ItemFields(collection, label, None)
-    await check_upload(context, fields, check_length(request, context.app.options.upload_bytes), [path])
+    length = check_length(request, context.app.options.upload_bytes)
+    root, stored_label = await check_upload(context, fields, length, [path])
+    expected = await run_in_thread(check_upload_conditions, request, root, stored_label or label, path)
     with ReceivedFile(path, stated_media_type(request.header(b"content-type"))) as received:
         async for piece in parts_at_least_rate(request):
             if received.size + len(piece) > context.app.options.upload_bytes:
@@ -89,7 +100,9 @@ async def put_file(
             digest.update(piece)
             await received.add(piece)
         digest.check()
-        stored = await store_files(context, fields, [await received.finish()], received.size)
+        source = await received.finish()
+        with conflict_as_precondition_failed(expected is not None):
+            stored = await store_files(context, fields, [source], received.size, expected_version=expected)
     return _stored_response(stored, 200, file_address(stored.url, path))
 
 

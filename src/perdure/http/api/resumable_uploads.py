@@ -282,7 +282,7 @@ async def _finish(context: ApiContext, opened: OpenUpload) -> UploadedItem:
     metadata = tus.parse_metadata(upload.metadata)
     media_type = stated_media_type(metadata.get("filetype"))
     source = LocalFile(find_file_name(metadata), opened.content, upload.length, media_type)
-    stored = await store_files(context, ItemFields.from_fields(metadata), [source], upload.length, upload.id)
+    stored = await store_files(context, ItemFields.from_fields(metadata), [source], upload.length, token=upload.id)
     item = UploadedItem(stored.holding.label, stored.holding.version, stored.url)
     await run_to_end_in_thread(opened.finish, item)
     return item

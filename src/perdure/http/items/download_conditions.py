@@ -3,11 +3,15 @@
 from calendar import timegm
 from email.utils import parsedate
 from enum import Enum
+from typing import Final
 
+from perdure.collections.item import ItemFile
 from perdure.http.items.ranges import ByteRange, parse_ranges
-from perdure.http.shared.conditional import ANY_ETAG, if_none_match_has, parse_etags
+from perdure.http.shared.conditional import ANY_ETAG, digest_etag, if_none_match_has, parse_etags
 from perdure.http.shared.http_errors import PreconditionFailed
 from perdure.http.shared.request import Request
+
+_TAG_DIGITS: Final = 64  # of the digest: enough for a tag
 
 
 class Freshness(Enum):
@@ -17,10 +21,15 @@ class Freshness(Enum):
     NOT_MODIFIED = "the client has this version"
 
 
+def file_etag(file: ItemFile) -> str:
+    """Return the tag of a stored file: the same in every collection and version that has this content."""
+    return digest_etag(file.sha512[:_TAG_DIGITS])
+
+
 def check_preconditions(request: Request, etag: str, modified: int) -> Freshness:
     """Return whether the file must be sent. Raise PreconditionFailed if a required condition does not hold."""
     if (header := request.header_list(b"if-match")) is not None:
-        if not _matches_strongly(header, etag):
+        if not matches_strongly(header, etag):
             raise PreconditionFailed(request.path, header, etag)
     elif (since := parse_http_date(request.header(b"if-unmodified-since"))) is not None and modified > since:
         raise PreconditionFailed(request.path, request.header(b"if-unmodified-since") or "", etag)
@@ -57,7 +66,8 @@ def parse_http_date(text: str | None) -> int | None:
         return None
 
 
-def _matches_strongly(header: str, etag: str) -> bool:
+def matches_strongly(header: str, etag: str) -> bool:
+    """Return whether If-Match contains this tag. A header that cannot be parsed contains none."""
     try:
         tags = parse_etags(header)
     except ValueError:

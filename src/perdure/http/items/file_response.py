@@ -7,17 +7,15 @@ from typing import Final
 from perdure.collections.item import ItemFile
 from perdure.http.app_context import AppContext
 from perdure.http.items.content_headers import browser_headers, digest_field
-from perdure.http.items.download_conditions import Freshness, check_preconditions, requested_ranges
+from perdure.http.items.download_conditions import Freshness, check_preconditions, file_etag, requested_ranges
 from perdure.http.items.file_body import MultipartRanges, length_header, read_parts
 from perdure.http.items.stored_file import StoredFile, open_stored_file
-from perdure.http.shared.conditional import digest_etag
 from perdure.http.shared.request import Headers, Request, Response
 from perdure.http.shared.response_stream import stream_response
 from perdure.http.shared.responses import NO_CACHE, http_date
 from perdure.http.shared.threads import run_in_thread
 
 _DIGEST: Final = "sha-512"
-_TAG_DIGITS: Final = 64  # of the digest: enough for a tag
 
 
 async def send_file(
@@ -26,7 +24,7 @@ async def send_file(
     """Send a file, or the ranges of it that the client requests; None if the response has been written."""
     opened = await run_in_thread(open_stored_file, root, content)
     with opened:
-        etag = digest_etag(file.sha512[:_TAG_DIGITS])
+        etag = file_etag(file)
         validators: Headers = [
             (b"etag", etag.encode()),
             (b"last-modified", http_date(opened.modified)),

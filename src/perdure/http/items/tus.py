@@ -25,7 +25,7 @@ _KEY: Final = re.compile(r"[!-+\--~]+")  # visible ASCII without the comma
 _NUMBER: Final = re.compile(r"[0-9]{1,18}", re.ASCII)
 _LONGEST: Final = 16_384  # of the metadata; the headers of a request are bounded together
 _EXPOSED: Final = b"location, tus-checksum-algorithm, tus-extension, tus-max-size, tus-resumable, tus-version"
-_EXPOSED_OF_UPLOAD: Final = b"upload-expires, upload-length, upload-metadata, upload-offset"
+_EXPOSED_OF_UPLOAD: Final = b"content-location, upload-expires, upload-length, upload-metadata, upload-offset"
 
 COMMON: Final[Headers] = [
     RESUMABLE,

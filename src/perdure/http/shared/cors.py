@@ -10,7 +10,10 @@ from perdure.http.shared.request import Headers, Request, Response
 
 CORS_HEADERS: Final[Headers] = [
     (b"access-control-allow-origin", b"*"),
-    (b"access-control-expose-headers", b"content-length, etag, link, location, memento-datetime, perdure-answer"),
+    (
+        b"access-control-expose-headers",
+        b"content-length, content-location, etag, link, location, memento-datetime, perdure-answer",
+    ),
 ]
 _READ_HEADERS: Final = b"accept, accept-datetime, accept-language, if-none-match, if-range, range"
 _TUS: Final = b", tus-resumable, upload-checksum, upload-length, upload-metadata, upload-offset"
