@@ -3,11 +3,17 @@
 import asyncio
 import threading
 from collections.abc import Callable
-from typing import TypeVar
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final, TypeVar
 
 from perdure.collections.work_progress import Report, Step
 
 T = TypeVar("T")
+
+_MOST_AT_ONCE: Final = 32
+# Such work copies large files, or waits for another writer of an item. On the threads of the event loop, which are few,
+# it would delay every download.
+_threads: Final = ThreadPoolExecutor(_MOST_AT_ONCE, "perdure-files")
 
 
 class WorkStopped(Exception):
@@ -25,6 +31,6 @@ async def run_stoppable(work: Callable[[Report], T], report: Report | None = Non
             report(step)
 
     try:
-        return await asyncio.to_thread(work, advance)
+        return await asyncio.get_running_loop().run_in_executor(_threads, work, advance)
     finally:
         stop.set()

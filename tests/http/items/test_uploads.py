@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -9,6 +10,9 @@ from typing import Any
 import httpx
 import pytest
 from tests.http.items.item_server import COLLECTION, SUBSYSTEM, ItemServer, item_server
+
+from perdure.collections.collection_paths import CollectionPaths
+from perdure.collections.item_lock import lock_item
 
 TUS = {"Tus-Resumable": "1.0.0"}
 PART = {**TUS, "Content-Type": "application/offset+octet-stream"}
@@ -423,6 +427,22 @@ def test_uploads_that_begin_together_stay_within_the_quota(items: ItemServer, ma
         assert set(begun) <= {201, 507}
     finally:
         items.server.perdure("agent", "quota", "maria", "--no-limit", "--used", "0")
+
+
+def test_writers_that_wait_for_an_item_do_not_delay_downloads(items: ItemServer, maria: httpx.Client) -> None:
+    stored = maria.post(API, data={"subsystem": SUBSYSTEM}, files={"file": ("a", b"1")}).json()
+    label = stored["label"]
+    lock = CollectionPaths(items.server.folder.parent / "collection").lock(label)
+    with ThreadPoolExecutor(20) as threads:
+        with lock_item(lock, label, patience=1):
+            waiting = [threads.submit(maria.put, f"{API}/{label}/{number}", content=b"1") for number in range(20)]
+            time.sleep(1)
+            started = time.monotonic()
+            assert items.get(items.path_of("page.html")).status_code == 200
+            taken = time.monotonic() - started
+            assert not any(one.done() for one in waiting)
+        assert {one.result().status_code for one in waiting} == {200}
+    assert taken < 3
 
 
 def remove_unfinished_uploads(items: ItemServer, client: httpx.Client) -> None:

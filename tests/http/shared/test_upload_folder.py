@@ -18,11 +18,6 @@ def uploads(tmp_path: Path) -> UploadFolder:
     return UploadFolder(tmp_path / "uploads", 60)
 
 
-@pytest.fixture(autouse=True)
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(upload_folder, "_LOCK_SECONDS", 0.1)
-
-
 def write(opened: OpenUpload, content: bytes, *, synced: bool = True) -> None:
     opened.write(content)
     if synced:

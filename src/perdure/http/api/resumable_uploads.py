@@ -1,5 +1,6 @@
 """The endpoints of uploads in several parts: tus 1.0.0 with creation, checksum, termination and expiration."""
 
+import asyncio
 import hashlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -28,6 +29,7 @@ from perdure.http.shared.http_errors import (
     UnsupportedMediaType,
     UnsupportedTusVersion,
     UploadConflict,
+    UploadInUse,
 )
 from perdure.http.shared.media_type import body_media_type
 from perdure.http.shared.redirects import encode_location
@@ -39,6 +41,8 @@ from perdure.http.shared.upload_folder import OpenUpload, Upload, UploadedItem
 CREATED: Final = 201
 _MOST: Final = 64  # unfinished uploads of one agent
 _BUFFER: Final = 1 << 20  # bytes that are written at a time
+_PATIENCE: Final = 2.0  # seconds for which a request waits for another one that has the same upload open
+_INTERVAL: Final = 0.05
 _SYNC_EVERY: Final = 16 << 20  # bytes after which they are put on disk
 
 UploadId = Annotated[
@@ -218,9 +222,20 @@ def _check_version(context: ApiContext, version: str | None) -> None:
 
 @asynccontextmanager
 async def _open(context: ApiContext, upload: str) -> AsyncIterator[OpenUpload]:
-    """Open an upload of the caller, which no other request may have open."""
-    entered = context.app.uploads.open(upload, context.agent.id)
-    opened = await run_to_end_in_thread(entered.__enter__)
+    """Open an upload of the caller, which no other request may have open.
+
+    A client that was cut off comes back before the server has noticed, so it waits a moment for its earlier request.
+    """
+    deadline = asyncio.get_running_loop().time() + _PATIENCE
+    while True:
+        entered = context.app.uploads.open(upload, context.agent.id)
+        try:
+            opened = await run_to_end_in_thread(entered.__enter__)
+            break
+        except UploadInUse:
+            if asyncio.get_running_loop().time() >= deadline:
+                raise
+        await asyncio.sleep(_INTERVAL)
     try:
         yield opened
     finally:

@@ -32,8 +32,6 @@ _INFO, _CONTENT, _OFFSET, _ITEM, _LOCK = "upload.json", "content", "offset", "it
 _UNFINISHED: Final = "unfinished"
 _DIGITS: Final = 20  # of the offset in its file: it is overwritten as one block
 _NEW: Final = ".new"
-_LOCK_SECONDS: Final = 2.0  # a client that was cut off comes back before the server has noticed
-_LOCK_INTERVAL: Final = 0.05
 
 
 class Upload(FrozenStruct, frozen=True):
@@ -169,7 +167,7 @@ class UploadFolder:
         upload = _read_upload(folder)
         if upload is None or upload.agent != agent:
             raise NoSuchUpload()
-        with _lock_file(folder / _INFO, patience=_LOCK_SECONDS):
+        with _lock_file(folder / _INFO):
             if not (folder / _INFO).exists():
                 raise NoSuchUpload()
             opened = OpenUpload(folder, upload)
@@ -206,7 +204,7 @@ class UploadFolder:
             if not (folder / _INFO).exists():  # a crash has interrupted its removal
                 _remove(folder)
             elif (folder / _OFFSET).stat().st_mtime < time.time() - self._seconds:
-                with _lock_file(folder / _INFO, patience=0):
+                with _lock_file(folder / _INFO):
                     _remove(folder)
 
     def _unfinished_folders(self) -> list[Path]:
@@ -240,22 +238,17 @@ class UploadFolder:
 
 
 @contextmanager
-def _lock_file(file: Path, *, patience: float) -> Iterator[None]:
-    """Lock a file against other requests of all workers. The lock ends with the process."""
+def _lock_file(file: Path) -> Iterator[None]:
+    """Lock a file against other requests of all workers, or raise UploadInUse. The lock ends with the process."""
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except FileNotFoundError:
         raise NoSuchUpload() from None
-    deadline = time.monotonic() + patience
     try:
-        while True:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() >= deadline:
-                    raise UploadInUse() from None
-                time.sleep(_LOCK_INTERVAL)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UploadInUse() from None
         yield
     finally:
         os.close(descriptor)
