@@ -354,6 +354,36 @@ def test_a_mint_of_another_process_never_has_a_label_of_the_past(station: Office
     assert label_prefixes(station)[0] == "inpe.br/b"
 
 
+def test_two_processes_never_give_one_address_to_two_timelines(station: Office, store_factory: StoreFactory) -> None:
+    stores = [store_factory() for _ in range(2)]
+    station.do(add_subsystem, "other.inpe.br", "150.163.34.9")
+
+    async def attempt_all() -> list[Any]:
+        first, second = [await reopen(one, station.clock, station.registry.settings) for one in stores]
+        by = station.admin
+        outcomes: list[Any] = []
+        for number in range(5):
+            host, ip = f"h{number}.inpe.br", f"150.163.35.{number}"
+            outcomes += await asyncio.gather(
+                add_subsystem(first, by, host, None),
+                add_subsystem(second, by, host, f"150.163.36.{number}"),
+                return_exceptions=True,
+            )
+            outcomes += await asyncio.gather(
+                change_prefix(first, by, PREFIX, address=AddressChange(ip=ip)),
+                change_prefix(second, by, "inpe.br/other", address=AddressChange(ip=ip)),
+                return_exceptions=True,
+            )
+        return outcomes
+
+    outcomes = station.run(attempt_all())
+    for pair in zip(outcomes[::2], outcomes[1::2], strict=True):
+        assert sorted(type(one) for one in pair if not isinstance(one, Prefix)) == [LabelPrefixTaken]
+    labels = [label for one in station.read(lambda reader: reader.prefixes()) for label in one.lookup_keys]
+    assert len(labels) == len(set(labels))
+    assert station.ask(verify) == []
+
+
 def test_verify_finds_a_label_of_a_period_that_had_ended(station: Office) -> None:
     station.clock.step(10)
     move(station, host=NEW_HOST)
