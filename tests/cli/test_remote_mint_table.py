@@ -9,6 +9,7 @@ import pytest
 from tests.cli.conftest import Run
 from tests.http.live_server import LiveServer, run_server
 
+from perdure import ibi
 from perdure.cli.remote import table_minting
 
 TABLE = 'url;title;shelf\r\nhttps://e.org/1;"One; or two";A\r\nnowhere;Two;\r\n;;\r\nhttps://e.org/3;Drei;é\r\n'
@@ -116,3 +117,15 @@ def test_a_refusal_mints_nothing(command: Command, tmp_path: Path, arguments: tu
     assert reason in done.stderr
     assert (tmp_path / "mine.csv").read_text() == "mine"
     assert command("list", "--under", "20.4").stdout == ""
+
+
+def test_more_names_than_a_subsystem_has_dates_for_at_once_are_minted(command: Command, server: LiveServer) -> None:
+    server.perdure("prefix", "add", "--host", "tenths.example.org", "--granularity", "0.1")
+    done = command("mint", "example.org/tenths", "--count", "120")
+    assert done.returncode == 0, done.stderr
+    names = done.stdout.split()
+    assert len(set(names)) == 120
+    dates = [ibi.parse(name).date for name in names]
+    assert dates == sorted(dates)
+    refused = command("mint", "example.org/tenths", "--count", "1000001")
+    assert (refused.returncode, refused.stdout) == (2, "")

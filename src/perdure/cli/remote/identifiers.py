@@ -9,7 +9,7 @@ import msgspec
 
 from perdure.cli.remote.api_client import Answer, ServerFailed
 from perdure.cli.remote.remote_registry import PAGE, RemoteRegistry, path_to
-from perdure.errors import InvalidInput
+from perdure.errors import InvalidInput, OutOfRange
 from perdure.names import instant
 from perdure.records.value import UnstatedTtl, Value
 from perdure.registry import MintedIdentifier, Statement
@@ -54,15 +54,24 @@ async def mint_in_chunks(
     suffixes: Sequence[str] = (),
     item_key: str | None = None,
 ) -> AsyncIterator[list[MintedIdentifier]]:
-    """Mint names, some hundreds with each request."""
+    """Mint names, some hundreds with each request, or as many as the server has dates for in time."""
     count = len(suffixes) or count
     check_count(count)
-    for start in range(0, count, _NAMES_AT_ONCE):
-        chunk = list(suffixes[start : start + _NAMES_AT_ONCE])
-        amount: dict[str, Any] = {"suffixes": chunk} if chunk else {"count": min(_NAMES_AT_ONCE, count - start)}
+    done, at_once = 0, _NAMES_AT_ONCE
+    while done < count:
+        size = min(at_once, count - done)
+        chunk = list(suffixes[done : done + size])
+        amount: dict[str, Any] = {"suffixes": chunk} if chunk else {"count": size}
         if item_key is not None:
             amount["item_key"] = item_key
-        answer = _mint_once(remote, {"prefix": prefix, **amount, **statement_fields(statement)})
+        try:
+            answer = _mint_once(remote, {"prefix": prefix, **amount, **statement_fields(statement)})
+        except OutOfRange as problem:  # of an IBI subsystem, whose dates come one after the other; nothing was minted
+            if problem.part != "count" or size == 1:
+                raise
+            at_once = size // 2
+            continue
+        done += size
         yield [
             MintedIdentifier(one.name, one.alias, None if one.date is None else parse_minting_date(one.date))
             for one in remote.decode(answer, _MintResponse).identifiers
