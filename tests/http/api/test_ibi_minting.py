@@ -338,9 +338,14 @@ def test_other_names_of_the_target_are_in_the_answer(station: Station) -> None:
     station.set_clock(NOON + 5)
     second = station.mint(seconds, target=target)
     assert second.json()["also_known_as"] == [name_of(first)]
+    accepted = station.mint(seconds, ASYNC, target=target)
+    assert accepted.status_code == 202
+    station.set_clock(NOON + 7)
+    later = station.client.get(accepted.headers["location"])
+    assert later.json()["also_known_as"] == [name_of(second), name_of(first)]
     station.client.delete(f"{API}/identifiers/{name_of(first)}", params={"reason": "x"}, headers={"If-Match": "*"})
     station.set_clock(NOON + 10)
-    assert station.mint(seconds, target=target).json()["also_known_as"] == [name_of(second)]
+    assert station.mint(seconds, target=target).json()["also_known_as"] == [name_of(later), name_of(second)]
 
 
 def test_names_of_a_handle_prefix_are_not_minted_as_labels(station: Station) -> None:

@@ -21,6 +21,7 @@ from perdure.http.api.request_context import CREDENTIALS_REQUIRED, InjectedConte
 from perdure.http.api.schemas.requests import IbiMintRequest
 from perdure.http.api.schemas.responses import MintResponse
 from perdure.http.shared.http_errors import NotFound
+from perdure.registry.also_known import find_also_known_labels
 from perdure.registry.idempotency import find_issued
 from perdure.timelines.clock import now_seconds
 
@@ -73,11 +74,15 @@ async def mint_ibi(
     response_description="The minted names.",
 )
 async def show_mint_request(context: InjectedContext, name: RequestId) -> Response[Any]:
-    """Show the names that a request minted, once their dates have come. Only its agent can read this, for a day."""
+    """Show the names that a request minted, once their dates have come. Only its agent can read this, for a day.
+
+    For IBI labels, the response names other identifiers that have the same target.
+    """
     token = decode_name(name)
     issued = await find_issued(context.registry, context.agent, token)
     if issued is None:
         raise NotFound()
     if issued.due is not None and (wait := issued.due - now_seconds(context.registry.clock)) > 0:
         return pending_response(token, issued.due, wait, [])
-    return minted_response(issued, [], status=200)
+    also_known = await find_also_known_labels(context.registry, issued.minted)
+    return minted_response(issued, [], also_known, status=200)
