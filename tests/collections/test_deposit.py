@@ -31,6 +31,10 @@ def test_a_main_file_is_chosen_and_stays_in_the_next_version(items: ItemOffice) 
     assert items.target(holding.subject) == f"{PUBLIC}/main/{holding.label}/thesis.pdf"
     next_one = items.put({**THESIS, "errata.txt": b"p. 3"}, holding.label)
     assert (next_one.version, next_one.main_file) == (2, "thesis.pdf")
+    page = items.put({**THESIS, "errata.txt": b"p. 3"}, holding.label, main_file="/")
+    assert (page.version, page.main_file) == (2, None)
+    assert items.target(page.subject) == f"{PUBLIC}/main/{holding.label}/"
+    items.put({**THESIS, "errata.txt": b"p. 3"}, holding.label, main_file="thesis.pdf")
     last = items.put({"new.txt": b"1", "other.txt": b"2"}, holding.label)
     assert items.target(last.subject) == f"{PUBLIC}/main/{holding.label}/"
     assert items.read_files("main", holding.label, 1) == THESIS

@@ -21,6 +21,7 @@ from perdure.collections.addresses import item_address
 from perdure.collections.bag_reader import is_bag, read_bag
 from perdure.collections.deposit import put_item, reserve_name
 from perdure.collections.held_items import HeldItem, find_item, require_collection
+from perdure.collections.item_content import ITEM_PAGE
 from perdure.collections.item_records import require_known_item
 from perdure.collections.retrieval import get_item
 from perdure.collections.source_files import LocalFile, SourceFile, list_directory
@@ -67,7 +68,11 @@ def put(
     title: Annotated[str | None, typer.Option(metavar="TEXT", help="Title of a new item.")] = None,
     main: Annotated[
         str | None,
-        typer.Option(metavar="PATH", help="Main file, to which the identifier leads. Default: the only file, if any."),
+        typer.Option(
+            metavar="PATH",
+            help="Main file, to which the identifier leads; / for the page of the item. Default: that of the version "
+            "before, or the only file.",
+        ),
     ] = None,
     message: Annotated[str, typer.Option(metavar="TEXT", help="What is new in this version.")] = "",
     resume: Annotated[
@@ -120,7 +125,7 @@ def _check_options(
 
 def _check_main(source: Path, main: str | None) -> None:
     """Refuse a main file that is missing before anything is stored."""
-    if main is not None and all(one.path != main for one in _list_sources(source)):
+    if main not in (None, ITEM_PAGE) and all(one.path != main for one in _list_sources(source)):
         raise InvalidInput("item", "main", f"{source} has no file {quote_text(main)}, so that is not its main file")
 
 

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterable
 from hashlib import sha256
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from perdure.errors import InvalidInput, quote_text
+
+ITEM_PAGE: Final = "/"  # in place of a main file: the identifier leads to the page of the item
 
 
 class ContentFile(Protocol):
@@ -41,17 +43,20 @@ def summarize_content(version: int, files: Iterable[ContentFile]) -> ItemContent
 
 
 def check_main_file(chosen: str, paths: Iterable[str]) -> None:
-    """Raise InvalidInput unless the chosen main file is one of the files of the item."""
-    if chosen not in paths:
+    """Raise InvalidInput unless the chosen main file is one of the files of the item, or the page of the item."""
+    if chosen != ITEM_PAGE and chosen not in paths:
         reason = f"the item has no file {quote_text(chosen)}, so that is not its main file"
         raise InvalidInput("item", "main", reason)
 
 
 def choose_main_file(content: ItemContent, paths: Iterable[str], chosen: str | None, before: str | None) -> str | None:
-    """Return the main file of a version: the chosen one, or that of the version before, or the only one."""
+    """Return the main file of a version: the chosen one, or that of the version before, or the only one.
+
+    Return None if the identifier leads to the page of the item.
+    """
     if chosen is not None:
         check_main_file(chosen, paths)
-        return chosen
+        return None if chosen == ITEM_PAGE else chosen
     if before is not None and before in paths:
         return before
     return content.only_file

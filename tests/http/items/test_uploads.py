@@ -164,7 +164,10 @@ def test_the_main_file_and_the_reason_of_a_version_can_be_stated(items: ItemServ
     assert items.get(f"/{stored['label']}").headers["location"] == stored["url"] + "a.txt"
     assert [one["message"] for one in item_versions(items, stored["url"])] == ["more", "first"]
     assert "(main file)" in items.get(httpx.URL(stored["url"]).path).text
-    assert begin(maria, 1, label=stored["label"], main="d.txt").json()["part"] == "main"
+    url = upload_url(begin(maria, 1, label=stored["label"], filename="d.txt", main="/"), items)
+    assert send(maria, url, 0, b"d").status_code == 204
+    assert items.get(f"/{stored['label']}").headers["location"] == stored["url"]
+    assert begin(maria, 1, label=stored["label"], main="e.txt").json()["part"] == "main"
 
 
 def test_a_part_of_a_file_is_not_stored_as_the_file(items: ItemServer, maria: httpx.Client) -> None:

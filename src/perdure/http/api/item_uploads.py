@@ -127,7 +127,7 @@ async def put_item_form(
     """Store files as an item: a new one, whose name a subsystem mints, or more files of an existing one.
 
     The fields come before the files: `label` of an existing item, or `subsystem` (or a pool) and `title` of a new one;
-    `main`, the file to which the identifier leads; `message`, what is new. The name of each file is its path.
+    `main`, the file to which the identifier leads (or `/`); `message`, what is new. The name of each file is its path.
     """
     request, options = context.request, context.app.options
     if is_cross_site(request) and not is_from_listed_origin(request):  # browsers send forms without a preflight
