@@ -44,7 +44,7 @@ def build_subsystem(
     current_labels(subsystem)
     if ip is not None and not private and not ipaddress.ip_address(ip).is_global:
         raise InvalidInput(
-            "ibi", "ip", f"{ip} is a private IP address, which is not unique; to allow it, set private (--private)"
+            "ibi", "ip", f"{ip} is a private IP address, which is not unique; to allow it, set private"
         )
     return subsystem
 
