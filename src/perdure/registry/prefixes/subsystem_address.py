@@ -43,9 +43,7 @@ def build_subsystem(
     subsystem = Subsystem(folded, port, ip, ip_port, granularity, private)
     current_labels(subsystem)
     if ip is not None and not private and not ipaddress.ip_address(ip).is_global:
-        raise InvalidInput(
-            "ibi", "ip", f"{ip} is a private IP address, which is not unique; to allow it, set private"
-        )
+        raise InvalidInput("ibi", "ip", f"{ip} is a private IP address, which is not unique; to allow it, set private")
     return subsystem
 
 
