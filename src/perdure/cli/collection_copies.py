@@ -1,5 +1,8 @@
 """`perdure collection copy`, `migrate`, `install` and `remove`: items in more than one collection."""
 
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Annotated, Final
 
 import typer
@@ -16,9 +19,11 @@ from perdure.cli.collection_options import (
 )
 from perdure.cli.exit_codes import SOME_REFUSED
 from perdure.cli.registry_session import Folder, Json, run_as_agent
+from perdure.cli.remote.server_address import parse_server
 from perdure.cli.terminal import print_error, to_json
 from perdure.cli.transfer_progress import show_steps
-from perdure.collections.copies import copy_item, migrate_all, migrate_item
+from perdure.collections.collection_address import CollectionAddress, parse_collection_address
+from perdure.collections.copies import Migration, copy_item, migrate_all, migrate_item
 from perdure.collections.removal import remove_item
 from perdure.errors import InvalidInput
 from perdure.registry import Registry
@@ -30,6 +35,8 @@ MIGRATE_EXAMPLES = """
 
 - `perdure collection migrate sid.inpe.br/mtc-m18/2009/02.16.17.46 archive new-archive`
 - a whole collection, and free the old disk: `perdure collection migrate --all archive new-archive --remove-source`
+- from another server, with the key of an agent there in PERDURE_ORIGIN_KEY:
+  `perdure collection migrate 8JMKD3MGP8W/34PGRBS https://id.example.org/items/archive new-archive`
 """
 INSTALL_EXAMPLES = """
 **Examples**
@@ -45,6 +52,7 @@ REMOVE_EXAMPLES = """
 - the last copy: `perdure collection remove sid.inpe.br/mtc-m18/2009/02.16.17.46 archive --last --reason 'a test'`
 """
 
+_ORIGIN_KEY: Final = "PERDURE_ORIGIN_KEY"
 _WITH_LABEL: Final = 3
 _WITHOUT_LABEL: Final = 2
 
@@ -61,12 +69,27 @@ def copy(label: Label, origin: Origin, to: Destination, folder: Folder = None, j
 
 def migrate(
     parties: Annotated[
-        list[str], typer.Argument(metavar="[LABEL] FROM TO", help="The item, unless --all, and the two collections.")
+        list[str],
+        typer.Argument(
+            metavar="[LABEL] FROM TO",
+            help="The item, unless --all, and the two collections. FROM can be the URL of one on another server.",
+        ),
     ],
     all_items: Annotated[bool, typer.Option("--all", help="Move every original of the collection FROM.")] = False,
     remove_source: Annotated[
         bool, typer.Option("--remove-source", help="Remove the item from FROM at the end, instead of leaving a copy.")
     ] = False,
+    origin_key_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--origin-key-file",
+            metavar="FILE",
+            help="File with the key of an agent of the other server. Default: the environment variable "
+            "PERDURE_ORIGIN_KEY.",
+            exists=True,
+            dir_okay=False,
+        ),
+    ] = None,
     folder: Folder = None,
     json: Json = False,
 ) -> None:
@@ -75,10 +98,25 @@ def migrate(
     All digests are compared on both sides before the identifier points to the new address. Until then it points to the
     old one. What was the original becomes a copy. After an interruption, run the same command again: it continues where
     it stopped. Exit code 1: some items could not be moved.
+
+    Run it on the server that gets the originals. If FROM is on another server, both servers must be running and must
+    know each other as peers, and the key must be that of an agent there who may edit the items.
     """
     if len(parties) != (_WITHOUT_LABEL if all_items else _WITH_LABEL):
         raise InvalidInput("collection", "label", "give LABEL FROM TO, or --all FROM TO")
     origin, to = parties[-2:]
+    if "://" in to:
+        here = f"perdure collection migrate … ADDRESS-OF-{origin} {to.rstrip('/').rpartition('/')[2]}"
+        raise InvalidInput("collection", "to", f"originals are moved by the server that gets them: run there  {here}")
+    elsewhere = parse_collection_address(origin)
+    if elsewhere is not None:
+        if remove_source:
+            reason = "the other server keeps a copy, which its operator can remove: leave --remove-source out"
+            raise InvalidInput("collection", "remove-source", reason)
+        key = _read_origin_key(elsewhere.server, origin_key_file)
+        items = None if all_items else parties[0]
+        run_as_agent(folder, lambda registry, by: _migrate_here(registry, by, items, elsewhere, to, key, json))
+        return
     if all_items:
         run_as_agent(folder, lambda registry, by: _migrate_all(registry, by, origin, to, remove_source, json))
         return
@@ -92,17 +130,53 @@ def migrate(
     print_holding(holding, f"{to} has the original of {holding.label} now: {content_text(holding)}.", json)
 
 
-async def _migrate_all(registry: Registry, by: Agent, origin: str, to: str, remove_source: bool, as_json: bool) -> None:
-    moved = problems = 0
+def _read_origin_key(server: str, file: Path | None) -> str:
+    """Return the key for the other server. It is not sent without encryption to another machine."""
+    given = os.environ.get(_ORIGIN_KEY) if file is None else file.read_text("utf-8")
+    if not given:
+        reason = f"give the key of an agent of {server} with --origin-key-file, or in {_ORIGIN_KEY}"
+        raise InvalidInput("collection", "origin-key-file", reason)
+    return parse_server(server, given).key or ""
+
+
+async def _migrate_here(
+    registry: Registry, by: Agent, label: str | None, origin: CollectionAddress, to: str, key: str, as_json: bool
+) -> None:
+    from perdure.collections.original_move import take_all_originals, take_original  # its library for HTTP is slow
+
+    if label is None:
+        with show_steps() as report:
+            moves = take_all_originals(registry, by, origin, to, key, report)
+            counts = await _print_moves(moves, as_json)
+        _print_summary(*counts, origin.url, to, as_json)
+        return
     with show_steps() as report:
-        async for one in migrate_all(registry, by, origin, to, remove_source=remove_source, report=report):
-            if one.holding is None:
-                problems += 1
-                print_error(f"{one.name}: {one.problem}")
-                continue
-            moved += 1
-            if as_json:
-                typer.echo(to_json(holding_fields(one.holding)))
+        holding = await take_original(registry, by, label, origin, to, key, report)
+    print_holding(holding, f"{to} has the original of {holding.label} now: {content_text(holding)}.", as_json)
+
+
+async def _migrate_all(registry: Registry, by: Agent, origin: str, to: str, remove_source: bool, as_json: bool) -> None:
+    with show_steps() as report:
+        moves = migrate_all(registry, by, origin, to, remove_source=remove_source, report=report)
+        counts = await _print_moves(moves, as_json)
+    _print_summary(*counts, origin, to, as_json)
+
+
+async def _print_moves(moves: AsyncIterator[Migration], as_json: bool) -> tuple[int, int]:
+    """Print each move that failed, or as JSON each that was done. Return how many were done, and how many failed."""
+    moved = problems = 0
+    async for one in moves:
+        if one.holding is None:
+            problems += 1
+            print_error(f"{one.name}: {one.problem}")
+            continue
+        moved += 1
+        if as_json:
+            typer.echo(to_json(holding_fields(one.holding)))
+    return moved, problems
+
+
+def _print_summary(moved: int, problems: int, origin: str, to: str, as_json: bool) -> None:
     if not as_json:
         typer.echo(f"Moved {count_text(moved, 'original')} from {origin} to {to}; {problems:,} could not be moved.")
     if problems:

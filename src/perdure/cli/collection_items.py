@@ -20,7 +20,7 @@ from perdure.cli.transfer_progress import show_steps
 from perdure.collections.addresses import item_address
 from perdure.collections.bag_reader import is_bag, read_bag
 from perdure.collections.deposit import put_item, reserve_name
-from perdure.collections.held_items import HeldItem, find_item, require_collection
+from perdure.collections.held_items import HeldItem, find_item, require_known_collection
 from perdure.collections.item_content import ITEM_PAGE
 from perdure.collections.item_records import require_known_item
 from perdure.collections.retrieval import get_item
@@ -177,7 +177,7 @@ def show(label: Label, folder: Folder = None, json: Json = False) -> None:
 
     def look_up(reader: Reader) -> tuple[HeldItem, dict[str, str]]:
         item = require_known_item(find_item(reader, label))
-        found = {one.collection: require_collection(reader, one.collection) for one in item.holdings}
+        found = {one.collection: require_known_collection(reader, one.collection) for one in item.holdings}
         return item, {name: item_address(one, item.label) for name, one in found.items() if one.url is not None}
 
     item, addresses = run_anonymous(folder, lambda registry: registry.store.read(look_up))

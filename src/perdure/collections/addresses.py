@@ -56,8 +56,12 @@ def collection_address(collection: Collection) -> str:
 
 
 def item_address(collection: Collection, label: str) -> str:
-    """Return the address of an item. It ends with a slash: its files are below it."""
-    return f"{collection_address(collection)}/{handle.escape(label)}/"
+    """Return the address of an item. It ends with a slash: its files are below it.
+
+    On another server, it is the URL of its resolver, so that the item can move there from one collection to another.
+    """
+    address = f"{collection_address(collection)}/{handle.escape(label)}"
+    return address if collection.is_elsewhere else f"{address}/"
 
 
 def file_address(item: str, path: str, version: int | None = None) -> str:
@@ -69,4 +73,4 @@ def file_address(item: str, path: str, version: int | None = None) -> str:
 def item_target(collection: Collection, label: str, main_file: str | None) -> str:
     """Return the address to which the identifier points: that of the main file, or of the item."""
     item = item_address(collection, label)
-    return item if main_file is None else file_address(item, main_file)
+    return item if main_file is None or collection.is_elsewhere else file_address(item, main_file)

@@ -10,7 +10,7 @@ import msgspec
 
 from perdure.collections.address_change import CollectionSource, pending_address, put_pending_address
 from perdure.collections.addresses import check_address
-from perdure.collections.held_items import require_collection
+from perdure.collections.held_items import require_collection, require_known_collection
 from perdure.collections.storage_root import StorageRoot
 from perdure.errors import Conflict, InvalidInput, NotACollection, quote_text
 from perdure.registry.bulk_changes import BulkRequest, BulkStep, run_bulk_change
@@ -64,9 +64,14 @@ def _check_new(registry: Registry, reader: Reader, by: Agent, collection: Collec
     for other in reader.collections():
         if other.name == collection.name:
             raise Conflict(collection.name, "a new name", f"a collection in {other.path}")
-        if path.is_relative_to(other.path) or Path(other.path).is_relative_to(path):
+        if _overlap(path, other):
             raise InvalidInput("collection", "path", f"{path} and {other.path}, of {other.name}, are not apart")
         _check_url(collection, other)
+
+
+def _overlap(path: Path, other: Collection) -> bool:
+    """Return whether a directory is inside that of another collection, or around it."""
+    return not other.is_elsewhere and (path.is_relative_to(other.path) or Path(other.path).is_relative_to(path))
 
 
 def _check_url(collection: Collection, other: Collection) -> None:
@@ -84,7 +89,7 @@ async def change_address(registry: Registry, by: Agent, name: str, url: str) -> 
     def work(tx: Transaction) -> str | None:
         now = registry.current_time()
         require_permission(tx, by, "admin", WHOLE_REGISTRY, now)
-        collection = require_collection(tx, name)
+        collection = require_known_collection(tx, name)
         old = pending_address(tx, name)
         if collection.url == new:
             return old
@@ -122,9 +127,7 @@ async def change_path(registry: Registry, by: Agent, name: str, path: Path) -> C
         require_permission(tx, by, "admin", WHOLE_REGISTRY, now)
         collection = require_collection(tx, name)
         for other in tx.collections():
-            if other.name != name and (
-                directory.is_relative_to(other.path) or Path(other.path).is_relative_to(directory)
-            ):
+            if other.name != name and _overlap(directory, other):
                 raise InvalidInput(
                     "collection", "path", f"{directory} and {other.path}, of {other.name}, are not apart"
                 )
@@ -150,7 +153,7 @@ async def find_collection(registry: Registry, name: str) -> CollectionOverview:
     """Return a collection, and what it holds."""
 
     def work(reader: Reader) -> CollectionOverview:
-        collection = require_collection(reader, name)
+        collection = require_known_collection(reader, name)
         return CollectionOverview(collection, reader.collection_totals(name))
 
     return await registry.store.scan(work)

@@ -95,7 +95,16 @@ def choose_label(names: Sequence[str]) -> str:
 
 
 def require_collection(reader: Reader, name: str) -> Collection:
-    """Return the collection with this name. Raise NoSuchCollection if there is none."""
+    """Return the collection with this name. Raise NoSuchCollection, or InvalidInput if it is another server."""
+    collection = require_known_collection(reader, name)
+    if collection.is_elsewhere:
+        reason = f"{name} is the server {collection.url}, which has the originals of some items: do that there"
+        raise InvalidInput("collection", "collection", reason)
+    return collection
+
+
+def require_known_collection(reader: Reader, name: str) -> Collection:
+    """Return the collection, or the other server, with this name. Raise NoSuchCollection if there is none."""
     collection = reader.collection(name)
     if collection is None:
         raise NoSuchCollection(name, tuple(one.name for one in reader.collections() if handle.fold(name) == one.name))

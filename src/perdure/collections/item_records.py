@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from perdure.collections.addresses import item_target
-from perdure.collections.held_items import HeldItem, find_item, require_collection
+from perdure.collections.addresses import ITEMS_PATH, item_target
+from perdure.collections.held_items import HeldItem, find_item, require_collection, require_known_collection
 from perdure.collections.item_content import ItemContent
 from perdure.errors import Conflict, InvalidInput, NoSuchItem, Withdrawn
 from perdure.registry.editing import point_to
@@ -48,11 +48,19 @@ def check_put(reader: Reader, registry: Registry, by: Agent, name: str, collecti
     item = find_item(reader, name)
     item.require_permission(reader, by, "edit", registry.current_time())
     refuse_withdrawn(item)
-    if item.identifier is None:
+    original = item.original
+    if item.identifier is None and original is None:
         reason = f"{item.name} belongs to another server: a new version can be put there only"
         raise InvalidInput("collection", "label", reason)
-    original = item.original
     if original is not None and original.collection != collection:
+        elsewhere = require_known_collection(reader, original.collection)
+        if elsewhere.is_elsewhere:
+            here = f"{elsewhere.url}/{ITEMS_PATH}/COLLECTION {collection}"
+            reason = (
+                f"the original of {item.name} is on {elsewhere.url}: put the version there, or move the original here "
+                f"first (perdure collection migrate {item.name} {here})"
+            )
+            raise InvalidInput("collection", "collection", reason)
         reason = (
             f"the original of {item.name} is in {original.collection}: put the version there and copy it, or move the "
             "original first (perdure collection migrate)"
@@ -152,7 +160,7 @@ def record_removal(
     item.require_permission(tx, by, "withdraw", at)
     holding = item.holding_in(collection)
     is_gone = item.record is not None and item.record.state in ("withdrawn", "merged")
-    if not is_gone and item.identifier is not None:  # the original of an item of another server is there
+    if not is_gone and (item.identifier is not None or item.original is not None):  # else the original is elsewhere
         others = [one for one in item.holdings if one.collection != collection and one.outcome in (None, "valid")]
         _check_removable(tx, by, item, collection, others, last, reason, at)
     if holding is not None:
@@ -223,6 +231,8 @@ def _find_again(reader: Reader, item: HeldItem) -> HeldItem:
 
 
 def _point_to_original(tx: Transaction, registry: Registry, by: Agent, item: HeldItem, holding: Holding) -> None:
+    if item.identifier is None:
+        return  # it points to this server, and not to a collection of it
     collection: Collection = require_collection(tx, holding.collection)
     target = item_target(collection, holding.label, holding.main_file)
     point_to(tx, registry, by, item.name, target, f"in the collection {collection.name}")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from perdure.collections.bag_writer import write_bag
 from perdure.collections.hashed_copy import HashedCopier
-from perdure.collections.held_items import find_item, require_collection
+from perdure.collections.held_items import find_item, require_collection, require_known_collection
 from perdure.collections.item import ItemVersion
 from perdure.collections.item_content import summarize_content
 from perdure.collections.item_records import require_known_item
@@ -48,7 +48,11 @@ async def get_item(
     def look_up(reader: Reader) -> tuple[str, list[tuple[str, Path, int]]]:
         item = require_known_item(find_item(reader, name))
         held = [item.require_holding(require_collection(reader, collection).name)] if collection else item.holdings
-        found = [(one, require_collection(reader, one.collection)) for one in held]
+        known = [(one, require_known_collection(reader, one.collection)) for one in held]
+        found = [(one, where) for one, where in known if not where.is_elsewhere]
+        if not found:
+            install = f"perdure collection install {item.label} COLLECTION --from {known[0][1].url}"
+            raise InvalidInput("item", "label", f"{item.name} is on another server only: install a copy ({install})")
         return item.label, [(one.collection, Path(where.path), one.version) for one, where in found]
 
     label, held = await registry.store.read(look_up)

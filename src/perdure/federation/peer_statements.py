@@ -13,6 +13,7 @@ from perdure.federation.statements import (
     WELL_KNOWN,
     Answer,
     AnyStatement,
+    ItemStatement,
     PrefixesStatement,
     ServerStatement,
     parse_statement,
@@ -77,6 +78,23 @@ async def fetch_answer(
         if url is not None and (not url.startswith(_URL_SCHEMES) or not url.isprintable()):
             raise PeerNotTrusted(peer.url, "its answer has a URL that is not one of http or https")
     return answer
+
+
+async def fetch_item(client: PeerClient, peer: Peer, name: str) -> ItemStatement:
+    """Ask a server what it stores of an item."""
+    stated = await _fetch(
+        client,
+        peer.url,
+        "item",
+        {"name": name},
+        ItemStatement,
+        key=_require_key(peer),
+        private=peer.private,
+        most=_MOST_BYTES,
+    )
+    if stated.name != name:
+        raise PeerNotTrusted(peer.url, "its answer is about another item")
+    return stated
 
 
 async def _fetch(

@@ -67,7 +67,7 @@ async def add_peer(
     await require_peer_permission(registry, by)
     if plain or key is not None:
         return await insert_peer(registry, by, peer)
-    async with _open_client() as client:
+    async with open_client() as client:
         stated = await _fetch_identity(client, address, private=private)
         known = Peer(name=peer.name, url=address, key=stated.key, private=private)
         announced, checkpoint = await fetch_announcement(client, known)
@@ -105,7 +105,7 @@ async def change_peer(
     stated = None
     if accept_key:
         is_private = before.private if private is None else private
-        async with _open_client() as client:
+        async with open_client() as client:
             stated = await _fetch_identity(client, address or before.url, private=is_private)
     return await put_changed_peer(
         registry,
@@ -128,7 +128,7 @@ async def check_peer(registry: Registry, by: Agent, name: str) -> PeerCheck:
     peer = await show_peer(registry, by, name)
     if peer.key is None:
         return PeerCheck(peer, "it is a plain resolver, which is never contacted")
-    async with _open_client() as client:
+    async with open_client() as client:
         try:
             announced, checkpoint = await _check_identity(client, peer)
         except PeerUnavailable as problem:
@@ -164,7 +164,8 @@ async def _fetch_identity(client: PeerClient, url: str, *, private: bool) -> Ser
 
 
 @asynccontextmanager
-async def _open_client() -> AsyncIterator[PeerClient]:
+async def open_client() -> AsyncIterator[PeerClient]:
+    """Open a client for requests on behalf of an operator, who waits longer than a reader."""
     client = PeerClient(_SECONDS)
     try:
         yield client

@@ -89,6 +89,23 @@ class Answer(Statement, frozen=True, kw_only=True, tag_field="type", tag="answer
     replaced_by: _Text | None = None
 
 
+class StoredCopy(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One collection of a server that has an item: its newest version there, and the digest of its list of files."""
+
+    collection: _ShortText
+    state: Literal["original", "copy"]
+    version: _Number
+    digest: _ShortText
+
+
+class ItemStatement(Statement, frozen=True, kw_only=True, tag_field="type", tag="item"):
+    """What a server itself stores of an item, without damage. `owner`: whether the identifier is registered there."""
+
+    name: _Text
+    stored: Annotated[tuple[StoredCopy, ...], Meta(max_length=100)] = ()
+    owner: bool = False
+
+
 AnyStatement = TypeVar("AnyStatement", bound=Statement)
 
 

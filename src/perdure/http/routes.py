@@ -23,10 +23,12 @@ from perdure.http.api import (
     history,
     ibi_minting,
     identifiers,
+    item_lists,
     item_uploads,
     lifecycle,
     minting,
     observing,
+    original_moves,
     peers,
     person_curation,
     pools,
@@ -209,6 +211,7 @@ ROUTES: Final = (
     _statement_route("/prefixes", well_known.prefixes_statement),
     _statement_route("/holdings", well_known.holdings_statement),
     _statement_route("/resolve", well_known.name_statement),
+    _statement_route("/item", well_known.item_statement),
     _statement_route("", well_known.unknown_statement, Match.BELOW),
     # Monitoring
     _monitoring_route("/healthz", health.liveness),
@@ -283,8 +286,10 @@ API_ROUTES: Final = (
     ApiRoute("GET", "/bulk-changes", bulk_changes.list_bulk_changes),
     ApiRoute("GET", "/bulk-changes/{id}", bulk_changes.show_bulk_change),
     ApiRoute("POST", "/bulk-changes/{id}/undo", bulk_changes.undo_bulk_change),
+    ApiRoute("GET", "/items/{collection}", item_lists.list_items),
     ApiRoute("POST", "/items/{collection}", item_uploads.put_item_form, is_bulk=True),
     ApiRoute("PUT", "/items/{collection}/{label}/{path}", item_uploads.put_file, is_bulk=True),
+    ApiRoute("POST", "/original-moves", original_moves.move_original),
     ApiRoute("POST", "/uploads", resumable_uploads.begin_upload, is_bulk=True, options=resumable_uploads.tus_options),
     ApiRoute(
         "HEAD", "/uploads/{upload}", resumable_uploads.show_upload, is_bulk=True, options=resumable_uploads.tus_options

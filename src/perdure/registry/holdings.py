@@ -10,12 +10,21 @@ OUTCOMES: Final[tuple[Outcome, ...]] = ("valid", "damaged", "missing", "unreadab
 
 
 class Collection(FrozenStruct, frozen=True):
-    """A directory of items. `url` is its public address, without a slash at the end; None: below the public URL."""
+    """A directory of items. `url` is its public address, without a slash at the end; None: below the public URL.
+
+    Another server that has the originals of items is a collection too: without a directory, and named by the identity
+    of its registry.
+    """
 
     name: str
     path: str
     url: str | None
     created: str
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether this is another server."""
+        return not self.path
 
 
 class Holding(FrozenStruct, frozen=True):

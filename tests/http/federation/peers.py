@@ -42,6 +42,7 @@ class ScriptedPeer:
         self.redirect_to = ""  # where readers are sent
         self.redirects_all = False
         self.delay = 0.0
+        self.stored: tuple[int, str] = (0, "")  # the version that it states to have of every item, and its digest
 
     def answer(self, name: str, nonce: str, **fields: Any) -> bytes:
         """Return a signed answer: the peer has the original."""
@@ -64,6 +65,12 @@ class ScriptedPeer:
         fields = {"type": "server", "server": self.id, "time": NOW, "nonce": nonce, "key": self.key.public}
         return sign_document(self.key, {**fields, "url": self.url, "protocol": 1})
 
+    def describe_item(self, name: str, nonce: str) -> bytes:
+        """Return a signed statement about an item of which the peer has a copy."""
+        copy = {"collection": "copies", "state": "copy", "version": self.stored[0], "digest": self.stored[1]}
+        fields = {"type": "item", "server": self.id, "time": NOW, "nonce": nonce, "name": name, "stored": [copy]}
+        return sign_document(self.key, fields)
+
     def announce(self, nonce: str) -> bytes:
         held = [{"prefix": "77777", "role": "original"}]
         fields = {"type": "prefixes", "server": self.id, "time": NOW, "nonce": nonce, "prefixes": held, "checkpoint": 5}
@@ -79,7 +86,7 @@ def scripted_peer(number: int = 9) -> Iterator[ScriptedPeer]:
 
         def do_GET(self) -> None:
             number = _OF_NUMBER.match(self.path)
-            self.respond_as(peer if number is None else ScriptedPeer(f"{peer.url}{number[0]}", int(number[1])))
+            self.respond_as(main if number is None else ScriptedPeer(f"{main.url}{number[0]}", int(number[1])))
 
         def respond_as(self, peer: ScriptedPeer) -> None:
             parts = urlsplit(self.path)
@@ -91,6 +98,9 @@ def scripted_peer(number: int = 9) -> Iterator[ScriptedPeer]:
                 body = peer.respond(peer, query["name"][0], nonce)
             elif parts.path.endswith("/server") and not peer.redirects_all:
                 body = peer.describe(nonce)
+            elif parts.path.endswith("/item"):
+                peer.stored = main.stored
+                body = peer.describe_item(query["name"][0], nonce)
             elif parts.path.endswith("/prefixes"):
                 body = peer.announce(nonce)
             else:
@@ -114,11 +124,11 @@ def scripted_peer(number: int = 9) -> Iterator[ScriptedPeer]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    peer = ScriptedPeer(f"http://127.0.0.1:{server.server_address[1]}", number)
+    main = ScriptedPeer(f"http://127.0.0.1:{server.server_address[1]}", number)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     try:
-        yield peer
+        yield main
     finally:
         server.shutdown()
         thread.join()

@@ -22,6 +22,7 @@ from perdure.http.api.schemas.examples import (
     MINT_TABLE,
     OBSERVATION_LINES,
 )
+from perdure.http.api.schemas.original_moves import ORIGINAL_MOVE_RESPONSE_SCHEMAS
 from perdure.http.api.schemas.peers import PEER_RESPONSE_SCHEMAS
 from perdure.http.api.schemas.person_requests import ObserveRequest
 from perdure.http.api.schemas.person_responses import PERSON_RESPONSE_SCHEMAS
@@ -118,6 +119,7 @@ def build_openapi(app: Litestar) -> dict[str, Any]:
             *LINE_SCHEMAS,
             *RESPONSE_SCHEMAS,
             *AGENT_RESPONSE_SCHEMAS,
+            *ORIGINAL_MOVE_RESPONSE_SCHEMAS,
             *PEER_RESPONSE_SCHEMAS,
             *BULK_RESPONSE_SCHEMAS,
             *PERSON_RESPONSE_SCHEMAS,

@@ -8,6 +8,7 @@ from perdure.federation.announcements import PAGE, build_holdings_statement, bui
 from perdure.federation.local_answers import find_local_answer
 from perdure.federation.statements import LONGEST_VIA, WELL_KNOWN, Answer, Statement
 from perdure.http.app_context import AppContext
+from perdure.http.items.item_statement import build_item_statement
 from perdure.http.shared.http_errors import NotFound
 from perdure.http.shared.query_string import parse_query, single_parameter
 from perdure.http.shared.request import Request, Response
@@ -65,6 +66,16 @@ async def name_statement(app: AppContext, request: Request) -> Response:
     if answer.state == "unknown" and app.registry.id not in via and len(via) < LONGEST_VIA:
         answer = await _ask_others(app, answer, via, language)
     return await _signed_response(app, request, answer)
+
+
+async def item_statement(app: AppContext, request: Request) -> Response:
+    """Return what this server stores of an item."""
+    request.require_read_method()
+    name = _parameter(request, "name", LONGEST_NAME)
+    if not name:
+        raise InvalidInput("request", "name", "the parameter name is required")
+    stated = await app.registry.store.read(lambda reader: build_item_statement(app.registry, reader, name))
+    return await _signed_response(app, request, stated)
 
 
 async def unknown_statement(app: AppContext, request: Request) -> Response:

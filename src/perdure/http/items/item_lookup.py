@@ -49,7 +49,7 @@ async def find_view(app: AppContext, found: FoundItem) -> View | None:
 
 def _find(reader: Reader, address: ItemAddress) -> FoundItem:
     collection = reader.collection(address.collection)
-    if collection is None:
+    if collection is None or collection.is_elsewhere:
         raise NotFound()
     for reading in address.readings:
         try:

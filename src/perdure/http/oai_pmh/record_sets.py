@@ -53,7 +53,10 @@ def list_sets(prefixes: Sequence[Prefix], collections: Sequence[Collection]) -> 
     if collections:
         yield _write_set(_COLLECTION, "All items that are stored here")
     for collection in collections:
-        yield _write_set(f"{_COLLECTION}:{_escape(collection.name)}", f"Items of the collection {collection.name}")
+        title = (
+            f"Items on {collection.url}" if collection.is_elsewhere else f"Items of the collection {collection.name}"
+        )
+        yield _write_set(f"{_COLLECTION}:{_escape(collection.name)}", title)
 
 
 def sets_of(found: HarvestedIdentifier) -> Iterator[str]:

@@ -87,7 +87,8 @@ def _stored_files(reader: Reader, request: Request, resolved: ResolvedName) -> t
         return ()
     holding = holdings[0]  # the original, if it is here
     url = item_url(request.origin, collection, holding.label)
-    return (url if holding.main_file is None else file_address(url, holding.main_file),)
+    is_item = holding.main_file is None or collection.is_elsewhere
+    return (url if is_item else file_address(url, holding.main_file or ""),)
 
 
 def _write_linked_data(

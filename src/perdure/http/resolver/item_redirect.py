@@ -30,7 +30,7 @@ async def find_file_address(app: AppContext, request: Request, text: str) -> str
         for reading in readings:
             item = _find_address(reader, origin, reading.label)
             if item is not None:
-                return item + handle.escape(reading.path or "")
+                return f"{item.removesuffix('/')}/{handle.escape(reading.path or '')}"
         return None
 
     return await app.registry.store.read(work)

@@ -10,6 +10,7 @@ from perdure.errors import InvalidInput
 from perdure.formats.strict_json import refuse_duplicate_keys
 from perdure.http.api.schemas.agents import AGENT_REQUEST_SCHEMAS
 from perdure.http.api.schemas.bulk_changes import BulkChangeRequest
+from perdure.http.api.schemas.original_moves import ORIGINAL_MOVE_REQUEST_SCHEMAS
 from perdure.http.api.schemas.peers import PEER_REQUEST_SCHEMAS
 from perdure.http.api.schemas.person_requests import PERSON_REQUEST_SCHEMAS
 from perdure.http.api.schemas.pools import POOL_REQUEST_SCHEMAS
@@ -306,6 +307,7 @@ REQUEST_SCHEMAS: Final[tuple[type[RequestSchema], ...]] = (
     ChangePrefixRequest,
     *POOL_REQUEST_SCHEMAS,
     *AGENT_REQUEST_SCHEMAS,
+    *ORIGINAL_MOVE_REQUEST_SCHEMAS,
     *PEER_REQUEST_SCHEMAS,
     *PERSON_REQUEST_SCHEMAS,
 )

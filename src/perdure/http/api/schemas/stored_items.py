@@ -5,6 +5,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from perdure.registry.holdings import Role
+
 
 class StoredItemResponse(msgspec.Struct, frozen=True, kw_only=True):
     """The newest version of an item after files were stored in it."""
@@ -19,4 +21,26 @@ class StoredItemResponse(msgspec.Struct, frozen=True, kw_only=True):
     main_file: Annotated[str | None, Meta(description="The file to which the identifier leads; null: to the page.")]
 
 
-ITEM_RESPONSE_SCHEMAS = (StoredItemResponse,)
+class ListedItemResponse(msgspec.Struct, frozen=True, kw_only=True):
+    """An item of a collection, in its newest version there."""
+
+    label: str
+    url: str
+    role: Role
+    version: int
+    files: int
+    size: int
+    digest: Annotated[str, Meta(description="The digest of the list of files.")]
+    original: Annotated[
+        str | None, Meta(description="The identity of the server that has the original, if that is another one.")
+    ]
+
+
+class ItemListResponse(msgspec.Struct, frozen=True, kw_only=True):
+    """A page of the items of a collection."""
+
+    items: tuple[ListedItemResponse, ...]
+    next: Annotated[str | None, Meta(description="The value of `after` for the next page; null: this is the last.")]
+
+
+ITEM_RESPONSE_SCHEMAS = (StoredItemResponse, ListedItemResponse, ItemListResponse)

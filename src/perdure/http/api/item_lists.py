@@ -1,0 +1,63 @@
+"""The endpoint that lists the items of a collection."""
+
+from typing import Annotated
+
+from litestar import Response, get
+from litestar.params import QueryParameter
+
+from perdure.collections.held_items import require_collection
+from perdure.http.api.item_uploads import CollectionName
+from perdure.http.api.request_context import CREDENTIALS_UNUSED, InjectedContext, PageLimit, error_responses
+from perdure.http.api.schemas.stored_items import ItemListResponse, ListedItemResponse
+from perdure.http.items.item_urls import item_url
+from perdure.registry.holdings import Collection, Holding
+from perdure.registry.store_interface import Reader
+
+
+@get(
+    "/items/{collection:str}",
+    operation_id="items",
+    tags=["items"],
+    summary="List the items of a collection",
+    security=CREDENTIALS_UNUSED,
+    responses=error_responses(404),
+    response_description="A page of its items.",
+)
+async def list_items(
+    context: InjectedContext,
+    collection: CollectionName,
+    after: Annotated[str, QueryParameter(max_length=2048, description="The `next` of the page before.")] = "",
+    limit: PageLimit = 100,
+) -> Response[ItemListResponse]:
+    """List the items of a collection, in a fixed order. A page that is not the last one has `next`."""
+    limit = context.clamp_limit(limit)
+    origin = context.request.origin
+
+    def work(reader: Reader) -> ItemListResponse:
+        found = require_collection(reader, collection)
+        elsewhere = {one.name for one in reader.collections() if one.is_elsewhere}
+        held = reader.holdings_after(collection, after, limit + 1)
+        page = held[:limit]
+        items = tuple(_describe(reader, origin, found, one, elsewhere) for one in page)
+        return ItemListResponse(items=items, next=page[-1].subject if len(held) > limit else None)
+
+    async with context.acquire_search_slot():
+        listed = await context.registry.store.scan(work)
+    return Response(listed, headers={"cache-control": "no-cache"})
+
+
+def _describe(
+    reader: Reader, origin: str, collection: Collection, holding: Holding, elsewhere: set[str]
+) -> ListedItemResponse:
+    others = reader.holdings(holding.subject) if elsewhere else []
+    original = next((one.collection for one in others if one.collection in elsewhere), None)
+    return ListedItemResponse(
+        label=holding.label,
+        url=item_url(origin, collection, holding.label),
+        role=holding.role,
+        version=holding.version,
+        files=holding.files,
+        size=holding.size,
+        digest=holding.digest,
+        original=original,
+    )

@@ -1,0 +1,251 @@
+"""The original of an item moves from one server to another, and back: one original and a living target at any time."""
+
+import random
+import time
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from tests.collections.judge import judge
+from tests.http.items.two_servers import Site, two_servers
+
+FILES = {"map.pdf": b"%PDF of a map", "data/points.csv": b"x,y\n1,2\n"}
+DAMAGE = b"damage"
+
+
+@pytest.fixture(scope="module")
+def sites(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, Site]]:
+    with two_servers(tmp_path_factory.mktemp("sites")) as sites:
+        yield sites
+
+
+@pytest.fixture
+def north(sites: tuple[Site, Site]) -> Site:
+    return sites[0]
+
+
+@pytest.fixture
+def south(sites: tuple[Site, Site]) -> Site:
+    return sites[1]
+
+
+def release(north: Site, south: Site, label: str, **fields: object) -> httpx.Response:
+    """Send the request of the server that takes the original over."""
+    listed = list_items(north)[label]
+    body = {
+        "label": label,
+        "collection": "main",
+        "server": identity(south),
+        "version": listed["version"],
+        "digest": listed["digest"],
+    }
+    with north.server.client() as client:
+        return client.post("/api/v1/original-moves", json=body | fields)
+
+
+def identity(site: Site) -> str:
+    with site.server.client("") as client:
+        stated: str = client.get("/.well-known/perdure/server").json()["server"]
+        return stated
+
+
+def list_items(site: Site, **parameters: int) -> dict[str, dict[str, object]]:
+    """Return all items of the collection over HTTP, page by page."""
+    found, after = {}, ""
+    with site.server.client("") as client:
+        while after is not None:
+            page = client.get("/api/v1/items/main", params={"after": after, **parameters}).json()
+            found |= {one["label"]: one for one in page["items"]}
+            after = page["next"]
+    return found
+
+
+def install(site: Site, origin: Site, label: str) -> None:
+    site.server.perdure("collection", "install", label, "main", "--from", origin.collection_url)
+
+
+def assert_moved(label: str, origin: Site, to: Site) -> None:
+    """Assert that one server has the original of an item that is registered at the other, which has a copy."""
+    page = f"{to.server.url}/{label}"
+    assert origin.holdings(label) == {page: "original", "main": "copy"}
+    assert to.holdings(label) == {"main": "original"}
+    assert origin.target(label) == page
+    judge(to.root)
+
+
+def test_the_original_moves_and_the_identifier_points_to_the_other_server(north: Site, south: Site) -> None:
+    label = north.put(FILES, "--subsystem", north.subsystem, "--main", "map.pdf")
+    status, _, errors = south.migrate(north, label)
+    assert (status, errors) == (0, "")
+    assert_moved(label, north, south)
+    assert north.read(label) == FILES["map.pdf"]
+    assert south.migrate(north, label)[0] == 0  # again
+    assert_moved(label, north, south)
+
+
+def test_new_versions_go_to_the_original_and_come_back_with_it(north: Site, south: Site) -> None:
+    label = north.put(FILES)
+    south.migrate(north, label)
+    with pytest.raises(AssertionError, match="the original of .* is on http"):
+        north.put({"new.pdf": b"new"}, "--label", label)
+    south.put({"new.pdf": b"new"}, "--label", label)
+    status, _, errors = north.migrate(south, label)
+    assert (status, errors) == (0, "")
+    assert north.holdings(label) == {"main": "original"}
+    assert south.holdings(label) == {"main": "copy"}
+    assert north.target(label) == f"{north.collection_url}/{label}/new.pdf"
+    stored = north.root.read_item(label)
+    assert [sorted(one.files) for one in stored.versions] == [["new.pdf"], sorted(FILES)]
+    judge(north.root)
+
+
+def test_a_move_that_stopped_between_the_servers_continues(north: Site, south: Site) -> None:
+    label = north.put(FILES)
+    install(south, north, label)
+    assert release(north, south, label).status_code == 200
+    page = f"{south.server.url}/{label}"
+    assert north.holdings(label) == {page: "original", "main": "copy"}
+    assert south.holdings(label) == {"main": "copy"}
+    assert north.target(label) == page  # which has all files
+    assert release(north, south, label).status_code == 200
+    assert south.migrate(north, label)[0] == 0
+    assert_moved(label, north, south)
+
+
+def test_a_move_continues_after_the_other_server_has_removed_its_copy(north: Site, south: Site) -> None:
+    label = north.put(FILES)
+    install(south, north, label)
+    release(north, south, label)
+    north.server.perdure("collection", "remove", label, "main")
+    assert south.migrate(north, label)[0] == 0
+    assert north.holdings(label) == {f"{south.server.url}/{label}": "original"}
+    assert south.holdings(label) == {"main": "original"}
+
+
+def test_nothing_moves_to_a_server_that_has_another_version_or_none(north: Site, south: Site) -> None:
+    label = north.put(FILES)
+    refused = release(north, south, label)
+    assert (refused.status_code, refused.json()["code"]) == (409, "conflict")
+    install(south, north, label)
+    north.put({**FILES, "new": b"2"}, "--label", label)
+    assert release(north, south, label).status_code == 409
+    assert release(north, south, label, version=1).status_code == 409
+    assert north.holdings(label) == {"main": "original"}
+
+
+def test_an_old_copy_is_completed_before_the_move(north: Site, south: Site) -> None:
+    label = north.put(FILES)
+    install(south, north, label)
+    north.put({**FILES, "new": b"2"}, "--label", label)
+    assert south.migrate(north, label)[0] == 0
+    assert_moved(label, north, south)
+    assert south.root.read_item(label).newest.number == 2
+
+
+def test_a_damaged_copy_does_not_become_the_original(north: Site, south: Site) -> None:
+    label = north.put(FILES)
+    install(south, north, label)
+    content, _ = south.root.open_file(label, "map.pdf")
+    content.chmod(0o644)
+    content.write_bytes(DAMAGE)
+    status, _, errors = south.migrate(north, label)
+    assert status != 0
+    assert "map.pdf is changed" in errors
+    assert north.holdings(label) == {"main": "original"}
+    south.server.perdure("collection", "remove", label, "main", "--last", "--reason", "damaged")
+
+
+def test_only_a_registered_peer_gets_an_original(north: Site, south: Site) -> None:
+    label = north.put(FILES)
+    refused = release(north, south, label, server="0" * 32)
+    assert refused.status_code == 422
+    assert "perdure peer add" in refused.json()["detail"]
+    with north.server.client("") as client:
+        assert client.post("/api/v1/original-moves", json={}).status_code == 401
+
+
+def test_the_agent_there_needs_a_grant(north: Site, south: Site) -> None:
+    label = north.put(FILES)
+    short = f"agent-{random.randrange(10**9)}"
+    north.server.perdure("agent", "add", short, "--name", "Without grants")
+    key = north.server.perdure("agent", "key", short).split()[0]
+    for shown in (key, "perdure_wrong", ""):
+        status, _, errors = south.migrate(north, label, key=shown)
+        assert status != 0, errors
+    assert north.holdings(label) == {"main": "original"}
+
+
+def test_a_third_server_is_not_served_past_the_registry_of_the_identifier(north: Site, south: Site) -> None:
+    label = north.put(FILES)
+    south.migrate(north, label)
+    refused = release(south, south, label)
+    assert refused.status_code == 422
+    assert south.holdings(label) == {"main": "original"}
+
+
+def test_the_only_original_is_not_removed_like_a_copy(north: Site, south: Site) -> None:
+    label = north.put(FILES)
+    south.migrate(north, label)
+    north.server.perdure("collection", "remove", label, "main")
+    with pytest.raises(AssertionError, match="the only intact copy"):
+        south.server.perdure("collection", "remove", label, "main")
+
+
+def test_a_whole_collection_moves_and_comes_back(tmp_path_factory: pytest.TempPathFactory) -> None:
+    with two_servers(tmp_path_factory.mktemp("all")) as (north, south):
+        labels = [north.put({"a": b"%d" % number}) for number in range(3)]
+        own = south.put(FILES)
+        install(south, north, labels[0])
+        assert release(north, south, labels[0]).status_code == 200  # as if a move had stopped
+        status, output, errors = south.migrate(north)
+        assert (status, errors, output.count("\n")) == (0, "", 3)
+        for label in labels:
+            assert_moved(label, north, south)
+        assert sorted(list_items(south, limit=1)) == sorted([*labels, own])
+        assert {one["original"] for one in list_items(north).values()} == {identity(south)}
+        status, output, errors = north.migrate(south)
+        assert output.count("\n") == 3
+        assert status != 0  # the item of the south has no registry here to come back to
+        for label in labels:
+            assert north.holdings(label) == {"main": "original"}
+            assert south.holdings(label) == {"main": "copy"}
+
+
+def test_a_killed_move_leaves_one_original_and_continues(north: Site, south: Site) -> None:
+    _kill_moves(north, south, times=6)
+
+
+@pytest.mark.slow
+def test_hundreds_of_killed_moves_leave_one_original(north: Site, south: Site) -> None:
+    _kill_moves(north, south, times=150)
+
+
+def _kill_moves(north: Site, south: Site, times: int) -> None:
+    """Move an item to and fro, and kill the moves at random moments."""
+    label = north.put({**FILES, "large.bin": random.randbytes(3_000_000)})
+    here, there = south, north
+    longest = _seconds_of_a_move(south, north, label)
+    here, there = there, here
+    for _ in range(times):
+        process = here.start_migration(there, label)
+        time.sleep(random.uniform(0.3, longest))
+        process.kill()
+        process.communicate()
+        held = north.holdings(label)
+        assert list(held.values()).count("original") == 1
+        assert north.read(label)
+        if north.holdings(label).get("main") == "original":
+            assert south.holdings(label).get("main") != "original"
+        if random.random() < 0.5:
+            status, _, errors = here.migrate(there, label)
+            assert status == 0, errors
+            here, there = there, here
+    assert here.migrate(there, label)[0] == 0
+    judge(north.root)
+    judge(south.root)
+
+
+def _seconds_of_a_move(here: Site, there: Site, label: str) -> float:
+    started = time.monotonic()
+    assert here.migrate(there, label)[0] == 0
+    return time.monotonic() - started
