@@ -7,6 +7,9 @@ from tests.authorization.actors import LABELS, REGISTRY_ADMIN, right_to
 from tests.authorization.openapi_writes import FORM, Write
 from tests.authorization.preparation import Stage, without_identifier
 from tests.authorization.served_registry import COLLECTION, ServedRegistry
+from tests.http.federation.peers import SMALL_ITEM
+
+from perdure.federation.registration import add_peer
 
 FILE, PART = "application/octet-stream", "application/offset+octet-stream"
 TUS = {"Tus-Resumable": "1.0.0"}
@@ -46,7 +49,27 @@ def with_upload(served_registry: ServedRegistry) -> Stage:
     return stage
 
 
+def with_copied_item(served_registry: ServedRegistry) -> Stage:
+    """Prepare an item of which another server has a copy."""
+    stage = Stage(served_registry)
+    [(path, small)] = SMALL_ITEM.items()
+    fields = {"subsystem": (None, LABELS), "file": (path, small)}
+    made = served_registry.admin_client.post(f"/api/v1/items/{COLLECTION}", files=fields)
+    assert made.status_code == 201, made.text
+    stage.other, stage.one = made.json()["label"], made.json()["digest"]
+    url = f"{served_registry.answering_url}/k{stage.number}"
+    served_registry.do(add_peer, url, name=f"i{stage.number}.example.org", private=True)
+    return stage
+
+
+def move(stage: Stage) -> dict[str, Any]:
+    identity = f"{stage.number:032x}"
+    item = {"label": stage.other, "collection": COLLECTION, "version": 1, "digest": stage.one}
+    return item | {"server": identity}
+
+
 ITEMS: dict[str, Write] = {
+    "move an original": Write("POST /original-moves", right_to("edit", LABELS), with_copied_item, move),
     "put a file": Write(
         "PUT /items/{collection}/{label}/{path}",
         right_to("edit", LABELS),

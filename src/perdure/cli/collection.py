@@ -158,7 +158,7 @@ def _print_collections(found: list[CollectionOverview], as_json: bool) -> None:
             f"{one.totals.originals:,}",
             f"{one.totals.size:,}",
             f"{one.totals.problems:,}",
-            one.collection.path,
+            "(another server)" if one.collection.is_elsewhere else one.collection.path,
             one.collection.url or "",
         )
         for one in found

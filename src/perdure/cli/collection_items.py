@@ -187,9 +187,10 @@ def show(label: Label, folder: Folder = None, json: Json = False) -> None:
         return
     typer.echo(item.label)
     for one in item.holdings:
-        typer.echo(f"  {one.collection}: {one.role} since {one.role_since[:19]}Z, {content_text(one)}")
+        place = addresses.get(one.collection) if one.is_elsewhere else one.collection
+        typer.echo(f"  {place}: {one.role} since {one.role_since[:19]}Z, {content_text(one)}")
         lines = [
-            ("address", addresses.get(one.collection)),
+            ("address", None if one.is_elsewhere else addresses.get(one.collection)),
             ("main file", one.main_file),
             ("stored", f"{one.put_at[:19]}Z, from {one.source}"),
             ("checked", f"{one.outcome} at {one.verified_at[:19]}Z" if one.verified_at else "not yet"),

@@ -103,7 +103,7 @@ async def _is_to_be_moved(registry: Registry, listed: ListedItem, server: OtherS
     original = await registry.store.read(look_up)
     if listed.original == registry.id:
         return original is None
-    return listed.role == "original" or (original is not None and original.collection == server.server)
+    return listed.role == "original" or (original is not None and original.collection == server.collection)
 
 
 async def _move(

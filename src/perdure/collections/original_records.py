@@ -19,7 +19,7 @@ from perdure.collections.item_records import refuse_withdrawn
 from perdure.errors import Conflict, InvalidInput
 from perdure.registry.editing import point_to
 from perdure.registry.entities import Agent, Event
-from perdure.registry.holdings import Collection, Holding
+from perdure.registry.holdings import ELSEWHERE, Collection, Holding
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Reader, Transaction
 
@@ -29,6 +29,11 @@ class OtherServer(NamedTuple):
 
     server: str
     url: str
+
+    @property
+    def collection(self) -> str:
+        """Return the name of the collection that stands for the server."""
+        return f"{ELSEWHERE}{self.server}"
 
 
 class ComparedVersion(NamedTuple):
@@ -55,13 +60,19 @@ def find_movable_item(reader: Reader, registry: Registry, by: Agent, name: str) 
 
 
 def check_release(
-    reader: Reader, registry: Registry, by: Agent, name: str, collection: str, to: str, compared: ComparedVersion
+    reader: Reader,
+    registry: Registry,
+    by: Agent,
+    name: str,
+    collection: str,
+    to: OtherServer,
+    compared: ComparedVersion,
 ) -> Holding | None:
     """Return the original that may be handed over to another server; None if that was done before."""
     item = find_movable_item(reader, registry, by, name)
     require_collection(reader, collection)
     original = item.original
-    if original is not None and original.collection == to:
+    if original is not None and original.collection == to.collection:
         return None
     holding = item.require_holding(collection)
     if original is None and item.identifier is None:
@@ -87,7 +98,7 @@ def record_release(
 
     A call that is repeated changes nothing. Raise Conflict if the original has another version by now.
     """
-    holding = check_release(tx, registry, by, name, collection, to.server, compared)
+    holding = check_release(tx, registry, by, name, collection, to, compared)
     item = find_movable_item(tx, registry, by, name)
     if holding is None:
         return item.original or item.require_holding(collection)
@@ -96,7 +107,7 @@ def record_release(
     if item.identifier is not None:
         elsewhere = _require_server(tx, to, at)
         moved = msgspec.structs.replace(
-            holding, collection=to.server, role="original", role_since=at, source=f"collection {collection}"
+            holding, collection=to.collection, role="original", role_since=at, source=f"collection {collection}"
         )
         tx.put_holding(msgspec.structs.replace(moved, verified_at=None, outcome=None))
         _point_to(tx, registry, by, item, moved, elsewhere)
@@ -127,7 +138,7 @@ def record_arrival(
     check_origin(item, origin)
     at = registry.current_time()
     if item.identifier is not None:
-        tx.remove_holding(item.subject, origin.server)
+        tx.remove_holding(item.subject, origin.collection)
     moved = msgspec.structs.replace(there, role="original", role_since=at, main_file=main_file)
     tx.put_holding(moved)
     if item.identifier is not None:
@@ -143,18 +154,18 @@ def check_origin(item: HeldItem, origin: OtherServer) -> None:
         if item.identifier is not None:
             reason = f"{item.name} is registered here, and has no original anywhere: put it into a collection"
             raise InvalidInput("collection", "label", reason)
-    elif item.identifier is None or original.collection != origin.server:
+    elif item.identifier is None or original.collection != origin.collection:
         raise Conflict(item.name, f"the original on {origin.url}", f"its original in {original.collection}")
 
 
 def _require_server(tx: Transaction, to: OtherServer, at: str) -> Collection:
     """Return the other server as a collection. The first item that moves there creates it."""
-    known = tx.collection(to.server)
+    known = tx.collection(to.collection)
     if known is None:
-        known = Collection(to.server, "", to.url, at)
+        known = Collection(to.collection, "", to.url, at)
         tx.put_collection(known)
     if known.url != to.url:
-        change = f"perdure collection change {to.server} --url {to.url}"
+        change = f"perdure collection change {to.collection} --url {to.url}"
         raise InvalidInput("collection", "url", f"that server had the address {known.url} before: run {change} first")
     return known
 

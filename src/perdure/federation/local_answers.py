@@ -129,14 +129,20 @@ def _describe_state(
     if holding is not None:
         collection = reader.collection(holding.collection)
         address = {} if collection is None else {"url": item_url(collection, holding, origin)}
+        if collection is not None and collection.is_elsewhere:
+            fields["archive"] = collection.url or origin
         held = {"state": holding.role, "version": holding.version, "timestamp": to_instant(holding.put_at)}
         return {**fields, **(address if spoken is None else {}), **held}
     return fields
 
 
 def choose_holding(holdings: Sequence[Holding]) -> Holding | None:
-    """Return the first holding whose last check found no problem. The original comes first."""
-    return next((one for one in holdings if one.outcome in (None, "valid")), None)
+    """Return the first holding whose last check found no problem: the original, or else a copy.
+
+    An original on another server counts only if there is nothing here: that server answers about it.
+    """
+    ordered = sorted(holdings, key=lambda one: one.is_elsewhere)
+    return next((one for one in ordered if one.outcome in (None, "valid")), None)
 
 
 def _describe_foreign_item(reader: Reader, name: str, origin: str) -> dict[str, Any] | None:
@@ -167,6 +173,8 @@ def mints_names(prefix: Prefix) -> bool:
 
 def item_url(collection: Collection, holding: Holding, origin: str) -> str:
     """Return the public address of an item, or of its main file."""
+    if collection.is_elsewhere:
+        return f"{collection.url}/{handle.escape(holding.label)}"
     base = collection.url or f"{origin}/items/{handle.escape(collection.name)}"
     item = f"{base}/{handle.escape(holding.label)}/"
     return item if holding.main_file is None else item + handle.escape(holding.main_file)

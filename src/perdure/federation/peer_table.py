@@ -38,6 +38,7 @@ class PeerTable:
         self.peers = tuple(sorted(peers, key=lambda peer: (peer.added, peer.name)))
         self.by_name = {peer.name: peer for peer in self.peers}
         self._rows: dict[str, list[Peer]] = {}
+        self._bases = tuple(f"{peer.url}/" for peer in self.peers if peer.key is not None)
         self._announced: dict[str, list[tuple[Peer, bool]]] = {}
         for peer in self.peers:
             for prefix in peer.prefixes:
@@ -50,6 +51,10 @@ class PeerTable:
 
     def __bool__(self) -> bool:
         return bool(self._rows or self._announced)
+
+    def leads_to_peer(self, url: str) -> bool:
+        """Return whether a target is on one of the servers."""
+        return url.startswith(self._bases)
 
     def find(self, name: str) -> tuple[Candidates, ...]:
         """Return the servers for a name, in up to two groups: those of its prefix, and those of all names."""

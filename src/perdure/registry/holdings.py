@@ -6,14 +6,15 @@ from perdure.records.frozen_struct import FrozenStruct
 
 Role = Literal["original", "copy"]
 Outcome = Literal["valid", "damaged", "missing", "unreadable"]
+ELSEWHERE: Final = "@"  # before the identity of a server, in the name of the collection that stands for it
 OUTCOMES: Final[tuple[Outcome, ...]] = ("valid", "damaged", "missing", "unreadable")
 
 
 class Collection(FrozenStruct, frozen=True):
     """A directory of items. `url` is its public address, without a slash at the end; None: below the public URL.
 
-    Another server that has the originals of items is a collection too: without a directory, and named by the identity
-    of its registry.
+    Another server that has the originals of items is a collection too: without a directory, and with its identity as
+    the name, after `@`.
     """
 
     name: str
@@ -24,7 +25,7 @@ class Collection(FrozenStruct, frozen=True):
     @property
     def is_elsewhere(self) -> bool:
         """Whether this is another server."""
-        return not self.path
+        return self.name.startswith(ELSEWHERE)
 
 
 class Holding(FrozenStruct, frozen=True):
@@ -51,6 +52,11 @@ class Holding(FrozenStruct, frozen=True):
     verified_at: str | None = None
     outcome: Outcome | None = None
     names: tuple[str, ...] = ()
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether this is what another server holds."""
+        return self.collection.startswith(ELSEWHERE)
 
 
 class CollectionTotals(NamedTuple):

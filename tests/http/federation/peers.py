@@ -7,6 +7,7 @@ import time
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from hashlib import sha256, sha512
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -18,6 +19,7 @@ from perdure.registry.server_key import ServerKey
 
 NOW = "2026-01-01T00:00:00.000000Z"
 ITEM = "https://example.org/item"
+SMALL_ITEM = {"a.txt": b"content"}
 QUICK = "peer_seconds = 2.0\npeer_cache_seconds = 600\npeer_missing_seconds = 600"
 
 _OF_NUMBER = re.compile(r"/k([0-9]+)(?=/)")
@@ -42,7 +44,6 @@ class ScriptedPeer:
         self.redirect_to = ""  # where readers are sent
         self.redirects_all = False
         self.delay = 0.0
-        self.stored: tuple[int, str] = (0, "")  # the version that it states to have of every item, and its digest
 
     def answer(self, name: str, nonce: str, **fields: Any) -> bytes:
         """Return a signed answer: the peer has the original."""
@@ -66,8 +67,10 @@ class ScriptedPeer:
         return sign_document(self.key, {**fields, "url": self.url, "protocol": 1})
 
     def describe_item(self, name: str, nonce: str) -> bytes:
-        """Return a signed statement about an item of which the peer has a copy."""
-        copy = {"collection": "copies", "state": "copy", "version": self.stored[0], "digest": self.stored[1]}
+        """Return a signed statement: the peer has a copy of every item, with the one file of `SMALL_ITEM`."""
+        files = "".join(f"{sha512(content).hexdigest()}  {path}\n" for path, content in SMALL_ITEM.items())
+        digest = sha256(files.encode()).hexdigest()
+        copy = {"collection": "copies", "state": "copy", "version": 1, "digest": digest}
         fields = {"type": "item", "server": self.id, "time": NOW, "nonce": nonce, "name": name, "stored": [copy]}
         return sign_document(self.key, fields)
 
@@ -99,7 +102,6 @@ def scripted_peer(number: int = 9) -> Iterator[ScriptedPeer]:
             elif parts.path.endswith("/server") and not peer.redirects_all:
                 body = peer.describe(nonce)
             elif parts.path.endswith("/item"):
-                peer.stored = main.stored
                 body = peer.describe_item(query["name"][0], nonce)
             elif parts.path.endswith("/prefixes"):
                 body = peer.announce(nonce)

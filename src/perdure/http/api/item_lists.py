@@ -10,7 +10,7 @@ from perdure.http.api.item_uploads import CollectionName
 from perdure.http.api.request_context import CREDENTIALS_UNUSED, InjectedContext, PageLimit, error_responses
 from perdure.http.api.schemas.stored_items import ItemListResponse, ListedItemResponse
 from perdure.http.items.item_urls import item_url
-from perdure.registry.holdings import Collection, Holding
+from perdure.registry.holdings import ELSEWHERE, Collection, Holding
 from perdure.registry.store_interface import Reader
 
 
@@ -35,10 +35,10 @@ async def list_items(
 
     def work(reader: Reader) -> ItemListResponse:
         found = require_collection(reader, collection)
-        elsewhere = {one.name for one in reader.collections() if one.is_elsewhere}
+        has_moved = any(one.is_elsewhere for one in reader.collections())
         held = reader.holdings_after(collection, after, limit + 1)
         page = held[:limit]
-        items = tuple(_describe(reader, origin, found, one, elsewhere) for one in page)
+        items = tuple(_describe(reader, origin, found, one, has_moved=has_moved) for one in page)
         return ItemListResponse(items=items, next=page[-1].subject if len(held) > limit else None)
 
     async with context.acquire_search_slot():
@@ -47,10 +47,10 @@ async def list_items(
 
 
 def _describe(
-    reader: Reader, origin: str, collection: Collection, holding: Holding, elsewhere: set[str]
+    reader: Reader, origin: str, collection: Collection, holding: Holding, *, has_moved: bool
 ) -> ListedItemResponse:
-    others = reader.holdings(holding.subject) if elsewhere else []
-    original = next((one.collection for one in others if one.collection in elsewhere), None)
+    others = reader.holdings(holding.subject) if has_moved else []
+    original = next((one.collection.removeprefix(ELSEWHERE) for one in others if one.is_elsewhere), None)
     return ListedItemResponse(
         label=holding.label,
         url=item_url(origin, collection, holding.label),

@@ -3,15 +3,22 @@
 from litestar import Response, post
 from litestar.params import JSONBody
 
-from perdure.collections.original_records import ComparedVersion, OtherServer, check_release, record_release
+from perdure.collections.original_records import (
+    ComparedVersion,
+    OtherServer,
+    check_release,
+    find_movable_item,
+    record_release,
+)
 from perdure.errors import Conflict, InvalidInput
-from perdure.federation.peer_statements import fetch_item
+from perdure.federation.peer_statements import fetch_announcement, fetch_item
 from perdure.federation.registration import open_client
 from perdure.federation.statements import ItemStatement
 from perdure.http.api.request_context import CREDENTIALS_REQUIRED, InjectedContext, error_responses
 from perdure.http.api.schemas.original_moves import OriginalMoveRequest, OriginalMoveResponse
 from perdure.registry.entities import Peer
 from perdure.registry.holdings import Holding
+from perdure.registry.peers.peers import put_announcement
 from perdure.registry.store_interface import Reader, Transaction
 
 
@@ -38,14 +45,19 @@ async def move_original(
     compared = ComparedVersion(data.version, data.digest)
 
     def check(reader: Reader) -> tuple[Holding | None, Peer]:
-        holding = check_release(reader, registry, agent, data.label, data.collection, data.server, compared)
-        return holding, _require_peer(reader, data.server)
+        find_movable_item(reader, registry, agent, data.label)  # its errors come first
+        peer = _require_peer(reader, data.server)
+        to = OtherServer(data.server, peer.url)
+        return check_release(reader, registry, agent, data.label, data.collection, to, compared), peer
 
     holding, peer = await registry.store.read(check)
     to = OtherServer(data.server, peer.url)
     if holding is not None:
         async with open_client() as client:
             stated = await fetch_item(client, peer, data.label)
+            announced, checkpoint = await fetch_announcement(client, peer)
+        await put_announcement(registry, peer.name, peer.key or "", announced, checkpoint)  # readers are sent there
+        context.app.peers.forget_table()
         is_registered = await registry.store.read(lambda reader: reader.find(holding.subject) is not None)
         _compare(data, peer, stated, is_registered=is_registered)
 

@@ -14,11 +14,10 @@ _MOST_STORED: Final = 100
 def build_item_statement(registry: Registry, reader: Reader, name: str) -> ItemStatement:
     """Return which collections of this server have an item, without those where it is damaged."""
     item = _find(reader, name)
-    elsewhere = {one.name for one in reader.collections() if one.is_elsewhere}
     stored = tuple(
         StoredCopy(collection=one.collection, state=one.role, version=one.version, digest=one.digest)
         for one in (() if item is None else item.holdings)
-        if one.collection not in elsewhere and one.outcome in (None, "valid")
+        if not one.is_elsewhere and one.outcome in (None, "valid")
     )
     is_owner = item is not None and item.identifier is not None
     return ItemStatement(

@@ -164,7 +164,7 @@ async def _resolve_name(app: AppContext, request: Request, text: str, ending: st
         return redirect_response(with_query(path_of(resolved.name) + ending, request.query), 301, caching)
     if resolved.record.state != "active":
         return await _respond_inactive(app, request, resolved, parameters, representation, ending)
-    if not mints_names(resolved.prefix) and (original := await _respond_copy(app, request, resolved)) is not None:
+    if (original := await _respond_copy(app, request, resolved)) is not None:
         return original
     if parameters.item_query:
         page = await find_item_address(app, request, resolved.name)
@@ -209,9 +209,12 @@ async def _plain_redirect(app: AppContext, request: Request, text: str) -> Respo
         located = locate(app.prefixes, text)
     except PerdureError:
         return None
-    if not mints_names(located.prefix) and await app.peers.table():
+    servers = await app.peers.table()
+    if servers and not mints_names(located.prefix):
         return None  # the server that mints these labels may have the original
     found = await app.registry.store.lookup(located.key)
+    if servers and found is not None and found.target is not None and servers.leads_to_peer(found.target):
+        return None  # the original may have moved there, and that server may be down
     url = None if found is None or found.target is None else encode_target(found.target)
     if found is None or url is None:
         return None
@@ -251,15 +254,23 @@ async def _respond_foreign_item(app: AppContext, request: Request, text: str) ->
 
 
 async def _respond_copy(app: AppContext, request: Request, resolved: ResolvedName) -> Response | None:
-    """Return the redirect to the living original of an item of which this server has a copy; None if it has none."""
-    if not await app.peers.table():
+    """Return the redirect to the living original of an item of which this server has a copy; None if it has none.
+
+    If the original of an item that is registered here has moved to a server that does not answer, it is the copy.
+    """
+    servers, target = await app.peers.table(), resolved.identifier.target
+    is_own = mints_names(resolved.prefix)
+    if not servers or (is_own and not (target and servers.leads_to_peer(target) and _is_plain(request))):
         return None
     name, origin = resolved.requested_name, request.origin
     answer = await app.registry.store.read(lambda reader: find_local_answer(app.registry, reader, name, origin))
     if answer.state != "copy":
         return None
     own = GivenAnswer(THIS_SERVER, answer)
-    return await respond_elsewhere(app, request, name, None, is_plain=_is_plain(request), own=own)
+    elsewhere = await respond_elsewhere(app, request, name, None, is_plain=_is_plain(request), own=own)
+    if elsewhere is not None or not is_own or answer.url is None:
+        return elsewhere
+    return own_copy_redirect(own, answer.url)
 
 
 def _may_be_elsewhere(app: AppContext, text: str) -> bool:
