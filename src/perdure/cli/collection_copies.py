@@ -99,8 +99,8 @@ def migrate(
     old one. What was the original becomes a copy. After an interruption, run the same command again: it continues where
     it stopped. Exit code 1: some items could not be moved.
 
-    Run it on the server that gets the originals. If FROM is on another server, both servers must be running and must
-    know each other as peers, and the key must be that of an agent there who may edit the items.
+    Run it on the server that gets the originals. If FROM is on another server, both servers must be running, the
+    other one must have this one as a peer, and the key must be that of an agent there who may edit the items.
     """
     if len(parties) != (_WITHOUT_LABEL if all_items else _WITH_LABEL):
         raise InvalidInput("collection", "label", "give LABEL FROM TO, or --all FROM TO")
