@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from perdure.cli import collection_copies, collection_export, collection_items, collection_verify
+from perdure.cli import collection_copies, collection_export, collection_items, collection_show, collection_verify
 from perdure.cli.bulk_session import exit_if_refused
 from perdure.cli.collection_options import CollectionName, collection_fields, content_text, count_text, holding_fields
 from perdure.cli.help import CommandGroup
@@ -50,7 +50,7 @@ CHANGE_EXAMPLES = """
 - `perdure collection change archive --url https://items.example.org/archive`
 - `perdure collection change archive --path /mnt/new-disk/archive`
 """
-LIST_EXAMPLES = "**Examples**\n\n- `perdure collection list`\n- `perdure collection list archive --json`"
+LIST_EXAMPLES = "**Examples**\n\n- `perdure collection list`\n- `perdure collection list archive --problems`"
 _CHUNK = 1000
 
 Url = Annotated[
@@ -136,14 +136,19 @@ def list_(
     name: Annotated[
         str | None, typer.Argument(metavar="COLLECTION", help="List the items of this collection, one per line.")
     ] = None,
+    problems: Annotated[
+        bool, typer.Option("--problems", help="Only items that were damaged, missing or unreadable at the last check.")
+    ] = False,
     folder: Folder = None,
     json: Json = False,
 ) -> None:
     """List the collections, or the items of one."""
     if name is None:
+        if problems:
+            raise InvalidInput("collection", "problems", "name the collection whose items are to be listed")
         _print_collections(run_anonymous(folder, list_collections), json)
         return
-    run_anonymous(folder, lambda registry: _print_items(registry, name, json))
+    run_anonymous(folder, lambda registry: _print_items(registry, name, only_problems=problems, as_json=json))
 
 
 def _print_collections(found: list[CollectionOverview], as_json: bool) -> None:
@@ -166,13 +171,15 @@ def _print_collections(found: list[CollectionOverview], as_json: bool) -> None:
     print_table(("name", "items", "originals", "bytes", "problems", "directory", "address"), rows, whole=("name",))
 
 
-async def _print_items(registry: Registry, name: str, as_json: bool) -> None:
+async def _print_items(registry: Registry, name: str, *, only_problems: bool, as_json: bool) -> None:
     collection: Collection = (await find_collection(registry, name)).collection
     key = ""
     while holdings := await registry.store.scan(
         lambda reader, key=key: reader.holdings_after(collection.name, key, _CHUNK)  # type: ignore[misc]
     ):
         for one in holdings:
+            if only_problems and one.outcome in (None, "valid"):
+                continue
             typer.echo(to_json(holding_fields(one)) if as_json else _item_line(one))
         key = holdings[-1].subject
 
@@ -182,7 +189,7 @@ def _item_line(holding: Holding) -> str:
     return escape_control(f"{holding.label}  {holding.role}, {content_text(holding)}{checked}")
 
 
-app.command("show", epilog=collection_items.SHOW_EXAMPLES)(collection_items.show)
+app.command("show", epilog=collection_show.EXAMPLES)(collection_show.show)
 app.command("put", epilog=collection_items.PUT_EXAMPLES)(collection_items.put)
 app.command("get", epilog=collection_items.GET_EXAMPLES)(collection_items.get)
 app.command("copy", epilog=collection_copies.COPY_EXAMPLES)(collection_copies.copy)

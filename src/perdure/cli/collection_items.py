@@ -1,6 +1,6 @@
 """`perdure collection put`, `get` and `show`: items into a collection, and out of it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -11,25 +11,23 @@ from perdure.cli.collection_options import (
     Label,
     content_text,
     count_text,
-    holding_fields,
     print_holding,
 )
 from perdure.cli.registry_session import Folder, Json, run_anonymous, run_as_agent
-from perdure.cli.terminal import escape_control, make_console, print_error, to_json
+from perdure.cli.terminal import escape_control, print_error, to_json
 from perdure.cli.transfer_progress import show_steps
-from perdure.collections.addresses import item_address
 from perdure.collections.bag_reader import is_bag, read_bag
-from perdure.collections.deposit import put_item, reserve_name
-from perdure.collections.held_items import HeldItem, find_item, require_known_collection
+from perdure.collections.deposit import check_room, put_item, reserve_name
+from perdure.collections.held_items import find_item
 from perdure.collections.item_content import ITEM_PAGE
-from perdure.collections.item_records import require_known_item
 from perdure.collections.retrieval import get_item
+from perdure.collections.source_check import SourceTotals, check_sources
 from perdure.collections.source_files import LocalFile, SourceFile, list_directory
-from perdure.errors import InvalidInput, quote_text
+from perdure.collections.stoppable_work import run_stoppable
+from perdure.errors import InvalidInput
 from perdure.registry import Registry
 from perdure.registry.entities import Agent
 from perdure.registry.holdings import Holding
-from perdure.registry.store_interface import Reader
 
 PUT_EXAMPLES = """
 **Examples**
@@ -48,7 +46,6 @@ GET_EXAMPLES = """
 - as it was: `perdure collection get sid.inpe.br/mtc-m18/2009/02.16.17.46 --version 1 --to old`
 - as a bag: `perdure collection get sid.inpe.br/mtc-m18/2009/02.16.17.46 --as-bag --to bag`
 """
-SHOW_EXAMPLES = "**Example**\n\n- `perdure collection show sid.inpe.br/mtc-m18/2009/02.16.17.46`"
 
 
 def put(
@@ -89,26 +86,30 @@ def put(
     not stored twice.
     """
     _check_options(label, subsystem, pool, title, resume)
-    _check_main(source, main)
 
-    async def work(registry: Registry, by: Agent) -> Holding:
-        name = label
+    async def work(registry: Registry, by: Agent) -> tuple[Holding, Holding | None]:
+        totals = await _check_source(source, main)
+        name, before = label, None
         if name is None:
+            await check_room(registry, collection, totals.size)
             minted = await reserve_name(registry, by, collection, subsystem or pool or "", title=title, token=resume)
             name = minted.name
             also = f", also known as {minted.alias}" if minted.alias else ""
             print_error(f"reserved {name}{also}; after an interruption, continue with --label {name}")
-        with make_console(stderr=True).status("counting files"):
-            total = sum(one.size or 0 for one in _list_sources(source))
-        with show_steps(total) as report:
+        else:
+            known = name
+            before = await registry.store.read(lambda reader: find_item(reader, known).holding_in(collection))
+        with show_steps(totals.size) as report:
             sources = _list_sources(source)
-            return await put_item(
+            stored = await put_item(
                 registry, by, collection, name, sources, main_file=main, message=message, report=report
             )
+        return stored, before
 
-    holding = run_as_agent(folder, work)
+    holding, before = run_as_agent(folder, work)
     if not json:
-        print_error(f"stored in {collection}: {content_text(holding)}")
+        done = "unchanged in" if holding == before else "stored in"
+        print_error(f"{done} {collection}: {content_text(holding)}")
     print_holding(holding, holding.label, json)
 
 
@@ -123,17 +124,25 @@ def _check_options(
         raise InvalidInput("collection", "title", reason)
 
 
-def _check_main(source: Path, main: str | None) -> None:
-    """Refuse a main file that is missing before anything is stored."""
-    if main not in (None, ITEM_PAGE) and all(one.path != main for one in _list_sources(source)):
-        raise InvalidInput("item", "main", f"{source} has no file {quote_text(main)}, so that is not its main file")
+async def _check_source(source: Path, main: str | None) -> SourceTotals:
+    """Refuse files that cannot be stored, and a main file that is missing, before anything is written."""
+    empty: list[str] = []
+    wanted = None if main == ITEM_PAGE else main
+    with show_steps() as report:
+        totals = await run_stoppable(
+            lambda report: check_sources(_list_sources(source, empty.append), wanted, report), report
+        )
+    if empty:
+        directories = "1 empty directory is" if len(empty) == 1 else f"{len(empty):,} empty directories are"
+        print_error(f"{directories} not stored, because an item consists of files: {empty[0]}")
+    return totals
 
 
-def _list_sources(source: Path) -> Iterator[SourceFile]:
+def _list_sources(source: Path, report_empty: Callable[[str], None] | None = None) -> Iterator[SourceFile]:
     if not source.is_dir():
         yield LocalFile(source.name, source, source.stat().st_size)
         return
-    yield from read_bag(source) if is_bag(source) else list_directory(source)
+    yield from read_bag(source) if is_bag(source) else list_directory(source, report_empty)
 
 
 def get(
@@ -170,31 +179,3 @@ def get(
         return
     content = f"version {got.version}, {count_text(got.files, 'file')}, {count_text(got.size, 'byte')}"
     typer.echo(escape_control(f"Copied {got.label} from {got.collection} to {target}: {content}."))
-
-
-def show(label: Label, folder: Folder = None, json: Json = False) -> None:
-    """Show which collections hold an item: original and copies, with dates and where each came from."""
-
-    def look_up(reader: Reader) -> tuple[HeldItem, dict[str, str]]:
-        item = require_known_item(find_item(reader, label))
-        found = {one.collection: require_known_collection(reader, one.collection) for one in item.holdings}
-        return item, {name: item_address(one, item.label) for name, one in found.items() if one.url is not None}
-
-    item, addresses = run_anonymous(folder, lambda registry: registry.store.read(look_up))
-    if json:
-        held = [holding_fields(one) | {"url": addresses.get(one.collection)} for one in item.holdings]
-        typer.echo(to_json({"label": item.label, "name": item.name, "holdings": held}))
-        return
-    typer.echo(item.label)
-    for one in item.holdings:
-        place = addresses.get(one.collection) if one.is_elsewhere else one.collection
-        typer.echo(f"  {place}: {one.role} since {one.role_since[:19]}Z, {content_text(one)}")
-        lines = [
-            ("address", None if one.is_elsewhere else addresses.get(one.collection)),
-            ("main file", one.main_file),
-            ("stored", f"{one.put_at[:19]}Z, from {one.source}"),
-            ("checked", f"{one.outcome} at {one.verified_at[:19]}Z" if one.verified_at else "not yet"),
-        ]
-        for heading, text in lines:
-            if text:
-                typer.echo(f"    {heading:<10} {escape_control(text)}")

@@ -45,7 +45,8 @@ def verify(
     """Compare every file of a collection with its digest, and find what is missing, changed, foreign or misplaced.
 
     Without --rolling, everything is checked, also the directories between the items. The outcome is recorded with each
-    item, and problems in the log. A file that could not be read is not called changed: the next check may read it.
+    item, and problems in the log. With --rolling, known problems count until a later check finds none. A file that
+    could not be read is not called changed: the next check may read it.
     Exit code 0: no problems; 1: problems found.
     """
     period = None if rolling is None else parse_period(rolling)
@@ -74,10 +75,14 @@ async def _verify(
                 continue
             for problem in one.problems:
                 typer.echo(escape_control(f"{one.label}: {problem}" if one.label else problem))
+    known = (await find_collection(registry, name)).totals.problems if period is not None else 0
     if not as_json:
         outcome = count_text(problems, "problem") if problems else "no problems"
         typer.echo(f"Checked {count_text(items, 'item')} of {name} ({count_text(size, 'byte')}): {outcome} found.")
-    return problems
+        if known:
+            listed = f"perdure collection list {name} --problems"
+            typer.echo(f"With problems, by their last checks: {count_text(known, 'item')} ({listed}).")
+    return problems or known
 
 
 def parse_period(text: str) -> timedelta:

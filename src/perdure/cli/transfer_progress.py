@@ -1,6 +1,7 @@
 """Progress of work on the files of items: what is being done now, with which file, and how many bytes are done."""
 
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -11,6 +12,7 @@ from perdure.cli.terminal import escape_control, make_console
 from perdure.collections.work_progress import Report, Step
 
 _LONGEST_PATH: Final = 40
+_BETWEEN: Final = 0.05  # seconds
 
 
 @contextmanager
@@ -29,13 +31,17 @@ def show_steps(total: int | None = None) -> Iterator[Report]:
     )
     with Progress(*columns, console=make_console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=total, files=0)
-        phase = ""
+        phase, shown = "", 0.0
 
         def show(step: Step) -> None:
-            nonlocal phase
+            nonlocal phase, shown
+            now = time.monotonic()
             if step.phase != phase:
                 phase = step.phase
                 bar.reset(task, total=total)
+            elif now - shown < _BETWEEN:  # a million small files have millions of steps
+                return
+            shown = now
             bar.update(task, description=_describe(step), completed=step.bytes, files=f"{step.files:,}")
 
         yield show

@@ -13,7 +13,7 @@ from perdure.collections.removal import remove_item
 from perdure.collections.stoppable_work import run_stoppable
 from perdure.collections.storage_root import StorageRoot
 from perdure.collections.work_progress import Report
-from perdure.errors import Conflict, InvalidInput, ItemDamaged, PerdureError, StoreUnavailable
+from perdure.errors import Conflict, InvalidInput, ItemDamaged, NoSuchItem, PerdureError, StoreUnavailable
 from perdure.registry.entities import Agent
 from perdure.registry.holdings import Holding
 from perdure.registry.registry import Registry
@@ -45,6 +45,7 @@ async def copy_item(
 ) -> Holding:
     """Copy an item with all its versions. A copy that exists gets the versions that it lacks."""
     transfer = await registry.store.read(lambda reader: _prepare(registry, reader, by, name, origin, to))
+    _refuse_damaged(transfer.item, to)
     content = await _copy(transfer, report)
     new = NewContent(to, content, transfer.holding.main_file, f"collection {origin}")
     return await registry.store.write(lambda tx: item_records.record_copy(tx, registry, by, transfer.item, new))
@@ -63,13 +64,13 @@ async def migrate_item(
     """Move the original of an item to another collection. What was the original becomes a copy, or is removed.
 
     All digests are compared on both sides before the identifier points to the new collection. It points to one of them
-    at every moment. After an interruption, the same call continues.
+    at every moment. After an interruption, the same call continues. A damaged original can move to an intact copy.
     """
     holding = await _find_migrated(registry, by, name, origin, to, remove_source)
     for _ in range(_MOST_ATTEMPTS):
         if holding is not None:
             break
-        await copy_item(registry, by, name, origin, to, report)
+        await _copy_if_readable(registry, by, name, origin, to, report)
         transfer = await registry.store.read(lambda reader: _prepare(registry, reader, by, name, origin, to))
         content = await run_stoppable(lambda report, one=transfer: _compare(one, report), report)  # type: ignore[misc]
         if content is not None:
@@ -150,6 +151,29 @@ async def _find_migrated(
     return await registry.store.read(look_up)
 
 
+async def _copy_if_readable(
+    registry: Registry, by: Agent, name: str, origin: str, to: str, report: Report | None
+) -> None:
+    """Copy an item, unless it cannot be read and there is a copy of its newest version already."""
+    try:
+        await copy_item(registry, by, name, origin, to, report)
+    except (ItemDamaged, NoSuchItem):
+        transfer = await registry.store.read(lambda reader: _prepare(registry, reader, by, name, origin, to))
+        there, here = transfer.item.holding_in(to), transfer.holding
+        if there is None or (there.version, there.digest) != (here.version, here.digest):
+            raise
+
+
+def _refuse_damaged(item: HeldItem, to: str) -> None:
+    """Refuse to copy onto a copy that a check has found damaged: its files are never replaced."""
+    there = item.holding_in(to)
+    if there is not None and there.role == "copy" and there.outcome == "damaged":
+        remove = f"perdure collection remove {item.name} {to}"
+        raise InvalidInput(
+            "collection", "to", f"the copy of {item.name} in {to} is damaged: remove it first ({remove})"
+        )
+
+
 async def _copy(transfer: _Transfer, report: Report | None) -> ItemContent:
     """Copy all versions, also one that was stored and not published yet. Return the content of the recorded one."""
 
@@ -164,24 +188,40 @@ async def _copy(transfer: _Transfer, report: Report | None) -> ItemContent:
 def _compare(transfer: _Transfer, report: Report) -> ItemContent | None:
     """Read all files on both sides, and return the content if all digests are right and the versions are the same.
 
-    Return None if a version was put after the copy was made.
+    Return None if a version was put after the copy was made. If the original is damaged, the copy must have what was
+    recorded of the original.
     """
     label, newest = transfer.item.label, transfer.holding.version
-    stored = []
-    for path in (transfer.origin, transfer.to):
-        root = StorageRoot.open(path)
-        check = root.verify_item(label, report=report)
-        if not check.is_sound:
-            problem = check.problems[0]
-            detail = f": {problem.detail}" if problem.detail else ""
-            raise ItemDamaged(transfer.item.name, f"in {path}, {problem.path} is {problem.kind}{detail}")
-        stored.append(root.read_item(label))
-    origin, to = (one.inventory for one in stored)
-    if to.newest < newest:
+    origin, to = StorageRoot.open(transfer.origin), StorageRoot.open(transfer.to)
+    damage = _find_damage(origin, label, report)
+    copy_damage = _find_damage(to, label, report)
+    if copy_damage is not None:
+        raise ItemDamaged(transfer.item.name, copy_damage)
+    stored = to.read_item(label)
+    if stored.inventory.newest < newest:
         return None
-    if any(origin.list_files(number) != to.list_files(number) for number in range(1, newest + 1)):
+    content = _describe(stored, newest)
+    if damage is not None:
+        if content.digest != transfer.holding.digest:
+            raise ItemDamaged(transfer.item.name, damage)
+        return content
+    original = origin.read_item(label).inventory
+    if any(original.list_files(number) != stored.inventory.list_files(number) for number in range(1, newest + 1)):
         raise Conflict(transfer.item.name, f"the versions of {transfer.origin}", f"others in {transfer.to}")
-    return _describe(stored[1], newest)
+    return content
+
+
+def _find_damage(root: StorageRoot, label: str, report: Report) -> str | None:
+    """Read all files of an item, and return what is wrong; None if nothing is."""
+    try:
+        check = root.verify_item(label, report=report)
+    except NoSuchItem:
+        return f"it is not in {root.path}"
+    if check.is_sound:
+        return None
+    problem = check.problems[0]
+    detail = f": {problem.detail}" if problem.detail else ""
+    return f"in {root.path}, {problem.path} is {problem.kind}{detail}"
 
 
 def _describe(item: StoredItem, version: int) -> ItemContent:

@@ -4,6 +4,7 @@ A crash in between leaves a reserved name, and perhaps files that no identifier 
 files that are on disk already are not stored as another version.
 """
 
+import asyncio
 from collections.abc import Collection as Paths
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
@@ -57,6 +58,12 @@ def check_new_files(root: Path, label: str | None, paths: Sequence[str], main_fi
     check_new_paths(paths, present)
     if main_file is not None:
         check_main_file(main_file, [*present, *paths])
+
+
+async def check_room(registry: Registry, collection: str, size: int) -> None:
+    """Refuse a new item, before its name is reserved, if there is no room for it."""
+    path = await registry.store.read(lambda reader: Path(require_collection(reader, collection).path))
+    await asyncio.to_thread(lambda: StorageRoot.open(path).check_room(size))
 
 
 async def reserve_name(

@@ -106,11 +106,12 @@ def record_copy(tx: Transaction, registry: Registry, by: Agent, item_found: Held
         raise Conflict(item.name, f"a copy in {new.collection}", "its original")
     names = _unregistered_names(item, new.names)
     if before is not None and (before.version, before.digest) == (new.content.version, new.content.digest):
-        if names == before.names:
-            return before
-        named = msgspec.structs.replace(before, names=names)
-        tx.put_holding(named)
-        return named
+        renewed = msgspec.structs.replace(before, names=names)
+        if before.outcome == "missing":  # it is there again
+            renewed = msgspec.structs.replace(renewed, verified_at=None, outcome=None)
+        if renewed != before:
+            tx.put_holding(renewed)
+        return renewed
     if before is not None and before.version > new.content.version:
         return before
     since = at if before is None else before.role_since

@@ -162,7 +162,7 @@ def _require_server(tx: Transaction, to: OtherServer, at: str) -> Collection:
     """Return the other server as a collection. The first item that moves there creates it."""
     known = tx.collection(to.collection)
     if known is None:
-        known = Collection(to.collection, "", to.url, at)
+        known = Collection(to.collection, to.collection, to.url, at)
         tx.put_collection(known)
     if known.url != to.url:
         change = f"perdure collection change {to.collection} --url {to.url}"

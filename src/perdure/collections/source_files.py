@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing
 from io import FileIO
 from pathlib import Path
@@ -85,23 +85,29 @@ class _BorrowedStream(AbstractContextManager[ReadableStream]):
         return None
 
 
-def list_directory(directory: Path) -> Iterator[LocalFile]:
+def list_directory(directory: Path, report_empty: Callable[[str], None] | None = None) -> Iterator[LocalFile]:
     """Yield all files below a directory, in alphabetical order. Refuse symbolic links, devices, sockets and pipes.
 
-    Memory is used for the names of one directory at each depth, not for the whole tree.
+    Empty directories are reported, because an item has none. Memory is used for the names of one directory at each
+    depth, not for the whole tree.
     """
-    yield from _list_below(os.fspath(directory), "")
+    yield from _list_below(os.fspath(directory), "", report_empty)
 
 
-def _list_below(directory: str, prefix: str) -> Iterator[LocalFile]:
-    with os.scandir(directory) as entries:
-        ordered = sorted(entries, key=lambda entry: entry.name)
+def _list_below(directory: str, prefix: str, report_empty: Callable[[str], None] | None) -> Iterator[LocalFile]:
+    try:
+        with os.scandir(directory) as entries:
+            ordered = sorted(entries, key=lambda entry: entry.name)
+    except OSError as problem:
+        raise RefusedFile(prefix or directory, f"it cannot be read: {problem.strerror}") from problem
+    if not ordered and report_empty is not None:
+        report_empty(prefix)
     for entry in ordered:
         path = prefix + entry.name
         if entry.is_symlink():
             raise RefusedFile(path, "it is a symbolic link; store the file that it leads to, or leave it out")
         if entry.is_dir(follow_symlinks=False):
-            yield from _list_below(entry.path, f"{path}/")
+            yield from _list_below(entry.path, f"{path}/", report_empty)
         elif entry.is_file(follow_symlinks=False):
             yield LocalFile(path, entry.path, entry.stat(follow_symlinks=False).st_size)
         else:

@@ -1,6 +1,7 @@
 """A collection on disk: an OCFL storage root, and the operations on its items."""
 
 import os
+import shutil
 from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime, timezone
 from pathlib import Path
@@ -25,7 +26,7 @@ from perdure.collections.source_files import SourceFile
 from perdure.collections.storage_errors import explain_storage_errors
 from perdure.collections.tree_check import check_tree
 from perdure.collections.work_progress import Progress, Report
-from perdure.errors import Conflict, NoSuchItem, NotACollection
+from perdure.errors import Conflict, NoSuchItem, NotACollection, StoreFull, StoreUnavailable
 
 PATIENCE: Final = 10.0  # seconds that a writer waits for another one of the same item
 
@@ -54,6 +55,16 @@ class StorageRoot:
             if os.access(root._paths.stages, os.W_OK):
                 repair_all(root._paths)
         return root
+
+    def check_room(self, size: int) -> None:
+        """Raise StoreFull or StoreUnavailable if a new item of this size cannot be written."""
+        if not os.access(self._paths.stages, os.W_OK):
+            reason = f"the collection {self.path} cannot be written: it is read-only, or belongs to another user"
+            raise StoreUnavailable(reason)
+        with explain_storage_errors(str(self.path)):
+            free = shutil.disk_usage(self.path).free
+        if size > free:
+            raise StoreFull(f"the disk of the collection {self.path} (it has {free} bytes, and {size} are needed)")
 
     def has_item(self, label: str) -> bool:
         """Return whether the collection holds the item."""

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+CHECK_NAMES: Final = "check names"
 COPY: Final = "copy"
 FLUSH: Final = "flush to disk"
 CHECK: Final = "check"

@@ -13,8 +13,8 @@ OUTCOMES: Final[tuple[Outcome, ...]] = ("valid", "damaged", "missing", "unreadab
 class Collection(FrozenStruct, frozen=True):
     """A directory of items. `url` is its public address, without a slash at the end; None: below the public URL.
 
-    Another server that has the originals of items is a collection too: without a directory, and with its identity as
-    the name, after `@`.
+    Another server that has the originals of items is a collection too: its name and its path are its
+    identity, after `@`.
     """
 
     name: str
