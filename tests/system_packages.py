@@ -68,6 +68,13 @@ PACKAGES: Final = {
         "apt-get install npm, and python -m tests.system_packages (`make test` does this as root)",
         "tus-js-client@4.3.1",
     ),
+    "ocfl-js": Package(
+        "npm",
+        lambda: node_modules("@ocfl/ocfl-fs") is not None,
+        "@ocfl/ocfl-fs, with Node.js",
+        "apt-get install npm, and python -m tests.system_packages (`make test` does this as root)",
+        "@ocfl/ocfl-fs@0.2.2",
+    ),
 }
 
 # Programs for benchmarks only: `python -m tests.system_packages bench` installs them too.
