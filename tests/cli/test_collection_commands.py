@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 from tests.cli.conftest import Run
@@ -45,6 +46,23 @@ def test_no_name_is_reserved_for_what_cannot_be_stored(desk: Desk, source: Path,
         refused = desk.run("collection", "put", "main", str(path), "--subsystem", SUBSYSTEM, *options)
         assert (refused.returncode, reason in refused.stderr) == (2, True), refused.stderr
     assert "No identifiers found" in desk.run("list", "--under", SUBSYSTEM).stderr
+
+
+def test_the_files_of_a_zip_file_are_stored_but_not_those_of_a_bag_in_it(desk: Desk, tmp_path: Path) -> None:
+    plain, hostile, bag = (tmp_path / name for name in ("plain.zip", "hostile.zip", "bag.zip"))
+    for file, names in ((plain, ["a.txt", "b/c.txt"]), (hostile, ["../a.txt"]), (bag, ["b/bagit.txt", "b/data/a"])):
+        with ZipFile(file, "w") as archive:
+            for name in names:
+                archive.writestr(name, name)
+    label = put(desk, plain, "--subsystem", SUBSYSTEM, "--unzip")
+    assert [one["path"] for one in json.loads(desk.ok("collection", "show", label, "--files", "--json"))["files"]] == [
+        "a.txt",
+        "b/c.txt",
+    ]
+    for file, reason in ((hostile, "'..'"), (bag, "makes this a bag"), (tmp_path / "perdure.toml", "not a zip file")):
+        refused = desk.run("collection", "put", "main", str(file), "--unzip", "--subsystem", SUBSYSTEM)
+        assert (refused.returncode, reason in refused.stderr) == (2, True), refused.stderr
+    assert desk.ok("list", "--under", SUBSYSTEM).count("\n") == 1
 
 
 def test_put_says_whether_there_is_a_new_version_and_names_empty_directories(desk: Desk, source: Path) -> None:

@@ -24,6 +24,7 @@ from perdure.collections.retrieval import get_item
 from perdure.collections.source_check import SourceTotals, check_sources
 from perdure.collections.source_files import LocalFile, SourceFile, list_directory
 from perdure.collections.stoppable_work import run_stoppable
+from perdure.collections.zip_reader import list_zip
 from perdure.errors import InvalidInput
 from perdure.registry import Registry
 from perdure.registry.entities import Agent
@@ -36,6 +37,7 @@ PUT_EXAMPLES = """
 - a new version of it: `perdure collection put archive thesis.pdf --label sid.inpe.br/mtc-m18/2009/02.16.17.46`
 - a directory with a page to begin with:
   `perdure collection put archive site/ --subsystem sid.inpe.br/mtc-m18 --main index.html`
+- the files in a zip file: `perdure collection put archive survey.zip --unzip --subsystem sid.inpe.br/mtc-m18`
 - in a script that may be interrupted:
   `perdure collection put archive data/ --subsystem sid.inpe.br/mtc-m18 --resume survey-7`
 """
@@ -71,6 +73,9 @@ def put(
             "before, or the only file.",
         ),
     ] = None,
+    unzip: Annotated[
+        bool, typer.Option("--unzip", help="FILE is a zip file: store the files in it, instead of itself.")
+    ] = False,
     message: Annotated[str, typer.Option(metavar="TEXT", help="What is new in this version.")] = "",
     resume: Annotated[
         str | None,
@@ -88,7 +93,7 @@ def put(
     _check_options(label, subsystem, pool, title, resume)
 
     async def work(registry: Registry, by: Agent) -> tuple[Holding, Holding | None]:
-        totals = await _check_source(source, main)
+        totals = await _check_source(source, main, unzip=unzip)
         name, before = label, None
         if name is None:
             await check_room(registry, collection, totals.size)
@@ -100,7 +105,7 @@ def put(
             known = name
             before = await registry.store.read(lambda reader: find_item(reader, known).holding_in(collection))
         with show_steps(totals.size) as report:
-            sources = _list_sources(source)
+            sources = _list_sources(source, unzip=unzip)
             stored = await put_item(
                 registry, by, collection, name, sources, main_file=main, message=message, report=report
             )
@@ -124,13 +129,13 @@ def _check_options(
         raise InvalidInput("collection", "title", reason)
 
 
-async def _check_source(source: Path, main: str | None) -> SourceTotals:
+async def _check_source(source: Path, main: str | None, *, unzip: bool) -> SourceTotals:
     """Refuse files that cannot be stored, and a main file that is missing, before anything is written."""
     empty: list[str] = []
     wanted = None if main == ITEM_PAGE else main
     with show_steps() as report:
         totals = await run_stoppable(
-            lambda report: check_sources(_list_sources(source, empty.append), wanted, report), report
+            lambda report: check_sources(_list_sources(source, empty.append, unzip=unzip), wanted, report), report
         )
     if empty:
         directories = "1 empty directory is" if len(empty) == 1 else f"{len(empty):,} empty directories are"
@@ -138,7 +143,14 @@ async def _check_source(source: Path, main: str | None) -> SourceTotals:
     return totals
 
 
-def _list_sources(source: Path, report_empty: Callable[[str], None] | None = None) -> Iterator[SourceFile]:
+def _list_sources(
+    source: Path, report_empty: Callable[[str], None] | None = None, *, unzip: bool
+) -> Iterator[SourceFile]:
+    if unzip:
+        if source.is_dir():
+            raise InvalidInput("collection", "unzip", f"{source} is a directory, not a zip file: leave --unzip out")
+        yield from list_zip(source)
+        return
     if not source.is_dir():
         yield LocalFile(source.name, source, source.stat().st_size)
         return

@@ -22,6 +22,7 @@ _END_64: Final = b"PK\x06\x07"
 _END_BYTES: Final = 22
 _LONGEST_COMMENT: Final = 65_535
 _UNKNOWN: Final = 0xFFFF_FFFF
+_BAG_DECLARATION: Final = "bagit.txt"
 _ENCRYPTED: Final = 0x1
 _TOO_MANY: Final = f"it has more than {MOST_ENTRIES} files; unpack it, and store the directory"
 
@@ -65,6 +66,16 @@ class _EntryStream:
             return self._stream.readinto(buffer)
         except (BadZipFile, zlib.error, EOFError) as problem:
             raise ReadFailed(0, f"it is damaged: {problem}") from problem
+
+
+def list_zip(file: Path) -> Iterator[ZipEntry]:
+    """Yield the files of a zip file, which is open meanwhile. Refuse a bag: its manifests would not be compared."""
+    with open_zip(file) as entries:
+        for entry in entries:
+            if entry.path.count("/") <= 1 and entry.path.rpartition("/")[2] == _BAG_DECLARATION:
+                reason = "it makes this a bag: unpack it, and put its directory, so that its manifests are compared"
+                raise RefusedFile(entry.path, reason)
+        yield from entries
 
 
 @contextmanager
