@@ -73,7 +73,7 @@ class OriginalClient:
     def list_items(self, after: str) -> ListedItems:
         """Return a page of the items of the collection."""
         query = urlencode({"after": after})
-        return self._decode(self._send("GET", f"/api/v1/items/{self._at.collection}?{query}"), ListedItems)
+        return self._decode(self._send("GET", f"/api/v1/collections/{self._at.collection}/items?{query}"), ListedItems)
 
     def request_original(self, label: str, server: str, compared: ComparedVersion) -> HandedOver:
         """Let the server hand the original over to the registry with this identity. A repeated request does no harm."""

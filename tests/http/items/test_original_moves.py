@@ -59,7 +59,7 @@ def list_items(site: Site, **parameters: int) -> dict[str, dict[str, object]]:
     found, after = {}, ""
     with site.server.client("") as client:
         while after is not None:
-            page = client.get("/api/v1/items/main", params={"after": after, **parameters}).json()
+            page = client.get("/api/v1/collections/main/items", params={"after": after, **parameters}).json()
             found |= {one["label"]: one for one in page["items"]}
             after = page["next"]
     return found

@@ -15,7 +15,7 @@ from perdure.registry.store_interface import Reader
 
 
 @get(
-    "/items/{collection:str}",
+    "/collections/{collection:str}/items",
     operation_id="items",
     tags=["items"],
     summary="List the items of a collection",

@@ -22,7 +22,7 @@ from perdure.http.api.schemas.examples import (
     MINT_TABLE,
     OBSERVATION_LINES,
 )
-from perdure.http.api.schemas.original_moves import ORIGINAL_MOVE_RESPONSE_SCHEMAS
+from perdure.http.api.schemas.handed_originals import ORIGINAL_MOVE_RESPONSE_SCHEMAS
 from perdure.http.api.schemas.peers import PEER_RESPONSE_SCHEMAS
 from perdure.http.api.schemas.person_requests import ObserveRequest
 from perdure.http.api.schemas.person_responses import PERSON_RESPONSE_SCHEMAS

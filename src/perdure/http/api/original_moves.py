@@ -15,7 +15,7 @@ from perdure.federation.peer_statements import fetch_announcement, fetch_item
 from perdure.federation.registration import open_client
 from perdure.federation.statements import ItemStatement
 from perdure.http.api.request_context import CREDENTIALS_REQUIRED, InjectedContext, error_responses
-from perdure.http.api.schemas.original_moves import OriginalMoveRequest, OriginalMoveResponse
+from perdure.http.api.schemas.handed_originals import OriginalMoveRequest, OriginalMoveResponse
 from perdure.registry.entities import Peer
 from perdure.registry.holdings import Holding
 from perdure.registry.peers.peers import put_announcement

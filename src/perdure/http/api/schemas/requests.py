@@ -10,7 +10,7 @@ from perdure.errors import InvalidInput
 from perdure.formats.strict_json import refuse_duplicate_keys
 from perdure.http.api.schemas.agents import AGENT_REQUEST_SCHEMAS
 from perdure.http.api.schemas.bulk_changes import BulkChangeRequest
-from perdure.http.api.schemas.original_moves import ORIGINAL_MOVE_REQUEST_SCHEMAS
+from perdure.http.api.schemas.handed_originals import ORIGINAL_MOVE_REQUEST_SCHEMAS
 from perdure.http.api.schemas.peers import PEER_REQUEST_SCHEMAS
 from perdure.http.api.schemas.person_requests import PERSON_REQUEST_SCHEMAS
 from perdure.http.api.schemas.pools import POOL_REQUEST_SCHEMAS
