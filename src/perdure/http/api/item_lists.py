@@ -7,7 +7,7 @@ from litestar.params import QueryParameter
 
 from perdure.collections.held_items import require_collection
 from perdure.http.api.item_uploads import CollectionName
-from perdure.http.api.request_context import CREDENTIALS_UNUSED, InjectedContext, PageLimit, error_responses
+from perdure.http.api.request_context import CREDENTIALS_OPTIONAL, InjectedContext, PageLimit, error_responses
 from perdure.http.api.schemas.stored_items import ItemListResponse, ListedItemResponse
 from perdure.http.items.item_urls import item_url
 from perdure.registry.holdings import ELSEWHERE, Collection, Holding
@@ -19,7 +19,7 @@ from perdure.registry.store_interface import Reader
     operation_id="items",
     tags=["items"],
     summary="List the items of a collection",
-    security=CREDENTIALS_UNUSED,
+    security=CREDENTIALS_OPTIONAL,
     responses=error_responses(404),
     response_description="A page of its items.",
 )

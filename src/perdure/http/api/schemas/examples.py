@@ -135,6 +135,15 @@ EXAMPLES: Final[dict[str, dict[str, Any]]] = {
         "another Perdure server": {"url": "https://id.example.org", "prefixes": ["sid.inpe.br/mtc-m18", "ppid"]},
         "a resolver of another kind": {"url": "https://hdl.handle.net", "prefixes": ["*"], "plain": True},
     },
+    "moveOriginal": {
+        "to a peer": {
+            "label": "8JMKD3MGP8W/34PGRBS",
+            "collection": "archive",
+            "server": "0123456789abcdef0123456789abcdef",
+            "version": 2,
+            "digest": "818e748fafaf353f202b06270f95777f789433fbd8bd0db9525360b9a48a9a0f",
+        }
+    },
     "changePeer": {"more prefixes": {"add": ["10.1000"]}, "a new key": {"accept_key": True}},
     "addAgent": {
         "a person": {"id": "maria", "name": "Maria Silva", "identifier": "https://orcid.org/0000-0002-1825-0097"},
