@@ -2,6 +2,7 @@
 
 from itertools import permutations
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -105,3 +106,16 @@ def test_a_language_is_preferred_to_a_role_but_not_to_a_site() -> None:
     assert choose_answer(answers, language="pt").given.peer == "b"  # type: ignore[union-attr]
     assert choose_answer(answers, language="pt", site="c").given.peer == "c"  # type: ignore[union-attr]
     assert choose_answer(answers, language="fr").given.peer == "a"  # type: ignore[union-attr]
+
+
+def test_an_answer_that_leads_to_a_server_that_does_not_answer_comes_last() -> None:
+    """The owner says where the original is, which is down: a copy is better."""
+    owner, copy = answer("a", "registered", owner=True), answer("b", "copy")
+    moved = owner._replace(answer=msgspec.structs.replace(owner.answer, url="https://c.example:8443/items/x/"))
+    down = ["https://c.example:8443"]
+    for answers in ([moved, copy], [copy, moved]):
+        chosen = choose_answer(answers, unreachable=down)
+        assert chosen is not None
+        assert (chosen.given.peer, chosen.reason) == ("b", "newest copy")
+        assert choose_answer(answers, unreachable=["https://c.example"]).given.peer == "a"  # type: ignore[union-attr]
+    assert choose_answer([moved], unreachable=down).given.peer == "a"  # type: ignore[union-attr]

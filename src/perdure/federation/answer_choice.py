@@ -4,9 +4,11 @@
 2. Among the others, an answer from the site, and then in the language, that the reader prefers.
 3. An original wins over what the owner has registered, this over a copy, and a copy over what others have registered.
 4. The newest wins over older ones.
+
+An answer that leads to a server that does not answer is used only if there is no other one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, Literal, NamedTuple
 
 from perdure.federation.statements import Answer
@@ -41,9 +43,16 @@ class Choice(NamedTuple):
 
 
 def choose_answer(
-    answers: Sequence[GivenAnswer], *, site: str | None = None, language: str | None = None
+    answers: Sequence[GivenAnswer],
+    *,
+    site: str | None = None,
+    language: str | None = None,
+    unreachable: Sequence[str] = (),
 ) -> Choice | None:
-    """Return the answer that wins; None if no server has the name. The order of the answers does not matter."""
+    """Return the answer that wins; None if no server has the name. The order of the answers does not matter.
+
+    `unreachable` are the base URLs of servers that did not answer.
+    """
     tombstones = [given for given in answers if given.answer.state == "withdrawn"]
     living = [given for given in answers if given.answer.state in LIVING]
     of_owner = max((given for given in tombstones if given.is_owner), key=_age, default=None)
@@ -54,6 +63,7 @@ def choose_answer(
     if not living:
         newest = max(tombstones, key=_age, default=None)
         return None if newest is None else Choice(newest, "tombstone")
+    living = [one for one in living if not leads_to(one.answer, unreachable)] or living
     best = max(living, key=_rank)
     preferred = max((one for one in living if _is_at(one, site)), key=_rank, default=None)
     if preferred is not None:
@@ -63,6 +73,12 @@ def choose_answer(
         if spoken is not None:
             return Choice(spoken, "preferred language")
     return Choice(best, _reason(best))
+
+
+def leads_to(answer: Answer, servers: Iterable[str]) -> bool:
+    """Return whether an answer leads readers to one of these servers, given by their base URLs."""
+    address = f"{answer.url or answer.archive}/"
+    return any(address.startswith(f"{server}/") for server in servers)
 
 
 def _is_at(given: GivenAnswer, site: str | None) -> bool:

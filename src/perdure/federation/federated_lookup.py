@@ -6,12 +6,12 @@ name at once cause one question.
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from perdure.errors import PeerNotTrusted, PeerUnavailable
 from perdure.federation.answer_cache import AnswerCache
-from perdure.federation.answer_choice import Choice, GivenAnswer, choose_answer
+from perdure.federation.answer_choice import Choice, GivenAnswer, choose_answer, leads_to
 from perdure.federation.circuit_breaker import CircuitBreaker
 from perdure.federation.peer_client import PeerClient
 from perdure.federation.peer_statements import fetch_answer
@@ -56,7 +56,12 @@ class Lookup(NamedTuple):
     redirect: Peer | None = None
 
     def choose(self, site: str | None = None, language: str | None = None) -> Choice | None:
-        return choose_answer(self.answers, site=site, language=language)
+        return choose_answer(self.answers, site=site, language=language, unreachable=self.unreachable)
+
+    @property
+    def unreachable(self) -> tuple[str, ...]:
+        """The base URLs of the servers that did not answer."""
+        return tuple(failure.url for failure in self.failures)
 
     @property
     def is_complete(self) -> bool:
@@ -184,7 +189,7 @@ class FederatedLookup:
                     answers.append(outcome)
                 else:
                     failures.append(outcome)
-            if not done or any(_is_decisive(given, question) for given in answers):
+            if not done or any(_is_decisive(given, question, asked) for given in answers):
                 break
             if until is None and not question.waits_for_all and choose_answer(answers) is not None:
                 until = self._clock() + _GRACE
@@ -192,7 +197,7 @@ class FederatedLookup:
         if waiting:
             named = {given.peer for given in answers} | {failure.peer for failure in failures}
             late = [peer for peer in asked if peer.name not in named]
-            if not any(_is_decisive(given, question) for given in answers):
+            if not any(_is_decisive(given, question, asked) for given in answers):
                 failures += [Failure(peer.name, peer.url, "it was slower than the others") for peer in late]
         return answers, failures
 
@@ -232,8 +237,13 @@ class FederatedLookup:
         return GivenAnswer(peer.name, answer, is_owner)
 
 
-def _is_decisive(given: GivenAnswer, question: _Question) -> bool:
-    """Return whether no other answer could be better: no server knows more than the owner that has the original."""
+def _is_decisive(given: GivenAnswer, question: _Question, asked: Sequence[Peer]) -> bool:
+    """Return whether no other answer could be better: no server knows more than the owner that has the original.
+
+    If the owner leads to another server that is asked, that server must answer for itself: it may be down.
+    """
     if question.waits_for_all or not given.is_owner or given.answer.state not in ("original", "registered"):
+        return False
+    if leads_to(given.answer, [peer.url for peer in asked if peer.name != given.peer]):
         return False
     return question.language is None or given.answer.language == question.language

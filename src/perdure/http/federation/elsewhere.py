@@ -61,7 +61,7 @@ async def respond_elsewhere(
     answers = _without_own_addresses(request, found)
     if own is not None:
         answers = (*answers, own)
-    choice = choose_answer(answers, site=preferences.site, language=preferences.language)
+    choice = choose_answer(answers, site=preferences.site, language=preferences.language, unreachable=found.unreachable)
     redirects = None if choice is not None else _find_redirect(request, found)
     if preferences.explains:
         return _explanation(app, request, name, found._replace(answers=answers), choice, redirects)
