@@ -27,6 +27,7 @@ class ItemServer:
         self.has_ranges = True
         self.changed_byte = False
         self.leads_to = ""  # the label under which every item lies
+        self.elsewhere = ""  # the server that has them
         self.requests: list[str] = []
 
     def describe(self, label: str) -> dict[str, Any]:
@@ -56,7 +57,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.served.requests.append(self.path)
         path = unquote(parts.path)
         if not path.startswith(COLLECTION):
-            self._send(302, b"", {"Location": f"{COLLECTION}{self.served.leads_to or path[1:]}/"})
+            self._send(
+                302, b"", {"Location": f"{self.served.elsewhere}{COLLECTION}{self.served.leads_to or path[1:]}/"}
+            )
             return
         label, _, file = _split(path.removeprefix(COLLECTION))
         try:

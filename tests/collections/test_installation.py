@@ -1,5 +1,6 @@
 """Items are pulled from other servers, with all versions, and every byte is compared."""
 
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -80,6 +81,21 @@ def test_an_item_is_found_by_a_label_under_which_it_does_not_lie(items: ItemOffi
     opaque = "8JMKD3MGP6W/4GQP3HQW47"
     server.description, server.leads_to = {"names": [LABEL, opaque]}, LABEL
     assert install(items, server, opaque).label == LABEL
+
+
+def test_a_server_on_the_internet_leads_to_no_private_address(
+    items: ItemOffice, server: ItemServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(item_client, "is_private", lambda address: address != "127.0.0.1")
+    with socket.create_server(("127.0.0.2", 0)) as inside:
+        server.elsewhere = f"http://127.0.0.2:{inside.getsockname()[1]}"
+        with pytest.raises(StoreUnavailable, match=r"127\.0\.0\.2, an address of a private network"):
+            install(items, server)
+        connection, _ = inside.accept()
+        with connection:
+            assert connection.recv(1000) == b"", "no request was sent"
+    server.elsewhere = server.address
+    assert install(items, server).version == 2
 
 
 def test_a_second_installation_gets_what_is_new(items: ItemOffice, server: ItemServer) -> None:

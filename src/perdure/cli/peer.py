@@ -14,7 +14,8 @@ from perdure.cli.registry_session import Folder, Json, find_folder, print_result
 from perdure.cli.registry_session import run_anonymous as run_on_folder
 from perdure.cli.registry_session import run_as_agent as run_on_folder_as_agent
 from perdure.cli.server_option import chosen_server
-from perdure.cli.terminal import print_table, to_json
+from perdure.cli.terminal import print_error, print_table, to_json
+from perdure.errors import InvalidInput
 from perdure.federation.peer_csv import LARGEST_FILE, parse_peers, write_peers
 from perdure.federation.registration import PeerCheck
 from perdure.registry import Registry
@@ -160,6 +161,11 @@ def change(
     --prefix replaces all prefixes. A server whose key has changed is refused until you accept the new key.
     """
 
+    if not accept_key and url is None and private is None and not (prefix or add_prefix or drop_prefix):
+        raise InvalidInput(
+            "peer", "change", f"say what to change of {name}: perdure peer change --help lists the options"
+        )
+
     async def work(registry: AnyRegistry, by: Agent) -> Peer:
         return await use.change_peer(
             registry,
@@ -174,7 +180,7 @@ def change(
         )
 
     changed = run_as_agent(folder, work)
-    lines = [f"Changed {changed.name} ({changed.url}): {_format_prefixes(changed.prefixes)}"]
+    lines = [f"Changed {changed.name} ({changed.url}): {_format_prefixes(changed.prefixes, 'no prefix in the table')}"]
     if accept_key and changed.key is not None:
         lines.append(f"Fingerprint of its key:  {fingerprint(changed.key)}")
     print_result(_fields(changed), json, "\n".join(lines))
@@ -265,7 +271,11 @@ def import_(
                     key=row.key,
                 )
                 added += 1
-            elif missing := [prefix for prefix in row.prefixes if prefix not in before.prefixes]:
+                continue
+            if row.key not in (None, before.key):
+                accept = f"to replace it: perdure peer change {before.name} --accept-key"
+                print_error(f"{row.url} has another key in the file. The key in the table stays; {accept}")
+            if missing := [prefix for prefix in row.prefixes if prefix not in before.prefixes]:
                 await use.change_peer(registry, by, before.name, added=missing)
                 changed += 1
         return added, changed

@@ -1,7 +1,8 @@
 """A client for items on other servers: it reads what an item is, and downloads its files.
 
 Every file is compared with its digest. A large file that was interrupted continues where it stopped, also in another
-process. Only addresses that the operator named, and those to which they redirect, are contacted.
+process. Only addresses that the operator named, and those to which they redirect, are contacted. A server on the
+Internet cannot redirect to an address of a private network.
 """
 
 import os
@@ -11,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager
 from hashlib import sha512
 from io import BytesIO
 from pathlib import Path
-from typing import Annotated, BinaryIO, Final, Self
+from typing import Annotated, Any, BinaryIO, Final, Self
 from urllib.parse import urlsplit
 
 import httpx
@@ -23,6 +24,7 @@ from perdure.collections.hashed_copy import ReadableStream
 from perdure.collections.work_progress import Progress, Report
 from perdure.errors import InvalidInput, InvalidName, ItemDamaged, NoSuchItem, StoreUnavailable
 from perdure.names import handle, ibi
+from perdure.records.network_address import is_private
 from perdure.registry.holdings import Role
 
 DOWNLOAD: Final = "download"
@@ -35,6 +37,7 @@ _TIMEOUT: Final = httpx.Timeout(30.0)
 _MOST_REDIRECTS: Final = 5
 _REDIRECTS: Final = (301, 302, 303, 307, 308)
 _AGENT: Final = "perdure"
+_CONNECTED: Final = "connection.connect_tcp.complete"
 _HOST_SEGMENTS: Final = 3  # of an address: the scheme, nothing, the host
 _PARTS_OF_REPOSITORY_NAME: Final = 4
 
@@ -87,6 +90,7 @@ class ItemClient:
     def __init__(self, downloads: Path, report: Report | None = None) -> None:
         self._downloads = downloads
         self._progress = Progress(report)
+        self._guard = _PrivateAddressGuard()
         self._http = httpx.Client(timeout=_TIMEOUT, headers={"User-Agent": _AGENT, "Accept-Encoding": "identity"})
 
     def __enter__(self) -> Self:
@@ -177,7 +181,7 @@ class ItemClient:
 
     def _append(self, address: str, file: RemoteFile, stream: BinaryIO, done: int) -> None:
         headers = {"Range": f"bytes={done}-"} if done else {}
-        with self._http.stream("GET", address, headers=headers) as response:
+        with self._stream(address, headers) as response:
             if done and response.status_code != 206:
                 stream.truncate(0)  # the server does not continue: all of it again
                 stream.seek(0)
@@ -195,10 +199,31 @@ class ItemClient:
     @contextmanager
     def _get(self, address: str, headers: Mapping[str, str]) -> Iterator[httpx.Response]:
         try:
-            with self._http.stream("GET", address, headers=dict(headers)) as response:
+            with self._stream(address, headers) as response:
                 yield response
         except (httpx.HTTPError, httpx.InvalidURL) as problem:
             raise _unreachable(address, problem) from None
+
+    def _stream(self, address: str, headers: Mapping[str, str]) -> AbstractContextManager[httpx.Response]:
+        return self._http.stream("GET", address, headers=dict(headers), extensions={"trace": self._guard})
+
+
+class _PrivateAddressGuard:
+    """A hook that closes a new connection to a private address, unless the first one was to one: the operator's."""
+
+    def __init__(self) -> None:
+        self._allows_private: bool | None = None
+
+    def __call__(self, event: str, details: Mapping[str, Any]) -> None:
+        if event != _CONNECTED:
+            return
+        stream = details["return_value"]
+        address = str(stream.get_extra_info("server_addr")[0])
+        if self._allows_private is None:
+            self._allows_private = is_private(address)
+        elif is_private(address) and not self._allows_private:
+            stream.close()
+            raise StoreUnavailable(f"the other server leads to {address}, an address of a private network")
 
 
 class RemoteSource:

@@ -6,10 +6,10 @@ only if the operator allowed that for this server, whatever its host name resolv
 
 import asyncio
 from collections.abc import Mapping
-from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final
 
 from perdure.errors import PeerUnavailable
+from perdure.records.network_address import is_private
 
 if TYPE_CHECKING:
     import httpx
@@ -98,17 +98,6 @@ class _PrivateAddressGuard:
             await stream.aclose()
             reason = "its address is one of a private network or of this machine, which was not allowed for it"
             raise PeerUnavailable(self._url, f"{reason} ({PRIVATE_OPTION})")
-
-
-def is_private(address: str) -> bool:
-    """Return whether an IP address is not one of the public Internet.
-
-    >>> is_private("127.0.0.1"), is_private("::ffff:10.0.0.1"), is_private("150.163.34.243")
-    (True, True, False)
-    """
-    parsed = ip_address(address.partition("%")[0])
-    mapped = getattr(parsed, "ipv4_mapped", None)
-    return not (parsed if mapped is None else mapped).is_global
 
 
 def _describe(problem: Exception) -> str:

@@ -10,7 +10,7 @@ from tests.http.federation.network_gate import Mode
 from tests.http.federation.peers import header_fields
 from tests.http.federation.three_servers import Federation, Site, three_servers
 
-from perdure.registry import Registry, Statement, add_prefix, mint
+from perdure.registry import Registry, Statement, add_prefix, mint, observe
 from perdure.registry.entities import Agent
 
 _PATIENCE = 40.0
@@ -191,8 +191,8 @@ def test_handles_and_persons_are_sent_on(federation: Federation, items: list[Ite
         await add_prefix(registry, admin, "20.500.77", minter="chosen", pass_through=True)
         statement = Statement(target=target)
         minted = await mint(registry, admin, "20.500.77", statement=statement, suffixes=["map"])
-        minted += await mint(registry, admin, "POID", statement=statement)
-        return [one.name for one in minted]
+        seen = await observe(registry, admin, "https://example.org/staff", "2025-01-09T10:30:00Z", "a" * 64)
+        return [minted[0].name, seen.name]
 
     handle, person = federation.south.do(work)
     federation.read_announcements()

@@ -58,6 +58,7 @@ from perdure.names import handle, ppid, upn
 from perdure.names.resolver_address import strip_handle_path
 from perdure.records.validation import Limits
 from perdure.records.web_address import encode_web_address
+from perdure.registry.held_labels import held_label_key
 from perdure.registry.name_keys import locate
 from perdure.registry.store_interface import Reader
 
@@ -239,6 +240,10 @@ async def _respond_foreign_item(app: AppContext, request: Request, text: str) ->
     Return None if it is not held here.
     """
     name, origin, is_plain = name_elsewhere(text), request.origin, _is_plain(request)
+    try:
+        held_label_key(name)
+    except InvalidName:
+        return None  # without a look-up: only IBI labels can be held
     answer = await app.registry.store.read(lambda reader: find_local_answer(app.registry, reader, name, origin))
     if answer.state not in ("original", "copy") or answer.url is None:
         return None
