@@ -137,16 +137,16 @@ class Federation:
         self.north, self.south, self.west = sites.values()
 
     @property
-    def running(self) -> list[Site]:
+    def running_sites(self) -> list[Site]:
         return [site for site in self.sites.values() if site.server is not None]
 
     def read_announcements(self) -> None:
-        for site in self.running:
+        for site in self.running_sites:
             site.read_announcements()
 
     def count_originals(self) -> Counter[str]:
         """Count the originals of each label in what the servers announce."""
-        return Counter(label for site in self.running for label, state in site.states().items() if state == "original")
+        return Counter(label for site in self.running_sites for label, state in site.states().items() if state == "original")
 
 
 @contextmanager
