@@ -1,5 +1,7 @@
 """`perdure import` of files as other systems write them: DSpace, MySQL, and a spreadsheet program in German."""
 
+import csv
+import io
 import json
 import os
 import pty
@@ -65,7 +67,7 @@ def test_the_table_of_dspace_7_comes_in_with_an_address_for_each_type(desk: Desk
     file = write(desk, "handle.csv", DSPACE_7)
     patterns = [
         "https://repo.example.org/{resource_type_id}/{resource_id}",
-        "item=https://repo.example.org/items/{resource_id}",
+        "Item=https://repo.example.org/items/{resource_id}",
         "3=https://repo.example.org/handle/{handle}?id={resource_legacy_id}",
     ]
     options = ["--format", "dspace", *[part for one in patterns for part in ("--target-pattern", one)]]
@@ -90,7 +92,7 @@ def test_a_second_table_has_the_addresses_of_dspace(desk: Desk) -> None:
     assert desk.ok("resolve", "123456789/1") == "https://repo.example.org/x/17\n"
     assert read_record(desk, "123456789/2")["state"] == "withdrawn"
     assert read_record(desk, "123456789/3")["state"] == "reserved", "no name is lost"
-    write(desk, "urls.csv", "resource_id;url\n99;https://repo.example.org/x/99\n")
+    write(desk, "urls.csv", "HANDLE;url\nhttp://hdl.handle.net/123456789/3;https://repo.example.org/x/99\n")
     tally = desk.json("import", file, "--format", "dspace", "--targets", "urls.csv", "--update", "--again")
     assert (tally["changed"], tally["unchanged"]) == (1, 2), "an address that a name has is not removed"
     assert desk.ok("resolve", "123456789/1") == "https://repo.example.org/x/17\n"
@@ -129,6 +131,7 @@ def test_a_table_of_another_system_is_recognised(desk: Desk, heading: str, forma
         (("--target-pattern", "https://example.org/{resource_id"), "a brace"),
         (("--target-pattern", "https://a.org/", "--target-pattern", "https://b.org/"), "two patterns"),
         (("--targets", "handle.csv"), "a column url"),
+        (("--target-pattern", "itme=https://a.org/"), "'itme' is not a type of DSpace: use bitstream"),
         (("--map", "name=handle"), "--map requires the format csv"),
     ],
 )
@@ -137,6 +140,10 @@ def test_wrong_options_for_dspace_are_refused_before_anything_is_written(
 ) -> None:
     write(desk, "handle.csv", DSPACE_7)
     assert expected in desk.refuses("import", "handle.csv", "--format", "dspace", *options)
+
+
+def test_a_format_without_a_file_is_answered_with_the_whole_command(desk: Desk) -> None:
+    assert "the file is missing: perdure import dspace FILE" in desk.refuses("import", "dspace")
 
 
 # A Handle server with MySQL
@@ -244,12 +251,93 @@ def test_another_delimiter_can_be_given(desk: Desk) -> None:
     assert desk.json("import", "t.csv", "--delimiter", "|")["created"] == 1
 
 
+@pytest.mark.parametrize("format", ["csv", "handles", "dspace", "labels"])
+@pytest.mark.parametrize("first", ["-- MySQL dump 10.13", "-- PostgreSQL database dump", "/*!40101 SET NAMES utf8 */;"])
+def test_a_dump_of_a_database_is_refused_with_the_command_for_a_table(desk: Desk, format: str, first: str) -> None:
+    write(desk, "dump.sql", f"{first}\nINSERT INTO `handle` VALUES (1,'12345/1',2,3);\n")
+    options = ("--target-pattern", "https://e.org/{handle}") if format == "dspace" else ()
+    refusal = desk.refuses("import", format, "dump.sql", *options)
+    assert "this is an SQL dump, not a table" in refusal
+    assert "CSV HEADER" in refusal
+
+
+def test_a_table_with_null_bytes_is_refused_with_the_line(desk: Desk) -> None:
+    write(desk, "t.csv", b"name,target\n12345/x,https://example.org/\x00\n")
+    assert "the first one in line 2" in desk.refuses("import", "t.csv")
+
+
 def test_hints_about_refused_lines_name_options_of_the_command(desk: Desk) -> None:
     desk.ok("prefix", "add", "777")
-    write(desk, "t.csv", "name,target\n888/x,https://example.org/\n777/x,https://example.org/\n")
+    write(
+        desk, "t.csv", "name,target,creator\n888/x,https://example.org/\n777/x,https://example.org/\n12345/c,,Maria\n"
+    )
     errors = desk.run("import", "t.csv").stderr
+    assert "(the authors of a work belong in a column who)" in errors
     assert "add it with perdure prefix add, or with --new-prefixes" in errors
     assert "(add --any-suffix)" in errors
+
+
+# Nothing is lost
+
+STRANGE_NAMES = (
+    "12345/{i}", "12345/{i} b", "12345/é{i}", "12345/{i}?x=1#y", " 12345/{i} ", "https://hdl.handle.net/12345/{i}",
+    "hdl:12345/{i}", "12345//{i}/", "99999/{i}", "{i}", "12345/", "12345/{i}\u202e", "12345/{i}\u200d", "12345/A{i}",
+)  # fmt: skip
+STRANGE_URLS = (
+    "https://example.org/{i}", "http://example.org/annual report {i}.pdf", "www.example.org/{i}", "example.org/{i}",
+    "gopher://example.org/{i}", "javascript:alert({i})", "\\\\server\\share\\{i}", "NULL", "", "#REF!", "https://", "n/a",
+    "https://e.org/{i} https://e.org/b", "https://e.org/\x07{i}", "https://e.org:99999/{i}", "https://e.org/\u2028{i}",
+    "https://e.org/" + "x" * 9_000, "https://e.org/" + "x" * 70_000, "=HYPERLINK(\"https://e.org/{i}\")", "a\nb",
+)  # fmt: skip
+STRANGE_CELLS = {
+    "who": ("", "A;\nB", "x" * 5_000, "\x1b[31mred"),
+    "creator": ("", "12345/not-yet", "Maria Müller", "https://orcid.org/0000-0002-1825-0097", "NULL"),
+    "created": ("", "2024-01-31", "31.01.2024", "soon", "0000-00-00", "2999-01-01", "1987"),
+    "state": ("", "active", "withdrawn", "reserved", "deleted", "WITHDRAWN"),
+    "reason": ("", "", "a duplicate"),
+    "replaced_by": ("", "", "", "12345/1", "gone"),
+    "EMAIL": ("", "x" * 70_000, "\x00", "a@example.org"),
+}
+
+
+def strange_table() -> list[list[str]]:
+    """Return 1,000 rows in which each cell is strange at times. Nothing here is random."""
+    columns = [STRANGE_NAMES, STRANGE_URLS, *STRANGE_CELLS.values()]
+    rows = [["name", "target", *STRANGE_CELLS]]
+    for i in range(1_000):
+        row = [texts[(i // step) % len(texts)].replace("{i}", str(i)) for step, texts in enumerate(columns, 1)]
+        for at in range(2, len(row)):
+            if (i + at) % 3:  # most rows have a few strange cells, not all of them
+                row[at] = ""
+        rows.append([cell.replace("\x00", "") for cell in row])
+    return rows
+
+
+def test_every_strange_row_becomes_a_name_or_is_reported(desk: Desk) -> None:
+    rows, lines, text = strange_table(), {}, io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    for row in rows:
+        writer.writerow(row)
+        lines[text.getvalue().count("\n")] = row[0]  # a row is reported by its last line
+    done = desk.run("import", write(desk, "strange.csv", text.getvalue()), "--problems", "problems.ndjson", "--json")
+    tally = json.loads(done.stdout)
+    assert tally["created"] + tally["changed"] + tally["unchanged"] + tally["refused"] == 1_000
+    problems = [json.loads(line) for line in (desk.folder / "problems.ndjson").read_text().splitlines()]
+    refused = {one["line"] for one in problems if one["refused"]}
+    assert len(refused) == tally["refused"]
+    names = set(desk.ok("list", "--under", "12345", "--json").splitlines())
+    stored = {json.loads(line)["name"] for line in names}
+    del lines[1]
+    for line, name in lines.items():
+        plain = name.strip().removeprefix("https://hdl.handle.net/").removeprefix("hdl:")
+        assert (plain in stored) is not (line in refused), (line, name)
+    reasons = {one["code"] for one in problems if one["refused"]}
+    assert reasons <= {"invalid-name", "no-such-prefix", "invalid-input", "conflict", None}
+    values = [
+        one for one in problems if one["refused"] and (one["part"] or "").startswith(("target", "values", "record"))
+    ]
+    assert not values, "no name is refused because of a value"
+    assert "12345/not-yet" in desk.ok("verify", code=1), "the one problem"
 
 
 # Exports

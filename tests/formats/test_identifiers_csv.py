@@ -1,4 +1,4 @@
-"""Identifiers as CSV: one per row, or one value per row as in the SQL storage of Handle servers."""
+"""Identifiers as CSV, one per row."""
 
 import csv
 import io
@@ -6,19 +6,14 @@ import io
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.formats.value_strategies import FEWER, about, instants, line_texts, names, values
+from tests.formats.value_strategies import FEWER, about, instants, line_texts, names
 
 from perdure.errors import InvalidInput
-from perdure.formats import identifiers_csv
+from perdure.formats import handles_table, identifiers_csv
 from perdure.formats.csv_rows import read_rows
-from perdure.formats.handle_data import from_bytes, to_bytes
 from perdure.formats.import_entries import Entry, ImportPut, RejectedLine
 from perdure.records.record import About
-from perdure.records.value import Admin, AdminRights, Binary, Reference, Text, Value
-
-HEADER = ",".join(identifiers_csv.HANDLE_COLUMNS)
-# HS_ADMIN as PostgreSQL prints bytea: permissions 0x07F3, handle 0.NA/12345, index 200.
-ADMIN_HEX = r"\x07f30000000a302e4e412f3132333435000000c8"
+from perdure.records.value import Text, Value
 
 
 def split_lines(text: str) -> list[str]:
@@ -27,10 +22,6 @@ def split_lines(text: str) -> list[str]:
 
 def read_identifiers_of(text: str) -> list[Entry]:
     return list(identifiers_csv.read_identifiers(read_rows(split_lines(text))))
-
-
-def read_handles_of(text: str) -> list[Entry]:
-    return list(identifiers_csv.read_handles(read_rows(split_lines(text))))
 
 
 def write_csv(rows: list[list[str]]) -> list[str]:
@@ -144,160 +135,12 @@ def test_an_identifier_written_as_a_row_is_read_again(
     assert list(identifiers_csv.read_identifiers(read_rows(table))) == [put]
 
 
-def test_rows_of_one_handle_are_its_record() -> None:
-    text = f"""{HEADER}
-12345/a,1,URL,https://example.org/,0,86400,1182480826,,1,1,1,0
-12345/a,100,HS_ADMIN,{ADMIN_HEX},0,86400,1182480826,,1,1,1,0
-12345/b,1,URL,https://example.org/b,0,600,1182480827,,1,1,0,0
-"""
-    first, second = read_handles_of(text)
-    assert first == ImportPut(
-        line=2,
-        name="12345/a",
-        values=(
-            Value(1, "URL", Text("https://example.org/"), "2007-06-22T02:53:46Z"),
-            Value(100, "HS_ADMIN", Admin(AdminRights("0.NA/12345", 200, "011111110011")), "2007-06-22T02:53:46Z"),
-        ),
-    )
-    assert second == ImportPut(
-        line=4,
-        name="12345/b",
-        values=(Value(1, "URL", Text("https://example.org/b"), "2007-06-22T02:53:47Z", 600, "1100"),),
-    )
-
-
-@pytest.mark.parametrize(
-    "hexadecimal", [ADMIN_HEX, ADMIN_HEX.replace("\\x", "0x"), ADMIN_HEX.upper().replace("\\X", "\\x")]
-)
-def test_binary_data_is_read_as_each_engine_prints_it(hexadecimal: str) -> None:
-    [entry] = read_handles_of(f"{HEADER}\n12345/a,100,HS_ADMIN,{hexadecimal},0,86400,0,,1,1,1,0\n")
-    assert isinstance(entry, ImportPut)
-    assert entry.values[0].data == Admin(AdminRights("0.NA/12345", 200, "011111110011"))
-    assert next(identifiers_csv.handle_rows("12345/a", entry.values))[3] == ADMIN_HEX
-
-
-def test_text_in_hexadecimal_is_text() -> None:
-    [entry] = read_handles_of(f"{HEADER}\n12345/a,1,URL,\\x{b'https://example.org/'.hex()},0,86400,0,,1,1,1,0\n")
-    assert isinstance(entry, ImportPut)
-    assert entry.values[0].data == Text("https://example.org/")
-
-
-def test_an_absolute_lifetime_is_an_instant() -> None:
-    [entry] = read_handles_of(f"{HEADER}\n12345/a,1,URL,https://example.org/,1,1893456000,0,,1,1,1,0\n")
-    assert isinstance(entry, ImportPut)
-    assert entry.values[0].ttl == "2030-01-01T00:00:00Z"
-    assert next(identifiers_csv.handle_rows("12345/a", entry.values))[4:6] == ["1", "1893456000"]
-
-
-def test_references_are_read_and_written() -> None:
-    [entry] = read_handles_of(
-        f"{HEADER}\n12345/a,1,URL,https://example.org/,0,86400,0,300:12345/x;301:12345/y;,1,1,1,0\n"
-    )
-    assert isinstance(entry, ImportPut)
-    assert entry.values[0].references == (Reference("12345/x", 300), Reference("12345/y", 301))
-    assert next(identifiers_csv.handle_rows("12345/a", entry.values))[7] == "300:12345/x;301:12345/y;"
-
-
-@pytest.mark.parametrize(
-    ("flags", "permissions"),
-    [("1,1,1,0", "1110"), ("t,t,f,f", "1100"), ("true,false,TRUE,False", "1010"), ("0,0,1,1", "0011")],
-)
-def test_permissions_are_read_in_the_format_of_every_engine(flags: str, permissions: str) -> None:
-    [entry] = read_handles_of(f"{HEADER}\n12345/a,1,URL,https://example.org/,0,86400,0,,{flags}\n")
-    assert isinstance(entry, ImportPut)
-    assert entry.values[0].permissions == permissions
-
-
-def test_a_table_with_four_columns_gets_default_values_for_the_rest() -> None:
-    [entry] = read_handles_of("handle,idx,type,data\n12345/a,1,URL,https://example.org/\n")
-    assert isinstance(entry, ImportPut)
-    assert entry.values == (Value(1, "URL", Text("https://example.org/")),)
-
-
-def test_data_that_is_not_utf_8_stays_bytes() -> None:
-    raw = b"caf\xe9".decode("utf-8", "surrogateescape")
-    [entry] = read_handles_of(f"{HEADER}\n12345/a,1,DESC,{raw},0,86400,0,,1,1,1,0\n")
-    assert isinstance(entry, ImportPut)
-    assert entry.values[0].data == Binary(b"caf\xe9")
-
-
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        ("12345/a,x,URL,https://example.org/,0,86400,0,,1,1,1,0", "idx"),
-        ("12345/a,-1,URL,https://example.org/,0,86400,0,,1,1,1,0", "idx"),
-        ("12345/a,1,URL,https://example.org/,0,soon,0,,1,1,1,0", "ttl"),
-        ("12345/a,1,URL,https://example.org/,0,86400,2007-06-22,,1,1,1,0", "timestamp"),
-        ("12345/a,1,URL,https://example.org/,0,86400,0,12345/x,1,1,1,0", "index:handle"),
-        ("12345/a,1,URL,https://example.org/,0,86400,0,,1,1,yes,0", "pub_read"),
-    ],
-)
-def test_a_bad_value_is_refused_by_line_and_column_and_other_handles_are_read(row: str, message: str) -> None:
-    bad, good = read_handles_of(f"{HEADER}\n{row}\n12345/b,1,URL,https://example.org/,0,86400,0,,1,1,1,0\n")
-    assert isinstance(bad, RejectedLine)
-    assert (bad.line, bad.name) == (2, "12345/a")
-    assert message in bad.reason
-    assert isinstance(good, ImportPut)
-    assert good.name == "12345/b"
-
-
-def test_a_handle_with_an_unreadable_row_between_its_rows_is_rejected_as_a_whole() -> None:
-    rows = ["12345/a,1,URL,https://example.org/", '12345/a,2,EMAIL,"a"b', "12345/a,3,DESC,x", "12345/b,1,DESC,y"]
-    unreadable, incomplete, good = read_handles_of("\n".join(["handle,idx,type,data", *rows, ""]))
-    assert isinstance(unreadable, RejectedLine)
-    assert unreadable.line == 3
-    assert isinstance(incomplete, RejectedLine)
-    assert incomplete.name == "12345/a"
-    assert "line 3" in incomplete.reason
-    assert good == ImportPut(line=5, name="12345/b", values=(Value(1, "DESC", Text("y")),))
-
-
-def test_a_column_that_no_handle_server_has_is_named() -> None:
-    with pytest.raises(InvalidInput, match="colour"):
-        read_handles_of("handle,idx,type,data,colour\n12345/a,1,URL,https://example.org/,red\n")
-
-
-def _as_stored(value: Value) -> Value:
-    """SQL storage contains only bytes: those that are text, or empty, are read back as text."""
-    if isinstance(value.data, Binary):
-        return Value(
-            value.index,
-            value.type,
-            from_bytes(value.type, to_bytes(value.data)),
-            value.timestamp,
-            value.ttl,
-            value.permissions,
-            value.references,
-        )
-    return value
-
-
-@given(names, st.lists(values(), min_size=1, max_size=4))
-@settings(max_examples=FEWER)
-def test_values_written_as_rows_are_read_again(name: str, given_values: list[Value]) -> None:
-    table = write_csv([list(identifiers_csv.HANDLE_COLUMNS), *identifiers_csv.handle_rows(name, given_values)])
-    [entry] = identifiers_csv.read_handles(read_rows(table))
-    assert isinstance(entry, ImportPut)
-    assert entry.name == name
-    assert entry.values == tuple(_as_stored(value) for value in given_values)
-
-
-@pytest.mark.parametrize("text", ["\\x", "0x41", "\\x41 is hexadecimal", "0xZZ", "\\xé"])
-def test_text_that_looks_like_hexadecimal_stays_text(text: str) -> None:
-    table = write_csv(
-        [list(identifiers_csv.HANDLE_COLUMNS), *identifiers_csv.handle_rows("12345/a", [Value(1, "DESC", Text(text))])]
-    )
-    [entry] = identifiers_csv.read_handles(read_rows(table))
-    assert isinstance(entry, ImportPut)
-    assert entry.values[0].data == Text(text)
-
-
 @given(st.lists(st.lists(line_texts, max_size=5), max_size=5))
 @settings(max_examples=FEWER)
 def test_no_table_makes_the_reader_crash(rows: list[list[str]]) -> None:
     for header, read in (
         (["name", "target"], identifiers_csv.read_identifiers),
-        (["handle", "idx", "type", "data"], identifiers_csv.read_handles),
+        (["handle", "idx", "type", "data"], handles_table.read_handles),
     ):
         list(read(enumerate([header, *rows], 1)))
 

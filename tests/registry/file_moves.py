@@ -5,7 +5,7 @@ from typing import Any
 
 from tests.registry_fixture import Office
 
-from perdure.formats import batch_file, identifiers_csv, ndjson
+from perdure.formats import batch_file, handles_table, identifiers_csv, ndjson
 from perdure.formats.csv_rows import read_rows
 from perdure.formats.import_entries import Entry
 from perdure.registry import ImportOptions, Tally, export, import_entries
@@ -33,7 +33,7 @@ def entries(data: bytes, format: str) -> Iterable[Entry]:
     if format == "batch":
         return batch_file.read((number, line.rstrip("\n")) for number, line in enumerate(text_lines(data), 1))
     rows = read_rows(text_lines(data))
-    return identifiers_csv.read_handles(rows) if format == "handles" else identifiers_csv.read_identifiers(rows)
+    return handles_table.read_handles(rows) if format == "handles" else identifiers_csv.read_identifiers(rows)
 
 
 def move(data: bytes, format: str, into: Office, **options: Any) -> tuple[Tally, list[Any]]:

@@ -7,7 +7,7 @@ from tests.registry.file_moves import move, write_export
 from tests.registry_fixture import NOON, ManualClock, Office, StoreFactory, describe, open_office, set_target
 
 from perdure.errors import NoSuchPrefix, NotAuthorised
-from perdure.formats import identifiers_csv
+from perdure.formats import handles_table
 from perdure.formats.import_entries import ImportPut, RejectedLine
 from perdure.records.record import About
 from perdure.records.value import Admin, AdminRights, Binary, Reference, Text, Value, ValueList
@@ -257,7 +257,7 @@ def test_the_batch_format_writes_the_permissions_of_an_administrator_in_reverse(
 
 def test_the_handles_form_has_binary_data_in_hexadecimal(library: Office) -> None:
     text = write_export(library, "handles", under=PREFIX).decode()
-    assert text.splitlines()[0] == ",".join(identifiers_csv.HANDLE_COLUMNS)
+    assert text.splitlines()[0] == ",".join(handles_table.HANDLE_COLUMNS)
     assert f"{PREFIX}/a,4,THUMB,\\x89504e4700,0,86400,1800000000,,1,1,1,0" in text
     assert f"{PREFIX}/a,100,HS_ADMIN,\\x0000" in text
 

@@ -12,7 +12,7 @@ import pytest
 from tests.registry_fixture import NOON, Office, open_office
 
 from perdure.errors import InvalidInput
-from perdure.formats import batch_file, identifiers_csv
+from perdure.formats import batch_file, handles_table
 from perdure.formats.csv_rows import read_rows
 from perdure.formats.import_entries import (
     Entry,
@@ -683,13 +683,13 @@ def test_a_modification_of_a_missing_value_is_refused(library: Office) -> None:
 
 
 def test_a_table_of_handles_is_imported_with_its_timestamps(library: Office) -> None:
-    header = ",".join(identifiers_csv.HANDLE_COLUMNS)
+    header = ",".join(handles_table.HANDLE_COLUMNS)
     admin = r"\x07f30000000a302e4e412f3132333435000000c8"
     text = f"""{header}
 {PREFIX}/a,1,URL,{URL},0,86400,1182480826,,1,1,1,0
 {PREFIX}/a,100,HS_ADMIN,{admin},1,1893456000,1182480827,,1,1,0,0
 """
-    run_import(library, identifiers_csv.read_handles(read_rows(text.splitlines(keepends=True))))
+    run_import(library, handles_table.read_handles(read_rows(text.splitlines(keepends=True))))
     view = library.ask(show, f"{PREFIX}/a", by=library.admin)
     assert view.authority.created == instant.to_iso(1182480826)
     assert view.authority.updated == instant.to_iso(1182480827)

@@ -181,11 +181,64 @@ def test_a_description_of_several_lines_becomes_one_line(library: Office) -> Non
     assert len(about.who or "") == library.registry.settings.limits.text_characters
 
 
-def test_what_cannot_be_stored_is_refused(library: Office) -> None:
+# Values that cannot be stored
+
+
+def test_a_name_comes_in_without_a_value_that_cannot_be_stored(library: Office) -> None:
     longer = "x" * (library.registry.settings.limits.value_bytes + 1)
-    tally, problems = run_import(library, [put("a", None, values=(url(longer),))])
-    assert (tally.created, tally.refused) == (0, 1)
-    assert "longer than" in problems[0].reason
+    values = (url(GOOD), Value(2, "DESC", Text(longer)), Value(3, "", Text("x")), Value(4, "DESC", Text("y"), ttl=-1))
+    tally, problems = run_import(library, [put("a", None, 7, values=values), put("b", longer, 8)])
+    assert (tally.created, tally.refused, tally.left_out) == (2, 0, 4)
+    assert [(one.line, one.kind) for one in problems if isinstance(one, Notice)] == [(7, "left-out")] * 3 + [
+        (8, "left-out")
+    ]
+    assert value_texts(library, "a") == [GOOD]
+    assert library.ask(show, f"{PREFIX}/b").state == "reserved"
+    assert run_import(library, [put("a", None, values=values)])[0].unchanged == 1
+    assert library.ask(verify) == []
+
+
+def test_indexes_that_are_not_valid_are_replaced_by_free_ones(library: Office) -> None:
+    values = (url("https://e.org/0", 0), url(GOOD, 1), url("https://e.org/1", 1), url("https://e.org/-", -5))
+    tally, problems = run_import(library, [put("a", None, values=values)])
+    assert (tally.created, tally.notices, tally.left_out) == (1, 3, 0)
+    assert "index 0 is not valid: the value ('URL') has the index 2" in problems[0].reason
+    stored = {value.index: value.text for value in library.ask(show, f"{PREFIX}/a").values}
+    assert stored == {1: GOOD, 2: "https://e.org/0", 3: "https://e.org/1", 4: "https://e.org/-"}
+
+
+def test_times_in_the_future_are_replaced_by_that_of_the_import(library: Office) -> None:
+    values = (
+        Value(1, "URL", Text(GOOD), "2011-02-03T04:05:06Z"),
+        Value(2, "DESC", Text("x"), "2999-01-01T00:00:00Z"),
+        Value(3, "102.100.TYPE/CREATION_DATE", Text("2999-01-01T00:00:00Z"), "2999-01-01T00:00:00Z"),
+    )
+    tally, problems = run_import(library, [put("a", None, values=values)])
+    assert (tally.created, [one.kind for one in problems if isinstance(one, Notice)]) == (1, ["changed", "changed"])
+    view = library.ask(show, f"{PREFIX}/a")
+    assert view.authority.created == "2011-02-03T04:05:06Z"
+    assert view.values[0].timestamp == "2011-02-03T04:05:06Z"
+    assert view.values[1].timestamp < "2999"
+    assert run_import(library, [put("a", None, values=values)])[0].unchanged == 1
+
+
+def test_the_longest_values_of_a_record_that_is_too_long_are_left_out(library: Office) -> None:
+    library.registry = library.with_settings(limits=Limits(record_bytes=2_000, values=40))
+    long = tuple(Value(index, "DESC", Text("x" * 100 * index)) for index in range(2, 12))
+    many = tuple(Value(index, "DESC", Text("y")) for index in range(2, 60))
+    tally, _ = run_import(
+        library, [put("a", None, values=(url(GOOD), *long)), put("b", None, values=(url(GOOD), *many))]
+    )
+    assert (tally.created, tally.refused) == (2, 0)
+    assert [value.index for value in library.ask(show, f"{PREFIX}/a").values] == [1, 2, 3, 4]
+    assert library.ask(show, f"{PREFIX}/b").target == GOOD
+    assert tally.left_out == 7 + 59 - len(library.ask(show, f"{PREFIX}/b").values)
+
+
+def test_a_change_with_a_value_that_cannot_be_stored_is_refused(library: Office) -> None:
+    run_import(library, [put("a")])
+    changed = ImportEdit(line=2, name=f"{PREFIX}/a", act="add", values=(Value(0, "DESC", Text("x")),))
+    assert run_import(library, [changed])[0].refused == 1
 
 
 # Repairs

@@ -7,7 +7,7 @@ import pytest
 from tests.registry_fixture import Office, write_unchecked
 
 from perdure.errors import InvalidInput
-from perdure.formats import batch_file, identifiers_csv, ndjson
+from perdure.formats import batch_file, handles_table, identifiers_csv, ndjson
 from perdure.formats.csv_rows import read_rows
 from perdure.formats.import_entries import Entry, FullHistory, Notice, PastRevision
 from perdure.records.locations import read_locations
@@ -130,7 +130,7 @@ def _whole(target: str) -> list[Entry]:
 FILES: dict[str, Callable[[str], list[Entry]]] = {
     "csv": lambda target: list(identifiers_csv.read_identifiers(read_rows(["name,target\n", f"12345/n,{target}\n"]))),
     "column": lambda target: list(identifiers_csv.read_identifiers(read_rows(["name,URL\n", f"12345/n,{target}\n"]))),
-    "handles": lambda target: list(identifiers_csv.read_handles(read_rows(["handle,idx,type,data\n", f"12345/n,1,URL,{target}\n"]))),
+    "handles": lambda target: list(handles_table.read_handles(read_rows(["handle,idx,type,data\n", f"12345/n,1,URL,{target}\n"]))),
     "batch": _batch,
     "ndjson": _ndjson,
     "whole": _whole,

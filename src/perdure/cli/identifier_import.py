@@ -18,7 +18,7 @@ from perdure.cli.line_input import text_stream
 from perdure.cli.progress import byte_progress, open_problems_file, size_of
 from perdure.cli.registry_session import Folder, Json
 from perdure.cli.terminal import is_at_terminal, open_standard_input, print_error
-from perdure.errors import InvalidInput, NoSuchPrefix, quote_text
+from perdure.errors import Conflict, InvalidInput, NoSuchPrefix, quote_text
 from perdure.formats.claim_fields import parse_pairs
 from perdure.formats.table_columns import parse_date
 from perdure.registry import ImportOptions, Tally
@@ -46,7 +46,9 @@ IMPORT_EXAMPLES = """
 _HINTS: Final = {
     NoSuchPrefix.code: "add it with perdure prefix add, or with --new-prefixes",
     "any_suffix": "add --any-suffix",
+    "creator": "the authors of a work belong in a column who",
 }
+_HANDLES_HINTS: Final = {Conflict.code: "if its rows do not follow one another, sort the table by handle and idx"}
 
 Format = Annotated[
     ImportFormat | None,
@@ -184,7 +186,7 @@ def import_(
     )
     with ExitStack() as stack:
         stream = stack.enter_context(file.open("rb")) if str(file) != "-" else open_standard_input("lines")
-        report = ProblemReport(hints=_HINTS)
+        report = ProblemReport(hints=_HINTS | (_HANDLES_HINTS if source.format is ImportFormat.handles else {}))
 
         async def work(registry: AnyRegistry, by: Agent) -> Tally:
             what = msgspec.structs.replace(options, strict=False, dry_run=False, source="")
@@ -207,7 +209,7 @@ def import_(
         tally = run_as_agent(folder, work)
     report.print_remaining_count()
     print_tally(tally, options.dry_run, json)
-    if tally.refused:
+    if tally.refused or tally.left_out:
         raise typer.Exit(SOME_REFUSED)
 
 
@@ -224,6 +226,8 @@ def _parse_words(words: Sequence[str], chosen: ImportFormat | None) -> tuple[Pat
             raise InvalidInput("import", "format", f"the format is given twice: {before[0]} and {chosen}")
         chosen = ImportFormat(before[0])
     file = Path(last)
+    if not before and last in list(ImportFormat) and not file.exists():
+        raise InvalidInput("import", "file", f"the file is missing: perdure import {last} FILE")
     return file, chosen or format_from_suffix(file, ImportFormat)
 
 

@@ -70,3 +70,7 @@ def print_tally(tally: Tally, dry_run: bool, json: bool) -> None:
     if tally.mended:
         were = would or ("was " if tally.mended == 1 else "were ")
         typer.echo(f"{tally.mended:,} address{'' if tally.mended == 1 else 'es'} {were}mended.")
+    if tally.left_out:
+        were = would or ("was " if tally.left_out == 1 else "were ")
+        what = "value could not be stored, and" if tally.left_out == 1 else "values could not be stored, and"
+        typer.echo(f"{tally.left_out:,} {what} {were}left out. To list all: --again --problems FILE")

@@ -6,6 +6,7 @@ A format is a member of `ImportFormat`, and a reader of lines in `_READERS`. XML
 import codecs
 import hashlib
 import io
+import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final
@@ -20,6 +21,7 @@ from perdure.formats import (
     batch_file,
     bibtex,
     dspace_table,
+    handles_table,
     identifiers_csv,
     label_table,
     ndjson,
@@ -35,6 +37,11 @@ _CHUNK: Final = 1 << 20
 _MAX_LINE_BYTES: Final = 1 << 24
 _TAB: Final = "\t"
 _START_OF_XML: Final = 512
+_SQL: Final = re.compile(r"--|/\*|(?:SET|CREATE TABLE|INSERT INTO|COPY|BEGIN|DROP TABLE)\b", re.IGNORECASE)
+_SQL_QUERIES: Final = {
+    ImportFormat.handles: "SELECT * FROM handles ORDER BY handle, idx",
+    ImportFormat.dspace: "SELECT * FROM handle",
+}
 TABLES: Final = (ImportFormat.csv, ImportFormat.handles, ImportFormat.dspace, ImportFormat.labels)
 # Their data may be bytes that are not text, or JSON, whose reader checks every line.
 _UNCHECKED: Final = (ImportFormat.handles, ImportFormat.ndjson)
@@ -149,7 +156,7 @@ def _read_labels(lines: Iterable[NumberedLine], options: SourceOptions) -> Itera
 
 
 def _read_handles(lines: Iterable[NumberedLine], options: SourceOptions) -> Iterator[Entry]:
-    return identifiers_csv.read_handles(_database_rows(lines, options))
+    return handles_table.read_handles(_database_rows(lines, options))
 
 
 def _read_dspace(lines: Iterable[NumberedLine], options: SourceOptions) -> Iterator[Entry]:
@@ -171,9 +178,23 @@ def _read_targets(path: Path, options: SourceOptions) -> dspace_table.Targets:
         return dspace_table.read_targets(_rows(lines, msgspec.structs.replace(options, delimiter=None)))
 
 
+def _refuse_dump(first: str, options: SourceOptions) -> None:
+    """Refuse the file that a backup program of a database writes, by its first line."""
+    if _SQL.match(first) is None:
+        return
+    query = _SQL_QUERIES.get(options.format, "SELECT * FROM the_table")
+    reason = (
+        "this is an SQL dump, not a table. Export the table as CSV, with psql: "
+        f"\\copy ({query}) TO 'table.csv' CSV HEADER; or from MySQL: mysql --batch -e '{query}' DATABASE > table.tsv"
+    )
+    raise InvalidInput("import", "file", reason)
+
+
 def _rows(lines: Iterable[NumberedLine], options: SourceOptions) -> Iterator[Row]:
     text = (line for _, line in _decode(lines, options))
-    rows = read_rows(text, options.delimiter, longest=identifiers_csv.LONGEST_ROW)
+    first = next(text, "")
+    _refuse_dump(first, options)
+    rows = read_rows(_prepend(first, text), options.delimiter, longest=identifiers_csv.LONGEST_ROW)
     return identifiers_csv.unprotect_cells(rows) if options.from_spreadsheet else rows
 
 
@@ -181,6 +202,7 @@ def _database_rows(lines: Iterable[NumberedLine], options: SourceOptions) -> Ite
     """Yield the rows of a table of a database. Between tabs, its text has backslashes, and no quotation marks."""
     text = (line for _, line in _decode(lines, options))
     first = next(text, "")
+    _refuse_dump(first, options)
     delimiter = options.delimiter or detect_delimiter(first)
     is_dump = delimiter == _TAB
     rows = read_rows(_prepend(first, text), delimiter, has_quotes=not is_dump, longest=identifiers_csv.LONGEST_ROW)

@@ -117,8 +117,11 @@ def refuse_binary(chunk: bytes) -> None:
     for magic, problem in _BINARY_SIGNATURES.items():
         if chunk.startswith(magic):
             raise InvalidInput("input", "file", f"the file {problem}")
-    if b"\0" in chunk:
-        raise InvalidInput("input", "file", "the file contains null bytes, so it is not text in UTF-8")
+    at = chunk.find(b"\0")
+    if at >= 0:
+        line = chunk.count(b"\n", 0, at) + 1
+        reason = f"the file contains null bytes (the first one in line {line}), so it is not text in UTF-8"
+        raise InvalidInput("input", "file", f"{reason}; if it is a table, remove them: tr -d '\\000' < FILE > NEWFILE")
 
 
 def _column_by_number(first: list[str], number: int) -> int:

@@ -10,16 +10,17 @@ from typing import Final
 
 import msgspec
 
-from perdure.errors import InvalidInput
+from perdure.errors import InvalidInput, InvalidName, quote_text
 from perdure.formats.csv_rows import Row
 from perdure.formats.import_entries import Entry, ImportPut, Notice, RejectedLine
 from perdure.formats.table_columns import read_cell, read_header
 from perdure.formats.target_pattern import TargetPattern, read_pattern
+from perdure.names import handle
 
 TYPE_NAMES: Final = {"0": "bitstream", "1": "bundle", "2": "item", "3": "collection", "4": "community", "5": "site"}
 REASON: Final = "deleted in DSpace"
 _TYPES_BY_NAME: Final = {name: number for number, name in TYPE_NAMES.items()}
-_TYPED_PATTERN: Final = re.compile(rf"([0-9]{{1,3}}|{'|'.join(_TYPES_BY_NAME)})=(.+)", re.DOTALL)
+_TYPED_PATTERN: Final = re.compile(r"([0-9]{1,3}|[A-Za-z]+)=(.+)", re.DOTALL)
 _KEYS: Final = ("handle", "resource_id")
 _ADDRESSES: Final = ("url", "target")
 _MOST_TARGETS: Final = 5_000_000  # they are in memory
@@ -48,7 +49,7 @@ def read_targets(table: Iterable[Row]) -> Targets:
         if isinstance(row, str):
             raise InvalidInput("import", "targets", f"line {line} of the table of targets: {row}")
         name, url = read_cell(row, key_at), read_cell(row, address_at)
-        if name is not None and url is not None and urls.setdefault(name, url) != url:
+        if name is not None and url is not None and urls.setdefault(_read_key(name, key), url) != url:
             reason = f"line {line} of the table of targets has another url for {key} {name!a}"
             raise InvalidInput("import", "targets", reason)
         if len(urls) > _MOST_TARGETS:
@@ -93,7 +94,7 @@ def _read_patterns(patterns: Sequence[str], columns: Sequence[str]) -> dict[str,
     by_type: dict[str, TargetPattern] = {}
     for text in patterns:
         match = _TYPED_PATTERN.fullmatch(text)
-        kind, pattern = (_ANY, text) if match is None else (_TYPES_BY_NAME.get(match[1], match[1]), match[2])
+        kind, pattern = (_ANY, text) if match is None else (_read_type(match[1]), match[2])
         if kind in by_type:
             which = f"the type {kind}" if kind else "all types"
             raise InvalidInput("import", "target_pattern", f"there are two patterns for {which}")
@@ -104,10 +105,33 @@ def _read_patterns(patterns: Sequence[str], columns: Sequence[str]) -> dict[str,
     return by_type
 
 
+def _read_type(text: str) -> str:
+    """Return the number of a type, which may be written as its name."""
+    number = text if text.isdigit() else _TYPES_BY_NAME.get(text.lower())
+    if number is None:
+        reason = f"{quote_text(text)} is not a type of DSpace: use {', '.join(_TYPES_BY_NAME)}, or a number"
+        raise InvalidInput("import", "target_pattern", reason)
+    return number
+
+
+def _read_key(text: str, column: str) -> str:
+    """Return the handle or the number of a row. DSpace writes handles with the address of a resolver, too.
+
+    >>> _read_key("http://hdl.handle.net/123456789/1", "handle")
+    '123456789/1'
+    """
+    if column != "handle":
+        return text
+    try:
+        return handle.canonical(text)
+    except InvalidName:
+        return text
+
+
 def _find_target(cells: Mapping[str, str | None], by_type: Mapping[str, TargetPattern], targets: Targets | None) -> str:
     """Return the address of a row: from the second table, or else from the pattern of its type, or of all types."""
     if targets is not None:
-        url = targets.urls.get(cells.get(targets.column) or "")
+        url = targets.urls.get(_read_key(cells.get(targets.column) or "", targets.column))
         if url is not None:
             return url
     kind = cells.get("resource_type_id") or _ANY

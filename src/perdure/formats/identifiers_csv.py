@@ -1,21 +1,19 @@
-"""Identifiers as CSV: one identifier per row, or one value per row as in the SQL storage of Handle servers."""
+"""Identifiers as CSV: one identifier per row."""
 
-import binascii
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import msgspec
 
-from perdure.errors import InvalidInput, PerdureError, quote_text
+from perdure.errors import InvalidInput, quote_text
 from perdure.formats.claim_fields import FieldText
 from perdure.formats.csv_rows import Row
-from perdure.formats.handle_data import from_bytes, to_bytes
+from perdure.formats.handles_table import HANDLE_COLUMNS
 from perdure.formats.import_entries import STATES, Entry, ImportPut, RejectedLine
 from perdure.formats.table_columns import NULLS, SYNONYMS, find_column, parse_date, read_cell, read_header
-from perdure.names import instant
 from perdure.records.record import About
-from perdure.records.value import DEFAULT_TTL, Reference, Text, Value
+from perdure.records.value import Text, Value
 
 IDENTIFIER_COLUMNS: Final = (
     "name",
@@ -31,31 +29,12 @@ IDENTIFIER_COLUMNS: Final = (
     "reason",
     "replaced_by",
 )
-HANDLE_COLUMNS: Final = (
-    "handle",
-    "idx",
-    "type",
-    "data",
-    "ttl_type",
-    "ttl",
-    "timestamp",
-    "refs",
-    "admin_read",
-    "admin_write",
-    "pub_read",
-    "pub_write",
-)
-_HEX: Final = re.compile(r"(?:\\x|0[xX])((?:[0-9A-Fa-f]{2})*)")
-_REFERENCE: Final = re.compile(r"([0-9]+):(.+)")
-_YES: Final = {"1": "1", "t": "1", "true": "1", "0": "0", "f": "0", "false": "0", "": "0", "null": "0", "\\n": "0"}
-_NULL_DATA: Final = "\\N"  # the text NULL may be data
 _NAME_HINT: Final = "are --delimiter and --map right?"
 _OTHER_TABLES: Final = {
     "labels": ("ibip",),
     "handles": HANDLE_COLUMNS[:4],
     "dspace": ("handle", "resource_type_id", "resource_id"),
 }
-_ABSOLUTE: Final = "1"  # ttl_type
 # A spreadsheet program may execute a cell that begins like this as a formula.
 _FORMULA: Final = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
 LONGEST_ROW: Final = 1 << 22  # characters: the data of a value can be long
@@ -166,124 +145,6 @@ def _find_field(column: str, header: Sequence[str]) -> str:
     """Return the field that a heading means, or the heading. `url` is another value if there is a column `target`."""
     field = SYNONYMS.get(column.lower())
     return column if field is None or field in [other.lower() for other in header] else field
-
-
-def read_handles(table: Iterable[Row]) -> Iterator[Entry]:
-    """Read one value per row. Consecutive rows of one handle are its record."""
-    header, body = read_header(table, HANDLE_COLUMNS[:4])
-    position = {column.lower(): at for at, column in enumerate(header)}
-    unknown = [column for column in header if column.lower() not in HANDLE_COLUMNS]
-    if unknown:
-        raise InvalidInput(
-            "import", "columns", f"unknown column {quote_text(unknown[0])}: the columns are {', '.join(HANDLE_COLUMNS)}"
-        )
-    name: str | None = None
-    first = 0
-    values: list[Value] = []
-    wrong: RejectedLine | None = None
-    unreadable: int | None = None  # a line since the last row of this handle
-
-    def record() -> Iterator[Entry]:
-        """Yield the handle whose rows have been read. If a row is wrong, the whole handle is rejected."""
-        if wrong is not None:
-            yield wrong
-        elif name is not None:
-            yield ImportPut(line=first, name=name, values=tuple(values))
-
-    for line, row in body:
-        if isinstance(row, str):
-            yield RejectedLine(line, row)
-            unreadable = line
-            continue
-        fields = {column: row[at] if at < len(row) else "" for column, at in position.items()}
-        if fields["handle"] != name:
-            yield from record()
-            name, first, values, wrong = fields["handle"], line, [], None
-        elif unreadable is not None:
-            wrong = wrong or RejectedLine(line, f"line {unreadable} of this handle cannot be read", name)
-        unreadable = None
-        try:
-            values.append(_parse_value(fields))
-        except (PerdureError, ValueError) as problem:
-            reason = problem.reason if isinstance(problem, InvalidInput) else str(problem)
-            wrong = wrong or RejectedLine(line, reason, name)
-    yield from record()
-
-
-def _parse_value(fields: dict[str, str]) -> Value:
-    raw = "" if fields["data"] == _NULL_DATA else fields["data"]
-    hexadecimal = _HEX.fullmatch(raw)
-    data = binascii.unhexlify(hexadecimal[1]) if hexadecimal else raw.encode("utf-8", "surrogateescape")
-    ttl: int | str = _parse_int(fields, "ttl", DEFAULT_TTL)
-    if fields.get("ttl_type", "").strip() == _ABSOLUTE:
-        ttl = _format_iso(int(ttl))
-    permissions = "".join(_parse_flag(fields, column, "1110"[at]) for at, column in enumerate(HANDLE_COLUMNS[8:]))
-    timestamp = _parse_int(fields, "timestamp", -1)
-    references = fields.get("refs", "").strip()
-    references = "" if references in NULLS else references
-    return Value(
-        _parse_int(fields, "idx", 0),
-        fields["type"],
-        from_bytes(fields["type"], data),
-        "" if timestamp < 0 else _format_iso(timestamp),
-        ttl,
-        permissions,
-        tuple(
-            _parse_reference(text) for text in filter(None, (read_cell([fields.get("refs", "")], 0) or "").split(";"))
-        ),
-    )
-
-
-def _parse_int(fields: dict[str, str], column: str, default: int) -> int:
-    text = fields.get(column, "").strip()
-    if text in NULLS:
-        return default
-    if not re.fullmatch(r"[0-9]{1,12}", text):
-        raise InvalidInput("import", column, f"{column} must be a whole number, not {quote_text(text)}")
-    return int(text)
-
-
-def _parse_flag(fields: dict[str, str], column: str, default: str) -> str:
-    if column not in fields:
-        return default
-    try:
-        return _YES[fields[column].strip().lower()]
-    except KeyError:
-        raise InvalidInput("import", column, f"{column} must be 0 or 1, not {quote_text(fields[column])}") from None
-
-
-def _parse_reference(text: str) -> Reference:
-    match = _REFERENCE.fullmatch(text.strip())
-    if match is None:
-        raise InvalidInput("import", "refs", f"references are written index:handle;…, not {quote_text(text)}")
-    return Reference(match[2], int(match[1]))
-
-
-def _format_iso(seconds: int) -> str:
-    return instant.to_iso(seconds)
-
-
-def handle_rows(name: str, values: Iterable[Value]) -> Iterator[list[str]]:
-    """Yield the rows of one handle, as in SQL storage. Data that is not plain text is written in hexadecimal."""
-    for value in values:
-        absolute = isinstance(value.ttl, str)
-        ttl = int(instant.from_iso(value.ttl, "record")) if isinstance(value.ttl, str) else value.ttl
-        text = value.text
-        is_plain = text is not None and _HEX.match(text) is None and "\r" not in text
-        data = text if is_plain and text is not None else "\\x" + to_bytes(value.data).hex()
-        timestamp = str(int(instant.from_iso(value.timestamp, "record"))) if value.timestamp else ""
-        references = "".join(f"{reference.index}:{reference.handle};" for reference in value.references)
-        yield [
-            name,
-            str(value.index),
-            value.type,
-            data,
-            _ABSOLUTE if absolute else "0",
-            str(ttl),
-            timestamp,
-            references,
-            *value.permissions,
-        ]
 
 
 def identifier_row(put: ImportPut) -> list[str]:

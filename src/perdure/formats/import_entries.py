@@ -74,7 +74,9 @@ class RegistryPart(msgspec.Struct, frozen=True, kw_only=True):
     fields: dict[str, Any]
 
 
-NoticeKind = Literal["verbatim", "mended", "bytes", "party", "prefix", "case", "description", "alias"]
+NoticeKind = Literal[
+    "verbatim", "mended", "bytes", "changed", "left-out", "party", "prefix", "case", "description", "alias"
+]
 
 
 class RejectedLine(FrozenStruct, frozen=True):
@@ -96,7 +98,8 @@ class Notice(FrozenStruct, frozen=True):
     """A line that was skipped on purpose, or that was not imported exactly as it is.
 
     Of an address that is not valid, `before` is the text in the file. `kind` is "verbatim" if it was stored so,
-    "mended" if `after` was stored instead of it, and "bytes" for text that was stored as bytes.
+    "mended" if `after` was stored instead of it, and "bytes" for text that was stored as bytes. "changed" is another
+    change of a value, and "left-out" a value that could not be stored.
     """
 
     line: int

@@ -27,6 +27,7 @@ _NOT_STORABLE: Final = re.compile(r"[\x00\ud800-\udfff]")
 _PERMISSIONS: Final = re.compile(r"[01]{4}")
 _ADMIN_PERMISSIONS: Final = re.compile(r"[01]{12}")
 _MAX_UNSIGNED: Final = 2**31 - 1  # of the protocol: indexes and TTLs have 32 bits
+ADMIN_INDEXES: Final = range(100, 200)  # reserved for administration, as Handle clients expect
 _FORBIDDEN_SCHEMES: Final = frozenset({"javascript", "data", "vbscript"})  # whatever the settings allow
 _ISO_SECONDS: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
 
@@ -88,7 +89,7 @@ def check_values(values: Sequence[Value], limits: Limits) -> tuple[Value, ...]:
 def check_value(value: Value, limits: Limits) -> None:
     """Check a value, field by field."""
     index = value.index
-    if index < 1 or index > _MAX_UNSIGNED:
+    if not is_valid_index(index):
         raise OutOfRange("record", "index", f"index {index} is not between 1 and {_MAX_UNSIGNED}")
     where = f"values[{index}]"
     if not 0 < len(value.type) <= limits.type_characters:
@@ -108,6 +109,11 @@ def check_value(value: Value, limits: Limits) -> None:
     for reference in value.references:
         _check_reference(reference.handle, reference.index, f"{where}.references", f"{where}.references", limits)
     _check_data(value, where, limits)
+
+
+def is_valid_index(index: int) -> bool:
+    """Return whether a value can have this index."""
+    return 1 <= index <= _MAX_UNSIGNED
 
 
 def _without_needless_mark(value: Value, limits: Limits) -> Value:
@@ -290,8 +296,8 @@ def to_iso_seconds(text: str, part: str) -> str:
     return written
 
 
-def find_free_index(taken: Iterable[int], reserved: Collection[int] = range(100, 200)) -> int:
-    """Return the lowest free index. 100 to 199 are reserved for administration, as Handle clients expect."""
+def find_free_index(taken: Iterable[int], reserved: Collection[int] = ADMIN_INDEXES) -> int:
+    """Return the lowest free index that is not reserved."""
     used = set(taken)
     index = 1
     while index in used or index in reserved:

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from perdure.errors import InvalidInput
-from perdure.formats import batch_file, identifiers_csv, label_table, ndjson
+from perdure.formats import batch_file, handles_table, identifiers_csv, label_table, ndjson
 from perdure.formats.import_entries import FullHistory, ImportPut, PastRevision
 from perdure.names import handle
 from perdure.records import record as records
@@ -31,7 +31,7 @@ _CHUNK: Final = 2000
 _VERSION: Final = 1
 _TABLES: Final[dict[Format, tuple[str, ...]]] = {
     "csv": identifiers_csv.IDENTIFIER_COLUMNS,
-    "handles": identifiers_csv.HANDLE_COLUMNS,
+    "handles": handles_table.HANDLE_COLUMNS,
     "labels": label_table.LABEL_COLUMNS,
 }
 
@@ -206,7 +206,7 @@ def _write_handles(
     written: list[list[str]] = []
     active = list(_active_handles(histories, left_out))
     for one in active:
-        written.extend(identifiers_csv.handle_rows(one.identifier.name, _handle_values(registry, one)))
+        written.extend(handles_table.handle_rows(one.identifier.name, _handle_values(registry, one)))
     return len(active), _format_csv(written, for_spreadsheet)
 
 

@@ -30,6 +30,17 @@ from perdure.registry.importing.chunk import Problem
 _DEFAULTS: Final = ImportOptions()
 _CHUNK: Final = 1 << 16
 _LINES_AT_ONCE: Final = 1_000
+_COUNTS: Final = (
+    "created",
+    "changed",
+    "unchanged",
+    "refused",
+    "notices",
+    "entries",
+    "verbatim",
+    "mended",
+    "left_out",
+)
 
 
 class _ReportedLine(msgspec.Struct):
@@ -45,6 +56,7 @@ class _ReportedLine(msgspec.Struct):
     after: str | None = None
     verbatim: int = 0
     mended: int = 0
+    left_out: int = 0
     created: int = 0
     changed: int = 0
     unchanged: int = 0
@@ -95,6 +107,7 @@ class _Upload:
             case Notice():
                 self.tally.entries += 1
                 self.tally.notices += 1
+                self.tally.left_out += entry.kind == "left-out"
                 self._report(entry)
         return None
 
@@ -160,7 +173,7 @@ async def import_entries(
                 report(_to_problem(last, upload.numbers))
     if last is None or last.entries is None:
         raise ServerFailed(remote.server.url, "its report of the import is incomplete: run the same command again")
-    for field in ("created", "changed", "unchanged", "refused", "notices", "entries", "verbatim", "mended"):
+    for field in _COUNTS:
         setattr(tally, field, getattr(tally, field) + getattr(last, field))
     tally.line = upload.numbers[-1] if upload.numbers else 0
     tally.finished = True

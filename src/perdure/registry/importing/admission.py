@@ -1,11 +1,13 @@
 """The admission of values that a client could not write: an import loses no name because of one of its values.
 
 An address that is not valid is stored verbatim: it is shown, but no reader is redirected to it. Text with characters
-that no terminal or page may show is stored as bytes. What cannot be stored at all is refused.
+that no terminal or page may show is stored as bytes. A value that cannot be stored at all is left out of a new record,
+and refused in a change of an existing one.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count
 from typing import Final
 
 import msgspec
@@ -13,8 +15,9 @@ import msgspec
 from perdure.errors import InvalidInput, quote_text
 from perdure.formats.import_entries import FullHistory, ImportEdit, Notice, PastRevision
 from perdure.records.address_repair import mend_address
-from perdure.records.record import About
+from perdure.records.record import About, Record, encode
 from perdure.records.validation import (
+    ADMIN_INDEXES,
     Limits,
     can_be_verbatim,
     check_about,
@@ -22,6 +25,7 @@ from perdure.records.validation import (
     check_target,
     check_value,
     check_values,
+    is_valid_index,
 )
 from perdure.records.value import Binary, Text, Value
 
@@ -43,6 +47,59 @@ def admit_values(
         if notice is not None:
             notices.append(notice)
     return tuple(admitted), tuple(notices)
+
+
+def admit_all_values(
+    values: Iterable[Value], line: int, name: str, limits: Limits, *, mend: bool
+) -> tuple[tuple[Value, ...], tuple[Notice, ...]]:
+    """Return the values of a record as `admit_values` does, without those that cannot be stored."""
+    admitted: list[Value] = []
+    notices: list[Notice] = []
+    for value in _with_valid_indexes(values, line, name, notices):
+        if len(admitted) == limits.values:
+            reason = f"a record can have at most {limits.values} values"
+            notices.append(_leave_out(value, line, name, reason))
+            continue
+        try:
+            value, notice = _admit_value(value, line, name, limits, mend)
+        except InvalidInput as problem:
+            notices.append(_leave_out(value, line, name, problem.reason))
+            continue
+        admitted.append(value)
+        if notice is not None:
+            notices.append(notice)
+    return tuple(admitted), tuple(notices)
+
+
+def admit_past_times(
+    values: Sequence[Value], line: int, name: str, latest: str
+) -> tuple[tuple[Value, ...], tuple[Notice, ...]]:
+    """Return the values without timestamps after `latest`, which no correct clock explains."""
+    future = [value for value in values if value.timestamp > latest]
+    if not future:
+        return tuple(values), ()
+    what = "is in the future: the time of the import is used"
+    notices = [
+        Notice(line, f"the timestamp {value.timestamp} of value {value.index} {what}", name, "changed")
+        for value in future
+    ]
+    admitted = [msgspec.structs.replace(value, timestamp="") if value.timestamp > latest else value for value in values]
+    return tuple(admitted), tuple(notices)
+
+
+def fit_record(record: Record, line: int, name: str, limits: Limits) -> tuple[Record, tuple[Notice, ...]]:
+    """Return a record that is not too long, without its longest values if necessary."""
+    excess = len(encode(record)) - limits.record_bytes
+    reason = f"the record would be longer than {limits.record_bytes} bytes"
+    notices = []
+    values = list(record.values)
+    for value in sorted(record.values, key=_length_of, reverse=True):
+        if excess <= 0:
+            break
+        excess -= _length_of(value)
+        values.remove(value)
+        notices.append(_leave_out(value, line, name, reason))
+    return msgspec.structs.replace(record, values=tuple(values)), tuple(notices)
 
 
 def has_blank_address(values: Iterable[Value]) -> bool:
@@ -93,6 +150,33 @@ def note_of(note: str, notices: Sequence[Notice]) -> str:
     """Return the note of a version, with the addresses that were mended in it."""
     mended = [f"{quote_text(one.before)} became {one.after}" for one in notices if one.kind == "mended"]
     return f"{note}; mended: {'; '.join(mended)}"[:_LONGEST_NOTE] if mended else note
+
+
+def _with_valid_indexes(values: Iterable[Value], line: int, name: str, notices: list[Notice]) -> Iterator[Value]:
+    """Yield the values, with a free index for each one whose index is not valid or occurs twice."""
+    values = list(values)
+    first: dict[int, Value] = {}
+    for value in values:
+        if is_valid_index(value.index):
+            first.setdefault(value.index, value)
+    free = (index for index in count(1) if index not in first and index not in ADMIN_INDEXES)
+    for value in values:
+        if first.get(value.index) is value:
+            yield value
+            continue
+        index = next(free)
+        reason = "occurs twice" if value.index in first else "is not valid"
+        what = f"the index {value.index} {reason}: the value ({quote_text(value.type)}) has the index {index}"
+        notices.append(Notice(line, what, name, "changed"))
+        yield msgspec.structs.replace(value, index=index)
+
+
+def _leave_out(value: Value, line: int, name: str, reason: str) -> Notice:
+    return Notice(line, f"value {value.index} ({quote_text(value.type)}) was left out: {reason}", name, "left-out")
+
+
+def _length_of(value: Value) -> int:
+    return len(msgspec.json.encode(value))
 
 
 def _admit_value(value: Value, line: int, name: str, limits: Limits, mend: bool) -> tuple[Value, Notice | None]:

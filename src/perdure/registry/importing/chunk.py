@@ -99,6 +99,7 @@ class ImportChunk:
             tally.notices += 1
             tally.verbatim += found.kind == "verbatim"
             tally.mended += found.kind == "mended"
+            tally.left_out += found.kind == "left-out"
         return tally, self._problems
 
     def _apply_alone(self, entry: Entry, prepared: Prepared | None) -> None:

@@ -63,6 +63,7 @@ class Tally(msgspec.Struct):
     finished: bool = False
     verbatim: int = 0  # addresses that are not valid, and were stored as they are
     mended: int = 0
+    left_out: int = 0  # values that could not be stored, of names that came in without them
     resumed: int = 0  # how many entries earlier runs had processed
 
     def count(self, outcome: Outcome) -> None:

@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from perdure.errors import Conflict, InvalidInput, Withdrawn
+from perdure.errors import Conflict, InvalidInput, OutOfRange, Withdrawn, quote_text
 from perdure.formats.import_entries import ImportPut, Notice
 from perdure.records.authority_metadata import to_seconds, with_change_time
 from perdure.records.frozen_struct import FrozenStruct
@@ -15,7 +15,14 @@ from perdure.records.value import UNSTATED_TTL, Text, Value, equals_ignoring_tim
 from perdure.registry import revisions
 from perdure.registry.entities import Agent, Change
 from perdure.registry.identifier_lookup import require_identifier
-from perdure.registry.importing.admission import admit_description, admit_values, has_blank_address, note_of
+from perdure.registry.importing.admission import (
+    admit_all_values,
+    admit_description,
+    admit_past_times,
+    fit_record,
+    has_blank_address,
+    note_of,
+)
 from perdure.registry.importing.aliases import (
     is_equal_except_names,
     locate_aliases,
@@ -29,7 +36,6 @@ from perdure.registry.new_record import (
     TARGET_INDEX,
     Statement,
     build_values,
-    refuse_future_timestamps,
     refuse_second_target,
     with_timestamps,
 )
@@ -76,7 +82,15 @@ def prepare_put(
     limits, type_prefix = registry.settings.limits, registry.settings.type_prefix
     source = extract_metadata(entry, type_prefix)
     notices = source.notices
-    when = _source_time(source.values, entry, at) if source.values else at
+    when = at
+    if source.values:
+        stated, more = admit_past_times(source.values, entry.line, entry.name, one_day_later(at))
+        source, notices = msgspec.structs.replace(source, values=stated), (*notices, *more)
+        when = _source_time(stated, entry, at)
+    if source.created is not None and entry.created is None and _is_in_future(source.created, at):
+        what = f"the creation date {quote_text(source.created)} is in the future: it was left out"
+        notices = (*notices, Notice(entry.line, what, entry.name, "changed"))
+        source = msgspec.structs.replace(source, created=None)
     values: tuple[Value, ...] | None
     try:
         is_doubtful = bool(source.values) and has_blank_address(source.values)
@@ -112,8 +126,8 @@ def prepare_put(
     record = with_aliases(record, aliases) if aliases else record
     if entry.values:
         record = without_old_admin(record)
-    record = with_change_time(record, when)
-    encoded = revisions.encode_within_limit(record, limits.record_bytes)
+    record, encoded, more = _encode_record(with_change_time(record, when), entry, limits)
+    notices += more
     note = note_of(options.note, notices) if notices else options.note
     new = revisions.first_revision(located.name, located.key, located.scheme, record, by, "import", when, note, encoded)
     if not aliases:
@@ -125,24 +139,38 @@ def prepare_put(
 def _admit(
     entry: ImportPut, values: tuple[Value, ...], limits: Limits, options: ImportOptions, at: str
 ) -> tuple[tuple[Value, ...], tuple[Notice, ...]]:
-    """Return the values and the target as they can be stored. Raise InvalidInput for what cannot be stored."""
+    """Return the values and the target as they can be stored, without what cannot be stored."""
     if entry.target is not None:
         refuse_second_target(values)
         values = (Value(TARGET_INDEX, "URL", Text(entry.target), to_seconds(at), UNSTATED_TTL), *values)
-    values, notices = admit_values(values, entry.line, entry.name, limits, mend=options.mend)
+    values, notices = admit_all_values(values, entry.line, entry.name, limits, mend=options.mend)
     return build_values(Statement(None, values), limits, at), notices
+
+
+def _encode_record(record: Record, entry: ImportPut, limits: Limits) -> tuple[Record, bytes, tuple[Notice, ...]]:
+    """Encode a record. Of one that is too long, the longest values are left out."""
+    try:
+        return record, revisions.encode_within_limit(record, limits.record_bytes), ()
+    except OutOfRange:
+        record, notices = fit_record(record, entry.line, entry.name, limits)
+        if not record.values and record.state == "active":
+            record = msgspec.structs.replace(record, state="reserved", created=None)
+        return record, revisions.encode_within_limit(record, limits.record_bytes), notices
 
 
 def _creation_date(source: SourceMetadata, values: Sequence[Value], options: ImportOptions, at: str) -> str | None:
     """Return the date in the file; else the date for names without one; else the time of the oldest value."""
     if source.created is not None:
-        created = to_iso_seconds(source.created, "created")
-        if created > one_day_later(at):
-            raise InvalidInput("record", "created", f"the creation date {created} is in the future")
-        return created
+        if _is_in_future(source.created, at):
+            raise InvalidInput("record", "created", f"the creation date {quote_text(source.created)} is in the future")
+        return to_iso_seconds(source.created, "created")
     if options.created is not None and not any(value.timestamp for value in source.values):
         return options.created
     return min([value.timestamp for value in values], default=None)
+
+
+def _is_in_future(created: str, at: str) -> bool:
+    return to_iso_seconds(created, "created") > one_day_later(at)
 
 
 def _tombstone(
@@ -158,8 +186,8 @@ def _tombstone(
 
 def _source_time(values: Sequence[Value], entry: ImportPut, at: str) -> str:
     """Return the time of the source, if it gives one: a move to another registry is not a change of the record."""
-    refuse_future_timestamps(values, one_day_later(at))
-    newest = max(value.timestamp for value in entry.values or values)
+    latest = one_day_later(at)
+    newest = max((value.timestamp for value in entry.values or values if value.timestamp <= latest), default="")
     has_source_time = bool(newest) and (entry.target is None or newest > to_seconds(at))
     return newest[:19] + _TO_MICROSECONDS if has_source_time else at
 

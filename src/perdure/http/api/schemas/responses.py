@@ -282,7 +282,10 @@ class ImportProblem(ResponseSchema, frozen=True, kw_only=True):
     kind: (
         Annotated[
             str,
-            Meta(description="What was done: verbatim, mended, bytes, party, prefix, case, description, alias."),
+            Meta(
+                description="What was done: verbatim, mended, bytes, changed, left-out, party, prefix, case, "
+                "description, alias."
+            ),
         ]
         | None
     ) = None
@@ -300,6 +303,7 @@ class ImportSummary(msgspec.Struct, frozen=True, kw_only=True):
     notices: int
     verbatim: Annotated[int, Meta(description="Addresses that are not valid: stored as they are, they lead nowhere.")]
     mended: int
+    left_out: Annotated[int, Meta(description="Values that could not be stored, of names that came in without them.")]
     entries: int
     dry_run: bool
     untold: int
