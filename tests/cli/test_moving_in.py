@@ -201,6 +201,15 @@ def test_a_table_of_a_german_spreadsheet_needs_its_encoding(desk: Desk) -> None:
     assert second["authority"]["created"] == "2024-02-01T10:30:00Z"
 
 
+def test_columns_with_unusual_headings_are_named(desk: Desk) -> None:
+    write(desk, "t.csv", "name,target,Titel,EMAIL,10320/loc\n12345/1,https://example.org/1,Heide,a@example.org,\n")
+    printed = desk.run("import", "t.csv", "--dry-run").stderr
+    assert printed == (
+        "perdure: line 1: these columns became values of types with their names: Titel (choose columns with --map)\n"
+    )
+    assert desk.run("import", "t.csv", "--map", "name=name", "--map", "what=Titel").stderr == ""
+
+
 def test_a_file_on_standard_input_needs_its_encoding_too(desk: Desk) -> None:
     done = desk.run("import", "-", "--format", "csv", *MAP, stdin=EXCEL)
     assert done.returncode == 2
@@ -268,10 +277,10 @@ def test_a_table_with_null_bytes_is_refused_with_the_line(desk: Desk) -> None:
 
 def test_hints_about_refused_lines_name_options_of_the_command(desk: Desk) -> None:
     desk.ok("prefix", "add", "777")
-    write(
-        desk, "t.csv", "name,target,creator\n888/x,https://example.org/\n777/x,https://example.org/\n12345/c,,Maria\n"
-    )
+    rows = ("888/x,https://e.org/", "777/x,https://e.org/", "12345/c,,Maria", "12345/c,https://e.org/,,spring")
+    write(desk, "t.csv", "\n".join(["name,target,creator,created", *rows]))
     errors = desk.run("import", "t.csv").stderr
+    assert "(2010-12-31, 31.12.2010 and 2010-12-31 10:00:00 are understood, too)" in errors
     assert "(the authors of a work belong in a column who)" in errors
     assert "add it with perdure prefix add, or with --new-prefixes" in errors
     assert "(add --any-suffix)" in errors

@@ -46,6 +46,7 @@ IMPORT_EXAMPLES = """
 _HINTS: Final = {
     NoSuchPrefix.code: "add it with perdure prefix add, or with --new-prefixes",
     "any_suffix": "add --any-suffix",
+    "created": "2010-12-31, 31.12.2010 and 2010-12-31 10:00:00 are understood, too",
     "creator": "the authors of a work belong in a column who",
 }
 _HANDLES_HINTS: Final = {Conflict.code: "if its rows do not follow one another, sort the table by handle and idx"}

@@ -10,7 +10,7 @@ from perdure.errors import InvalidInput, quote_text
 from perdure.formats.claim_fields import FieldText
 from perdure.formats.csv_rows import Row
 from perdure.formats.handles_table import HANDLE_COLUMNS
-from perdure.formats.import_entries import STATES, Entry, ImportPut, RejectedLine
+from perdure.formats.import_entries import STATES, Entry, ImportPut, Notice, RejectedLine
 from perdure.formats.table_columns import NULLS, SYNONYMS, find_column, parse_date, read_cell, read_header
 from perdure.records.record import About
 from perdure.records.value import Text, Value
@@ -82,6 +82,11 @@ def read_identifiers(table: Iterable[Row], mapped: Sequence[FieldText] = ()) -> 
         reason = f"name is required: add --map name=COLUMN; the columns are {', '.join(header)}"
         raise InvalidInput("import", "map", reason)
 
+    doubtful = [] if mapped else [kind for _, kind in types if _is_doubtful_type(kind)]
+    if doubtful:
+        which = ", ".join(doubtful)
+        yield Notice(1, f"these columns became values of types with their names: {which} (choose columns with --map)")
+
     def field(row: list[str], column: str) -> str | None:
         at = position.get(column)
         if at is None or at >= len(row):
@@ -130,13 +135,20 @@ def read_identifiers(table: Iterable[Row], mapped: Sequence[FieldText] = ()) -> 
         )
 
 
+def _is_doubtful_type(heading: str) -> bool:
+    """Return whether a heading was hardly meant as the type of a value, as in EMAIL or 10320/loc."""
+    return heading != heading.upper() and "/" not in heading
+
+
 def _require_name(header: Sequence[str]) -> None:
     """Refuse a table without the column `name`, and say how to read it."""
     folded = [column.lower() for column in header]
     if folded.count("name") == 1:
         return
     known = next((name for name, columns in _OTHER_TABLES.items() if set(columns) <= set(folded)), None)
-    hint = _NAME_HINT if known is None else f"it looks like another table: add --format {known}"
+    hint = "add --map name=COLUMN, or --delimiter"
+    if known is not None:
+        hint = f"it looks like another table: add --format {known}"
     reason = f"the first line must contain the column 'name' exactly once; it has: {', '.join(header)}"
     raise InvalidInput("import", "columns", f"{reason} ({hint})")
 
