@@ -52,6 +52,22 @@ def test_the_address_of_a_server_on_this_machine_is_understood(quick: Run, folde
         assert quick("resolve", f"http://{host}/20.500.777/thesis%20one").stdout == f"{TARGET}\n"
 
 
+@pytest.mark.parametrize(
+    "address",
+    ["id.example.org", "ID.example.org/hdl", "localhost:8080", "hdl.handle.net", "HDL.handle.net"],
+)
+def test_an_address_may_be_written_without_its_protocol(quick: Run, folder: Path, address: str) -> None:
+    assert quick("resolve", f"{address}/20.500.777/thesis%20one").stdout == f"{TARGET}\n"
+
+
+def test_a_registered_name_is_not_taken_for_an_address(quick: Run, folder: Path) -> None:
+    assert quick("prefix", "add", "id.example.org", "--minter", "chosen").returncode == 0
+    assert quick("mint", "id.example.org", "--suffix", "20.500.777/other", f"{TARGET}/own").returncode == 0
+    assert quick("resolve", "id.example.org/20.500.777/other").stdout == f"{TARGET}/own\n"
+    unknown = quick("resolve", "id.example.org/20.500.777/thesis%20one").stderr
+    assert "'id.example.org/20.500.777/thesis%20one' is not registered here" in unknown
+
+
 def test_the_address_of_another_server_is_refused(quick: Run, folder: Path) -> None:
     done = quick("resolve", "https://id.example.net/20.500.777/other")
     assert done.returncode == 2

@@ -120,7 +120,8 @@ def test_only_a_whole_segment_is_the_path_for_handles() -> None:
 )
 def test_recognition_reads_the_addresses_of_given_resolvers(path: str, scheme: str, canonical: str) -> None:
     url = f"https://id.example.org/{path}"
-    for text in (url, f" <{url}>. ", f"see {url}", f"https://login.example.net/?to={url}"):
+    bare = url.removeprefix("https://")
+    for text in (url, f" <{url}>. ", f"see {url}", f"https://login.example.net/?to={url}", bare, f"({bare})"):
         found = recognise(text, OURS)
         assert (found.scheme, found.canonical) == (scheme, canonical)
     assert recognise("https://id.example.org/20.500/a").scheme == "unknown"

@@ -207,18 +207,20 @@ def test_indexes_that_are_not_valid_are_replaced_by_free_ones(library: Office) -
     assert stored == {1: GOOD, 2: "https://e.org/0", 3: "https://e.org/1", 4: "https://e.org/-"}
 
 
-def test_times_in_the_future_are_replaced_by_that_of_the_import(library: Office) -> None:
+def test_times_that_cannot_be_are_replaced_by_that_of_the_import(library: Office) -> None:
     values = (
         Value(1, "URL", Text(GOOD), "2011-02-03T04:05:06Z"),
         Value(2, "DESC", Text("x"), "2999-01-01T00:00:00Z"),
+        Value(4, "DESC", Text("y"), "1995"),
         Value(3, "102.100.TYPE/CREATION_DATE", Text("2999-01-01T00:00:00Z"), "2999-01-01T00:00:00Z"),
     )
     tally, problems = run_import(library, [put("a", None, values=values)])
-    assert (tally.created, [one.kind for one in problems if isinstance(one, Notice)]) == (1, ["changed", "changed"])
+    assert (tally.created, [one.kind for one in problems if isinstance(one, Notice)]) == (1, ["changed"] * 4)
     view = library.ask(show, f"{PREFIX}/a")
     assert view.authority.created == "2011-02-03T04:05:06Z"
     assert view.values[0].timestamp == "2011-02-03T04:05:06Z"
-    assert view.values[1].timestamp < "2999"
+    assert all("2011" < value.timestamp < "2999" for value in view.values[1:])
+    assert library.ask(history, f"{PREFIX}/a")[0].at == "2011-02-03T04:05:06.000000Z"
     assert run_import(library, [put("a", None, values=values)])[0].unchanged == 1
 
 

@@ -65,6 +65,13 @@ def test_every_use_case_takes_an_address_for_the_name(library: Office, url: str)
     assert library.ask(show, "20.500/a b").version == 3
 
 
+@pytest.mark.parametrize("host", ["id.example.org/", "id.example.org/hdl.handle.net/", "hdl.handle.net/"])
+def test_addresses_in_addresses_are_not_followed(library: Office, host: str) -> None:
+    for count in (2, 60):
+        with pytest.raises((NoSuchPrefix, InvalidName)):
+            at_home(library, resolve, f"{host * count}20.500/thesis-1")
+
+
 def test_an_import_takes_addresses_for_names(library: Office) -> None:
     entries = [ImportPut(line=1, name=f"{HERE}/20.500/new", target=TARGET)]
     assert at_home(library, import_entries, library.admin, entries, ImportOptions()).created == 1

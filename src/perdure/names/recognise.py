@@ -122,9 +122,18 @@ def _find_candidates(core: str, resolvers: Sequence[ResolverAddress]) -> Iterabl
     if "/" not in core and "%2f" in core.lower():  # copied out of an address, with the slash encoded
         core = unquote(core)
     candidates = [candidate for reader in BARE_READERS for candidate in reader(core)]
-    if _KNOWN_HOST.match(core) and not any(candidate.rank is Rank.UNMISTAKABLE for candidate in candidates):
-        return [*_find_candidates(f"https://{core}", ()), *candidates]
+    is_address = _KNOWN_HOST.match(core) is not None or _is_at_resolver(core, resolvers)
+    if is_address and not any(candidate.rank is Rank.UNMISTAKABLE for candidate in candidates):
+        return [*_find_candidates(f"https://{core}", resolvers), *candidates]
     return candidates
+
+
+def _is_at_resolver(core: str, resolvers: Sequence[ResolverAddress]) -> bool:
+    """Return whether the text is the address of a name at one of these resolvers, without its protocol."""
+    try:
+        return find_name(f"https://{core}", resolvers) is not None
+    except InvalidName:
+        return False
 
 
 def _link_recognition(text: str) -> Recognition:

@@ -67,7 +67,22 @@ def locate(prefixes: PrefixSource, text: str) -> LocatedName:
         return LocatedName(handle_key(prefix, parsed.suffix), f"{prefix.name}/{parsed.suffix}", "handle", prefix)
     if upn.is_link(name):  # the item whose label it contains, whichever of its files
         return locate(prefixes, upn.parse(name).label)
-    return _locate_label(prefixes, name, parsed.prefix)
+    try:
+        return _locate_label(prefixes, name, parsed.prefix)
+    except NoSuchPrefix:
+        inner = _find_name_at_host(prefixes, text)
+        if inner is None or _find_name_at_host(prefixes, inner) is not None:  # addresses in addresses mean nothing
+            raise
+        return locate(prefixes, inner)
+
+
+def _find_name_at_host(prefixes: PrefixSource, text: str) -> str | None:
+    """Return the name in an address without its protocol, as people copy it from paper; None if it is no address."""
+    address = f"https://{text}"
+    try:
+        return handle.canonical(address) if handle.is_proxy_address(address) else find_own_name(prefixes, address)
+    except InvalidName:
+        return None
 
 
 def find_own_name(prefixes: PrefixSource, text: str) -> str | None:

@@ -22,6 +22,7 @@ from perdure.records.validation import (
     can_be_verbatim,
     check_about,
     check_plain_text,
+    check_seconds,
     check_target,
     check_value,
     check_values,
@@ -71,29 +72,30 @@ def admit_all_values(
     return tuple(admitted), tuple(notices)
 
 
-def admit_past_times(
+def admit_timestamps(
     values: Sequence[Value], line: int, name: str, latest: str
 ) -> tuple[tuple[Value, ...], tuple[Notice, ...]]:
-    """Return the values without timestamps after `latest`, which no correct clock explains."""
-    future = [value for value in values if value.timestamp > latest]
-    if not future:
+    """Return the values without timestamps that are none, or after `latest`, which no correct clock explains."""
+    reasons = [_find_wrong_time(value.timestamp, latest) for value in values]
+    if not any(reasons):
         return tuple(values), ()
-    what = "is in the future: the time of the import is used"
-    notices = [
-        Notice(line, f"the timestamp {value.timestamp} of value {value.index} {what}", name, "changed")
-        for value in future
-    ]
-    admitted = [msgspec.structs.replace(value, timestamp="") if value.timestamp > latest else value for value in values]
+    admitted, notices = [], []
+    for value, reason in zip(values, reasons, strict=True):
+        if reason is not None:
+            what = f"the timestamp {quote_text(value.timestamp)} of value {value.index} {reason}"
+            notices.append(Notice(line, f"{what}: the time of the import is used", name, "changed"))
+            value = msgspec.structs.replace(value, timestamp="")
+        admitted.append(value)
     return tuple(admitted), tuple(notices)
 
 
 def fit_record(record: Record, line: int, name: str, limits: Limits) -> tuple[Record, tuple[Notice, ...]]:
-    """Return a record that is not too long, without its longest values if necessary."""
+    """Return a record that is not too long, without its longest values if necessary; addresses go last."""
     excess = len(encode(record)) - limits.record_bytes
     reason = f"the record would be longer than {limits.record_bytes} bytes"
     notices = []
     values = list(record.values)
-    for value in sorted(record.values, key=_length_of, reverse=True):
+    for value in sorted(record.values, key=lambda value: (value.is_url, -_length_of(value))):
         if excess <= 0:
             break
         excess -= _length_of(value)
@@ -169,6 +171,16 @@ def _with_valid_indexes(values: Iterable[Value], line: int, name: str, notices: 
         what = f"the index {value.index} {reason}: the value ({quote_text(value.type)}) has the index {index}"
         notices.append(Notice(line, what, name, "changed"))
         yield msgspec.structs.replace(value, index=index)
+
+
+def _find_wrong_time(timestamp: str, latest: str) -> str | None:
+    if not timestamp:
+        return None
+    try:
+        check_seconds(timestamp, "timestamp")
+    except InvalidInput:
+        return "is not in UTC with seconds"
+    return "is in the future" if timestamp > latest else None
 
 
 def _leave_out(value: Value, line: int, name: str, reason: str) -> Notice:

@@ -18,7 +18,7 @@ from perdure.registry.identifier_lookup import require_identifier
 from perdure.registry.importing.admission import (
     admit_all_values,
     admit_description,
-    admit_past_times,
+    admit_timestamps,
     fit_record,
     has_blank_address,
     note_of,
@@ -80,13 +80,12 @@ def prepare_put(
     located = locate(prefixes, entry.name)
     _refuse_minted_names(located, options)
     limits, type_prefix = registry.settings.limits, registry.settings.type_prefix
+    stated, notices = admit_timestamps(entry.values, entry.line, entry.name, one_day_later(at))
+    if notices:
+        entry = msgspec.structs.replace(entry, values=stated)
     source = extract_metadata(entry, type_prefix)
-    notices = source.notices
-    when = at
-    if source.values:
-        stated, more = admit_past_times(source.values, entry.line, entry.name, one_day_later(at))
-        source, notices = msgspec.structs.replace(source, values=stated), (*notices, *more)
-        when = _source_time(stated, entry, at)
+    notices += source.notices
+    when = _source_time(source.values, entry, at) if source.values else at
     if source.created is not None and entry.created is None and _is_in_future(source.created, at):
         what = f"the creation date {quote_text(source.created)} is in the future: it was left out"
         notices = (*notices, Notice(entry.line, what, entry.name, "changed"))
@@ -186,8 +185,7 @@ def _tombstone(
 
 def _source_time(values: Sequence[Value], entry: ImportPut, at: str) -> str:
     """Return the time of the source, if it gives one: a move to another registry is not a change of the record."""
-    latest = one_day_later(at)
-    newest = max((value.timestamp for value in entry.values or values if value.timestamp <= latest), default="")
+    newest = max(value.timestamp for value in entry.values or values)
     has_source_time = bool(newest) and (entry.target is None or newest > to_seconds(at))
     return newest[:19] + _TO_MICROSECONDS if has_source_time else at
 
