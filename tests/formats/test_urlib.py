@@ -85,6 +85,12 @@ def test_the_declared_encoding_counts_unless_another_one_is_chosen(encoding: str
     assert urlib_xml.declared_encoding(text.encode()) == encoding
 
 
+def test_quotation_marks_of_windows_in_a_file_in_latin_1_stay_quotation_marks() -> None:
+    content = XML.encode("latin-1").replace(b"<title>A thesis", b"<title>\x93A\x94 thesis \x96 &#147;B&#148;")
+    titles = [one.fields["title"] for one in read_xml(content) if isinstance(one, UrlibRecord)]
+    assert titles[1] == ["“A” thesis – “B”"]
+
+
 @pytest.mark.parametrize(
     "start",
     [

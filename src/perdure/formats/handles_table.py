@@ -75,7 +75,9 @@ def read_handles(table: Iterable[Row]) -> Iterator[Entry]:
             unreadable = line
             continue
         fields = {column: row[at] if at < len(row) else "" for column, at in position.items()}
-        fields |= {column: _decode_text(fields[column]) for column in ("handle", "type")}
+        for column in ("handle", "type"):
+            if fields[column].startswith("\\x"):
+                fields[column] = _decode_text(fields[column])
         if fields["handle"] != name:
             yield from record()
             name, first, values, notices = fields["handle"], line, [], []
@@ -84,7 +86,8 @@ def read_handles(table: Iterable[Row]) -> Iterator[Entry]:
         unreadable = None
         cells = _Cells(fields)
         values.append(cells.to_value())
-        notices += [Notice(line, problem, name, "changed") for problem in cells.problems]
+        if cells.problems:
+            notices += [Notice(line, problem, name, "changed") for problem in cells.problems]
     yield from record()
 
 
@@ -94,7 +97,7 @@ def _decode_text(cell: str) -> str:
     >>> _decode_text("\\x55524c"), _decode_text("URL")
     ('URL', 'URL')
     """
-    hexadecimal = _HEX.fullmatch(cell) if cell.startswith("\\x") else None
+    hexadecimal = _HEX.fullmatch(cell)
     return cell if hexadecimal is None else binascii.unhexlify(hexadecimal[1]).decode("utf-8", "surrogateescape")
 
 

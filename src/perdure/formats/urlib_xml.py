@@ -20,6 +20,10 @@ _LARGEST_TOKEN: Final = 1 << 22  # bytes between two marks of the syntax
 _SLICE: Final = 1 << 16
 _DECLARED: Final = re.compile(rb"<\?xml[^>]*?\sencoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"']")
 _SPACE: Final = re.compile(r"\s+")
+# Files that declare Latin-1 have the quotation marks and dashes of Windows, which are control characters in Latin-1.
+_WINDOWS: Final = {
+    code: text for code in range(0x80, 0xA0) if (text := bytes((code,)).decode("cp1252", "ignore")) != ""
+}
 
 
 def declared_encoding(start: bytes) -> str | None:
@@ -111,7 +115,7 @@ class _Listener:
 
     def _end(self, name: str) -> None:
         if self._record_depth and self._depth == self._record_depth + 1 and self._text is not None:
-            self._fields[name][-1] = _SPACE.sub(" ", "".join(self._text)).strip()
+            self._fields[name][-1] = _SPACE.sub(" ", "".join(self._text).translate(_WINDOWS)).strip()
             self._text = None
         elif self._depth == self._record_depth:
             self._record_depth = 0
