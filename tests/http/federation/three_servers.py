@@ -146,7 +146,9 @@ class Federation:
 
     def count_originals(self) -> Counter[str]:
         """Count the originals of each label in what the servers announce."""
-        return Counter(label for site in self.running_sites for label, state in site.states().items() if state == "original")
+        return Counter(
+            label for site in self.running_sites for label, state in site.states().items() if state == "original"
+        )
 
 
 @contextmanager
