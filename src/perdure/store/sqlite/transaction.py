@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
+from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 import apsw
@@ -224,24 +225,27 @@ class SqliteTransaction(AdminCache, SqliteReader):
 
     def update(self, changes: Sequence[Change]) -> None:
         rowids = self._find_rowids([change.identifier.key for change in changes])
-        rows = [(change.identifier, rowid) for change, rowid in zip(changes, rowids, strict=True)]
+        revisions = [
+            revision_row(rowid, revision)
+            for rowid, change in zip(rowids, changes, strict=True)
+            for revision in change.revisions
+        ]
+        # In the order of the rows: neighbours share pages, and the search index writes a new segment for a lower row.
+        ordered = sorted(zip(rowids, changes, strict=True), key=itemgetter(0))
+        rows = [(change.identifier, rowid) for rowid, change in ordered]
         self._executemany(
             _UPDATE, [(row.target, row.state, row.version, row.created, row.record, rowid) for row, rowid in rows]
         )
-        revisions: list[tuple[Any, ...]] = []
         removed: list[tuple[str, str, int]] = []
         added: list[tuple[str, str, int]] = []
-        for change, rowid in zip(changes, rowids, strict=True):
-            revisions.extend([revision_row(rowid, revision) for revision in change.revisions])
+        for rowid, change in ordered:
             before, now = set(change.reverse_before), set(change.reverse)
             removed.extend((data, kind, rowid) for kind, data in before - now)
             added.extend((data, kind, rowid) for kind, data in now - before)
         if revisions:
-            REVISIONS.insert(self.connection, revisions)
+            REVISIONS.insert(self.connection, sorted(revisions, key=itemgetter(0, 1)))
             number_changes(self.connection, revisions)
-        self._executemany(
-            _REPLACE_WORDS, [(rowid, change.words) for change, rowid in zip(changes, rowids, strict=True)]
-        )
+        self._executemany(_REPLACE_WORDS, [(rowid, change.words) for rowid, change in ordered])
         self._executemany(_DELETE_REVERSE, removed)
         REVERSE.insert(self.connection, added)
 
