@@ -14,7 +14,7 @@ HOST := 127.0.0.1
 PORT := 8080
 NAME :=
 
-.PHONY: help serve setup test test-slow bench-names bench-registry bench-growth bench-postgres bench-http bench-persons system-packages lint format docs docs-reference lock clean
+.PHONY: help serve setup test test-slow bench-names bench-registry bench-bulk bench-growth bench-postgres bench-http bench-persons system-packages lint format docs docs-reference lock clean
 .DEFAULT_GOAL := help
 
 help: ## list the tasks
@@ -38,6 +38,9 @@ bench-names: $(VENV)/dev.stamp ## speed of the names library, as ratios to other
 
 bench-registry: $(VENV)/dev.stamp ## group commit, bulk import and PILIN minting, as ratios in the same run
 	$(BIN)/python -m bench.registry
+
+bench-bulk: $(VENV)/dev.stamp ## mint --from and retarget, as ratios to an import of as many lines in the same run
+	$(BIN)/python -m bench.bulk
 
 bench-growth: $(VENV)/dev.stamp ## lookup, mint and search from 10^3 to 10^7 identifiers (an hour, 15 GB)
 	$(BIN)/python -m bench.growth

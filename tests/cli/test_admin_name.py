@@ -99,6 +99,9 @@ def test_the_name_can_be_changed_later(quick: Run, tmp_path: Path) -> None:
     quick("init", str(folder))
     done = quick("agent", "rename", "admin", "--name", "City Archive", "--registry", str(folder))
     assert "is now called City Archive" in done.stdout
+    done = quick("agent", "rename", "admin", "--name", "City Archive Ltd.", "--registry", str(folder))
+    assert "is now called City Archive Ltd. Its" in done.stdout
+    quick("agent", "rename", "admin", "--name", "City Archive", "--registry", str(folder))
     assert administrator(quick, folder) == "City Archive"
     with run_server(folder) as server, server.client() as client:
         me = client.get("/api/v1/agents/me").json()

@@ -437,6 +437,12 @@ def test_a_backup_with_secrets_says_which_file_they_need(desk: Desk) -> None:
     assert "new/secrets.key (chmod 600)" in output
 
 
+def test_a_restore_without_a_registry_says_how_to_restore_on_an_empty_machine(quick: Run) -> None:
+    done = quick("restore", "safe.db")
+    assert done.returncode == 2
+    assert "or a new folder with --to" in done.stderr
+
+
 def test_backup_restore_verify_and_stats(desk: Desk) -> None:
     desk.ok("backup", "safe.db")
     assert "--overwrite" in desk.refuses("backup", "safe.db")

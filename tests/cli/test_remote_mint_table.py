@@ -67,6 +67,17 @@ def test_the_same_table_gets_the_same_names(command: Command, tmp_path: Path) ->
     assert b"https://e.org/2;Two;;20.2/3" in (tmp_path / "third.csv").read_bytes()
 
 
+def test_a_table_that_is_read_in_another_way_gets_no_other_names(command: Command) -> None:
+    assert (
+        command("mint", "20.5", "--from", "theses.csv", "--map", "what=title", "--output", "first.csv").returncode == 0
+    )
+    before = command("list", "--under", "20.5").stdout
+    done = command("mint", "20.5", "--from", "theses.csv", "--output", "second.csv")
+    assert done.returncode == 2
+    assert "this table was minted before, with other options" in done.stderr
+    assert command("list", "--under", "20.5").stdout == before
+
+
 def test_a_table_is_sent_in_parts_and_continues_after_an_interruption(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -262,7 +262,7 @@ def test_a_key_that_no_header_may_have_is_refused(key: str) -> None:
         (("--key", KEY, "show", NAME), "are for --server"),
         (("--server", "https://x.example", "--key", "a", "--key-file", __file__, "show", NAME), "cannot be combined"),
         (("--server", "https://x.example", "show", NAME, "--registry", "."), "cannot be combined"),
-        (("--server", "https://x.example", "stats"), "on the machine of the registry only"),
+        (("--server", "https://x.example", "stats"), "without an identifier or a prefix, perdure stats works on the"),
         (("--server", "https://x.example", "backup", "x.db"), "on the machine of the registry only"),
     ],
 )

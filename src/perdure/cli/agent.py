@@ -211,7 +211,7 @@ def rename(
     """
     renamed, version = run_as_agent(folder, lambda registry, by: use.rename_agent(registry, by, agent, name))
     shown = "" if version is None else f" Its description {renamed.identifier} has the new name (version {version})."
-    print_result(renamed, json, f"{renamed.id} is now called {escape_control(renamed.name)}.{shown}")
+    print_result(renamed, json, f"{renamed.id} is now called {escape_control(renamed.name).removesuffix('.')}.{shown}")
 
 
 @app.command("retire", epilog=RETIRE_EXAMPLES)

@@ -110,7 +110,7 @@ def restore(
         raise InvalidInput("restore", "store", "--store needs --to; perdure move changes the database of a registry")
     with _show_progress("restoring") as progress:
         if to is None:
-            work = restore_registry(find_folder(folder), file, digest=digest, progress=progress)
+            work = restore_registry(_find_damaged(folder), file, digest=digest, progress=progress)
         else:
             warn_about_plaintext_connection(store or DEFAULT_STORE)
             work = rebuild_registry(to, file, store=store or DEFAULT_STORE, digest=digest, progress=progress)
@@ -123,6 +123,15 @@ def restore(
         _print_restored(file, restored)
     else:
         _print_rebuilt(file, to, restored)
+
+
+def _find_damaged(folder: Path | None) -> Path:
+    """Return the folder of the registry to restore. If there is none, say how to restore without one."""
+    try:
+        return find_folder(folder)
+    except InvalidInput:
+        reason = f"no registry found ({SETTINGS}): give its folder with --registry, or a new folder with --to"
+        raise InvalidInput("restore", "folder", reason) from None
 
 
 def print_advance(moved: dict[str, str], unsure: list[str], folder: Path | None = None) -> None:

@@ -9,6 +9,7 @@ import typer
 from perdure.cli import use_cases as use
 from perdure.cli.any_registry import run_as_agent
 from perdure.cli.registry_session import Folder, Json, run_anonymous
+from perdure.cli.server_option import chosen_server
 from perdure.cli.terminal import escape_control, make_console, print_table, to_json
 from perdure.errors import InvalidInput
 from perdure.registry.statistics import (
@@ -58,6 +59,9 @@ def stats(
     if name is None:
         if since or until or csv or by is not PeriodLength.day:
             raise InvalidInput("statistics", "name", "--since, --until, --by and --csv need an identifier or a prefix")
+        if chosen_server() is not None:
+            reason = "without an identifier or a prefix, perdure stats works on the machine of the registry only"
+            raise InvalidInput("server", "server", reason)
         _print_counts(folder, json)
         return
 

@@ -166,7 +166,10 @@ class TableAnswers(RowAnswers):
         return shift_time(at, TABLE_RETENTION - RETENTION)
 
     def _other_request_error(self) -> InvalidInput:
-        reason = "this table was minted before, with other options: use the same ones to get its names again"
+        reason = (
+            "this table was minted before, with other options: use the same ones to get its names again; or give the "
+            "names that it has other targets, by an import with --update"
+        )
         return InvalidInput("mint", "table", reason)
 
 

@@ -58,6 +58,7 @@ def test_a_change_is_applied_shown_and_undone(client: httpx.Client) -> None:
     import_names(client, "u")
     result = retarget(client, "u")[-1]
     assert (result["state"], result["changed"]) == ("finished", 5)
+    assert result["request"] == {"kind": "retarget", "query": {"prefix": "12346/u"}, "from": OLD, "to": NEW}
     assert target_of(client, "12346/u1") == f"{NEW}1"
     assert client.get(f"{API}/bulk-changes/{result['id']}").json() == result
     assert client.get(f"{API}/bulk-changes").json()["bulk_changes"][0] == result

@@ -172,6 +172,11 @@ def test_a_row_that_has_a_name_keeps_it(client: httpx.Client) -> None:
     assert (tally["minted"], tally["unchanged"]) == (1, 1)
 
 
+def test_a_body_of_another_kind_is_refused_with_both_kinds(client: httpx.Client) -> None:
+    answer = send(client, b"[]", {"Content-Type": "application/json"})
+    assert answer.json()["needed"] == "application/x-ndjson or text/csv"
+
+
 @pytest.mark.parametrize(
     ("headers", "parameters", "expected"),
     [

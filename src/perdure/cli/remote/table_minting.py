@@ -52,12 +52,12 @@ async def mint_table_rows(
 ) -> AsyncGenerator[list[RowOutcome], None]:
     """Mint a name for each row, and yield the outcomes in the order of the rows.
 
-    `table` identifies the content of the table and its prefix, `layout` how it is read. Without `table`, a dry run
-    does not look for names that its rows have already.
+    `table` identifies the content of the table and its prefix. The server compares the rows with those of an earlier
+    run, so it needs no `layout`. Without `table`, a dry run does not look for names that its rows have already.
     """
     size, first, iterator = _rows_at_once(prefix), 0, iter(rows)
     while chunk := list(islice(iterator, size)):
-        part = None if table is None else sha256(f"{table} {layout.hex()} {first}".encode()).hexdigest()
+        part = None if table is None else sha256(f"{table} {first}".encode()).hexdigest()
         yield _mint_part(remote, {"prefix": prefix.name, "table": part, "dry_run": dry_run}, chunk)
         first += len(chunk)
 

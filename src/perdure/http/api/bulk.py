@@ -21,8 +21,6 @@ from perdure.registry.entities import WHOLE_REGISTRY
 from perdure.registry.importing.chunk import Problem
 from perdure.registry.permissions.permissions import has_expired
 
-NDJSON_TYPES: Final = (NDJSON, "application/ndjson", "application/jsonl")
-
 _MOST_REPORTED: Final = 100_000  # problems of one import that are reported one by one
 _SOURCE: Final = "a request"
 
@@ -120,7 +118,7 @@ async def _stream_export(first: bytes, chunks: ThreadedAsyncIterator[tuple[int, 
 async def _check_request(context: ApiContext) -> None:
     """Check media type, length and permission before the body is read."""
     agent = context.agent
-    check_body(context, *NDJSON_TYPES)
+    check_body(context)
     grants = await context.registry.store.read(lambda reader: reader.grants(agent.id))
     now = context.registry.current_time()
     if not any(grant.action in ("import", "admin") and not has_expired(grant, now) for grant in grants):

@@ -16,7 +16,6 @@ from litestar.params import HeaderParameter, QueryParameter
 from perdure.errors import InvalidInput, OutOfRange, PerdureError
 from perdure.formats.claim_fields import FieldText, parse_pairs
 from perdure.formats.minting_table import MintEntry, MintingTable
-from perdure.http.api.bulk import NDJSON_TYPES
 from perdure.http.api.bulk_request import check_body, decode_lines, process_body, split_lines
 from perdure.http.api.bulk_response import CSV, NDJSON, CsvResponse, NdjsonResponse, SpooledLines, SpooledTable
 from perdure.http.api.request_context import CREDENTIALS_REQUIRED, InjectedContext, error_responses
@@ -84,7 +83,7 @@ async def mint_lines(
 
     Invalid lines are reported and skipped; the rest is minted. A line without a target and without values is reserved.
     """
-    is_table = check_body(context, *NDJSON_TYPES, CSV) == CSV
+    is_table = check_body(context, CSV) == CSV
     if map and not is_table:
         raise InvalidInput("request", "map", "map is only supported for CSV: NDJSON names its fields itself")
     if table is not None and idempotency_key is not None:

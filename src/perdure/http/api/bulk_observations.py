@@ -15,7 +15,6 @@ from perdure.formats.csv_rows import read_rows
 from perdure.formats.import_entries import RejectedLine
 from perdure.formats.observations_csv import Hints
 from perdure.formats.observations_json import ObservationRow
-from perdure.http.api.bulk import NDJSON_TYPES
 from perdure.http.api.bulk_request import check_body, decode_lines, process_body, split_lines
 from perdure.http.api.bulk_response import CSV, NDJSON, NdjsonResponse, SpooledLines
 from perdure.http.api.person_views import ended_state
@@ -67,7 +66,7 @@ async def observe_lines(
     Invalid lines are reported and skipped; the rest is created. The request can be repeated: the same observation
     is never created twice.
     """
-    is_table = check_body(context, *NDJSON_TYPES, CSV) == CSV
+    is_table = check_body(context, CSV) == CSV
     if not is_table and (map or set):
         raise InvalidInput("request", "map", "map and set are only supported for CSV: NDJSON names its fields itself")
     columns = (

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterat
 from typing import Any, Final, TypeVar
 
 from perdure.errors import InvalidInput
+from perdure.http.api.bulk_response import NDJSON
 from perdure.http.api.request_context import ApiContext
 from perdure.http.shared.http_errors import BodyBelowRate, BodyTooLarge, BodyTooSlow, UnsupportedMediaType
 from perdure.http.shared.media_type import body_media_type
@@ -17,12 +18,18 @@ T = TypeVar("T")
 _BYTE_ORDER_MARK: Final = "\N{ZERO WIDTH NO-BREAK SPACE}"  # some editors write it at the start of a file
 
 
-def check_body(context: ApiContext, *kinds: str) -> str:
-    """Return the media type of the body. Raise an error, before reading, if it is unsupported or the body too long."""
+NDJSON_TYPES: Final = (NDJSON, "application/ndjson", "application/jsonl")
+
+
+def check_body(context: ApiContext, *others: str) -> str:
+    """Return the media type of the body: NDJSON, or one of the others.
+
+    Raise an error, before reading, if it is unsupported or the body too long.
+    """
     request = context.request
     kind = body_media_type(request)
-    if kind not in kinds:
-        raise UnsupportedMediaType(kinds[0])
+    if kind not in (*NDJSON_TYPES, *others):
+        raise UnsupportedMediaType(" or ".join((NDJSON, *others)))
     request.check_encoding()
     length, most = request.header(b"content-length"), context.app.options.bulk_bytes
     if length is not None and length.isdigit() and int(length) > most:

@@ -29,15 +29,18 @@ _ID_BYTES: Final = 5
 
 
 class BulkRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What to change, in which identifiers: those of a query, or of a list, whose digest is in `names`."""
+    """What to change, in which identifiers: those of a query, or of a list, whose digest is in `names`.
+
+    In JSON, the fields have the names that clients use in their requests.
+    """
 
     kind: Kind
     query: IdentifierQuery | None = None
     names: str | None = None
-    old: str | None = None
-    new: str | None = None
-    is_pattern: bool = False
-    receiver: str | None = None
+    old: str | None = msgspec.field(default=None, name="from")
+    new: str | None = msgspec.field(default=None, name="to")
+    is_pattern: bool = msgspec.field(default=False, name="regex")
+    receiver: str | None = msgspec.field(default=None, name="agent")
     reason: str | None = None
 
 
