@@ -1,7 +1,8 @@
 """Speed of bulk commands, compared with `perdure import` of as many lines: `make bench-bulk`.
 
 Every command is a process of its own, as an operator runs it, on a copy of the same registry on the same disk. In each
-round every command runs once, after an import of the same records. `required` is the goal for the ratio.
+round every command runs once. New names are compared with an import of the same records, and new targets with an import
+of the same targets (`--update`), which is the other way to change them. `required` is the goal for the ratio.
 """
 
 import argparse
@@ -27,14 +28,19 @@ from perdure.records.record import About
 UUIDS, NUMBERS = "20.500.12345", "20.500.12347"
 OLD, NEW = "https://repository.example.org/", "https://archive.example.org/"
 REQUIRED: Final = 0.9
-BASELINE: Final = "import of CSV"
+IMPORT, UPDATE = "import of CSV", "import --update of CSV"
 
 
 class Task(NamedTuple):
-    """A command that is measured: its arguments, and whether the names must be in the registry before."""
+    """A command that is measured: its arguments, the command it is compared with, and the goal for the ratio.
+
+    `needs_names` is set if the names must be in the registry before.
+    """
 
     what: str
     arguments: Sequence[str]
+    peer: str
+    required: float | None = None
     needs_names: bool = False
 
 
@@ -46,15 +52,18 @@ class Run(NamedTuple):
 
 
 def tasks() -> list[Task]:
-    retarget = ["retarget", "--under", UUIDS, "--yes", "--from"]
+    """Return the commands, each one after its peer."""
+    mint = ["--from", "../rows.csv", "--output", "minted.csv"]
+    retarget = ["retarget", "--under", UUIDS, "--yes"]
+    pattern = ["--from", rf"{re.escape(OLD)}(\w+)", "--to", rf"{NEW}\1", "--regex"]
     return [
-        Task("import of NDJSON", ["import", "../lines.ndjson"]),
-        Task("mint --from, UUIDs", ["mint", UUIDS, "--from", "../rows.csv", "--output", "minted.csv"]),
-        Task("mint --from, numbers", ["mint", NUMBERS, "--from", "../rows.csv", "--output", "minted.csv"]),
-        Task("retarget", [*retarget, OLD, "--to", NEW], needs_names=True),
-        Task(
-            "retarget --regex", [*retarget, rf"{re.escape(OLD)}(\w+)", "--to", rf"{NEW}\1", "--regex"], needs_names=True
-        ),
+        Task(IMPORT, ["import", "../named.csv"], IMPORT),
+        Task("import of NDJSON", ["import", "../lines.ndjson"], IMPORT),
+        Task("mint --from, UUIDs", ["mint", UUIDS, *mint], IMPORT, REQUIRED),
+        Task("mint --from, numbers", ["mint", NUMBERS, *mint], IMPORT, REQUIRED),
+        Task(UPDATE, ["import", "--update", "../moved.csv"], IMPORT, needs_names=True),
+        Task("retarget", [*retarget, "--from", OLD, "--to", NEW], UPDATE, REQUIRED, needs_names=True),
+        Task("retarget --regex", [*retarget, *pattern], UPDATE, REQUIRED, needs_names=True),
     ]
 
 
@@ -62,31 +71,31 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--rows", type=int, default=50_000, help="rows of each command (default: %(default)s)")
     options.add_argument("--rounds", type=int, default=3, help="rounds of all commands (default: %(default)s)")
-    options.add_argument("--only", metavar="TEXT", default="", help="only commands whose description contains this")
     given = options.parse_args()
-    console, measured = Console(stderr=True), [task for task in tasks() if given.only in task.what]
-    runs: dict[str, list[Run]] = {BASELINE: [], **{task.what: [] for task in measured}}
+    console = Console(stderr=True)
+    runs: dict[str, list[Run]] = {task.what: [] for task in tasks()}
     with scratch() as folder:
         write_files(folder, given.rows)
         create_registry(folder / "empty")
+        run_on_copy(folder / "empty", folder / "full", ["import", "../named.csv"], given.rows)
         for number in range(given.rounds):
             console.print(f"round {number + 1} of {given.rounds} …")
-            import_table = ["import", "../named.csv"]
-            runs[BASELINE].append(run_on_copy(folder / "empty", folder / "full", import_table, given.rows))
-            for task in measured:
+            for task in tasks():
                 start = folder / ("full" if task.needs_names else "empty")
                 runs[task.what].append(run_on_copy(start, folder / "work", task.arguments, given.rows))
     print_table(runs, given.rows)
 
 
 def write_files(folder: Path, count: int) -> None:
-    """Write the same records as lines, as a table, and as a table without names."""
+    """Write the same records as lines, as a table, and as a table without names; and a table of new targets."""
     heading = ("target", *About.__struct_fields__)
     with (
         (folder / "lines.ndjson").open("wb") as lines,
         (folder / "named.csv").open("w", newline="", encoding="utf-8") as named,
         (folder / "rows.csv").open("w", newline="", encoding="utf-8") as rows,
+        (folder / "moved.csv").open("w", newline="", encoding="utf-8") as moved,
     ):
+        csv.writer(moved).writerow(("name", "target"))
         csv.writer(named).writerow(("name", *heading))
         csv.writer(rows).writerow(heading)
         for number in range(count):
@@ -95,6 +104,7 @@ def write_files(folder: Path, count: int) -> None:
             lines.write(msgspec.json.encode({"name": name, "target": url_of(number), "about": about}) + b"\n")
             csv.writer(named).writerow((name, *row))
             csv.writer(rows).writerow(row)
+            csv.writer(moved).writerow((name, url_of(number).replace(OLD, NEW)))
 
 
 def create_registry(folder: Path) -> None:
@@ -126,17 +136,22 @@ def child_seconds() -> float:
 
 def print_table(runs: dict[str, list[Run]], count: int) -> None:
     """Print the medians, and the median of the ratios within a round."""
-    table = Table("what", "per s", "CPU µs", "ratio", "ratios", "required", title=f"{count:,} rows, on SQLite")
-    for what, its in runs.items():
-        ratios = [one.rate / peer.rate for one, peer in zip(its, runs[BASELINE], strict=True)]
-        required = f"{REQUIRED:.2f}" if what.startswith(("mint", "retarget")) else ""
+    table = Table(
+        "what", "peer", "per s", "CPU µs", "ratio", "range", "CPU ratio", "required", title=f"{count:,} rows, on SQLite"
+    )
+    for task in tasks():
+        its, peers = runs[task.what], runs[task.peer]
+        ratios = [one.rate / peer.rate for one, peer in zip(its, peers, strict=True)]
+        cpu = [peer.cpu / one.cpu for one, peer in zip(its, peers, strict=True)]
         table.add_row(
-            what,
+            task.what,
+            task.peer,
             f"{statistics.median(one.rate for one in its):,.0f}",
             f"{statistics.median(one.cpu for one in its):.1f}",
             f"{statistics.median(ratios):.2f}",
-            ", ".join(f"{ratio:.2f}" for ratio in ratios),
-            required,
+            f"{min(ratios):.2f}–{max(ratios):.2f}",
+            f"{statistics.median(cpu):.2f}",
+            "" if task.required is None else f"{task.required:.2f}",
         )
     Console().print(table)
 
