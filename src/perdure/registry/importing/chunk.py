@@ -1,6 +1,7 @@
 """One transaction of an import. New names are inserted together, and entries for existing names one by one."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 
 import msgspec
 
@@ -103,7 +104,7 @@ class ImportChunk:
         return tally, self._problems
 
     def _apply_alone(self, entry: Entry, prepared: Prepared | None) -> None:
-        with self._tx.attempt():  # an entry is written completely or not at all
+        with self._tx.attempt() if _has_several_writes(entry) else nullcontext():
             outcome = self._apply_entry(entry, prepared)
         if isinstance(outcome, Notice):
             self._add_problem(outcome)
@@ -206,3 +207,11 @@ class ImportChunk:
                 Notice(entry.line, f"{stored} does not resolve here, or not yet", entry.name, "party")
             )
             return stored
+
+
+def _has_several_writes(entry: Entry) -> bool:
+    """Return whether an entry may fail between two writes: then it is written in an attempt.
+
+    An entry for one name has a single write, after all its checks. An attempt for each would cost more than the write.
+    """
+    return not isinstance(entry, ImportPut) or bool(entry.aliases) or entry.joins_names or entry.is_label
