@@ -33,15 +33,15 @@ Line = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
-    with run_server(tmp_path_factory.mktemp("bounded") / "registry", settings=BOUNDS) as one:
+    with run_server(tmp_path_factory.mktemp("bounded") / "registry", settings=BOUNDS) as one, one.client() as client:
+        for prefix, minter in PREFIXES.items():
+            assert client.post(f"{API}/prefixes", json={"prefix": prefix, "minter": minter}).status_code == 201
         yield one
 
 
 @pytest.fixture(scope="module")
 def client(server: LiveServer) -> Iterator[httpx.Client]:
     with server.client() as client:
-        for prefix, minter in PREFIXES.items():
-            assert client.post(f"{API}/prefixes", json={"prefix": prefix, "minter": minter}).status_code == 201
         yield client
 
 
