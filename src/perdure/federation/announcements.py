@@ -108,7 +108,7 @@ def _describe_holding(name: str, holding: Holding) -> HeldLabel:
 
 def _describe(reader: Reader, row: Identifier) -> HeldLabel:
     holding = choose_holding(reader.holdings(row.subject))
-    if holding is not None and row.state == "active":
+    if holding is not None and not holding.is_elsewhere and row.state == "active":
         return _describe_holding(row.name, holding)
     act = reader.newest_act(row.subject)
     state: State = "withdrawn" if row.state == "withdrawn" else "registered"

@@ -203,3 +203,58 @@ def test_handles_and_persons_are_sent_on(federation: Federation, items: list[Ite
         assert longer == f"{federation.south.url}/{handle}/sheet/2"
         assert federation.south.get(httpx.URL(longer).path).headers["location"] == f"{target}/sheet/2"
         assert site.get("/20.500.77/unknown").status_code == 404
+
+
+def migrate(to: Site, label: str, origin: Site) -> None:
+    key = str(origin.live.folder / "admin.key")
+    to.live.perdure("collection", "migrate", label, f"{origin.url}/items/main", "main", "--origin-key-file", key)
+
+
+def test_an_original_that_moves_to_another_server_is_the_only_one_and_its_copies_stand_in_for_it(
+    federation: Federation, items: list[Item]
+) -> None:
+    north, south, west = federation.sites.values()
+    labels = north.put("it moves")
+    west.install(labels[0], north)
+    migrate(south, labels[0], north)
+    federation.read_announcements()
+    moved = Item(labels, "it moves", south, west)
+    for site in federation.sites.values():
+        for label in labels:
+            assert site.get(f"/{label}").headers["location"].startswith(south.url), (site.name, label)
+            assert site.read(label) == moved.content
+    check_one_original(federation, [moved])
+
+    south.stop()
+    for site in (north, west):
+        for label in labels:
+            assert site.read(label) == moved.content
+    north.live.perdure("collection", "remove", labels[0], "main")
+    wait_until(lambda: north.get(f"/{labels[0]}").headers["location"].startswith(west.url))
+    assert west.read(labels[1]) == moved.content
+    south.start()
+    wait_until(lambda: all(leads_to_original(site, moved) for site in federation.sites.values()))
+    check_one_original(federation, [moved])
+
+
+def test_a_move_that_is_cut_off_is_continued_and_makes_no_second_original(
+    federation: Federation, items: list[Item]
+) -> None:
+    north, south, _ = federation.sites.values()
+    labels = south.put("it hesitates")
+    south.gate.set("refused")
+    with pytest.raises(AssertionError, match="Run the same command again"):
+        migrate(north, labels[0], south)
+    assert south.get(f"/{labels[0]}").headers["location"].startswith(south.url)
+    south.gate.set("open")
+    north.gate.set("refused")  # the other server cannot read what this one has
+    with pytest.raises(AssertionError):
+        migrate(north, labels[0], south)
+    assert south.states()[labels[0].lower()] == "original"
+    north.gate.set("open")
+    time.sleep(2.5)  # for as long a server that failed is left alone
+    migrate(north, labels[0], south)
+    migrate(north, labels[0], south)
+    federation.read_announcements()
+    check_one_original(federation, [Item(labels, "it hesitates", north, south)])
+    assert [site.read(labels[1]) for site in federation.sites.values()] == ["it hesitates"] * 3

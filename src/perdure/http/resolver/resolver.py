@@ -261,7 +261,8 @@ async def _respond_foreign_item(app: AppContext, request: Request, text: str) ->
 async def _respond_copy(app: AppContext, request: Request, resolved: ResolvedName) -> Response | None:
     """Return the redirect to the living original of an item of which this server has a copy; None if it has none.
 
-    If the original of an item that is registered here has moved to a server that does not answer, it is the copy.
+    If the original of an item that is registered here has moved to a server that does not answer, it is a copy, here or
+    elsewhere.
     """
     servers, target = await app.peers.table(), resolved.identifier.target
     is_own = mints_names(resolved.prefix)
@@ -269,11 +270,12 @@ async def _respond_copy(app: AppContext, request: Request, resolved: ResolvedNam
         return None
     name, origin = resolved.requested_name, request.origin
     answer = await app.registry.store.read(lambda reader: find_local_answer(app.registry, reader, name, origin))
-    if answer.state != "copy":
+    is_copy = answer.state == "copy"
+    if not is_copy and not (is_own and resolved.prefix.scheme == "ibi"):
         return None
-    own = GivenAnswer(THIS_SERVER, answer)
+    own = GivenAnswer(THIS_SERVER, answer, is_own and not is_copy)
     elsewhere = await respond_elsewhere(app, request, name, None, is_plain=_is_plain(request), own=own)
-    if elsewhere is not None or not is_own or answer.url is None:
+    if elsewhere is not None or not is_own or not is_copy or answer.url is None:
         return elsewhere
     return own_copy_redirect(own, answer.url)
 
