@@ -78,6 +78,8 @@ def test_a_page_of_any_other_origin_writes_nothing_with_a_stored_password(office
     for headers in (page(OTHER), {"Origin": OTHER}, {"Sec-Fetch-Site": "cross-site"}):
         refused = office.admin.put(handle_path(name), json=[], headers=headers)
         assert refused.status_code == 401
+        assert "pages of other sites are ignored" in refused.json()["message"]
+        assert "cors_origins" in refused.json()["message"]
         assert ALLOW_ORIGIN not in refused.headers
     assert code(office.get(name)) == (404, 100)
 
@@ -90,6 +92,7 @@ def test_a_form_of_a_listed_origin_cannot_use_a_stored_password(office: HandleOf
     more = {} if kind is None else {"Content-Type": kind}
     refused = office.admin.post("/api/prefixes/0.NA/21.T1.3", headers=page(LISTED) | more)
     assert code(refused) == (401, 402)
+    assert "sent with a form are ignored" in refused.json()["message"]
     with_json = page(LISTED) | {"Content-Type": "application/json"}
     assert office.admin.post("/api/prefixes/0.NA/21.T1.4", headers=with_json).status_code in (200, 201)
 

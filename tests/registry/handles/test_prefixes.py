@@ -36,6 +36,7 @@ from perdure.registry.handles.listing import PageCursors
 
 URL = "https://example.org/"
 ALL = "1" * 12
+WITHOUT_DELETION = "111111110101"
 ADMINISTERS = "111111110000"  # list, and everything in the record of the prefix
 FOUNDER = "111111110101"  # and create under the prefix; that record cannot be deleted
 
@@ -198,7 +199,7 @@ def test_an_agent_that_homes_a_prefix_may_create_names_under_it(two_prefixes: Of
     adm = handle_identity(300, "12345/adm")
     two_prefixes.by(adm, home_prefix, "0.NA/12345.2")
     two_prefixes.by(adm, put_handle, "12345.2/a", [text(1, "URL", URL)])
-    assert list_administrators(two_prefixes, "0.NA/12345.2")[0] == (300, "12345/adm", 300, ALL)
+    assert list_administrators(two_prefixes, "0.NA/12345.2")[0] == (300, "12345/adm", 300, WITHOUT_DELETION)
     two_prefixes.by(adm, home_prefix, "12345.2.1")
     two_prefixes.by(adm, derive_prefix, "12345.2.2", minter="chosen")
     two_prefixes.by(adm, mint, "12345.2.2", suffixes=["a"])

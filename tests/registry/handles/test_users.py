@@ -31,7 +31,7 @@ from perdure.registry.handles.users import HandleUser, parse_user
 USER = HandleUser(300, "777/USER1")
 WORD = "a long sécret".encode()
 PUBLIC = RsaKey((1 << 2047) + 1, 65537)
-EVERYTHING = "111111111111"
+EVERYTHING = "111111110101"  # that works: a prefix is never deleted, and neither is its record
 
 
 @pytest.fixture

@@ -23,12 +23,12 @@ from perdure.http.api.person_paths import parse_person_path
 from perdure.http.api.request_context import CONTEXT_KEY, ApiContext
 from perdure.http.api.schemas.requests import parse_body
 from perdure.http.app_context import AppContext
+from perdure.http.auth.transport_policy import missing_credentials_error
 from perdure.http.shared.api_roots import API_ROOT
 from perdure.http.shared.conditional import reject_if_match
 from perdure.http.shared.cors import preflight_headers
 from perdure.http.shared.http_errors import (
     ClientDisconnected,
-    CredentialsRequired,
     MethodNotAllowed,
     NotFound,
     UnsupportedMediaType,
@@ -119,7 +119,7 @@ class ApiGateway:
             return _canonical_redirect(canonical, request.query)
         context.caller = await app.authenticator.authenticate(request)
         if context.caller is None and request.method not in SAFE_METHODS:
-            raise CredentialsRequired()
+            raise missing_credentials_error(request)
         _check_query(request, operation)
         if not operation.is_conditional and request.method not in SAFE_METHODS:
             reject_if_match(request)

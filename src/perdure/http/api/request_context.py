@@ -14,8 +14,8 @@ from perdure.http.api.schemas.responses import IdentifierResponse, ProblemDocume
 from perdure.http.api.schemas.values import RequestSchema
 from perdure.http.api.views import build_identifier
 from perdure.http.app_context import AppContext
+from perdure.http.auth.transport_policy import missing_credentials_error
 from perdure.http.shared.conditional import version_etag
-from perdure.http.shared.http_errors import CredentialsRequired
 from perdure.http.shared.problem_json import PROBLEM_JSON
 from perdure.http.shared.request import Headers, Request
 from perdure.http.shared.semaphore import BulkLimiter
@@ -96,7 +96,7 @@ class ApiContext:
     def agent(self) -> Agent:
         """The authenticated caller. Raise CredentialsRequired for an anonymous request."""
         if self.caller is None:
-            raise CredentialsRequired()
+            raise missing_credentials_error(self.request)
         return self.caller
 
     def acquire_search_slot(self) -> AbstractAsyncContextManager[None]:

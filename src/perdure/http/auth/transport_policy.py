@@ -3,7 +3,7 @@
 from typing import Final
 
 from perdure.http.shared.cors import is_from_listed_origin
-from perdure.http.shared.http_errors import InsecureCredentials
+from perdure.http.shared.http_errors import CredentialsRequired, InsecureCredentials
 from perdure.http.shared.media_type import FORM_URLENCODED, body_media_type
 from perdure.http.shared.request import Request
 
@@ -31,6 +31,18 @@ def has_foreign_credentials(request: Request) -> bool:
     its requests: browsers add none to those that need a preflight, and do not let it read what they add others to.
     """
     return is_cross_site(request) and not (is_from_listed_origin(request) and not _is_form(request))
+
+
+def missing_credentials_error(request: Request) -> CredentialsRequired:
+    """Return the error for a request that no credentials have authenticated. It says if some were ignored."""
+    if request.header(b"authorization") is None or not has_foreign_credentials(request):
+        return CredentialsRequired()
+    if is_from_listed_origin(request):
+        return CredentialsRequired("passwords sent with a form are ignored; send application/json")
+    return CredentialsRequired(
+        "passwords in requests of pages of other sites are ignored; to accept those of one, add its origin to "
+        "cors_origins under [http] in the settings"
+    )
 
 
 def is_cross_site(request: Request) -> bool:

@@ -9,7 +9,7 @@ import msgspec
 from perdure.errors import BadKey, InvalidInput, InvalidName, NoSuchPrefix, PerdureError, ValueExists
 from perdure.http.app_context import AppContext
 from perdure.http.auth import NOT_VERIFIED
-from perdure.http.auth.transport_policy import is_secure_transport
+from perdure.http.auth.transport_policy import is_secure_transport, missing_credentials_error
 from perdure.http.handle_api import response_codes
 from perdure.http.handle_api.parameters import Parameters
 from perdure.http.shared.http_errors import CredentialsRequired, InsecureCredentials
@@ -64,7 +64,7 @@ class HandleContext:
     def credentials_error(self) -> PerdureError:
         """Return the error that requests credentials, or one that says that this connection is not secure enough."""
         if is_secure_transport(self.request):
-            return CredentialsRequired()
+            return missing_credentials_error(self.request)
         return InsecureCredentials(self.request.proxy_problem())
 
     def success_response(self, status: int = 200, **more: Any) -> Response:

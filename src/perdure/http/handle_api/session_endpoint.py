@@ -51,7 +51,7 @@ async def _respond(context: HandleContext) -> Response:
     known = context.app.authenticator.sessions
     session_id = _read_authorization(context).get("sessionId")
     if session_id is None:
-        raise CredentialsRequired()
+        raise CredentialsRequired('the request names no session, as in Authorization: Handle sessionId="…"')
     found = await known.find(session_id)
     if found is None:
         raise BadKey("the session has expired or ended, or was not created by this server")

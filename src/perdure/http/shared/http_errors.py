@@ -252,11 +252,11 @@ class CredentialsRequired(BadKey):
 
     code = "credentials-needed"
 
-    def __init__(self) -> None:
-        super().__init__("no credentials were given")
+    def __init__(self, lack: str = "the request has no credentials") -> None:
+        super().__init__(lack)
 
     def __str__(self) -> str:
-        return "authentication required: the request has no credentials"
+        return f"authentication required: {self.reason}"
 
 
 class TooManyAttempts(PerdureError):

@@ -38,8 +38,8 @@ from perdure.registry.name_keys import require_prefix
 from perdure.registry.permissions.hs_admin import (
     ADD_HANDLE,
     ADMINS,
-    ALL_RIGHTS,
     DELETE_HANDLE,
+    PREFIX_RIGHTS,
     READ_VALUE,
     VALUES,
     format_rights,
@@ -88,7 +88,7 @@ def parse_user(text: str) -> HandleUser:
     index = int(match[1])
     if not 1 <= index <= _LARGEST_INDEX:
         raise InvalidInput("handle", "user", f"the index {index} is not between 1 and {_LARGEST_INDEX}")
-    return HandleUser(index, str(handle.parse(match[2])))
+    return HandleUser(index, str(handle.parse(match[2], joiners=True)))
 
 
 async def add_handle_user(
@@ -215,8 +215,8 @@ def _allow(registry: Registry, tx: Transaction, by: Agent, user: HandleUser, pre
     if not any(_is_user(one.handle, one.index, user) for one in members):
         values.append(Value(LIST_INDEX, VALUE_LIST, ValueList((*members, Reference(user.name, user.index)))))
     everyone = HandleUser(LIST_INDEX, na_name(prefix))
-    if not any(_names(value, everyone, ALL_RIGHTS) for value in record.values):
-        rights = AdminRights(everyone.name, everyone.index, format_rights(ALL_RIGHTS))
+    if not any(_names(value, everyone, PREFIX_RIGHTS) for value in record.values):
+        rights = AdminRights(everyone.name, everyone.index, format_rights(PREFIX_RIGHTS))
         values.append(Value(_free_index(value.index for value in record.values), ADMIN, Admin(rights)))
     if values:
         write_some_values(write, normalise_values(values, everyone.name, registry.settings.limits))

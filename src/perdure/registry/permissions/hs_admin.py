@@ -32,7 +32,8 @@ DELETE_DERIVED: Final = 0x008
 ADD_DERIVED: Final = 0x004
 DELETE_HANDLE: Final = 0x002
 ADD_HANDLE: Final = 0x001
-ALL_RIGHTS: Final = 0xFFF
+# All rights that work in the record of a prefix. A prefix is never deleted, and neither is its record.
+PREFIX_RIGHTS: Final = 0xFFF & ~(DELETE_DERIVED | DELETE_HANDLE)
 
 ADMINS: Final = ADD_ADMIN | REMOVE_ADMIN | MODIFY_ADMIN
 VALUES: Final = ADD_VALUE | REMOVE_VALUE | MODIFY_VALUE

@@ -30,8 +30,8 @@ from perdure.registry.permissions.hs_admin import (
     ADD_DERIVED,
     ADD_HANDLE,
     ADMINS,
-    ALL_RIGHTS,
     LIST_HANDLES,
+    PREFIX_RIGHTS,
     READ_VALUE,
     VALUES,
     active_record,
@@ -144,7 +144,7 @@ def grant_creator_rights(
     before = record.values if record.tombstone is None else ()
     taken = {value.index for value in before}
     index = next(number for number in range(FIRST_INDEX, FIRST_INDEX + len(taken) + 1) if number not in taken)
-    own = Value(index, ADMIN, Admin(AdminRights(by.name, by.index, format_rights(ALL_RIGHTS))), second)
+    own = Value(index, ADMIN, Admin(AdminRights(by.name, by.index, format_rights(PREFIX_RIGHTS))), second)
     values = tuple(sorted((*before, own), key=lambda value: value.index))
     stated = msgspec.structs.replace(record, state="active", tombstone=None, values=values)
     write_prefix_record(tx, row, prefix, stated, by, "home", at, largest)
