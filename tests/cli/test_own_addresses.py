@@ -3,6 +3,7 @@
 import asyncio
 import json
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from tests.cli.conftest import Run
@@ -99,3 +100,21 @@ def test_a_similar_name_is_suggested(
     assert done.returncode == 2
     assert f"did you mean {meant}?" in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_a_name_with_joiners_is_valid_where_its_prefix_allows_them(quick: Run, folder: Path) -> None:
+    name = "20.500.777/می\u200cخواهم"
+
+    def explain(text: str) -> dict[str, object]:
+        found: dict[str, object] = json.loads(quick("explain", "--json", text).stdout)
+        return found
+
+    refused = explain(name)
+    assert not refused["valid"]
+    assert "a zero-width joiner, which only some prefixes allow" in str(refused["reason"])
+    assert quick("prefix", "change", "20.500.777", "--joiners").returncode == 0
+    for text in (name, f"hdl:{name}", f"{HERE}/{quote(name)}"):
+        found = explain(text)
+        assert (found["valid"], found["scheme"], found["canonical"]) == (True, "handle", name)
+    assert not explain("20.500.777/a\u200cb")["valid"]
+    assert not explain("12346/می\u200cخواهم")["valid"]

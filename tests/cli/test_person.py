@@ -213,6 +213,9 @@ def test_single_links_are_added_and_dropped(desk: Desk) -> None:
     made = desk.json("person", "show", name)["reconstruction"]
     assert [(link["relation"], link["scheme"]) for link in made["links"]] == [("close", "wikidata"), ("exact", "isni")]
     assert made["notes"] == "stays"
+    version = desk.json("person", "show", name)["version"]
+    assert "unchanged" in desk.ok("person", "revise", name, "--add-link", "close:wikidata:Q42")
+    assert desk.json("person", "show", name)["version"] == version
     assert "exact:isni" in desk.refuses("person", "revise", name, "--drop-link", "exact:wikidata:Q42")
     assert "--add-link" in desk.refuses(
         "person", "revise", name, "--link", "exact:viaf:1", "--add-link", "exact:viaf:2"

@@ -212,6 +212,21 @@ def test_a_file_that_cannot_be_read_is_named(desk: Desk) -> None:
 # From creation to backup
 
 
+def test_init_warns_of_person_iris_that_no_other_machine_can_reach(run: Run) -> None:
+    for number, (option, iri) in enumerate(
+        [("--public-url", "http://localhost:8080"), ("--person-iris", "http://127.0.0.1/#")]
+    ):
+        done = run("init", f"trial{number}", "--name", "Trial", option, iri)
+        assert done.returncode == 0
+        assert "only this machine can reach" in done.stderr
+    public = run("init", "public", "--name", "Trial", "--public-url", "https://id.example.org")
+    assert (public.returncode, public.stderr) == (0, "")
+    assert "https://id.example.org/PRID-…, for life" in public.stdout
+    refused = run("init", "wrong", "--person-iris", "https://ppid.org")
+    assert refused.returncode == 2
+    assert "--person-iris must be a web address that ends in / or #" in refused.stderr
+
+
 def test_init_creates_a_registry_once(run: Run, tmp_path: Path) -> None:
     first = run("init", "archive", "--name", "City Archive", "--prefix", "12345")
     assert (first.returncode, first.stderr) == (0, "")

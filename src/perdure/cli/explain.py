@@ -1,7 +1,9 @@
 """`perdure explain`: the scheme of an identifier, its validity, and the data that it encodes."""
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import unquote
 
 import typer
 from rich import box
@@ -12,9 +14,12 @@ from rich.text import Text
 from perdure import Recognition, recognise
 from perdure.cli.label_steps import label_fields, print_label_steps
 from perdure.cli.line_input import plain_lines
-from perdure.cli.registry_session import Folder, find_own_addresses
+from perdure.cli.registry_session import Folder, find_own_addresses, run_anonymous
 from perdure.cli.terminal import escape_control, make_console, open_standard_input, to_json
-from perdure.names.handle import is_doi
+from perdure.errors import PerdureError
+from perdure.names import handle
+from perdure.names.scheme_readers import handle_recognition
+from perdure.registry.name_keys import locate
 
 EXAMPLES = """
 **Examples**
@@ -79,6 +84,8 @@ def explain(
     addresses = find_own_addresses(folder)
     for number, text in enumerate(texts or _read_standard_input()):
         recognition = recognise(text, addresses)
+        if not recognition.valid:
+            recognition = _recognise_joiners(text, folder) or recognition
         if json:
             fields = {"input": text, **to_dict(recognition)}
             typer.echo(to_json(fields | label_fields(recognition, folder) if steps else fields))
@@ -88,6 +95,17 @@ def explain(
             _print_recognition(screen, text, recognition)
             if steps:
                 print_label_steps(recognition, folder)
+
+
+def _recognise_joiners(text: str, folder: Path | None) -> Recognition | None:
+    """Return a valid name with zero-width joiners; None for other texts. The prefix in the registry must allow them."""
+    if not handle.has_joiners(unquote(text)):
+        return None
+    try:
+        located = run_anonymous(folder, lambda registry: registry.store.read(lambda reader: locate(reader, text)))
+    except PerdureError:
+        return None
+    return handle_recognition(handle.parse(located.name, joiners=True))
 
 
 def _read_standard_input() -> Iterable[str]:
@@ -130,7 +148,7 @@ def _print_recognition(screen: Console, text: str, recognition: Recognition) -> 
 def _scheme_label(recognition: Recognition) -> str:
     if recognition.scheme == "pilin" and "prefix" not in recognition.details:
         return _BARE_PILIN
-    if recognition.scheme == "handle" and is_doi(str(recognition.details.get("prefix", ""))):
+    if recognition.scheme == "handle" and handle.is_doi(str(recognition.details.get("prefix", ""))):
         return "DOI (a handle)"
     return _SCHEMES[recognition.scheme]
 

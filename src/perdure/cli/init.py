@@ -4,18 +4,20 @@ import asyncio
 import shlex
 from pathlib import Path
 from typing import Annotated, Final
+from urllib.parse import urlsplit
 from uuid import UUID
 
 import typer
 
 from perdure.cli.admin_name import choose_admin_name
 from perdure.cli.move import warn_about_plaintext_connection
-from perdure.cli.terminal import escape_control, to_json
+from perdure.cli.remote.server_address import is_this_machine
+from perdure.cli.terminal import escape_control, print_error, to_json
 from perdure.errors import InvalidInput
 from perdure.folder.registry_folder import ADMIN_KEY, is_registry, make_registry, open_registry, registry_location
 from perdure.names.uuid5 import PPID_NAMESPACE
 from perdure.records.authority_metadata import DEFAULT_TYPE_PREFIX
-from perdure.records.namespaces import is_local
+from perdure.records.namespaces import check_namespace, is_local
 from perdure.settings_file import DEFAULT_STORE, SETTINGS
 from perdure.store.postgres.postgres_options import PostgresOptions
 
@@ -93,6 +95,8 @@ def init(
         namespace = UUID(ppid_namespace)
     except ValueError:
         raise InvalidInput("registry", "ppid_namespace", "the PPID namespace must be a UUID") from None
+    if person_iris:
+        check_namespace(person_iris, "--person-iris")
     warn_about_plaintext_connection(store)
     created = asyncio.run(
         make_registry(
@@ -109,6 +113,11 @@ def init(
         )
     )
     persons = created.registry.namespaces.ppid
+    if is_this_machine(urlsplit(persons).hostname or ""):
+        print_error(
+            f"persons would be named {persons}PRID-… for life, an address that only this machine can reach: for a "
+            "public registry, create another one with its public address"
+        )
     if json:
         typer.echo(
             to_json(

@@ -116,6 +116,7 @@ def revise(
         )
     # The name and version of the previous curator do not apply to another curator.
     given |= changed if curator is None else {"curator_id": curator, **attribution}
+    has_only_links = not given and at is None
 
     async def work(registry: AnyRegistry, by: Agent) -> tuple[str, int, int, list[DroppedItem]]:
         before = await use.show_person(registry, name, by=by)
@@ -130,6 +131,8 @@ def revise(
         parts = given | {"timestamp": timestamp_or_now(at, registry)}
         if add or drop:
             parts["links"] = combine_links(present.links, add, drop)
+            if has_only_links and parts["links"] == present.links:
+                return before.view.name, before.newest, before.newest, []
         revised = _revise_reconstruction(present, parts, claims_given=bool(claim))
         version = await use.revise_reconstruction(
             registry,

@@ -31,7 +31,7 @@ def identifier_api_path(name: str) -> str:
 def strip_scheme(text: str) -> str:
     """Return a name without its scheme or the URL of a resolver."""
     try:
-        return str(handle.parse(text))
+        return str(handle.parse(text, joiners=True))
     except InvalidName:
         return text
 
@@ -53,7 +53,7 @@ def link_to(app: AppContext, identifier: str) -> str | None:
     except PerdureError:
         return None
     try:
-        return handle.parse(identifier).url()
+        return handle.parse(identifier, joiners=True).url()
     except InvalidName:
         return None
 

@@ -42,6 +42,7 @@ REFUSED: Final = (
 )
 # Persian and Indic words need these. Elsewhere they are invisible, so that two names would look the same.
 _LONE: Final = "a zero-width joiner that is not between two characters beyond ASCII"
+_NOT_ALLOWED: Final = "a zero-width joiner, which only some prefixes allow"
 _JOINERS: Final = re.compile("[\u200c\u200d]")
 _LONE_JOINER: Final = re.compile(
     "(?<![^\x00-\x7f\u200c\u200d])[\u200c\u200d]|[\u200c\u200d](?![^\x00-\x7f\u200c\u200d])"
@@ -252,6 +253,11 @@ def _refuse_characters(part: str, text: str, offset: int, *, joiners: bool = Fal
     if found is None:
         return
     code = ord(found[0])
-    why = _LONE if lone else next(why for low, high, why in REFUSED if low <= code <= high)
+    if lone:
+        why = _LONE
+    elif _JOINERS.fullmatch(found[0]) and not _LONE_JOINER.search(text):
+        why = _NOT_ALLOWED
+    else:
+        why = next(why for low, high, why in REFUSED if low <= code <= high)
     position = offset + found.start()
     raise InvalidName("handle", part, position, f"{found[0]!a} (U+{code:04X}) at position {position} is {why}")

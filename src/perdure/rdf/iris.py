@@ -106,7 +106,7 @@ def _ibi_iri(label: str, _home: str) -> str:
 
 
 def _handle_iri(text: str, home: str) -> str:
-    name = handle.parse(text)
+    name = handle.parse(text, joiners=True)
     if ":" in name.prefix:  # an address of another kind
         raise InvalidName("handle", "prefix", name.prefix.index(":"), "there is a colon in the prefix")
     return name.url(home if _LOCAL.fullmatch(name.prefix) else handle.HANDLE_PROXY)

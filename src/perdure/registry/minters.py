@@ -16,7 +16,7 @@ from perdure.names import handle, ibi
 from perdure.records.record import Record
 from perdure.registry import revisions
 from perdure.registry.entities import Agent, Change, Prefix, Subsystem, counter_key
-from perdure.registry.name_keys import LONGEST_NAME, LocatedName, check_length, handle_key
+from perdure.registry.name_keys import LONGEST_NAME, LocatedName, check_length, handle_key, refuse_joiners
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Transaction
 from perdure.timelines.clock import NANOSECONDS
@@ -139,6 +139,8 @@ def check_suffix(prefix: Prefix, suffix: str) -> str:
     """Return a suffix that was chosen, or that has a number, if a handle can have it."""
     is_plain = suffix and suffix.isascii() and suffix.isprintable() and len(prefix.name) + len(suffix) < LONGEST_NAME
     if not is_plain:  # nearly all are
+        if handle.has_joiners(suffix) and not prefix.joiners:
+            refuse_joiners(f"{prefix.name}/{suffix}", prefix)
         check_length(str(handle.Handle(prefix.name, suffix, prefix.joiners)))
     return suffix
 

@@ -62,7 +62,7 @@ def locate(prefixes: PrefixSource, text: str) -> LocatedName:
     check_length(name)
     prefix = prefixes.prefix(handle.fold(parsed.prefix))
     if handle.has_joiners(name) and (prefix is None or not prefix.joiners):
-        _refuse_joiners(text, prefix)
+        refuse_joiners(text, prefix)
     if prefix is not None and prefix.scheme == "handle":
         return LocatedName(handle_key(prefix, parsed.suffix), f"{prefix.name}/{parsed.suffix}", "handle", prefix)
     if upn.is_link(name):  # the item whose label it contains, whichever of its files
@@ -100,14 +100,14 @@ def without_handle_path(prefixes: PrefixSource, name: str) -> str | None:
     return None if rest is None or prefixes.prefix(resolver_address.HANDLE_PATH) is not None else rest
 
 
-def _refuse_joiners(text: str, prefix: Prefix | None) -> None:
+def refuse_joiners(text: str, prefix: Prefix | None) -> None:
     """Refuse a name with zero-width joiners, and say how an administrator can allow them."""
     try:
         handle.parse(text)
     except InvalidName as problem:
         if prefix is None or prefix.scheme != "handle":
             raise
-        reason = f"{problem.reason}, which {prefix.name} does not allow (perdure prefix change {prefix.name} --joiners)"
+        reason = f"{problem.reason}; to allow it in {prefix.name}: perdure prefix change {prefix.name} --joiners"
         raise InvalidName(problem.scheme, problem.part, problem.position, reason) from None
 
 

@@ -25,7 +25,7 @@ def check_resolvable_party(reader: Reader, text: str, part: str, limits: Limits)
         located = locate(reader, text)
     except NoSuchPrefix:
         if _HANDLE.match(text) or handle.is_proxy_address(text):
-            return f"hdl:{handle.parse(text)}"
+            return f"hdl:{handle.parse(text, joiners=True)}"
         raise _party_error(
             part, text, "its prefix is unknown here; for an identifier elsewhere, write hdl: or https:// in front"
         ) from None
@@ -45,7 +45,7 @@ def check_party(text: str, part: str, limits: Limits) -> None:
     if _WEB.match(text):
         check_target(text, limits, part)
     elif not ppid.validate_ppid(text) and "://" not in text:
-        handle.parse(text)
+        handle.parse(text, joiners=True)
     elif "://" in text:
         raise _party_error(part, text, "it is neither hdl: nor https:")
 

@@ -35,7 +35,7 @@ def parse_server(text: str, key: str | None, *, insecure_http: bool = False) -> 
     if "@" in parts.netloc or parts.query or parts.fragment:
         reason = "the URL of a server has no user name, password, query or fragment: give the key with PERDURE_KEY"
         raise InvalidInput("server", "server", reason)
-    if parts.scheme == "http" and key is not None and not insecure_http and not _is_this_machine(host):
+    if parts.scheme == "http" and key is not None and not insecure_http and not is_this_machine(host):
         reason = (
             f"with http://, others on the way to {host} could read the key: use https://, or, in a network that you "
             "trust, add --insecure-http"
@@ -46,7 +46,8 @@ def parse_server(text: str, key: str | None, *, insecure_http: bool = False) -> 
     return ServerAddress(f"{parts.scheme}://{netloc}{'' if port is None else f':{port}'}{path}", _check_key(key))
 
 
-def _is_this_machine(host: str) -> bool:
+def is_this_machine(host: str) -> bool:
+    """Return whether a host is this machine under its own address, which no other machine can reach."""
     try:
         return ip_address(host).is_loopback
     except ValueError:

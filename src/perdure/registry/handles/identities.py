@@ -40,7 +40,7 @@ def build_identity(index: int, name: str) -> HandleIdentity:
     """Build the identity that the key in a value of a handle proves."""
     if not 0 <= index <= _LARGEST_INDEX:
         raise InvalidInput("handle", "index", f"index {index} is not between 0 and {_LARGEST_INDEX}")
-    written = str(handle.parse(name))
+    written = str(handle.parse(name, joiners=True))
     return HandleIdentity(
         id=f"{index}:{written}", name=written, identifier=f"hdl:{written}", created="", kind="program", index=index
     )

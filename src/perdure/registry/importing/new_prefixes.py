@@ -109,7 +109,7 @@ def _label_prefixes(entry: ImportPut, known: Mapping[str, Prefix], at: str) -> I
 
 def _build_prefix(text: str, options: ImportOptions, at: str) -> Prefix | None:
     try:
-        name = handle.parse(text).prefix
+        name = handle.parse(text, joiners=True).prefix
         if _USUAL_PREFIX.fullmatch(name) is None:
             return None
         is_case_sensitive = options.new_prefixes == "case-sensitive"

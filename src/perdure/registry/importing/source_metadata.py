@@ -84,7 +84,7 @@ def absent_party(reader: Reader, text: str, limits: Limits) -> str | None:
         stored = f"hdl:{located.name}" if located.scheme == "handle" else located.name
     except NoSuchPrefix:
         try:
-            stored = f"hdl:{handle.parse(text)}"
+            stored = f"hdl:{handle.parse(text, joiners=True)}"
         except InvalidName:
             return None
     except PerdureError:

@@ -58,7 +58,7 @@ async def change_links(
 
 
 def combine_links(links: Sequence[Link], add: Sequence[Link], drop: Sequence[DroppedLink]) -> tuple[Link, ...]:
-    """Return the links without the dropped ones, and then the added ones. A link to drop must exist."""
+    """Return the links without the dropped ones, and then the added ones that are new. A link to drop must exist."""
     remaining = list(links)
     for one in drop:
         found = [link for link in remaining if _is_meant(one, link)]
@@ -67,7 +67,7 @@ def combine_links(links: Sequence[Link], add: Sequence[Link], drop: Sequence[Dro
             meant = ":".join(part for part in (one.relation, one.scheme, one.value) if part)
             raise InvalidInput("person", "drop", f"there is no link {quote_text(meant)}; the links are: {known}")
         remaining = [link for link in remaining if link not in found]
-    return (*remaining, *add)
+    return (*remaining, *(link for link in add if link not in remaining))
 
 
 def _is_meant(one: DroppedLink, link: Link) -> bool:
