@@ -59,15 +59,17 @@ def test_readers_are_counted_by_kind_on_the_fast_path_and_in_the_application(ser
         assert visit(server, "/12345/thesis", "curl/8.5.0", *headers) == 302
         assert visit(server, "/12345/thesis", FIREFOX, 'if-none-match: "1"', *headers) == 304
         assert visit(server, "/api/handles/12345/thesis", "Python", *headers) == 200
+        assert visit(server, "/api/handles/12345/thesis", ROBOT, *headers) == 200
     assert visit(server, "/12345/nothing", FIREFOX) == 404
     with server.client("") as reader:
         assert reader.head("/12345/thesis").status_code == 302, "a link checker, which is not counted"
+        reader.head("/api/handles/12345/thesis")
         assert reader.get("/api/v1/statistics/12345/thesis").status_code == 401
     with server.client() as client:
         sums = wait_for_counts(client, "/api/v1/statistics/12345/thesis", lambda sums: sums["total"] >= 8)
-        assert sums == {"browser": 4, "robot": 2, "program": 2, "handle": 2, "total": 8}
+        assert sums == {"browser": 4, "robot": 4, "program": 2, "handle": 2, "total": 8}
         table = client.get("/api/v1/statistics/12345/thesis?format=csv&by=month")
-        assert table.headers["content-type"].startswith("text/csv")
+        assert table.headers["content-type"] == "text/csv; charset=utf-8"
         [row] = csv.DictReader(io.StringIO(table.text))
         assert {kind: int(row[kind]) for kind in KINDS} == sums
         assert len(row["period"]) == len("2026-11")

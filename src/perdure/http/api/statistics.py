@@ -99,4 +99,4 @@ def _build_periods(periods: tuple[Period, ...]) -> tuple[ResolutionPeriod, ...]:
 
 
 def _csv_response(periods: tuple[Period, ...]) -> Response[Any]:
-    return Response(write_csv(periods).encode(), media_type="text/csv; charset=utf-8")
+    return Response(write_csv(periods).encode(), media_type="text/csv")  # the framework adds the encoding

@@ -72,8 +72,8 @@ async def read_record(context: HandleContext, name: str) -> Response:
         return tombstone_response(context, tombstone)
     if view.withheld and public_only is False:
         raise context.credentials_error() if by is None else NotAuthorised(by.id, "read", name)
-    if context.app.resolutions.is_on and view.version:
-        context.app.resolutions.count_handle_clients((view.key,))
+    if view.version:
+        context.app.resolutions.count_record(context.request, view.key)
     values = value_filter.select(view.values)
     if value_filter.restricts:
         if not values:

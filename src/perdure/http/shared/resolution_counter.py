@@ -85,15 +85,24 @@ class ResolutionCounter:
             for key, kind in zip(keys, kinds, strict=True):
                 self._extend(kind, (key,))
 
-    def count_handle_clients(self, keys: Iterable[str]) -> None:
-        """Count resolutions by clients that read the record itself."""
-        self._extend("handle", keys)
+    def count_handle_clients(self, keys: Iterable[str], user_agents: Iterable[bytes]) -> None:
+        """Count resolutions by clients that read the record itself. Robots do that, too."""
+        kinds = list(map(self._kinds.__getitem__, user_agents))
+        if "robot" not in kinds:
+            self._extend("handle", keys)
+        else:
+            for key, kind in zip(keys, kinds, strict=True):
+                self._extend("robot" if kind == "robot" else "handle", (key,))
 
     def count(self, request: Request, key: str) -> None:
         """Count one resolution by a reader. Link checkers send HEAD requests, which are not counted."""
         if self.is_on and request.method == "GET":
-            user_agent = (request.header(b"user-agent") or "").encode("latin-1", "replace")
-            self.count_readers((key,), (user_agent,))
+            self.count_readers((key,), (_user_agent(request),))
+
+    def count_record(self, request: Request, key: str) -> None:
+        """Count one resolution by a client that reads the record itself. HEAD requests are not counted."""
+        if self.is_on and request.method == "GET":
+            self.count_handle_clients((key,), (_user_agent(request),))
 
     async def update(self) -> None:
         """Write what was counted if that is due or the day has ended. Limit the memory that it uses."""
@@ -145,3 +154,7 @@ class ResolutionCounter:
 
     def _today(self) -> str:
         return self._registry.current_time()[:10]
+
+
+def _user_agent(request: Request) -> bytes:
+    return (request.header(b"user-agent") or "").encode("latin-1", "replace")

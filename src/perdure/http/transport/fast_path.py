@@ -167,7 +167,8 @@ class FastPath:
             for request, result in zip(batch, results, strict=True)
         ]
         if self._resolutions is not None:
-            self._resolutions.count_handle_clients(compress(keys, answers))
+            clients = [request.user_agent for request in compress(batch, answers)]
+            self._resolutions.count_handle_clients(compress(keys, answers), clients)
         for request, answer in zip(batch, answers, strict=True):
             request.respond(answer)
         self._metrics.records += len(answers) - answers.count(None)
