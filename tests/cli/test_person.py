@@ -255,6 +255,19 @@ def test_a_restriction_names_the_observations_that_still_show_the_person(desk: D
     assert desk.json("person", "show", POID)["restriction"]["reason"] == "a living person"
 
 
+def test_a_restriction_names_what_was_merged_into_the_person(desk: Desk) -> None:
+    jan, piet, other = reconstruct_two_persons(desk)
+    desk.ok("person", "merge", jan, "--into", piet, "--reason", "one man", *CURATOR)
+    done = desk.run("person", "restrict", piet, "--reason", "a living person")
+    assert f", {jan}: restrict these too" in done.stderr
+    fields = desk.json("person", "restrict", piet, "--reason", "a living person")
+    assert fields["public_reconstructions"] == [jan]
+    assert fields["public_observations"] == sorted([POID, other])
+    written = desk.ok("person", "restrict", piet, "--reason", "a living person", "--with-observations")
+    assert f"Restricted {jan}, too." in written
+    assert desk.json("person", "show", jan)["restriction"]["reason"] == "a living person"
+
+
 def test_the_inputs_of_a_withdrawn_observation_are_answered_with_its_state(desk: Desk) -> None:
     desk.ok("withdraw", POID, "--reason", "read wrongly")
     done = desk.run("person", "observe", *JAN)

@@ -180,7 +180,11 @@ def restrict(
     name: Ppid,
     reason: Reason,
     with_observations: Annotated[
-        bool, typer.Option("--with-observations", help="Restrict the observations of a reconstruction too.")
+        bool,
+        typer.Option(
+            "--with-observations",
+            help="Restrict the observations of a reconstruction too, and what was merged into it.",
+        ),
     ] = False,
     if_version: Version = None,
     folder: Folder = None,
@@ -188,22 +192,29 @@ def restrict(
 ) -> None:
     """Hide the data about a person, and show only the reason. The identifier still resolves. Undo with `lift`.
 
-    The observations of a reconstruction still show the person: they are named, or restricted with --with-observations.
+    The observations of a reconstruction, and reconstructions that were merged into it, still show the person. They are
+    named, or restricted with --with-observations.
     """
 
     async def work(registry: AnyRegistry, by: Agent) -> tuple[int, list[str], list[str]]:
         before = (await use.show_person(registry, name, by=by)).view.reconstruction
-        poids = () if before is None else before.observation_ids
-        public = await use.list_public_observations(registry, poids)
+        sources = () if before is None else (*before.observation_ids, *before.replaces)
+        public = await use.list_public_persons(registry, sources)
         version = await use.restrict(
             registry, by, name, reason, with_observations=with_observations, expected_version=if_version
         )
-        still_public = await use.list_public_observations(registry, poids)
+        still_public = await use.list_public_persons(registry, sources)
         return version, [one for one in public if one not in still_public], still_public
 
     version, restricted, still_public = run_as_agent(folder, work)
     if json:
-        fields = {"restricted_too": restricted, "public_observations": still_public}
+        observations = [one for one in still_public if one.startswith("POID")]
+        reconstructions = [one for one in still_public if one not in observations]
+        fields = {
+            "restricted_too": restricted,
+            "public_observations": observations,
+            "public_reconstructions": reconstructions,
+        }
         typer.echo(to_json(person_fields(name, version=version, **{key: one for key, one in fields.items() if one})))
         return
     _print_version(name, version, json, "Restricted")

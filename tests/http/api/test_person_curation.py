@@ -142,6 +142,18 @@ def test_a_restriction_names_the_observations_or_includes_them(client: httpx.Cli
     assert "Zonderling" not in anonymous.get(f"{API}/{poid}").text
 
 
+def test_a_restriction_names_what_was_merged_into_the_person(client: httpx.Client, anonymous: httpx.Client) -> None:
+    poid = create_observation(client, named_source("Zonderling"))
+    gone, survivor = create_reconstruction(client, poid), create_reconstruction(client)
+    client.post(f"{API}/{gone}/merge", json={**CURATED, "into": survivor, "reason": "x"}, headers=ANY)
+    why: dict[str, Any] = {"reason": "a living person"}
+    answer = client.post(f"{API}/{survivor}/restrict", json=why, headers=ANY).json()
+    assert (answer["public_reconstructions"], poid in answer["public_observations"]) == ([gone], True)
+    answer = client.post(f"{API}/{survivor}/restrict", json={**why, "with_observations": True}, headers=ANY).json()
+    assert "public_reconstructions" not in answer
+    assert anonymous.get(f"{API}/{gone}", params={"version": 1}).json().get("reconstruction") is None
+
+
 @pytest.mark.parametrize("many", [False, True])
 def test_the_inputs_of_a_withdrawn_observation_are_answered_with_200(client: httpx.Client, many: bool) -> None:
     given = source()

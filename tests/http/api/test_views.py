@@ -12,4 +12,5 @@ def test_a_value_response_has_every_field_of_a_value() -> None:
 
 def test_a_person_response_has_the_fields_of_the_view_that_concern_persons() -> None:
     own = set(PersonResponse.__struct_fields__) - set(View.__struct_fields__)
-    assert own == {"ppid", "type", "uri", "newest", "withdrawal", "dropped", "redacted_too", "public_observations"}
+    public = {"public_observations", "public_reconstructions"}
+    assert own == {"ppid", "type", "uri", "newest", "withdrawal", "dropped", "redacted_too", *public}

@@ -26,6 +26,7 @@ from perdure.registry import (
     revise_reconstruction,
     search,
     show,
+    split,
     transfer_identifiers,
     verify,
     withdraw,
@@ -34,7 +35,7 @@ from perdure.registry.entities import Agent
 from perdure.registry.persons import (
     list_observations,
     list_person_versions,
-    list_public_observations,
+    list_public_persons,
     show_person,
 )
 
@@ -242,11 +243,11 @@ def test_the_observations_are_restricted_with_their_reconstruction(archive: Arch
     other = archive.source(Claim(type="name", value="Piet"))
     office.do(revise_reconstruction, prid, [poid, other], CURATOR, WHEN, archive.reconstruction_of(prid))
     office.do(restrict, prid, "a living person")
-    assert office.ask(list_public_observations, [poid, other]) == sorted([poid, other])
+    assert office.ask(list_public_persons, [poid, other]) == sorted([poid, other])
     office.do(restrict, other, "another reason")
     before = office.ask(show, other).version
     office.do(restrict, prid, "a living person", with_observations=True)
-    assert office.ask(list_public_observations, [poid, other]) == []
+    assert office.ask(list_public_persons, [poid, other]) == []
     assert office.ask(show, other).version == before, "what is restricted already stays as it is"
     assert office.ask(show, poid).observation is None
     assert office.ask(verify) == []
@@ -265,13 +266,48 @@ def test_an_observation_that_another_person_shows_prevents_all(archive: Archive)
         office.do(restrict, poid, "a living person", with_observations=True)
 
 
+def test_what_was_merged_into_a_person_is_restricted_with_it(archive: Archive) -> None:
+    """First into one person, and then with that one into another."""
+    office = archive.office
+    people = [archive.add_named_person(SECRET) for _ in range(3)]
+    sources, (first, second, last) = [source for source, _ in people], [name for _, name in people]
+    office.do(merge, first, second, CURATION, "the same man")
+    office.do(merge, second, last, CURATION, "the same man")
+    office.do(restrict, last, "a living person")
+    replaced = archive.reconstruction_of(last).replaces
+    assert office.ask(list_public_persons, replaced) == sorted([first, second])
+    office.do(restrict, last, "a living person", with_observations=True)
+    assert office.ask(list_public_persons, [*sources, *replaced]) == []
+    assert office.ask(show, first, version=1).reconstruction is None
+    assert office.ask(verify) == []
+    for name in (*sources, first, second, last):
+        office.do(lift_restriction, name, "died")
+
+
+def test_a_person_who_was_split_stays_public_with_another_part(archive: Archive) -> None:
+    office = archive.office
+    (mine, first), (theirs, second) = archive.add_named_person(SECRET), archive.add_named_person("Piet")
+    office.do(merge, first, second, CURATION, "the same man")
+    part, other = (made.name for made in office.do(split, second, [[mine], [theirs]], CURATION, "father and son"))
+    before = office.snapshot()
+    with pytest.raises(WrongState, match=second):
+        office.do(restrict, part, "a living person", with_observations=True)
+    assert office.snapshot() == before
+    office.do(restrict, part, "a living person")
+    assert second in office.ask(list_public_persons, archive.reconstruction_of(part).replaces)
+    office.do(restrict, other, "a living person")
+    office.do(restrict, part, "a living person", with_observations=True)
+    assert office.ask(list_public_persons, [mine, second]) == []
+    assert office.ask(verify) == []
+
+
 def test_the_observations_are_restricted_on_both_engines(office: Office) -> None:
     claim = Claim(type="name", value=SECRET)
     poid = office.do(observe, "https://example.org/1", WHEN, "0" * 64, claims=(claim,)).name
     more = Reconstruction((), "", "", claims=(ChosenClaim(poid, 1),))
     prid = office.do(reconstruct, [poid], CURATOR, WHEN, more).name
     office.do(restrict, prid, "a living person", with_observations=True)
-    assert office.ask(list_public_observations, [poid]) == []
+    assert office.ask(list_public_persons, [poid]) == []
     assert office.ask(verify) == []
     office.do(lift_restriction, poid, "died")
     office.do(lift_restriction, prid, "died")

@@ -198,11 +198,19 @@ async def list_person_versions(remote: RemoteRegistry, text: str, *, by: Agent |
     return [act for page in remote.pages(path, _Acts, limit=PAGE) for act in page.revisions]
 
 
-async def list_public_observations(remote: RemoteRegistry, names: Sequence[str]) -> list[str]:
-    """List those of the observations whose content is public."""
-    public = remote.public
-    shown = [public.get(path_to_person(remote, name), ShownPerson) for name in names]
-    return sorted(one.ppid for one in shown if one.observation is not None)
+async def list_public_persons(remote: RemoteRegistry, names: Sequence[str]) -> list[str]:
+    """List those of the persons, and of the persons that they replaced, whose content is public."""
+    shown: list[ShownPerson] = []
+    following, seen = list(names), set(names)
+    while following:
+        name = following.pop()
+        shown.append(remote.public.get(path_to_person(remote, name), ShownPerson))
+        if name.startswith("PRID"):  # a restricted one hides what it replaced from other readers
+            made = remote.get(path_to_person(remote, name), ShownPerson).reconstruction
+            new = [] if made is None else [one for one in made.replaces if one not in seen]
+            following += new
+            seen.update(new)
+    return sorted(one.ppid for one in shown if one.observation is not None or one.reconstruction is not None)
 
 
 async def list_dropped(

@@ -264,8 +264,9 @@ async def restrict(
 ) -> Response[PersonResponse]:
     """Hide the content of a person from callers without permission to edit.
 
-    The restriction, its date and its reason are public. The observations of a reconstruction still show the person,
-    and the response names them. With `with_observations`, they are restricted too.
+    The restriction, its date and its reason are public. The observations of a reconstruction, and reconstructions that
+    were merged into it, still show the person, and the response names them. With `with_observations`, they are
+    restricted too.
     """
     name = decode_name(ppid)
     with expect_version(if_match) as version:
@@ -278,9 +279,9 @@ async def restrict(
             with_observations=data.with_observations,
             expected_version=version,
         )
-    names = () if before is None else before.observation_ids
-    showing = await use.list_public_observations(context.registry, names)
-    return await person_response(context, name, public_observations=showing)
+    sources = () if before is None else (*before.observation_ids, *before.replaces)
+    showing = await use.list_public_persons(context.registry, sources)
+    return await person_response(context, name, still_public=showing)
 
 
 @post(

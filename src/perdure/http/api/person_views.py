@@ -50,7 +50,7 @@ def build_person(
     origin: str,
     person: PersonView,
     dropped: Sequence[DroppedItem] = (),
-    public_observations: Sequence[str] = (),
+    still_public: Sequence[str] = (),
     redacted_too: Sequence[str] = (),
 ) -> PersonResponse:
     view = person.view
@@ -63,7 +63,8 @@ def build_person(
         newest=person.newest,
         withdrawal=None if person.withdrawal is None else WithdrawalResponse(**person.withdrawal._asdict()),
         dropped=tuple(dropped),
-        public_observations=tuple(public_observations),
+        public_observations=tuple(one for one in still_public if one.startswith("POID")),
+        public_reconstructions=tuple(one for one in still_public if one.startswith("PRID")),
         redacted_too=tuple(redacted_too),
     )
 
@@ -91,13 +92,13 @@ async def person_response(
     context: ApiContext,
     name: str,
     dropped: Sequence[DroppedItem] = (),
-    public_observations: Sequence[str] = (),
+    still_public: Sequence[str] = (),
     redacted_too: Sequence[str] = (),
 ) -> Response[PersonResponse]:
     """Respond with the current state of a person, and with its path, which may differ from the path of the request."""
     person = await show_person(context.registry, name, by=context.caller)
     headers = validator_headers(person_etag(person)) | {"content-location": person_api_path(person.view.name)}
-    body = build_person(context.request.origin, person, dropped, public_observations, redacted_too)
+    body = build_person(context.request.origin, person, dropped, still_public, redacted_too)
     return Response(body, headers=headers)
 
 

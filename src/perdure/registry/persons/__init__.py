@@ -11,7 +11,7 @@ from perdure.registry.persons.person_query import PersonView, list_observations,
 from perdure.registry.persons.person_search import PersonHit, PersonPage, find_by_link, find_by_name
 from perdure.registry.persons.reconstructing import Curation, reconstruct, revise_reconstruction
 from perdure.registry.persons.redacting import redact
-from perdure.registry.persons.restricting import lift_restriction, list_public_observations, restrict
+from perdure.registry.persons.restricting import lift_restriction, list_public_persons, restrict
 from perdure.registry.persons.splitting import split, undo_split
 
 __all__ = [
@@ -34,7 +34,7 @@ __all__ = [
     "list_dropped",
     "list_observations",
     "list_person_versions",
-    "list_public_observations",
+    "list_public_persons",
     "merge",
     "observe",
     "observe_many",

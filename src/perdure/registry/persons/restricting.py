@@ -31,8 +31,8 @@ async def restrict(
     """Hide the content from all but agents who may edit it. The restriction, its date and its reason stay visible.
 
     An observation whose claims a reconstruction shows can be restricted only after that reconstruction. The
-    observations of a restricted reconstruction still show the person, unless `with_observations` restricts them too:
-    all of them, or nothing.
+    observations of a restricted reconstruction still show the person, and so do the reconstructions that were merged
+    into it. `with_observations` restricts all of them too, or nothing.
     """
     check_one_line(reason, "reason", registry.settings.limits.text_characters)
 
@@ -45,7 +45,7 @@ async def restrict(
             raise InvalidInput("person", "with_observations", f"{identifier.name} is an observation itself")
         if record.restriction is not None and record.restriction.reason == reason:
             if with_observations:
-                _restrict_observations(registry, tx, by, identifier.name, record, reason)
+                _restrict_sources(registry, tx, by, identifier.name, record, reason)
             return identifier.version
         if record.observation is not None and (showing := find_exposing_reconstructions(tx, identifier.key)):
             raise WrongState(identifier.name, f"shown by {', '.join(showing)}", "not shown: restrict these first")
@@ -58,36 +58,64 @@ async def restrict(
         restricted = msgspec.structs.replace(record, restriction=Restriction(reason, to_seconds(now)))
         version = append_version(registry, tx, by, identifier, restricted, "restrict", reason)
         if with_observations:
-            _restrict_observations(registry, tx, by, identifier.name, record, reason)
+            _restrict_sources(registry, tx, by, identifier.name, record, reason)
         return version
 
     return await registry.store.write(work)
 
 
-def _restrict_observations(
-    registry: Registry, tx: Transaction, by: Agent, name: str, record: Record, reason: str
-) -> None:
-    """Restrict the public observations of a reconstruction that was restricted before in this transaction."""
-    names = () if record.reconstruction is None else record.reconstruction.observation_ids
-    for poid in public_observations(tx, names):
+def _restrict_sources(registry: Registry, tx: Transaction, by: Agent, name: str, record: Record, reason: str) -> None:
+    """Restrict what else shows the person of a reconstruction that was restricted before in this transaction."""
+    reconstruction = record.reconstruction
+    if reconstruction is None:
+        return
+
+    def restrict_one(identifier: Identifier, shown: Record, scope: str) -> None:
         now = registry.current_time()
-        identifier, observed, prefix = require_identifier(tx, poid)
-        require_permission(tx, by, "withdraw", prefix.key, now, observed)
-        if showing := [one for one in find_exposing_reconstructions(tx, identifier.key) if one != name]:
-            raise WrongState(identifier.name, f"shown by {', '.join(showing)}", "not shown: restrict these first")
-        restricted = msgspec.structs.replace(observed, restriction=Restriction(reason, to_seconds(now)))
+        require_permission(tx, by, "withdraw", scope, now, shown)
+        restricted = msgspec.structs.replace(shown, restriction=Restriction(reason, to_seconds(now)))
         append_version(registry, tx, by, identifier, restricted, "restrict", reason)
 
+    replaced = public_persons(tx, _with_replaced(tx, reconstruction.replaces))
+    while ready := [one for one in replaced if _is_replaced_by_restricted(tx, one, name)]:
+        for prid in ready:  # the others were merged into these, or were split and another part is public
+            identifier, merged, prefix = require_identifier(tx, prid)
+            restrict_one(identifier, merged, prefix.key)
+            replaced.remove(prid)
+    for poid in public_persons(tx, reconstruction.observation_ids):
+        identifier, observed, prefix = require_identifier(tx, poid)
+        if showing := [one for one in find_exposing_reconstructions(tx, identifier.key) if one != name]:
+            raise WrongState(identifier.name, f"shown by {', '.join(showing)}", "not shown: restrict these first")
+        restrict_one(identifier, observed, prefix.key)
 
-def public_observations(reader: Reader, names: Sequence[str]) -> list[str]:
-    """Return those of these observations whose content is public, also if they are withdrawn."""
-    found = [(name, records.decode(row.record)) for name, row in reader.find_many(names).items()]
+
+def _is_replaced_by_restricted(reader: Reader, name: str, restricted: str) -> bool:
+    """Return whether all that replaced a person is restricted. `restricted` is known to be."""
+    record = require_identifier(reader, name)[1]
+    return all(one.restriction or other == restricted for other, one in find_replacements(reader, record))
+
+
+def _with_replaced(reader: Reader, names: Sequence[str]) -> list[str]:
+    """Return these persons, those that they replaced, and so on."""
+    found: list[str] = []
+    following = list(names)
+    while new := [name for name in following if name not in found]:
+        found += dict.fromkeys(new)
+        decoded = [records.decode(row.record).reconstruction for row in reader.find_many(new).values()]
+        following = [name for one in decoded if one is not None for name in one.replaces]
+    return found
+
+
+def public_persons(reader: Reader, names: Sequence[str]) -> list[str]:
+    """Return those of these persons whose content is public, also if they are withdrawn or merged."""
+    rows = reader.find_many(names)
+    found = [(name, records.decode(rows[name].record)) for name in names if name in rows]
     return [name for name, record in found if record.restriction is None and not record.is_redacted]
 
 
-async def list_public_observations(registry: Registry, names: Sequence[str]) -> list[str]:
-    """Return those of these observations that still show a person who was restricted."""
-    return sorted(await registry.store.read(lambda reader: public_observations(reader, names)))
+async def list_public_persons(registry: Registry, names: Sequence[str]) -> list[str]:
+    """Return those of these persons, and of the persons that they replaced, that still show one who was restricted."""
+    return sorted(await registry.store.read(lambda reader: public_persons(reader, _with_replaced(reader, names))))
 
 
 async def lift_restriction(

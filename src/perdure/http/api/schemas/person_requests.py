@@ -189,8 +189,8 @@ class RestrictRequest(RequestSchema, frozen=True, kw_only=True):
     with_observations: Annotated[
         bool,
         Meta(
-            description="Restrict the observations of a reconstruction too. This needs permission for each of them, "
-            "and no other public person may show their claims."
+            description="Restrict the observations of a reconstruction too, and what was merged into it. This needs "
+            "permission for each of them, and no other public person may show their claims."
         ),
     ] = False
 

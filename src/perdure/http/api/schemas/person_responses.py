@@ -107,6 +107,10 @@ class PersonResponse(ResponseSchema, frozen=True, kw_only=True):
         tuple[Ppid, ...],
         Meta(description="After a restriction: the observations that still show the person."),
     ] = ()
+    public_reconstructions: Annotated[
+        tuple[Ppid, ...],
+        Meta(description="After a restriction: the reconstructions that it replaced, and that still show the person."),
+    ] = ()
 
 
 class ObservationResponse(ResponseSchema, frozen=True, kw_only=True):
