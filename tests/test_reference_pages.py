@@ -10,6 +10,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 from prometheus_client.metrics import MetricWrapperBase
 
+from perdure.cli.remote.commands import LOCAL_ONLY
 from perdure.http.shared import metrics
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -76,3 +77,9 @@ def test_the_glossary_explains_each_term_once() -> None:
     terms = re.findall(r"^\| \*\*(.+?)\*\* \|", REFERENCE.joinpath("glossary.md").read_text("utf-8"), re.MULTILINE)
     assert len(terms) == len(set(terms)) >= 40
     assert terms == sorted(terms, key=str.lower)
+
+
+def test_the_page_about_remote_registries_lists_what_works_only_on_the_server() -> None:
+    rows = (DOCS / "how-to" / "remote-registry.md").read_text().split("| command | with `--server` |")[1].split("\n")
+    listed = {name for row in rows if row.endswith("| no |") for name in re.findall("`([^`]+)`", row)}
+    assert {command for command in LOCAL_ONLY if not {command, command.split(" ")[0]} & listed} == set()

@@ -338,7 +338,10 @@ def test_person_identifiers_from_the_command(desk: Desk) -> None:
 
 def test_agents_keys_and_permissions(desk: Desk) -> None:
     desk.ok("agent", "add", "maria", "--name", "Maria Silva")
-    desk.ok("agent", "grant", "maria", "12345", "mint", "edit", "--until", "2099-01-01T00:00:00Z")
+    until = "2099-01-01T00:00:00Z"
+    limited = desk.ok("agent", "grant", "maria", "12345", "mint", "edit", "--own", "--until", until)
+    assert limited == f"Granted to maria on 12345: mint, edit, for own identifiers until {until}\n"
+    desk.ok("agent", "grant", "maria", "12345", "mint", "edit", "--until", until)
     made = desk.json("agent", "key", "maria", "--label", "laptop")
     hers = {"PERDURE_KEY": made["key"]}
     desk.ok("mint", "12345", URL, "--suffix", "m", env=hers)

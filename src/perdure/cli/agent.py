@@ -152,7 +152,9 @@ def grant(
 
     grants = run_as_agent(folder, work)
     end = f" until {grants[0].until}" if grants and grants[0].until else ""
-    print_result(grants, json, f"Granted to {agent} on {prefix}: {', '.join(one.action for one in grants)}{end}")
+    limit = ", for own identifiers" if own else ""
+    given = ", ".join(one.action for one in grants)
+    print_result(grants, json, f"Granted to {agent} on {prefix}: {given}{limit}{end}")
 
 
 @app.command("revoke", epilog="**Example**\n\n- `perdure agent revoke maria 12345`")

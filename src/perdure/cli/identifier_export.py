@@ -96,7 +96,8 @@ def export(
         partial.replace(file)
     omissions.print_remaining_count()
     counts = {"exported": count, "left_out": omissions.count, "format": chosen.value, "file": str(file)}
-    line = to_json(counts) if json else f"Exported {count:,} identifiers to {'standard output' if to_stdout else file}."
+    what = f"{count:,} {'identifier' if count == 1 else 'identifiers'}"
+    line = to_json(counts) if json else f"Exported {what} to {'standard output' if to_stdout else file}."
     typer.echo(line, err=to_stdout)
 
 
