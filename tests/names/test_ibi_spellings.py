@@ -24,9 +24,10 @@ def test_another_port_has_two_separators() -> None:
 
 
 def test_the_label_of_a_citation_comes_before_its_other_spellings() -> None:
-    first, others = ibi.other_spellings("iconet.com.br/banon/2009/09.09.22.01-RPQ")
+    first, cited, others = ibi.other_spellings("iconet.com.br/banon/2009/09.09.22.01-RPQ")
     assert first == ("iconet.com.br/banon/2009/09.09.22.01",)
-    assert "iconet.com.br/banon@80/2009/09.09.22.01" in others
+    assert "iconet.com.br/banon@80/2009/09.09.22.01-RPQ" in cited
+    assert cited == tuple(f"{other}-RPQ" for other in others)
     assert ibi.other_spellings("8JMKD3MGP8W/34PGRBS-TDI")[0] == ("8JMKD3MGP8W/34PGRBS",)
     assert ibi.other_spellings("APM77Z/KFQ6T-NTC") == (("APM77Z/KFQ6T",),)
 

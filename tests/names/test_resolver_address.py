@@ -127,6 +127,15 @@ def test_recognition_reads_the_addresses_of_given_resolvers(path: str, scheme: s
     assert recognise("https://id.example.org/20.500/a").scheme == "unknown"
 
 
+@pytest.mark.parametrize("host", ["localhost:8080", "id.example.org:8443", "LOCALHOST:8080/hdl"])
+def test_recognition_does_not_take_a_host_with_a_port_for_a_scheme(host: str) -> None:
+    served = ("http://localhost:8080", "https://id.example.org:8443")
+    found = recognise(f"{host}/20.500/a", tuple(ResolverAddress.parse(url) for url in served))
+    assert (found.scheme, found.canonical) == ("handle", "20.500/a")
+    assert recognise("localhost:81/20.500/a", OURS).scheme == "unknown"
+    assert recognise("isbn:9780306406157", OURS) == recognise("isbn:9780306406157")
+
+
 @given(st.text())
 def test_no_text_raises_another_error(text: str) -> None:
     for url in (text, f"https://id.example.org/{text}"):

@@ -18,6 +18,8 @@ PATHS = st.text(st.characters(codec="ascii", categories=("L", "N")) | st.sampled
     ("http://old.example.org/", "https://new.example.org/", "http://old.example.org", "https://new.example.org/"),
     ("http://old.example.org/a", "http://old.example.org/b", "http://old.example.org/a/1", "http://old.example.org/b/1"),
     ("http://bücher.example/", "https://b.example/", "http://xn--bcher-kva.example/1", "https://b.example/1"),
+    ("http://old.example.org/", "https://new.example.org/", "  http://old.example.org/a b ", "https://new.example.org/a b"),
+    ("http://", "https://", " http://any.example.org/a", "https://any.example.org/a"),
     ("mailto:desk@", "mailto:info@", "mailto:desk@example.org", "mailto:info@example.org"),
     ("http://", "https://", "HTTP://Any.example.org:80/a?b", "https://Any.example.org/a?b"),
     ("http://", "https://", "http://any.example.org:8080", "https://any.example.org:8080"),

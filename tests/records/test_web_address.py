@@ -60,6 +60,11 @@ def test_a_url_is_encoded_in_ascii_with_its_host_as_idna(url: str, sent: str | N
     assert encode_web_address(url) == (url if sent is None else sent)
 
 
+def test_blanks_around_an_address_are_dropped_and_others_encoded() -> None:
+    assert encode_web_address("  https://example.org/a b ") == "https://example.org/a%20b"
+    assert encode_web_address(" mailto:desk@example.org ") == "mailto:desk@example.org"
+
+
 _PIECES = st.sampled_from(
     ["a", "ü", "例", ".", "-", "_", "%", "00", "2f", "[", "]", ":", "@", "\\", "/", "?", "#", "1", "℀", "。", "\u200d"]
 )

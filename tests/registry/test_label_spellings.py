@@ -34,6 +34,8 @@ def register(office: Office, *names: str) -> None:
         (f"{WITH_PORT}.00", PLAIN),
         (PLAIN, f"{PLAIN}-RPQ"),
         (WITH_PORT, f"{PLAIN}-TDI"),
+        (f"{PLAIN}-RPQ", f"{WITH_PORT}-RPQ"),
+        (f"{WITH_PORT}-RPQ", f"{PLAIN}.00-RPQ"),
         (OPAQUE, f"{OPAQUE}-NTC"),
         (OPAQUE, "8JMKD3MGP8W34K/34PGRBS"),
         (OPAQUE, "ibi:8JMKD3MGP8W/234PGRBS"),
@@ -79,11 +81,19 @@ def test_two_possible_items_are_suggested(archive: Office) -> None:
     assert set(error.value.suggestions) == {PLAIN, WITH_PORT}
 
 
-def test_a_name_with_a_document_type_is_only_suggested(archive: Office) -> None:
+@pytest.mark.parametrize("given", [PLAIN, WITH_PORT, f"{PLAIN}.00", f"{WITH_PORT}-NTC"])
+def test_a_name_with_a_document_type_is_only_suggested(archive: Office, given: str) -> None:
     register(archive, f"{PLAIN}-RPQ", f"{PLAIN}-TDI", f"{PLAIN}.30")
     with pytest.raises(NoSuchName) as error:
-        archive.ask(resolve, PLAIN)
+        archive.ask(resolve, given)
     assert set(error.value.suggestions) == {f"{PLAIN}-RPQ", f"{PLAIN}-TDI"}
+
+
+def test_two_citations_of_a_label_in_another_spelling_are_suggested(archive: Office) -> None:
+    register(archive, f"{PLAIN}-RPQ", f"{WITH_PORT}-RPQ")
+    with pytest.raises(NoSuchName) as error:
+        archive.ask(resolve, f"{PLAIN}.00-RPQ")
+    assert set(error.value.suggestions) == {f"{PLAIN}-RPQ", f"{WITH_PORT}-RPQ"}
 
 
 def test_another_instant_or_port_is_another_item(archive: Office) -> None:

@@ -54,6 +54,9 @@ def at_home(office: Office, use_case: Callable[..., Coroutine[Any, Any, T]], *ar
         f"{HERE}/hdl:20.500/a%20b",
         "http://localhost:8080/20.500/a%20b",
         "http://127.0.0.1/hdl/20.500/a b",
+        f" {HERE}/20.500/a%20b ",
+        f"<{HERE}/20.500/a%20b>.",
+        f"({HERE}/hdl/20.500/a%20b?info).",
     ],
 )
 def test_every_use_case_takes_an_address_for_the_name(library: Office, url: str) -> None:
@@ -72,6 +75,20 @@ def test_addresses_in_addresses_are_not_followed(library: Office, host: str) -> 
             at_home(library, resolve, f"{host * count}20.500/thesis-1")
 
 
+@pytest.mark.parametrize(
+    "text", [f"<{'(' * 40}{HERE}/20.500/thesis-1", "<https://example.org/20.500/thesis-1>", "<20.5/x>"]
+)
+def test_brackets_around_other_text_mean_nothing(library: Office, text: str) -> None:
+    with pytest.raises((NoSuchPrefix, InvalidName)):
+        at_home(library, resolve, text)
+
+
+def test_a_name_may_have_brackets_and_blanks(library: Office) -> None:
+    library.prefix("<20", "chosen")
+    library.do(mint, "<20", statement=Statement(f"{TARGET}bracket"), suffixes=["x>. "])
+    assert at_home(library, resolve, "<20/x>. ").name == "<20/x>. "
+
+
 def test_an_import_takes_addresses_for_names(library: Office) -> None:
     entries = [ImportPut(line=1, name=f"{HERE}/20.500/new", target=TARGET)]
     assert at_home(library, import_entries, library.admin, entries, ImportOptions()).created == 1
@@ -80,6 +97,8 @@ def test_an_import_takes_addresses_for_names(library: Office) -> None:
 
 def test_a_search_finds_a_name_by_its_address(library: Office) -> None:
     assert [hit.name for hit in at_home(library, search, [f"{HERE}/20.500/thesis-1"])] == ["20.500/thesis-1"]
+    assert [hit.name for hit in at_home(library, search, [f"{HERE}/hdl:20.500/thesis-1"])] == ["20.500/thesis-1"]
+    assert [hit.name for hit in at_home(library, search, [f"<{HERE}/20.500/thesis-1>"])] == ["20.500/thesis-1"]
     assert at_home(library, search, [f"{HERE}/20.500/%zz"]) == []
 
 

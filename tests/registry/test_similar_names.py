@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterator
 from string import ascii_letters, digits
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given, settings
@@ -16,6 +17,7 @@ from perdure.registry import Statement, add_subsystem, mint, observe, show, with
 from perdure.registry.identifier_lookup import find_located
 from perdure.registry.name_keys import locate
 from perdure.registry.similar_names import MOST_SUGGESTED, find_similar_names, with_similar_names
+from perdure.registry.store_interface import Reader
 
 TARGET = "https://example.org/"
 CHOSEN = [
@@ -26,12 +28,16 @@ CHOSEN = [
     "thèse-été",
     "тезис",
     "論文",
+    "日本語資料",
+    "日本語地図",
+    "한국학-1",
     "a",
     "two words",
     "<b>",
     "50%",
     "x" * 40,
     "a-long-name-that-somebody-has-chosen-with-care",
+    "b" * 70 + "Q",
 ]
 FOLDED = ["Report-7", "report.2019", "Étude-1"]
 letters = st.sampled_from(ascii_letters + digits + "-._/() ")
@@ -62,6 +68,26 @@ def test_every_slip_in_a_chosen_name_is_found(library: Office, right: str, slip:
     can_be_tried = set(right) <= set(list_likely_characters(wrong))
     if wrong and wrong not in CHOSEN and can_be_tried:
         assert f"20.500.12345/{right}" in similar(library, f"20.500.12345/{wrong}")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("日本話資料", "日本語資料"),
+        ("曰本語資料", "日本語資料"),
+        ("日本資料", "日本語資料"),
+        ("本語地図", "日本語地図"),
+        ("日本語地圖", "日本語地図"),
+        ("한굴학-1", "한국학-1"),
+        ("한국1-1", "한국학-1"),
+        ("b" * 70 + "c", "b" * 70 + "Q"),
+        ("b" * 70, "b" * 70 + "Q"),
+    ],
+)
+def test_a_character_that_is_not_likely_is_found_where_names_continue_with_it(
+    library: Office, wrong: str, right: str
+) -> None:
+    assert similar(library, f"20.500.12345/{wrong}") == (f"20.500.12345/{right}",)
 
 
 @given(st.sampled_from(FOLDED), slips, st.integers(0, 100), letters)
@@ -138,6 +164,19 @@ def test_a_reserved_name_is_not_shown_and_a_withdrawn_one_comes_last(new_library
 def test_there_are_a_few_suggestions_at_most(new_library: Office) -> None:
     new_library.do(mint, "20.500", statement=Statement(TARGET), suffixes=[f"thesis-{digit}" for digit in digits])
     assert len(similar(new_library, "20.500/thesis-x")) == MOST_SUGGESTED
+
+
+def test_the_number_of_queries_is_bounded(new_library: Office) -> None:
+    suffixes = [*(f"{chr(0x4E00 + number)}-{number}" for number in range(100)), "x" * 79]
+    new_library.do(mint, "20.500", statement=Statement(TARGET), suffixes=suffixes)
+
+    def count(reader: Reader, suffix: str) -> int:
+        watched = Mock(wraps=reader)
+        find_similar_names(watched, f"20.500/{suffix}")
+        return watched.identifiers_after.call_count
+
+    assert 40 <= new_library.read(lambda reader: count(reader, "\u9fa0-7")) <= 70
+    assert new_library.read(lambda reader: count(reader, "x" * 78 + "y")) <= 70
 
 
 def test_a_person_is_not_found_by_a_slip_beside_its_check_digit(new_library: Office) -> None:

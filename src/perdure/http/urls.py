@@ -99,7 +99,7 @@ def append_to_target(target: str, rest: str, limits: Limits) -> str:
     """
     rest = handle.STRAY_PERCENT.sub("%25", rest)
     try:
-        whole = encode_web_address(target + rest)
+        whole = encode_web_address(target.strip(" ") + rest)
         before, after = _HOST.match(encode_web_address(target)), _HOST.match(whole)
     except ValueError as problem:
         raise MalformedRequest(f"this text cannot be appended to the target: {problem}") from None

@@ -117,7 +117,8 @@ def _find_candidates(core: str, resolvers: Sequence[ResolverAddress]) -> Iterabl
     if address:
         return _address_candidates(core, address, resolvers)
     other = _find_other_scheme(core)
-    if other:  # by its grammar it may also be a handle
+    if other and not _is_at_resolver(core, resolvers):  # a host and a port look like a scheme
+        # By its grammar it may also be a handle.
         return [other, *(Candidate(Rank.FAINT, recognition) for _, recognition in read_handle(core))]
     if "/" not in core and "%2f" in core.lower():  # copied out of an address, with the slash encoded
         core = unquote(core)

@@ -28,8 +28,11 @@ class UrlParts(NamedTuple):
 
 
 def split_url(url: str) -> UrlParts | None:
-    """Return the parts of a URL; None if it has no scheme. Without a host, everything after the scheme is the rest."""
-    match = _URL.fullmatch(url)
+    """Return the parts of a URL; None if it has no scheme. Without a host, everything after the scheme is the rest.
+
+    Blanks around the URL are dropped.
+    """
+    match = _URL.fullmatch(url.strip(" "))
     if match is None:
         return None
     scheme, authority, rest = match[1].lower(), match[2], match[3]
@@ -81,7 +84,7 @@ class UrlBeginning:
 
 def _split_scheme(url: str, scheme: str) -> str | None:
     """Return a URL of this scheme from its host on, without the default port, which another scheme may not have."""
-    match = _URL.fullmatch(url)
+    match = _URL.fullmatch(url.strip(" "))
     if match is None or match[1].lower() != scheme or not match[2]:
         return None
     return match[2].removesuffix(f":{_DEFAULT_PORTS.get(scheme, '')}") + match[3]

@@ -196,14 +196,15 @@ def _check_reference(name: str, index: int, name_part: str, index_part: str, lim
 def check_target(url: str, limits: Limits, part: str = "target", *, allows_blanks: bool = False) -> str:
     """Return a target unchanged. It must be absolute, with a valid host and a scheme that the settings allow.
 
-    Handle clients write blanks into URL values. With `allows_blanks`, they are accepted; a redirect encodes them.
+    Handle clients write blanks into URL values. With `allows_blanks`, they are accepted; a redirect drops
+    those before and after the URL, and encodes the others.
     """
     if len(url) > limits.url_characters:
         raise OutOfRange("record", part, f"the target is longer than {limits.url_characters} characters")
     plain = PLAIN_ADDRESS.fullmatch(url)
     if plain is not None and plain[1] in limits.schemes:
         return url
-    match = _URL.fullmatch(url)
+    match = _URL.fullmatch(url.lstrip(" ") if allows_blanks else url)
     if match is None or not match[2].strip("/ "):
         raise InvalidInput(
             "record", part, f"the target {quote_text(url)} is not an absolute URL, as in https://example.org/"

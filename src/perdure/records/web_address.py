@@ -28,6 +28,7 @@ _LAST_PORT: Final = 65_535
 def encode_web_address(url: str) -> str:
     """Encode an address for headers and links: the host as IDNA, the rest percent-encoded as UTF-8.
 
+    Blanks before and after it are dropped, as browsers do.
     Raise ValueError with the reason if it is an address of http, https or ftp without a valid host.
     """
     return url if PLAIN_ADDRESS.fullmatch(url) else _encode_address(url)
@@ -35,9 +36,10 @@ def encode_web_address(url: str) -> str:
 
 @lru_cache(maxsize=1024)
 def _encode_address(url: str) -> str:
-    match = _WITH_HOST.fullmatch(url)
+    bare = url.strip(" ")
+    match = _WITH_HOST.fullmatch(bare)
     if match is None:
-        return quote(url, safe=URL_SAFE)
+        return quote(bare, safe=URL_SAFE)
     scheme, authority, rest = match.groups()
     if not authority:
         raise ValueError("the host is missing")

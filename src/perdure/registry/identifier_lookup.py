@@ -89,9 +89,10 @@ def _suggest_labels(reader: Reader, located: LocatedName) -> tuple[str, ...]:
     """Return the labels of this item in other spellings, and with the document type of a citation."""
     keys = [key for group in _other_label_keys(located) for key in group]
     found = list(reader.find_many(keys).values()) if keys else []
-    cited = f"{located.key}-"
-    found += [one for one in reader.identifiers_after(cited, _MOST_CITED, cited) if _is_citation(one, located.key)]
-    return tuple(identifier.name for identifier in found)
+    for label in dict.fromkeys(ibi.split_document_type(key)[0] for key in (located.key, *keys)):
+        cited = f"{label}-"
+        found += [one for one in reader.identifiers_after(cited, _MOST_CITED, cited) if _is_citation(one, label)]
+    return tuple(dict.fromkeys(identifier.name for identifier in found))
 
 
 def _is_citation(identifier: Identifier, key: str) -> bool:

@@ -10,6 +10,7 @@ import msgspec
 
 from perdure.errors import InvalidName, NoSuchPrefix, OutOfRange
 from perdure.names import handle, ibi, pilin, ppid, recognise, resolver_address, upn, urlib_address
+from perdure.names.unwrap import unwrap
 from perdure.records.frozen_struct import FrozenStruct
 from perdure.records.validation import check_storable
 from perdure.registry.entities import Prefix, Scheme
@@ -70,7 +71,7 @@ def locate(prefixes: PrefixSource, text: str) -> LocatedName:
     try:
         return _locate_label(prefixes, name, parsed.prefix)
     except NoSuchPrefix:
-        inner = _find_name_at_host(prefixes, text)
+        inner = _find_name_at_host(prefixes, text) or _find_pasted_address(text)
         if inner is None or _find_name_at_host(prefixes, inner) is not None:  # addresses in addresses mean nothing
             raise
         return locate(prefixes, inner)
@@ -83,6 +84,12 @@ def _find_name_at_host(prefixes: PrefixSource, text: str) -> str | None:
         return handle.canonical(address) if handle.is_proxy_address(address) else find_own_name(prefixes, address)
     except InvalidName:
         return None
+
+
+def _find_pasted_address(text: str) -> str | None:
+    """Return the web address in a text that has blanks, brackets or a full stop around it; None if it has none."""
+    bare = unwrap(text)
+    return bare if bare != text and handle.is_web_address(bare) else None
 
 
 def find_own_name(prefixes: PrefixSource, text: str) -> str | None:

@@ -8,7 +8,7 @@ from perdure.records import record as records
 from perdure.records.target import first_stored_url, first_url
 from perdure.records.validation import check_one_line, check_storable
 from perdure.registry.entities import Act, Agent, Revision, SearchHit
-from perdure.registry.identifier_lookup import require_identifier
+from perdure.registry.identifier_lookup import find_located, require_identifier
 from perdure.registry.identifier_view import (
     View,
     is_hidden,
@@ -43,6 +43,11 @@ async def show(registry: Registry, text: str, *, version: int | None = None, by:
     """
 
     return await registry.store.read(lambda reader: view_identifier(registry, reader, text, version, by))
+
+
+async def find_name(registry: Registry, text: str) -> str:
+    """Return the registered name that a text means. Raise NoSuchName if there is none."""
+    return await registry.store.read(lambda reader: require_identifier(reader, text)[0].name)
 
 
 async def history(registry: Registry, text: str, *, by: Agent | None = None) -> list[Revision]:
@@ -111,14 +116,13 @@ async def search(registry: Registry, words: Sequence[str], *, limit: int = 100) 
 
 
 def _name_or_word(reader: Reader, word: str) -> str:
+    text = word
     try:
-        own = find_own_name(reader, word)
-        if own is not None:
-            return own
-        located = locate(reader, word)
+        text = find_own_name(reader, word) or word
+        found = find_located(reader, locate(reader, text))
     except (InvalidName, InvalidInput, NoSuchName):
-        return word
-    return word if located.name == word or reader.find(located.key) is None else located.name
+        return text
+    return text if found is None else found.name
 
 
 def check_words(words: Sequence[str]) -> None:

@@ -1,7 +1,8 @@
 """Similar names: what a reader may have meant by a name that is not registered.
 
 They are found by looking up all names that one slip makes of the given one. The number of look-ups is bounded. A slip
-is tried only where the characters before it are the beginning of some name.
+is tried only where the characters before it are the beginning of some name. Characters that are not likely, such as
+most Chinese ones, are tried if some name continues with them.
 """
 
 from bisect import bisect
@@ -18,6 +19,9 @@ from perdure.registry.store_interface import Reader
 MOST_SUGGESTED: Final = 5
 _LONGEST: Final = 80  # characters; slips in longer names are not looked for
 _MOST_LOOKUPS: Final = 4000
+_MOST_CONTINUATIONS: Final = 40  # a query each
+_MOST_POSITIONS: Final = 20
+_LAST_ASCII, _LAST_CHARACTER = "\x7f", "\U0010ffff"
 _MOST_PREFIX_LOOKUPS: Final = 1000
 _PREFIX_CHARACTERS: Final = "0123456789.abcdefghijklmnopqrstuvwxyz-"
 
@@ -77,7 +81,7 @@ def _keys_under_prefix(reader: Reader, located: LocatedName) -> list[str]:
     last = _common_length(reader, beginning, suffix)
     characters = list_likely_characters(suffix, upper=located.scheme == "handle" and located.prefix.case_sensitive)
     slips = list_misspellings(suffix, characters, range(last + 1), _MOST_LOOKUPS)
-    return [beginning + slip for slip in slips]
+    return [beginning + slip for slip in (*slips, *_slips_from_index(reader, beginning, suffix, last))]
 
 
 def _label_beginning(located: LocatedName) -> str:
@@ -91,6 +95,29 @@ def _common_length(reader: Reader, beginning: str, suffix: str) -> int:
     heads = [beginning + suffix[:length] for length in range(1, len(suffix) + 1)]
     names = [len(key) - len(beginning) for key in reader.find_many(heads)]
     return bisect(heads, False, lo=max(names, default=0), key=lambda head: not reader.identifiers_after(head, 1, head))
+
+
+def _slips_from_index(reader: Reader, beginning: str, suffix: str, last: int) -> list[str]:
+    """Return the suffixes with a wrong or missing character corrected, by characters with which names continue.
+
+    Before the last position only characters beyond ASCII are tried: the others are likely ones.
+    """
+    slips: list[str] = []
+    for at in range(last, max(-1, last - _MOST_POSITIONS), -1):
+        head, rest, after = suffix[:at], suffix[at:], suffix[at + 1 :]
+        most = _MOST_CONTINUATIONS - len(slips) // 2
+        for character in _continuations(reader, beginning + head, "" if at == last else _LAST_ASCII, most):
+            slips += (f"{head}{character}{after}", f"{head}{character}{rest}")
+    return slips
+
+
+def _continuations(reader: Reader, head: str, behind: str, most: int) -> list[str]:
+    """Return at most `most` characters with which names continue that begin with this head: those after `behind`."""
+    characters: list[str] = []
+    while len(characters) < most and (rows := reader.identifiers_after(head + behind, 1, head)):
+        characters.append(rows[0].key[len(head)])
+        behind = characters[-1] + _LAST_CHARACTER
+    return characters
 
 
 def _keys_under_other_prefixes(name: str) -> list[str]:

@@ -88,7 +88,9 @@ def test_the_api_takes_an_address_for_a_name(site: Site, client: httpx.Client) -
     found = client.get("/api/v1/search", params={"q": f"{site.server.url}/20.501/thesis-2020"})
     assert [one["name"] for one in found.json()["found"]] == ["20.501/thesis-2020"]
     past = client.get(f"/api/v1/history/{quote(address, safe='')}")
-    assert past.status_code == 200
+    assert (past.status_code, past.json()["name"]) == (200, "20.501/a b?c#d")
+    compared = client.get(f"/api/v1/diff/{quote(address, safe='')}", params={"from": 1, "to": 1})
+    assert (compared.status_code, compared.json()["name"]) == (200, "20.501/a b?c#d")
     with site.server.client() as admin:
         changed = admin.patch(
             f"/api/v1/identifiers/{quote(address, safe='')}",

@@ -20,7 +20,7 @@ from perdure.http.api.request_context import (
 from perdure.http.api.schemas.responses import DiffResponse, HistoryResponse, IdentifierResponse
 from perdure.http.api.views import build_difference, build_recorded_revisions
 from perdure.registry.entities import Act, Revision
-from perdure.registry.query import list_acts, list_revisions
+from perdure.registry.query import find_name, list_acts, list_revisions
 
 _LARGEST = 2**31 - 1
 _MOST_RECORDS = 20  # on one page
@@ -56,7 +56,8 @@ async def history(
         page = await list_acts(context.registry, text, after=after, limit=most, by=context.caller)
     behind = await list_acts(context.registry, text, after=page[-1].version, limit=1) if page else []
     more = page[-1].version if behind else None
-    return Response(HistoryResponse(name=text, revisions=build_recorded_revisions(page), next=more))
+    shown = await find_name(context.registry, text)
+    return Response(HistoryResponse(name=shown, revisions=build_recorded_revisions(page), next=more))
 
 
 @get(
@@ -99,5 +100,8 @@ async def diff(
     text = decode_name(name)
     differences = await use.diff(context.registry, text, earlier, later, by=context.caller)
     return Response(
-        DiffResponse(name=text, differences=tuple(build_difference(difference) for difference in differences))
+        DiffResponse(
+            name=await find_name(context.registry, text),
+            differences=tuple(build_difference(difference) for difference in differences),
+        )
     )

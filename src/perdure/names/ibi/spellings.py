@@ -19,6 +19,8 @@ from perdure.names.ibi.repository import parse_repository
 def other_spellings(label: str) -> tuple[tuple[str, ...], ...]:
     """Return groups of labels for the same item, the most likely first. A text that is not a label has none.
 
+    With a document type: the label without it, its other spellings with the same type, and then without one.
+
     >>> other_spellings("sid.inpe.br/mtc-m18@80/2009/02.16.17.46-RPQ")[0]
     ('sid.inpe.br/mtc-m18@80/2009/02.16.17.46',)
     >>> "sid.inpe.br/mtc-m18/2009/02.16.17.46" in other_spellings("sid.inpe.br/mtc-m18@80/2009/02.16.17.46")[0]
@@ -31,7 +33,8 @@ def other_spellings(label: str) -> tuple[tuple[str, ...], ...]:
         return ()
     written = fold(bare)
     variants = tuple(dict.fromkeys(other for other in others if other != written))
-    return tuple(group for group in ((bare,) if kind else (), variants) if group)
+    cited = tuple(f"{other}-{kind}" for other in variants) if kind else ()
+    return tuple(group for group in ((bare,) if kind else (), cited, variants) if group)
 
 
 def _repository_spellings(bare: str) -> list[str]:
