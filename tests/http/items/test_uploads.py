@@ -136,6 +136,22 @@ def test_a_form_that_is_refused_reserves_no_name(
         assert admin.get("/api/v1/identifiers", params={"state": "reserved"}).json()["identifiers"] == []
 
 
+@pytest.mark.parametrize(
+    ("field", "text"),
+    [("title", "a\x07b"), ("title", "t" * 4_097), ("message", "\x1b[2J"), ("message", "m" * 4_097)],
+)
+def test_a_text_that_cannot_be_stored_is_refused_before_the_first_byte(
+    items: ItemServer, maria: httpx.Client, field: str, text: str
+) -> None:
+    begun = begin(maria, 2_000_000, subsystem=SUBSYSTEM, **{field: text})
+    form = maria.post(API, data={"subsystem": SUBSYSTEM, field: text}, files={"file": ("a", b"1")})
+    for answer in (begun, form):
+        assert answer.status_code in (413, 422), answer.text
+    assert begun.json()["part"] == field
+    with items.server.client() as admin:
+        assert admin.get("/api/v1/identifiers", params={"state": "reserved"}).json()["identifiers"] == []
+
+
 def test_a_new_item_needs_a_subsystem_of_labels(items: ItemServer) -> None:
     items.server.perdure("prefix", "add", "12345")
     with items.server.client() as admin:
@@ -350,6 +366,36 @@ def test_a_damaged_part_is_discarded(items: ItemServer, maria: httpx.Client) -> 
         assert right.status_code == 204
     assert items.get(items.path_of("checked.txt")).content == b"abcdef"
     assert send(maria, url, 0, b"", **{"Upload-Checksum": "crc32 AAAA"}).status_code == 400
+
+
+def test_the_method_can_be_stated_in_a_header_of_post(items: ItemServer, maria: httpx.Client) -> None:
+    """Some proxies pass on GET and POST only (tus 1.0.0, X-HTTP-Method-Override)."""
+    url = upload_url(begin(maria, 3, label=items.label, filename="overridden.txt"), items)
+
+    def post(method: str, content: bytes = b"", **headers: str) -> httpx.Response:
+        return maria.post(url, headers={**PART, "X-HTTP-Method-Override": method, **headers}, content=content)
+
+    assert post("PATCH", b"ab", **{"Upload-Offset": "0"}).status_code == 204
+    shown = post("HEAD")
+    assert (shown.status_code, shown.headers["upload-offset"], shown.content) == (200, "2", b"")
+    assert [post(method).status_code for method in ("GET", "PUT", "POST")] == [400, 400, 405]
+    assert post("patch", b"c", **{"Upload-Offset": "2"}).status_code == 204
+    assert items.get(items.path_of("overridden.txt")).content == b"abc"
+    assert post("DELETE").status_code == 204
+    assert maria.head(url, headers=TUS).status_code == 404
+    with items.server.client("") as nobody:
+        assert nobody.post(url, headers={**TUS, "X-HTTP-Method-Override": "HEAD"}).status_code == 401
+        preflight = {"Origin": ORIGIN, "Access-Control-Request-Method": "POST"}
+        allowed = nobody.options(url, headers=preflight).headers["access-control-allow-headers"]
+    assert "x-http-method-override" in allowed.split(", ")
+
+
+def test_refused_requests_state_the_version_of_the_protocol(items: ItemServer, maria: httpx.Client) -> None:
+    url = upload_url(begin(maria, 3, label=items.label, filename="refused.txt"), items)
+    with items.server.client("") as nobody:
+        refused = (nobody.head(url, headers=TUS), send(nobody, url, 0, b"a"), maria.get(url), maria.post(url))
+    assert [one.status_code for one in refused] == [401, 401, 405, 405]
+    assert {one.headers.get("tus-resumable") for one in refused} == {"1.0.0"}
 
 
 def test_a_removed_upload_is_gone(items: ItemServer, maria: httpx.Client) -> None:

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
-from perdure.collections.deposit import check_new_files, check_new_item, put_item, reserve_name
+from perdure.collections.deposit import check_new_files, check_new_item, check_texts, put_item, reserve_name
 from perdure.collections.held_items import find_item, require_collection
 from perdure.collections.item_records import check_put
 from perdure.collections.source_files import SourceFile
@@ -75,8 +75,12 @@ async def check_upload(
 
 
 async def check_files(context: ApiContext, fields: ItemFields, paths: Sequence[str]) -> tuple[Path, str | None]:
-    """Refuse files that the agent may not store in the item, or that the item cannot have. Return as check_upload."""
+    """Refuse files that the agent may not store in the item, or that the item cannot have, and texts that it cannot.
+
+    Return as check_upload.
+    """
     registry, agent = context.registry, context.agent
+    check_texts(registry.settings.limits, fields.title, fields.message)
 
     def work(reader: Reader) -> tuple[Path, str | None]:
         path = Path(require_collection(reader, fields.collection).path)
