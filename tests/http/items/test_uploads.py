@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import json
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -10,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 from tests.http.items.item_server import COLLECTION, SUBSYSTEM, ItemServer, item_server
+from tests.http.raw_client import connection, request
 
 from perdure.collections.collection_paths import CollectionPaths
 from perdure.collections.item_lock import lock_item
@@ -451,6 +453,29 @@ def test_the_quota_of_an_agent_holds_in_every_way(items: ItemServer, maria: http
     finally:
         items.server.perdure("agent", "quota", "maria", "--no-limit", "--used", "0")
     assert maria.put(f"{API}/{items.label}/quota.txt", content=bytes(101)).status_code == 200
+
+
+def test_a_body_of_unstated_length_is_refused_as_soon_as_it_is_beyond_the_quota(items: ItemServer) -> None:
+    items.server.perdure("agent", "quota", "maria", "--limit", "1000", "--used", "0")
+    key, chunked = f"authorization: Bearer {items.maria}", "transfer-encoding: chunked"
+    form = "content-type: multipart/form-data; boundary=b"
+    begun = f'--b\r\nContent-Disposition: form-data; name="subsystem"\r\n\r\n{SUBSYSTEM}\r\n'
+    begun += '--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n'
+    sent = [
+        (request(f"{API}/{items.label}/endless.bin", key, chunked, method="PUT"), b""),
+        (request(API, key, chunked, form, method="POST"), begun.encode()),
+    ]
+    try:
+        for head, beginning in sent:
+            with connection(items.server) as client:
+                client.send(head)
+                for piece in (beginning, bytes(2_000_000)):  # and more would follow
+                    client.send(b"%x\r\n%b\r\n" % (len(piece), piece) if piece else b"")
+                answer = client.read()
+                assert answer is not None
+                assert (answer.status, json.loads(answer.body)["code"]) == (507, "quota-exceeded")
+    finally:
+        items.server.perdure("agent", "quota", "maria", "--no-limit", "--used", "0")
 
 
 def test_a_file_that_an_item_has_already_does_not_count_again(items: ItemServer, maria: httpx.Client) -> None:
