@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Final
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext
@@ -33,10 +34,17 @@ PAGE: Final = f"""<!doctype html><title>{HARMLESS}</title>
 DRAWING: Final = f"""<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9">
 <title>{HARMLESS}</title><script>document.documentElement.setAttribute("data-ran", "1"); fetch("/api/v1/uploads", {{method: "POST"}})</script>
 </svg>"""
+# It makes a page with a script of a document without one.
+STYLES: Final = f"""<stylesheet version="1.0" xmlns="http://www.w3.org/1999/XSL/Transform"><template match="/">
+<html xmlns="http://www.w3.org/1999/xhtml"><title>ran</title><script>{SCRIPT.replace("&", "&amp;")}</script></html>
+</template></stylesheet>"""
 FILES: Final = {
     "page.html": PAGE,
     "drawing.svg": DRAWING,
     "page.xhtml": "<html xmlns='http://www.w3.org/1999/xhtml'><head><title>harmless</title><script>document.title = 'ran'</script></head><body/></html>",
+    "page.xml": f"<x><title>{HARMLESS}</title><script xmlns='http://www.w3.org/1999/xhtml'>{SCRIPT.replace('&', '&amp;')}</script></x>",
+    "styled.xml": f"<?xml-stylesheet type='text/xsl' href='data:text/xml,{quote(STYLES)}'?><x/>",
+    "page.txt": PAGE,
 }
 
 

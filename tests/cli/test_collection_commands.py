@@ -45,6 +45,10 @@ def test_no_name_is_reserved_for_what_cannot_be_stored(desk: Desk, source: Path,
         options = ["--main", "b.txt"] if path.is_file() else []
         refused = desk.run("collection", "put", "main", str(path), "--subsystem", SUBSYSTEM, *options)
         assert (refused.returncode, reason in refused.stderr) == (2, True), refused.stderr
+    for option in ("--title", "--message"):
+        options = ["--subsystem", SUBSYSTEM, option, "\x1b[2J"]
+        refused = desk.run("collection", "put", "main", str(source / "a.txt"), *options)
+        assert (refused.returncode, "control character" in refused.stderr) == (2, True), refused.stderr
     assert "No identifiers found" in desk.run("list", "--under", SUBSYSTEM).stderr
 
 

@@ -45,3 +45,14 @@ def test_the_main_file_gives_type_and_format(items: ItemOffice) -> None:
     assert f"<dc:relation>https://id.example.org/items/main/{thesis.label}/thesis.pdf</dc:relation>" in text
     data = items.put()
     assert "dc:format" not in write_dublin_core(items.office.ask(harvest_one, data.label), "https://id.example.org/x")
+
+
+@pytest.mark.parametrize(
+    ("path", "media_type"), [("table.csv.gz", "application/gzip"), ("model.nc", "application/netcdf")]
+)
+def test_the_format_is_the_media_type_of_the_download(items: ItemOffice, path: str, media_type: str) -> None:
+    """It does not depend on the tables of the machine, and a compressed table is not a text."""
+    stored = items.put({path: b"1"}, main_file=path)
+    text = write_dublin_core(items.office.ask(harvest_one, stored.label), "https://id.example.org/x")
+    assert f"<dc:format>{media_type}</dc:format>" in text
+    assert "dc:type" not in text

@@ -17,7 +17,7 @@ from perdure.cli.registry_session import Folder, Json, run_anonymous, run_as_age
 from perdure.cli.terminal import escape_control, print_error, to_json
 from perdure.cli.transfer_progress import show_steps
 from perdure.collections.bag_reader import is_bag, read_bag
-from perdure.collections.deposit import check_room, put_item, reserve_name
+from perdure.collections.deposit import check_room, check_texts, put_item, reserve_name
 from perdure.collections.held_items import find_item
 from perdure.collections.item_content import ITEM_PAGE
 from perdure.collections.retrieval import get_item
@@ -93,6 +93,7 @@ def put(
     _check_options(label, subsystem, pool, title, resume)
 
     async def work(registry: Registry, by: Agent) -> tuple[Holding, Holding | None]:
+        check_texts(registry.settings.limits, title, message)
         totals = await _check_source(source, main, unzip=unzip)
         name, before = label, None
         if name is None:

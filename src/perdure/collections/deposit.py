@@ -22,8 +22,9 @@ from perdure.collections.source_files import SourceFile
 from perdure.collections.stoppable_work import run_stoppable
 from perdure.collections.storage_root import StorageRoot
 from perdure.collections.work_progress import Report
-from perdure.errors import InvalidInput
+from perdure.errors import InvalidInput, OutOfRange
 from perdure.records.record import About
+from perdure.records.validation import Limits, check_one_line, check_plain_text
 from perdure.registry.entities import Agent
 from perdure.registry.holdings import Holding
 from perdure.registry.idempotency import mint_once
@@ -58,6 +59,16 @@ def check_new_files(root: Path, label: str | None, paths: Sequence[str], main_fi
     check_new_paths(paths, present)
     if main_file is not None:
         check_main_file(main_file, [*present, *paths])
+
+
+def check_texts(limits: Limits, title: str | None, message: str | None) -> None:
+    """Refuse a title of a new item, or a message of a version, that is too long or has control characters."""
+    if title is not None:
+        check_one_line(title, "title", limits.text_characters)
+    if message:
+        check_plain_text(message, "message")
+        if len(message) > limits.text_characters:
+            raise OutOfRange("record", "message", f"message is longer than {limits.text_characters} characters")
 
 
 async def check_room(registry: Registry, collection: str, size: int) -> None:
@@ -101,6 +112,7 @@ async def put_item(
     With `extends`, the files of the newest version stay, except those in `removed`. Raise Conflict if the newest
     version on disk is not the expected one.
     """
+    check_texts(registry.settings.limits, None, message)
 
     def check(reader: Reader) -> tuple[HeldItem, Path]:
         item = item_records.check_put(reader, registry, by, name, collection)

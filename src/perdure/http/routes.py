@@ -63,7 +63,7 @@ from perdure.http.shared.api_roots import API_ROOT, HANDLES_ROOT
 from perdure.http.shared.cors import preflight_response
 from perdure.http.shared.http_errors import MalformedRequest
 from perdure.http.shared.problem_json import problem_response
-from perdure.http.shared.request import Request, Response
+from perdure.http.shared.request import Headers, Request, Response
 
 _CLIENT_ROOTS: Final = ("/api", "/hrls")  # not the URLs for monitoring, which proxies restrict by their paths
 
@@ -184,6 +184,12 @@ def _api_route(
     return Route(API_ROOT + path, handler, "v1", match, gateway.format_error, has_time_limit, answers_preflight=False)
 
 
+def _tus_route(
+    method: str, below: str, handler: Any, options: Callable[[AppContext], Headers] | None = None
+) -> ApiRoute:
+    return ApiRoute(method, f"/uploads{below}", handler, is_bulk=True, options=options, is_tus=True)
+
+
 RESOLVER: Final = Route("/{name}", resolver.resolve, match=Match.NAME)
 
 ROUTES: Final = (
@@ -290,12 +296,10 @@ API_ROUTES: Final = (
     ApiRoute("POST", "/items/{collection}", item_uploads.put_item_form, is_bulk=True),
     ApiRoute("PUT", "/items/{collection}/{label}/{path}", item_uploads.put_file, is_bulk=True),
     ApiRoute("POST", "/original-moves", original_moves.move_original),
-    ApiRoute("POST", "/uploads", resumable_uploads.begin_upload, is_bulk=True, options=resumable_uploads.tus_options),
-    ApiRoute(
-        "HEAD", "/uploads/{upload}", resumable_uploads.show_upload, is_bulk=True, options=resumable_uploads.tus_options
-    ),
-    ApiRoute("PATCH", "/uploads/{upload}", resumable_uploads.continue_upload, is_bulk=True),
-    ApiRoute("DELETE", "/uploads/{upload}", resumable_uploads.remove_upload, is_bulk=True),
+    _tus_route("POST", "", resumable_uploads.begin_upload, resumable_uploads.tus_options),
+    _tus_route("HEAD", "/{upload}", resumable_uploads.show_upload, resumable_uploads.tus_options),
+    _tus_route("PATCH", "/{upload}", resumable_uploads.continue_upload),
+    _tus_route("DELETE", "/{upload}", resumable_uploads.remove_upload),
     ApiRoute("GET", "/errors", error_catalogue.list_errors),
     ApiRoute("GET", "/errors/{code}", error_catalogue.show_error),
     ApiRoute("POST", "/poid", observing.observe_person, {FORM: observing.observe_upload}),

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from fractions import Fraction
 from io import BytesIO
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -51,9 +52,9 @@ class ItemServer(NamedTuple):
             return client.get(path, **options)  # type: ignore[arg-type]
 
 
-async def prepare(folder: Path) -> tuple[str, str, str]:
+async def prepare(folder: Path, store: Mapping[str, object] = MappingProxyType({})) -> tuple[str, str, str]:
     """Create the registry, and put the item into a collection."""
-    await make_registry(folder, name="Tests", public_url=PUBLIC_URL)
+    await make_registry(folder, name="Tests", public_url=PUBLIC_URL, **store)  # type: ignore[arg-type]
     async with open_for_writing(folder) as (registry, admin):
         await add_subsystem(registry, admin, HOST, "150.163.34.243", granularity=Fraction(1, 1000))
         await create_collection(
@@ -74,7 +75,9 @@ def sources(files: Mapping[str, bytes]) -> list[StreamedFile]:
 
 
 @contextmanager
-def item_server(folder: Path, *options: str, settings: str = "") -> Iterator[ItemServer]:
-    label, alias, key = asyncio.run(prepare(folder))
+def item_server(
+    folder: Path, *options: str, settings: str = "", store: Mapping[str, object] = MappingProxyType({})
+) -> Iterator[ItemServer]:
+    label, alias, key = asyncio.run(prepare(folder, store))
     with run_server(folder, *options, settings=settings) as server:
         yield ItemServer(server, label, alias, key)

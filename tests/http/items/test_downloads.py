@@ -12,7 +12,7 @@ import httpx
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.http.items.item_server import BIG, COLLECTION, FILES, PUBLIC_URL, ItemServer, item_server
+from tests.http.items.item_server import BIG, COLLECTION, FILES, PUBLIC_URL, SUBSYSTEM, ItemServer, item_server
 
 BIG_PATH = "maps/amazon basin.tif"
 NOTES = "notes/\N{LATIN SMALL LETTER A WITH TILDE}o.txt"
@@ -115,6 +115,30 @@ def test_conditions_are_evaluated(
     whole = client.head(path)
     filled = value.format(etag=whole.headers["etag"], date=whole.headers["last-modified"])
     assert client.get(path, headers={header: filled}).status_code == status
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "media_type"),
+    [
+        ("a.txt", "S\N{LATIN SMALL LETTER A WITH TILDE}o".encode(), "text/plain; charset=utf-8"),
+        ("a.csv", b"x" * 65_535 + "\N{EURO SIGN}".encode(), "text/csv; charset=utf-8"),
+        ("b.txt", "S\N{LATIN SMALL LETTER A WITH TILDE}o".encode("latin-1"), "text/plain"),
+        ("c.txt", b"Sao", "text/plain"),
+        ("a.html", "S\N{LATIN SMALL LETTER A WITH TILDE}o".encode(), "text/html"),
+    ],
+)
+def test_the_encoding_of_a_text_in_utf_8_is_stated(
+    items: ItemServer, client: httpx.Client, path: str, content: bytes, media_type: str
+) -> None:
+    """Otherwise browsers show another encoding."""
+    with items.server.client(items.maria) as maria:
+        stored = maria.post(
+            f"/api/v1/items/{COLLECTION}", data={"subsystem": SUBSYSTEM}, files={"file": (path, content)}
+        )
+        assert stored.status_code == 201, stored.text
+    address = f"/items/{COLLECTION}/{stored.json()['label']}/{path}"
+    answers = client.get(address), client.head(address), client.get(address, headers={"Range": "bytes=1-1"})
+    assert [answer.headers["content-type"] for answer in answers] == [media_type] * 3
 
 
 def test_an_old_version_keeps_its_files(items: ItemServer, client: httpx.Client) -> None:

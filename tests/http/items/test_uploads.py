@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import json
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -10,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 from tests.http.items.item_server import COLLECTION, SUBSYSTEM, ItemServer, item_server
+from tests.http.raw_client import connection, request
 
 from perdure.collections.collection_paths import CollectionPaths
 from perdure.collections.item_lock import lock_item
@@ -132,6 +134,22 @@ def test_a_form_that_is_refused_reserves_no_name(
 ) -> None:
     parts = [("file", (path, b"1")) for path in files]
     assert maria.post(API, data={"subsystem": SUBSYSTEM, **fields}, files=parts).status_code == 422
+    with items.server.client() as admin:
+        assert admin.get("/api/v1/identifiers", params={"state": "reserved"}).json()["identifiers"] == []
+
+
+@pytest.mark.parametrize(
+    ("field", "text"),
+    [("title", "a\x07b"), ("title", "t" * 4_097), ("message", "\x1b[2J"), ("message", "m" * 4_097)],
+)
+def test_a_text_that_cannot_be_stored_is_refused_before_the_first_byte(
+    items: ItemServer, maria: httpx.Client, field: str, text: str
+) -> None:
+    begun = begin(maria, 2_000_000, subsystem=SUBSYSTEM, **{field: text})
+    form = maria.post(API, data={"subsystem": SUBSYSTEM, field: text}, files={"file": ("a", b"1")})
+    for answer in (begun, form):
+        assert answer.status_code in (413, 422), answer.text
+    assert begun.json()["part"] == field
     with items.server.client() as admin:
         assert admin.get("/api/v1/identifiers", params={"state": "reserved"}).json()["identifiers"] == []
 
@@ -352,6 +370,36 @@ def test_a_damaged_part_is_discarded(items: ItemServer, maria: httpx.Client) -> 
     assert send(maria, url, 0, b"", **{"Upload-Checksum": "crc32 AAAA"}).status_code == 400
 
 
+def test_the_method_can_be_stated_in_a_header_of_post(items: ItemServer, maria: httpx.Client) -> None:
+    """Some proxies pass on GET and POST only (tus 1.0.0, X-HTTP-Method-Override)."""
+    url = upload_url(begin(maria, 3, label=items.label, filename="overridden.txt"), items)
+
+    def post(method: str, content: bytes = b"", **headers: str) -> httpx.Response:
+        return maria.post(url, headers={**PART, "X-HTTP-Method-Override": method, **headers}, content=content)
+
+    assert post("PATCH", b"ab", **{"Upload-Offset": "0"}).status_code == 204
+    shown = post("HEAD")
+    assert (shown.status_code, shown.headers["upload-offset"], shown.content) == (200, "2", b"")
+    assert [post(method).status_code for method in ("GET", "PUT", "POST")] == [400, 400, 405]
+    assert post("patch", b"c", **{"Upload-Offset": "2"}).status_code == 204
+    assert items.get(items.path_of("overridden.txt")).content == b"abc"
+    assert post("DELETE").status_code == 204
+    assert maria.head(url, headers=TUS).status_code == 404
+    with items.server.client("") as nobody:
+        assert nobody.post(url, headers={**TUS, "X-HTTP-Method-Override": "HEAD"}).status_code == 401
+        preflight = {"Origin": ORIGIN, "Access-Control-Request-Method": "POST"}
+        allowed = nobody.options(url, headers=preflight).headers["access-control-allow-headers"]
+    assert "x-http-method-override" in allowed.split(", ")
+
+
+def test_refused_requests_state_the_version_of_the_protocol(items: ItemServer, maria: httpx.Client) -> None:
+    url = upload_url(begin(maria, 3, label=items.label, filename="refused.txt"), items)
+    with items.server.client("") as nobody:
+        refused = (nobody.head(url, headers=TUS), send(nobody, url, 0, b"a"), maria.get(url), maria.post(url))
+    assert [one.status_code for one in refused] == [401, 401, 405, 405]
+    assert {one.headers.get("tus-resumable") for one in refused} == {"1.0.0"}
+
+
 def test_a_removed_upload_is_gone(items: ItemServer, maria: httpx.Client) -> None:
     url = upload_url(begin(maria, 6, subsystem=SUBSYSTEM), items)
     assert maria.delete(url, headers=TUS).status_code == 204
@@ -405,6 +453,29 @@ def test_the_quota_of_an_agent_holds_in_every_way(items: ItemServer, maria: http
     finally:
         items.server.perdure("agent", "quota", "maria", "--no-limit", "--used", "0")
     assert maria.put(f"{API}/{items.label}/quota.txt", content=bytes(101)).status_code == 200
+
+
+def test_a_body_of_unstated_length_is_refused_as_soon_as_it_is_beyond_the_quota(items: ItemServer) -> None:
+    items.server.perdure("agent", "quota", "maria", "--limit", "1000", "--used", "0")
+    key, chunked = f"authorization: Bearer {items.maria}", "transfer-encoding: chunked"
+    form = "content-type: multipart/form-data; boundary=b"
+    begun = f'--b\r\nContent-Disposition: form-data; name="subsystem"\r\n\r\n{SUBSYSTEM}\r\n'
+    begun += '--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n'
+    sent = [
+        (request(f"{API}/{items.label}/endless.bin", key, chunked, method="PUT"), b""),
+        (request(API, key, chunked, form, method="POST"), begun.encode()),
+    ]
+    try:
+        for head, beginning in sent:
+            with connection(items.server) as client:
+                client.send(head)
+                for piece in (beginning, bytes(2_000_000)):  # and more would follow
+                    client.send(b"%x\r\n%b\r\n" % (len(piece), piece) if piece else b"")
+                answer = client.read()
+                assert answer is not None
+                assert (answer.status, json.loads(answer.body)["code"]) == (507, "quota-exceeded")
+    finally:
+        items.server.perdure("agent", "quota", "maria", "--no-limit", "--used", "0")
 
 
 def test_a_file_that_an_item_has_already_does_not_count_again(items: ItemServer, maria: httpx.Client) -> None:

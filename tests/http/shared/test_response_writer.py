@@ -23,6 +23,7 @@ def make_writer(method: str = "GET") -> tuple[ResponseWriter, list[bytes], Any]:
         keep_alive=True,
         disconnected=False,
         waiting_for_100_continue=False,
+        more_body=False,
         flow=SimpleNamespace(write_paused=False),
         transport=SimpleNamespace(write=written.append, close=lambda: written.append(b"closed")),
         message_event=asyncio.Event(),

@@ -250,6 +250,21 @@ def test_a_body_that_comes_byte_by_byte_times_out_and_changes_nothing(
     assert "a request failed" not in (strict.folder / "server.log").read_text()
 
 
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+def test_a_client_that_sends_all_of_a_long_body_reads_why_it_was_refused(patient: LiveServer, version: str) -> None:
+    """As nginx and urllib send requests: without another one on the connection."""
+    size = 20_000_000
+    head = f"POST /api/v1/identifiers HTTP/{version}\r\nhost: x\r\nconnection: close\r\ncontent-length: {size}\r\n\r\n"
+    for _ in range(5):
+        with connection(patient) as client:
+            client.socket.sendall(head.encode() + bytes(size))
+            answer = client.read()
+            assert answer is not None
+            assert answer.status == 401
+            assert json.loads(answer.body)["code"] == "credentials-needed"
+            assert client.is_closed_within(5)
+
+
 def test_an_unread_body_does_not_keep_the_connection_open(strict: LiveServer) -> None:
     """The response is sent, and the rest of the request comes byte by byte without end."""
     with connection(strict) as client:

@@ -24,6 +24,7 @@ from perdure.http.api.request_context import CONTEXT_KEY, ApiContext
 from perdure.http.api.schemas.requests import parse_body
 from perdure.http.app_context import AppContext
 from perdure.http.auth.transport_policy import missing_credentials_error
+from perdure.http.items import tus
 from perdure.http.shared.api_roots import API_ROOT
 from perdure.http.shared.conditional import reject_if_match
 from perdure.http.shared.cors import preflight_headers
@@ -52,7 +53,7 @@ class ApiRoute(NamedTuple):
     """An operation, with the method and the path that its handler declares for the OpenAPI document.
 
     `other_types` are handlers of bodies that are not JSON, by their media type. The time of a bulk operation is not
-    limited as a whole.
+    limited as a whole. An operation of tus answers each request in the way of that protocol, also one that is refused.
     """
 
     method: str
@@ -61,6 +62,7 @@ class ApiRoute(NamedTuple):
     other_types: Mapping[str, OtherTypeHandler] = {}
     is_bulk: bool = False
     options: Callable[[AppContext], Headers] | None = None  # headers of the response to OPTIONS
+    is_tus: bool = False
 
 
 class ApiGateway:
@@ -83,6 +85,7 @@ class ApiGateway:
             if "{" in path and path not in self._acts.values() and not is_agent_path(path) and not is_item_path(path)
         }
         self._named = {root: path for root, path in roots.items() if root}
+        self._tus = {route.path for route in routes if route.is_tus}
         self._options = {route.path: route.options for route in routes if route.options is not None}
         self._bulk_limiter = BulkLimiter("bulk bodies", at_once=_BULK_AT_ONCE, each=_BULK_OF_ONE_AGENT)
 
@@ -109,6 +112,9 @@ class ApiGateway:
         request.state = context
         path, inner, canonical = self._match_path(request.path.removeprefix(API_ROOT))
         allowed = self._operations[path]
+        if path in self._tus:
+            context.error_headers = tus.OF_ERRORS
+            request.method = tus.stated_method(request)
         if request.method == "OPTIONS":
             more = self._options.get(path)
             return _options_response(request, tuple(allowed)).with_headers([] if more is None else more(app))

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
-from perdure.collections.deposit import check_new_files, check_new_item, put_item, reserve_name
+from perdure.collections.deposit import check_new_files, check_new_item, check_texts, put_item, reserve_name
 from perdure.collections.held_items import find_item, require_collection
 from perdure.collections.item_records import check_put
 from perdure.collections.source_files import SourceFile
@@ -18,6 +18,7 @@ from perdure.registry.permissions.storage_quota import charge_storage, check_sto
 from perdure.registry.store_interface import Reader
 
 SOURCE: Final = "upload"
+_WATCHED_STEP: Final = 1 << 20  # bytes between two looks at the quota
 _NAME_KEYS: Final = ("filename", "name")  # clients for browsers write the second one
 
 
@@ -75,8 +76,12 @@ async def check_upload(
 
 
 async def check_files(context: ApiContext, fields: ItemFields, paths: Sequence[str]) -> tuple[Path, str | None]:
-    """Refuse files that the agent may not store in the item, or that the item cannot have. Return as check_upload."""
+    """Refuse files that the agent may not store in the item, or that the item cannot have, and texts that it cannot.
+
+    Return as check_upload.
+    """
     registry, agent = context.registry, context.agent
+    check_texts(registry.settings.limits, fields.title, fields.message)
 
     def work(reader: Reader) -> tuple[Path, str | None]:
         path = Path(require_collection(reader, fields.collection).path)
@@ -94,6 +99,20 @@ async def check_quota(context: ApiContext, size: int) -> None:
     """Raise QuotaExceeded if the agent may not store as many bytes beside those of its unfinished uploads."""
     reserved = await run_in_thread(context.app.uploads.reserved_bytes, context.agent.id)
     await check_storage(context.registry, context.agent, size, reserved)
+
+
+class QuotaWatch:
+    """Refuses a body of unstated length as soon as it is beyond the quota of the caller, not after its last byte."""
+
+    def __init__(self, context: ApiContext) -> None:
+        self._context = context
+        self._next = _WATCHED_STEP
+
+    async def check(self, size: int) -> None:
+        """Raise QuotaExceeded if the agent may not store what has come so far."""
+        if size >= self._next:
+            self._next = size + _WATCHED_STEP
+            await check_quota(self._context, size)
 
 
 async def store_files(

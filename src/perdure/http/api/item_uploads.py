@@ -11,7 +11,7 @@ from litestar.params import HeaderParameter, PathParameter
 from perdure.collections.addresses import file_address
 from perdure.http.api.bulk_request import parts_at_least_rate
 from perdure.http.api.item_form import ItemForm
-from perdure.http.api.item_storage import ItemFields, StoredUpload, check_upload, store_files
+from perdure.http.api.item_storage import ItemFields, QuotaWatch, StoredUpload, check_upload, store_files
 from perdure.http.api.litestar_bypass import STREAMED
 from perdure.http.api.multipart import FORM
 from perdure.http.api.request_context import CREDENTIALS_REQUIRED, InjectedContext, error_responses
@@ -93,12 +93,14 @@ async def put_file(
     length = check_length(request, context.app.options.upload_bytes)
     root, stored_label = await check_upload(context, fields, length, [path])
     expected = await run_in_thread(check_upload_conditions, request, root, stored_label or label, path)
+    watch = QuotaWatch(context)
     with ReceivedFile(path, stated_media_type(request.header(b"content-type"))) as received:
         async for piece in parts_at_least_rate(request):
             if received.size + len(piece) > context.app.options.upload_bytes:
                 raise BodyTooLarge(context.app.options.upload_bytes)
             digest.update(piece)
             await received.add(piece)
+            await watch.check(received.size)
         digest.check()
         source = await received.finish()
         with conflict_as_precondition_failed(expected is not None):
@@ -136,12 +138,14 @@ async def put_item_form(
         raise UnsupportedMediaType(FORM)
     length = check_length(request, options.upload_bytes)
     digest = BodyDigest.parse(repr_digest, content_digest)
+    watch = QuotaWatch(context)
     with ExitStack() as files:
         form = ItemForm(request.header(b"content-type") or "", files, options.upload_bytes)
         is_checked = False
         async for piece in parts_at_least_rate(request):
             digest.update(piece)
             await form.feed(piece)
+            await watch.check(form.size)
             if form.files and not is_checked:  # all fields are there: refuse before most of the body is received
                 is_checked = True
                 early = ItemFields.from_fields({"collection": collection, **form.fields})._replace(main=None)

@@ -214,8 +214,7 @@ def _respond(status: int, headers: Headers) -> Response[None]:
 
 
 def _check_version(context: ApiContext, version: str | None) -> None:
-    """Raise UnsupportedTusVersion for another version of the protocol. Every response states the supported one."""
-    context.error_headers = [*tus.COMMON, (b"tus-version", tus.VERSION.encode())]
+    """Raise UnsupportedTusVersion for another version of the protocol."""
     if (version or "").strip() != tus.VERSION:
         raise UnsupportedTusVersion()
 

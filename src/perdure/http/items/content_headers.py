@@ -5,6 +5,7 @@ of its own, without scripts: it can neither read cookies of this server, nor sen
 """
 
 import base64
+import codecs
 import re
 from typing import Final
 from urllib.parse import quote
@@ -41,6 +42,8 @@ _SHOWN_AS_THEY_ARE: Final = frozenset(
 _SHOWN_IN_SANDBOX: Final = frozenset(
     {"application/xhtml+xml", "application/xml", "image/svg+xml", "text/html", "text/xml"}
 )
+# Texts that cannot state their encoding. Browsers take them for Windows-1252 if the server states none.
+_WITHOUT_ENCODING: Final = frozenset({"text/csv", "text/markdown", "text/plain", "text/tab-separated-values"})
 _UNKNOWN: Final = "application/octet-stream"
 _MEDIA_TYPE: Final = re.compile(
     r"[a-z0-9!#$&^_.+-]{1,80}/[a-z0-9!#$&^_.+-]{1,80}(?:;[ ]?[a-z]{1,20}=[a-z0-9_.:-]{1,40})?"
@@ -62,6 +65,23 @@ def safe_media_type(media_type: str | None) -> str:
     """Return a stored media type; that of any bytes if it is missing, or is not one."""
     text = (media_type or "").strip().lower()
     return text if _MEDIA_TYPE.fullmatch(text) else _UNKNOWN
+
+
+def with_charset(media_type: str, beginning: bytes, *, is_whole: bool) -> str:
+    """Return the media type of a text with its encoding, if its beginning shows that it is UTF-8.
+
+    >>> with_charset("text/plain", "\N{LATIN SMALL LETTER A WITH TILDE}o".encode(), is_whole=True)
+    'text/plain; charset=utf-8'
+    >>> with_charset("text/plain", "\N{LATIN SMALL LETTER A WITH TILDE}o".encode("latin-1"), is_whole=True)
+    'text/plain'
+    """
+    if media_type not in _WITHOUT_ENCODING or beginning.isascii():
+        return media_type
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(beginning, final=is_whole)
+    except UnicodeDecodeError:
+        return media_type
+    return f"{media_type}; charset=utf-8"
 
 
 def stated_media_type(text: str | None) -> str | None:

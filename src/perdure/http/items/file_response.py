@@ -6,7 +6,7 @@ from typing import Final
 
 from perdure.collections.item import ItemFile
 from perdure.http.app_context import AppContext
-from perdure.http.items.content_headers import browser_headers, digest_field
+from perdure.http.items.content_headers import browser_headers, digest_field, safe_media_type, with_charset
 from perdure.http.items.download_conditions import Freshness, check_preconditions, file_etag, requested_ranges
 from perdure.http.items.file_body import MultipartRanges, length_header, read_parts
 from perdure.http.items.stored_file import StoredFile, open_stored_file
@@ -16,6 +16,7 @@ from perdure.http.shared.responses import NO_CACHE, http_date
 from perdure.http.shared.threads import run_in_thread
 
 _DIGEST: Final = "sha-512"
+_BEGINNING: Final = 65_536  # bytes that show the encoding of a text
 
 
 async def send_file(
@@ -33,12 +34,13 @@ async def send_file(
         ]
         if check_preconditions(request, etag, opened.modified) is Freshness.NOT_MODIFIED:
             return Response(304, b"", validators)
+        media_type = await run_in_thread(_media_type, opened, file)
         filename = file.path.rpartition("/")[2]
         headers: Headers = [
             *validators,
             (b"accept-ranges", b"bytes"),
             (b"repr-digest", digest_field(_DIGEST, file.sha512)),
-            *browser_headers(file.media_type, filename),
+            *browser_headers(media_type, filename),
         ]
         ranges = requested_ranges(request, etag, opened.modified, opened.size)
         if ranges is None:
@@ -61,6 +63,13 @@ async def _stream_ranges(
     others = [header for header in headers if header[0] != b"content-type"]
     typed: Headers = [*others, (b"content-type", parts.content_type), *length_header(parts.size)]
     await _stream(app, request, parts.read_parts(opened), typed, 206)
+
+
+def _media_type(opened: StoredFile, file: ItemFile) -> str:
+    media_type = safe_media_type(file.media_type)
+    if not media_type.startswith("text/"):
+        return media_type
+    return with_charset(media_type, opened.read(0, _BEGINNING), is_whole=opened.size <= _BEGINNING)
 
 
 def _type(headers: Headers) -> bytes:

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from perdure.errors import InvalidInput, quote_text
 from perdure.http.shared.http_errors import MalformedRequest
-from perdure.http.shared.request import Headers
+from perdure.http.shared.request import Headers, Request
 
 VERSION: Final = "1.0.0"
 CONTENT_TYPE: Final = "application/offset+octet-stream"
@@ -31,6 +31,8 @@ COMMON: Final[Headers] = [
     RESUMABLE,
     (b"access-control-expose-headers", _EXPOSED + b", " + _EXPOSED_OF_UPLOAD),
 ]
+OF_ERRORS: Final[Headers] = [*COMMON, (b"tus-version", VERSION.encode())]
+_METHODS: Final = ("DELETE", "HEAD", "PATCH")  # which some proxies do not pass on
 
 
 class Checksum(NamedTuple):
@@ -53,6 +55,18 @@ def capabilities(largest: int) -> Headers:
         (b"tus-max-size", b"%d" % largest),
         (b"tus-checksum-algorithm", ",".join(CHECKSUM_ALGORITHMS).encode()),
     ]
+
+
+def stated_method(request: Request) -> str:
+    """Return the method of a request: for POST, the one in X-HTTP-Method-Override, if a client states one."""
+    stated = request.header(b"x-http-method-override") if request.method == "POST" else None
+    if stated is None or (method := stated.strip().upper()) == "POST":
+        return request.method
+    if method not in _METHODS:
+        raise MalformedRequest(
+            f"X-HTTP-Method-Override must be {', '.join(_METHODS)} or POST, not {quote_text(stated)}"
+        )
+    return method
 
 
 def parse_number(text: str | None, header: str) -> int:

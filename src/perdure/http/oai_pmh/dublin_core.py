@@ -1,9 +1,9 @@
 """Records in Dublin Core (`oai_dc`): what an identifier's public description states."""
 
-import mimetypes
 from collections.abc import Iterator
 from typing import Final
 
+from perdure.collections.media_types import UNKNOWN, guess_media_type
 from perdure.formats.citation_fields import Author
 from perdure.http.oai_pmh.xml_text import element, enclose
 from perdure.registry.citations import cite_identifier
@@ -67,7 +67,9 @@ def _types(media: list[str]) -> Iterator[str]:
 
 
 def _media_type(file: str | None) -> str | None:
-    return None if file is None else mimetypes.guess_type(file, strict=False)[0]
+    """Return the media type with which the server sends a main file; None if its name does not say one."""
+    media_type = UNKNOWN if file is None else guess_media_type(file)
+    return None if media_type == UNKNOWN else media_type
 
 
 def _write_author(author: Author) -> str:

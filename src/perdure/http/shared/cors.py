@@ -16,7 +16,7 @@ CORS_HEADERS: Final[Headers] = [
     ),
 ]
 _READ_HEADERS: Final = b"accept, accept-datetime, accept-language, if-none-match, if-range, range"
-_TUS: Final = b", tus-resumable, upload-checksum, upload-length, upload-metadata, upload-offset"
+_TUS: Final = b", tus-resumable, upload-checksum, upload-length, upload-metadata, upload-offset, x-http-method-override"
 _PREFLIGHT_OF_READS: Final[Headers] = [
     (b"access-control-allow-methods", b"GET, HEAD, OPTIONS"),
     (b"access-control-allow-headers", _READ_HEADERS),

@@ -122,5 +122,18 @@ class ResponseWriter:
         cycle.response_started = cycle.response_complete = True
         cycle.message_event.set()
         if not cycle.keep_alive:
-            cycle.transport.close()
+            self._end_connection()
         cycle.on_response()
+
+    def _end_connection(self) -> None:
+        """Close the connection, at once unless the client is still sending the body.
+
+        Then the rest is read and ignored until the idle timeout: the system would reset a connection with unread data,
+        and the client, or a proxy, would lose the response (RFC 9112, section 9.6).
+        """
+        cycle = self._cycle
+        transport = cycle.transport
+        if not cycle.more_body or self.status == _TIMED_OUT:
+            transport.close()
+        elif transport.can_write_eof():
+            transport.write_eof()

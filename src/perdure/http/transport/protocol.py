@@ -191,8 +191,9 @@ class Protocol(FlowControlledProtocol):
         self._unparsed_bytes = 0
         if cycle.keep_alive and not self.parser.should_keep_alive():
             cycle.keep_alive = False
-            if cycle.response_complete:
-                self.transport.close()
+        if cycle.response_complete and not cycle.keep_alive:
+            self._is_refused = True  # what follows in the same packet
+            self.transport.close()
 
     def respond(self, answer: bytes | None) -> None:
         """Send the response of the fast path, or call the application if it has none."""
