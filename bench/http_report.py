@@ -54,7 +54,7 @@ class Row(NamedTuple):
         return statistics.median(mine.result.p99 / max(other.result.p99, 1e-9) for mine, other in self._pairs())
 
     @property
-    def added(self) -> float:
+    def added_milliseconds(self) -> float:
         """Return the milliseconds by which the median request takes longer than that of the baseline."""
         return statistics.median(mine.result.p50 - other.result.p50 for mine, other in self._pairs()) / 1e3
 
@@ -77,8 +77,8 @@ class Row(NamedTuple):
         if self.required_p99 is not None:
             verdicts.append(f"p99 ≤ {self.required_p99:g} ×: {'yes' if self.p99_ratio <= self.required_p99 else 'NO'}")
         if self.required_added is not None:
-            verdict = "yes" if self.added < self.required_added else "NO"
-            verdicts.append(f"adds < {self.required_added:g} ms: {verdict} ({self.added:.2f})")
+            verdict = "yes" if self.added_milliseconds < self.required_added else "NO"
+            verdicts.append(f"adds < {self.required_added:g} ms: {verdict} ({self.added_milliseconds:.2f})")
         return ", ".join(verdicts)
 
 

@@ -10,7 +10,6 @@ import shutil
 import subprocess
 import time
 from collections.abc import Sequence
-from itertools import count as counting
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -93,12 +92,12 @@ class ItemRegistry:
 
 def measure_puts(folder: Path, sources: Sources, rounds: int) -> list[Row]:
     """Measure new items, beside copies of the same files that are flushed to disk."""
-    registry, numbers = ItemRegistry(folder), counting()
-    copy = folder / "copy"
+    registry, copy = ItemRegistry(folder), folder / "copy"
+    names = [f"put-{number}" for number in range(2 * (rounds + 1))]
+    collections = [(name, registry.create(name)) for name in names]  # one for each run, so that all are alike
 
     def put(source: Path, units: int) -> WrkResult:
-        name = f"put-{next(numbers)}"
-        path = registry.create(name)
+        name, path = collections.pop()
         os.sync()
         begun = time.perf_counter()
         registry.put(name, source)
