@@ -14,7 +14,7 @@ HOST := 127.0.0.1
 PORT := 8080
 NAME :=
 
-.PHONY: help serve setup test test-slow bench-names bench-registry bench-bulk bench-growth bench-postgres bench-http bench-persons system-packages lint format docs docs-reference lock clean
+.PHONY: help serve setup test test-slow bench-names bench-registry bench-bulk bench-growth bench-postgres bench-http bench-persons bench-ibi system-packages lint format docs docs-reference lock clean
 .DEFAULT_GOAL := help
 
 help: ## list the tasks
@@ -55,6 +55,10 @@ bench-http: $(VENV)/dev.stamp ## redirects, records and creations over HTTP, com
 bench-persons: $(VENV)/dev.stamp ## observations created, and persons as Turtle and JSON-LD, compared with peers in the same run
 	@$(BIN)/python -m tests.system_packages bench
 	$(BIN)/python -m bench.persons
+
+bench-ibi: $(VENV)/dev.stamp ## minting, stored items and names of other servers, compared with SQLite, cp, sha256sum and nginx
+	@$(BIN)/python -m tests.system_packages bench
+	$(BIN)/python -m bench.ibi
 
 # Programs that the tests need. They are installed if make runs as root and apt-get is available.
 system-packages: $(VENV)/dev.stamp

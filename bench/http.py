@@ -11,7 +11,6 @@ import argparse
 import os
 import random
 import re
-import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -36,7 +35,7 @@ from bench.http_servers import (
     run_nginx,
     run_perdure,
 )
-from bench.http_wrk import Wrk, WrkResult
+from bench.http_wrk import Wrk, WrkResult, result_of
 from bench.postgres import BUSY, write_lines
 from bench.postgres_location import OURS, BenchLocation, open_location
 from bench.registry import UUIDS, name_of, scratch, url_of
@@ -338,8 +337,7 @@ class BareCommitLoop:
             now = clock()
             times.append(now - last)
             last = now
-        p50, p99 = statistics.median(times) * 1e6, statistics.quantiles([*times, times[-1]], n=100)[98] * 1e6
-        return WrkResult(len(times) / (last - started), p50, p99, len(times), 0, 0)
+        return result_of(times)
 
     def close(self) -> None:
         self._connection.close()

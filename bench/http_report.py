@@ -23,7 +23,10 @@ class Round(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A measurement beside its baseline, round by round. `required` is a ratio of rates, `required_p99` of p99."""
+    """A measurement beside its baseline, round by round.
+
+    `required` is a ratio of rates, `required_p99` of p99, and `required_added` the difference of p50, in milliseconds.
+    """
 
     what: str
     mine: Sequence[Round]
@@ -31,6 +34,7 @@ class Row(NamedTuple):
     other: Sequence[Round]
     required: float | None = None
     required_p99: float | None = None
+    required_added: float | None = None
 
     @property
     def is_valid(self) -> bool:
@@ -48,6 +52,11 @@ class Row(NamedTuple):
     @property
     def p99_ratio(self) -> float:
         return statistics.median(mine.result.p99 / max(other.result.p99, 1e-9) for mine, other in self._pairs())
+
+    @property
+    def added_milliseconds(self) -> float:
+        """Return the milliseconds by which the median request takes longer than that of the baseline."""
+        return statistics.median(mine.result.p50 - other.result.p50 for mine, other in self._pairs()) / 1e3
 
     def _pairs(self) -> list[tuple[Round, Round]]:
         return list(zip(self.mine, self.other, strict=True))
@@ -67,6 +76,9 @@ class Row(NamedTuple):
             verdicts.append(f"≥ {self.required:g}: {'yes' if self.ratio >= self.required else 'NO'}")
         if self.required_p99 is not None:
             verdicts.append(f"p99 ≤ {self.required_p99:g} ×: {'yes' if self.p99_ratio <= self.required_p99 else 'NO'}")
+        if self.required_added is not None:
+            verdict = "yes" if self.added_milliseconds < self.required_added else "NO"
+            verdicts.append(f"adds < {self.required_added:g} ms: {verdict} ({self.added_milliseconds:.2f})")
         return ", ".join(verdicts)
 
 

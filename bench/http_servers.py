@@ -1,7 +1,9 @@
 """Servers that the HTTP benchmark compares: nginx, Perdure, and other running resolvers."""
 
+import grp
 import json
 import os
+import pwd
 import shutil
 import socket
 import subprocess
@@ -22,11 +24,13 @@ _TIMEOUT: Final = 60.0
 _NGINX: Final = """
 daemon off;
 worker_processes 1;
+user {user};
 pid {folder}/nginx.pid;
 error_log {folder}/nginx-error.log;
 events {{ worker_connections 1024; }}
 http {{
   access_log off;
+  sendfile on;
   keepalive_requests 1000000000;
   client_body_temp_path {folder}/nginx-body;
   proxy_temp_path {folder}/nginx-proxy;
@@ -36,6 +40,7 @@ http {{
   server {{
     listen 127.0.0.1:{port} backlog=1024;
     location / {{ return 302 https://repository.example.org/items/1; }}
+    location /files/ {{ alias {files}/; }}
   }}
 }}
 """
@@ -55,11 +60,14 @@ class Server(NamedTuple):
 
 
 @contextmanager
-def run_nginx(folder: Path) -> Iterator[Server]:
+def run_nginx(folder: Path, files: Path | None = None) -> Iterator[Server]:
+    """Run nginx with one worker. It redirects all requests, and serves `files` below /files/."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     file = folder.resolve() / "nginx.conf"
-    file.write_text(_NGINX.format(folder=folder.resolve(), port=port))
+    shared = (files or folder / "nginx-files").resolve()
+    user = f"{pwd.getpwuid(os.getuid()).pw_name} {grp.getgrgid(os.getgid()).gr_name}"  # who may read the files
+    file.write_text(_NGINX.format(folder=folder.resolve(), port=port, files=shared, user=user))
     program = nginx_program()
     assert program is not None
     process = subprocess.Popen([program, "-p", str(folder), "-c", str(file)], stderr=subprocess.DEVNULL)

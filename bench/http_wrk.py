@@ -1,7 +1,9 @@
-"""wrk with its scripts: random names, one thread, persistent connections."""
+"""wrk with its scripts: random names, one thread, persistent connections. And results that other programs measure."""
 
 import json
+import statistics
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
@@ -84,6 +86,13 @@ class WrkResult(NamedTuple):
     @property
     def is_valid(self) -> bool:
         return self.requests > 0 and self.refused == 0 and self.broken == 0
+
+
+def result_of(times: Sequence[float], units: int = 1, refused: int = 0) -> WrkResult:
+    """Return the result of calls, one after the other, from their seconds. The rate counts the units of each call."""
+    p99 = statistics.quantiles([*times, times[-1]], n=100)[98]
+    count = len(times) * units
+    return WrkResult(count / sum(times), statistics.median(times) * 1e6, p99 * 1e6, count, refused, 0)
 
 
 class Wrk:

@@ -8,7 +8,6 @@ alternates with its baseline in one run. A goal is a ratio; the program does not
 import argparse
 import asyncio
 import os
-import statistics
 import sys
 import time
 from pathlib import Path
@@ -22,7 +21,7 @@ from rich.console import Console
 from bench.http import READERS, WRITERS, BareCommitLoop, run_alternately
 from bench.http_report import Row, print_rows, write_docs
 from bench.http_servers import missing_programs, run_nginx, run_perdure
-from bench.http_wrk import Wrk, WrkResult
+from bench.http_wrk import Wrk, WrkResult, result_of
 from bench.registry import scratch
 from perdure.folder.registry_folder import ADMIN_KEY, make_registry, open_registry
 from perdure.records.person import ChosenClaim, Claim, Employment, Link, PersonName, Reconstruction
@@ -186,10 +185,9 @@ def serialize_repeatedly(graph: Graph, seconds: float) -> WrkResult:
     while last - begun < seconds:
         graph.serialize(format="turtle")
         now = time.perf_counter()
-        times.append((now - last) * 1e6)
+        times.append(now - last)
         last = now
-    p99 = statistics.quantiles([*times, times[-1]], n=100)[98]
-    return WrkResult(len(times) / (last - begun), statistics.median(times), p99, len(times), 0, 0)
+    return result_of(times)
 
 
 def describe_run(options: argparse.Namespace) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from itertools import count as counting
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from tests.store.record_strategies import Desk, change
 from perdure.errors import InvalidInput, NameTaken
 from perdure.registry.store_interface import Prefetch, Transaction
 from perdure.store.sqlite import SqliteStore
+from perdure.store.sqlite.transaction import SqliteTransaction
 
 Work = Callable[[Transaction], Any]
 
@@ -210,3 +212,21 @@ def test_groups_of_every_size_are_written_completely(own: Desk, count: int) -> N
     assert [one.name for one in changed] == names
     assert len({one.number for one in changed}) == count
     assert own.contradictions() == []
+
+
+def test_new_names_are_written_together_although_each_transaction_looks_for_others(own: Desk) -> None:
+    def mint(*keys: str) -> Work:
+        def work(tx: Transaction) -> int:
+            assert isinstance(tx, SqliteTransaction)
+            assert tx.find_many(keys) == {}
+            tx.insert([change(key) for key in keys])
+            tx.put_timeline("test", Fraction(int(keys[0])), Fraction(5))
+            return tx.position().flushes
+
+        return work
+
+    flushes = run_together(own, mint("1", "a"), mint("2", "b"), mint("3", "c"))
+    assert len(set(flushes)) == 1
+    taken = run_together(own, mint("4", "d"), lambda tx: tx.find_many(["x", "d"]))[1]
+    assert list(taken) == ["d"]
+    assert set(own.runner.run(own.store.read(lambda reader: reader.find_many(["1", "2", "3", "4"])))) == set("1234")

@@ -1,7 +1,7 @@
 """A stored item: its versions, and their files."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -74,6 +74,7 @@ class StoredItem:
     label: str
     directory: Path
     inventory: Inventory
+    _media_types: dict[int, MediaTypes] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def newest(self) -> ItemVersion:
@@ -91,5 +92,7 @@ class StoredItem:
         if entry is None:
             raise NoSuchVersion(self.label, number)
         agent = None if entry.user is None else Agent(entry.user.name, entry.user.address)
-        types = MediaTypes.read(self.directory, number)
+        types = self._media_types.get(number)
+        if types is None:
+            types = self._media_types[number] = MediaTypes.read(self.directory, number)
         return ItemVersion(number, entry.created, entry.message, agent, self.inventory, types, self.directory)

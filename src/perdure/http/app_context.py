@@ -5,12 +5,14 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Final
 
+from perdure.collections.item_cache import ItemCache
 from perdure.federation.announcement_refresh import AnnouncementRefresh
 from perdure.federation.federated_lookup import FederatedLookup, LookupSettings
 from perdure.federation.own_statements import OwnStatements
 from perdure.federation.peer_client import PeerClient
 from perdure.federation.returning_readers import ReturningReaders
 from perdure.http.auth import Authenticator
+from perdure.http.shared.file_cache import FileCache
 from perdure.http.shared.metrics import Metrics
 from perdure.http.shared.person_cache import PersonCache
 from perdure.http.shared.prefix_cache import PrefixCache
@@ -43,6 +45,8 @@ class AppContext:
         self.deadlines = DeadlineTimer()
         self.prefixes = PrefixCache(registry)
         self.person_cache = PersonCache(options)
+        self.items = ItemCache()
+        self.file_cache = FileCache(options, registry.store.change_number)
         self.page_cursors = PageCursors()
         self.search_limiter = ConcurrencyLimiter("searches", at_once=_CONCURRENT_SEARCHES, each=8, most=64)
         self.suggestion_budget = TimeBudget(_SUGGESTION_SHARE, _SUGGESTION_BURST)

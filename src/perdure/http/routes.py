@@ -54,12 +54,11 @@ from perdure.http.handle_api import (
     verification_endpoint,
 )
 from perdure.http.items import items_endpoint
-from perdure.http.items.item_address import ITEMS_ROOT
 from perdure.http.oai_pmh import data_provider
 from perdure.http.persons import handler as persons
 from perdure.http.persons import vocabulary
 from perdure.http.resolver import home_page, resolver, types_page
-from perdure.http.shared.api_roots import API_ROOT, HANDLES_ROOT
+from perdure.http.shared.api_roots import API_ROOT, HANDLES_ROOT, ITEMS_ROOT
 from perdure.http.shared.cors import preflight_response
 from perdure.http.shared.http_errors import MalformedRequest
 from perdure.http.shared.problem_json import problem_response

@@ -31,6 +31,8 @@ _BITS_OF_FIVE: Final = log2(5)
 
 def to_exact(value: Exact, scheme: str, part: str = "date") -> Fraction:
     """Return the value as an exact fraction. Raise InvalidInput for a float or anything else that is not exact."""
+    if type(value) is Fraction and abs(value.numerator) < MAX_SECONDS * value.denominator:
+        return value
     if isinstance(value, float):
         raise InvalidInput(scheme, part, f"{part} is a float, which is not exact: pass an int, a Decimal or a Fraction")
     if isinstance(value, bool) or not isinstance(value, int | Decimal | Fraction):

@@ -5,6 +5,7 @@ The caller has checked permission, and waits until the names are due.
 
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from functools import cache
 from itertools import count as counting
 from itertools import islice
 from typing import Final, NamedTuple
@@ -217,6 +218,7 @@ def _issue_pairs(
     subsystem = prefix.subsystem or subsystem
     _check_gap(registry, prefix, last, now_ns)
 
+    @cache  # they are needed to find out whether the date is free, and again for the record
     def labels_at(date: Fraction) -> _Labels:
         labels: list[ibi.RepositoryName | ibi.OpaqueName] = []
         if subsystem.host is not None:

@@ -424,6 +424,13 @@ class Store(Protocol):
         """Return the tables, indexes, triggers and other parts that differ from those that the store creates."""
         ...
 
+    def change_number(self) -> int | None:
+        """Return a number that differs after every change by any program; None if the engine cannot tell at once.
+
+        Numbers can be compared only if they were returned on the same thread.
+        """
+        ...
+
     def log_bytes(self) -> int:
         """Return the size of the write-ahead log that is not yet in the main file, if this program manages that."""
         ...

@@ -7,6 +7,7 @@ from typing import Any, Literal, cast
 
 import pytest
 
+from perdure.http.shared.file_cache import FileCache
 from perdure.http.shared.person_cache import PersonCache
 from perdure.http.transport.fast_path import FastPath
 from perdure.http_options import HttpOptions
@@ -75,7 +76,7 @@ class FastPathFixture:
 
     def __init__(self) -> None:
         self.lookup = SlowLookup()
-        self.metrics = SimpleNamespace(redirects=0, records=0, persons=0)
+        self.metrics = SimpleNamespace(redirects=0, records=0, persons=0, files=0)
         registry = SimpleNamespace(
             store=SimpleNamespace(batch_lookup=lambda: self.lookup),
             settings=SimpleNamespace(type_prefix=DEFAULT_TYPE_PREFIX),
@@ -87,6 +88,7 @@ class FastPathFixture:
             metrics=self.metrics,
             prefixes=prefixes,
             person_cache=self.documents,
+            file_cache=FileCache(HttpOptions(), lambda: 1),
             options=HttpOptions(),
             resolutions=SimpleNamespace(is_on=False),
         )

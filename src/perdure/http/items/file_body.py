@@ -4,9 +4,8 @@ import secrets
 from collections.abc import AsyncGenerator, Sequence
 from typing import Final
 
-from perdure.errors import StoreDamaged
 from perdure.http.items.ranges import ByteRange
-from perdure.http.items.stored_file import StoredFile
+from perdure.http.items.stored_file import StoredFile, shorter_file_error
 from perdure.http.shared.request import Headers
 from perdure.http.shared.threads import run_in_thread
 
@@ -20,7 +19,7 @@ async def read_parts(file: StoredFile, first: int, size: int) -> AsyncGenerator[
     while position < end:
         piece = await run_in_thread(file.read, position, min(_PIECE, end - position))
         if not piece:
-            raise StoreDamaged("a stored file is shorter than it was: verify the collection")
+            raise shorter_file_error()
         position += len(piece)
         yield piece
 

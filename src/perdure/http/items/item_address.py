@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from perdure.errors import InvalidName
+from perdure.http.shared.api_roots import ITEMS_ROOT
 from perdure.http.shared.http_errors import NotFound
 from perdure.names import handle, ibi
 
-ITEMS_ROOT: Final = "/items"
 ENDINGS: Final = ("csl.json", "json", "bib", "ris", "zip")  # after the label; a longer one before its own end
 _LABEL_LENGTHS: Final = (4, 2)  # segments of a repository name, and of an IBIp
 

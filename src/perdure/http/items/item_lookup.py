@@ -5,17 +5,18 @@ from typing import Final, NamedTuple
 
 from perdure.collections.held_items import HeldItem
 from perdure.collections.held_items import find_item as find_held_item
-from perdure.collections.item import StoredItem
-from perdure.collections.storage_root import StorageRoot
+from perdure.collections.item import ItemFile, ItemVersion, StoredItem
 from perdure.errors import InvalidInput, InvalidName, NoSuchItem, NoSuchName, Withdrawn
 from perdure.http.app_context import AppContext
 from perdure.http.items.item_address import ItemAddress, ItemReading
+from perdure.http.items.stored_file import FileContent, read_small_file
 from perdure.http.shared.http_errors import NotFound
 from perdure.http.shared.threads import run_in_thread
 from perdure.registry.holdings import Collection, Holding
 from perdure.registry.identifier_view import View, view_identifier
 from perdure.registry.store_interface import Reader
 
+_SMALL: Final = 262_144  # bytes that are read at once
 _GONE: Final = ("withdrawn", "merged")
 
 
@@ -33,6 +34,14 @@ class FoundItem(NamedTuple):
     def label(self) -> str:
         """Return the label under which the item lies in the collection."""
         return self.holding.label
+
+
+class LocatedFile(NamedTuple):
+    """A file of an item, and where its content is. `content` has been read already, if it is small."""
+
+    path: Path
+    file: ItemFile
+    content: FileContent | None
 
 
 async def find_item(app: AppContext, address: ItemAddress) -> FoundItem:
@@ -70,6 +79,24 @@ def _check_state(held: HeldItem) -> None:
         raise Withdrawn(held.name, record.tombstone.reason, record.tombstone.replaced_by)
 
 
-async def read_stored_item(found: FoundItem) -> StoredItem:
-    """Return the versions of an item and their files, as they are on disk."""
-    return await run_in_thread(StorageRoot(Path(found.collection.path)).read_item, found.label)
+async def read_version(app: AppContext, found: FoundItem, number: int | None) -> tuple[StoredItem, ItemVersion]:
+    """Return the item as it is on disk, and one of its versions; the newest one without a number."""
+
+    def read() -> tuple[StoredItem, ItemVersion]:
+        item = app.items.read_item(Path(found.collection.path), found.label)
+        return item, item.version(number)
+
+    return await run_in_thread(read)
+
+
+async def read_file(app: AppContext, found: FoundItem, number: int | None) -> LocatedFile:
+    """Return the file at the address, in a version of its item; with its content, if it is small."""
+
+    def read() -> LocatedFile:
+        root = Path(found.collection.path)
+        version = app.items.read_item(root, found.label).version(number)
+        path, file = version.find_file(found.reading.path or "")
+        content = read_small_file(root, path, _SMALL) if file.size <= _SMALL else None
+        return LocatedFile(path, file, content)
+
+    return await run_in_thread(read)

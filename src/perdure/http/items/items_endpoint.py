@@ -14,7 +14,7 @@ from perdure.http.items.file_response import empty_body, send_file
 from perdure.http.items.item_address import item_path, parse_item_address
 from perdure.http.items.item_document import build_item_document, describe_other_holdings, names_of
 from perdure.http.items.item_links import file_links, item_links
-from perdure.http.items.item_lookup import FoundItem, find_item, find_view, read_stored_item
+from perdure.http.items.item_lookup import FoundItem, find_item, find_view, read_file, read_version
 from perdure.http.items.item_page import render_item_page
 from perdure.http.items.item_request import FORM_OF_ENDING, Form, requested_form, requested_start, requested_version
 from perdure.http.items.item_urls import item_url
@@ -38,6 +38,7 @@ async def respond(app: AppContext, request: Request) -> Response | None:
     """Return the response to a request for an item or a file; None if it has been written."""
     request.require_read_method()
     address = parse_item_address(request.rest)
+    change = app.file_cache.change_number()
     with Timeout(app.deadlines, app.options.request_seconds):
         found = await find_item(app, address)
         canonical = _canonical_path(found)
@@ -45,13 +46,17 @@ async def respond(app: AppContext, request: Request) -> Response | None:
             return redirect_response(with_query(canonical, request.query), 308, _NO_CACHE)
         if found.reading.ending and found.reading.ending not in FORM_OF_ENDING:
             return _redirect_to_citation(found, found.reading.ending)
-        item = await read_stored_item(found)
-        version = await run_in_thread(item.version, requested_version(request))
+        if found.reading.path:
+            located = await read_file(app, found, requested_version(request))
+        else:
+            item, version = await read_version(app, found, requested_version(request))
     url = item_url(request.origin, found.collection, found.label)
     if found.reading.path:
-        content, file = await run_in_thread(version.find_file, found.reading.path)
         links = file_links(request, found, url)
-        return await send_file(app, request, Path(found.collection.path), content, file, links)
+        response = await send_file(app, request, Path(found.collection.path), located, links)
+        if response is not None:
+            app.file_cache.store(request, response, change)
+        return response
     form = FORM_OF_ENDING.get(found.reading.ending) or requested_form(request)
     if form is Form.ZIP:
         return await _send_zip(app, request, found, version)

@@ -4,7 +4,7 @@ import os
 import stat
 from pathlib import Path
 from types import TracebackType
-from typing import Final
+from typing import Final, NamedTuple
 
 from perdure.errors import StoreDamaged
 
@@ -35,6 +35,31 @@ class StoredFile:
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+class FileContent(NamedTuple):
+    """The whole content of a small file, and when it was changed."""
+
+    content: bytes
+    modified: int
+
+
+def read_small_file(root: Path, path: Path, most: int) -> FileContent | None:
+    """Read a whole file below the directory of a collection; None if it has more than `most` bytes.
+
+    Raise StoreDamaged if it cannot be opened safely.
+    """
+    with open_stored_file(root, path) as file:
+        if file.size > most:
+            return None
+        content = file.read(0, file.size)
+        if len(content) < file.size:
+            raise shorter_file_error()
+        return FileContent(content, file.modified)
+
+
+def shorter_file_error() -> StoreDamaged:
+    return StoreDamaged("a stored file is shorter than it was: verify the collection")
 
 
 def open_stored_file(root: Path, path: Path) -> StoredFile:

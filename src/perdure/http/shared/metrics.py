@@ -53,6 +53,7 @@ class Metrics:
         self.redirects = 0
         self.records = 0
         self.persons = 0
+        self.files = 0
         self.waiting = 0
         self._responses: dict[tuple[str, str, int], int] = {}
         self._durations: dict[str, _Durations] = {}
@@ -82,10 +83,11 @@ class Metrics:
 
     def publish(self, *, connections: int, log_bytes: int) -> None:
         """Add the counters of this process to those that are reported."""
-        for answer, number in (("redirect", self.redirects), ("record", self.records), ("person", self.persons)):
+        answers = {"redirect": self.redirects, "record": self.records, "person": self.persons, "file": self.files}
+        for answer, number in answers.items():
             if number:
                 _fast_path_requests.labels(answer).inc(number)
-        self.redirects = self.records = self.persons = 0
+        self.redirects = self.records = self.persons = self.files = 0
         for (interface, method, status), number in self._responses.items():
             _requests.labels(interface, method, str(status)).inc(number)
         self._responses.clear()

@@ -1,4 +1,4 @@
-"""The fast path: redirects, records for Handle clients and cached persons, each in one lookup and one write.
+"""The fast path: redirects, records for Handle clients, cached persons and cached files, each in one write.
 
 It answers common requests only. All others go to the application, which sends the same response byte for byte to every
 request that both can answer.
@@ -17,7 +17,7 @@ from uvicorn.server import ServerState
 
 from perdure.http.app_context import AppContext
 from perdure.http.shared import redirects, responses
-from perdure.http.shared.api_roots import HANDLES_ROOT
+from perdure.http.shared.api_roots import HANDLES_ROOT, ITEMS_ROOT
 from perdure.http.shared.conditional import RECORD_SUFFIX, if_none_match_has
 from perdure.http.shared.cors import CORS_HEADERS
 from perdure.http.shared.logging import AccessLog
@@ -29,6 +29,7 @@ from perdure.registry.store_interface import Redirect, StoredRecord
 _RECORDS: Final = f"{HANDLES_ROOT}/".encode()
 _RECORD_NAME: Final = len(_RECORDS)  # where the name begins
 _PERSONS: Final = (b"/POID-", b"/PRID-")
+_ITEMS: Final = f"{ITEMS_ROOT}/".encode()
 _PERCENT, _QUERY, _FRAGMENT, _AMPERSAND = b"%?#&"  # as numbers: searching bytes for a number raises no error
 _NOT_MODIFIED: Final = b"HTTP/1.1 304 Not Modified\r\n"
 _MOST: Final = 4096
@@ -72,11 +73,12 @@ class FastPath:
         self._type_prefix = app.registry.settings.type_prefix
         self._redirect_caching = redirects.caching_headers(app.options.redirect_caching)
         self._person_cache = app.person_cache
+        self._file_cache = app.file_cache
         self._pending: list[PendingRequest] = []
         self._in_flight: list[list[PendingRequest]] = []  # one list per query that the store has not answered
         self.server = ServerState()  # replaced by the running server's
         self._server_headers: Headers | None = None
-        self._redirect_head = self._record_head = self._person_head = b""
+        self._redirect_head = self._record_head = self._document_head = b""
         self._redirect_not_modified_head = self._record_not_modified_head = b""
 
     def submit(self, request: PendingRequest) -> None:
@@ -95,6 +97,7 @@ class FastPath:
         cached: list[CachedPerson] = []
         redirect_keys: list[str] = []
         record_keys: list[str] = []
+        file_batch: list[PendingRequest] = []
         for request in requests:
             url = request.url
             is_record = url.startswith(_RECORDS)
@@ -103,6 +106,8 @@ class FastPath:
             if url.startswith(_PERSONS) and (person := self._find_cached(request)) is not None:
                 person_batch.append(request)
                 cached.append(person)
+            elif url.startswith(_ITEMS):
+                file_batch.append(request)
             elif known is None or not suffix or not (is_record or request.wants_page) or not url.isascii():
                 request.respond(None)
             elif _PERCENT in url or _QUERY in url or _FRAGMENT in url:
@@ -111,6 +116,8 @@ class FastPath:
                 text = suffix.decode("ascii")
                 (record_keys if is_record else redirect_keys).append(known[0] + (text if known[1] else text.lower()))
                 (record_batch if is_record else redirect_batch).append(request)
+        if file_batch:
+            self._send_files(file_batch)
         if redirect_keys:
             self._in_flight.append(redirect_batch)
             self._finder.find_redirects(redirect_keys, partial(self._send_redirects, redirect_batch, redirect_keys))
@@ -201,7 +208,7 @@ class FastPath:
         for request, person in zip(batch, cached, strict=True):
             now = tuple([None if row is None else row[0] for row in islice(rows, len(person.names))])
             is_current = now == person.versions and request is not _ABANDONED
-            answers.append(self._person_head + person.answer if is_current else None)
+            answers.append(self._document_head + person.answer if is_current else None)
         if self._resolutions is not None:
             readers = [request.user_agent for request in compress(batch, answers)]
             self._resolutions.count_readers([person.names[0] for person in compress(cached, answers)], readers)
@@ -209,8 +216,23 @@ class FastPath:
             request.respond(answer)
         self._metrics.persons += len(answers) - answers.count(None)
 
+    def _send_files(self, batch: list[PendingRequest]) -> None:
+        """Send the cached files, if nothing has changed since."""
+        self._refresh_heads_if_due()
+        change, head, files = self._file_cache.change_number(), self._document_head, 0
+        for request in batch:
+            answer = None
+            if request.host is not None and request.scheme is not None and not request.if_none_match:
+                answer = self._file_cache.find((request.url, request.host, request.scheme), change)
+            files += answer is not None
+            request.respond(None if answer is None else head + answer)
+        self._metrics.files += files
+
     def _batch_done(self, batch: list[PendingRequest]) -> None:
         self._in_flight.remove(batch)
+        self._refresh_heads_if_due()
+
+    def _refresh_heads_if_due(self) -> None:
         if self.server.default_headers is not self._server_headers:  # uvicorn replaces them every second, for the date
             self._refresh_heads(self.server.default_headers)
 
@@ -225,7 +247,7 @@ class FastPath:
         self._record_not_modified_head = (
             _NOT_MODIFIED + responses.format_head([*common, responses.NO_CACHE]) + b"etag: "
         )
-        self._person_head = b"HTTP/1.1 200 OK\r\n" + responses.format_head(common)
+        self._document_head = b"HTTP/1.1 200 OK\r\n" + responses.format_head(common)
         self._record_head = (
             b"HTTP/1.1 200 OK\r\n" + responses.format_head([*common, *responses.RECORD_HEADERS]) + b'etag: "'
         )

@@ -4,6 +4,7 @@ import ipaddress
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Final
 
 from perdure.errors import InvalidInput, InvalidName, OutOfRange, quote_text
@@ -26,6 +27,7 @@ _ADDRESS_AND_PORT: Final = re.compile(r"[0-9.]+:[0-9]{1,5}|\[.*\]:[0-9]{1,5}")
 _NOT_A_GRAPHEME: Final = re.compile(r"[^2-9A-HJ-NP-UWXa-hj-np-uwx/]")
 _PREFIX: Final = re.compile(r"(?P<ip>[2-9A-HJ-NP-U]+)(?P<kind>[WX])(?P<port>[2-9A-HJ-NP-U]*)")
 _SUFFIX: Final = re.compile(r"(?P<seconds>[2-9A-HJ-NP-U]+)(?:W(?P<places>[2-9A-HJ-NP-U]+))?")
+_ADDRESSES: Final = 256  # in each cache: a server mints under a few of them, again and again
 _MAX_ADDRESS_DIGITS: Final = 64  # more than the longest IPv6 text needs, with room for leading zeros
 
 
@@ -60,9 +62,14 @@ def opaque_prefix(ip: str, port: int) -> str:
     check_port(port)
     text = _normalise_address(ip)
     coded_port = "" if port == DEFAULT_PORT else BASE_27.write(port)
+    return f"{_encode_address(text)}{coded_port}"
+
+
+@lru_cache(_ADDRESSES)
+def _encode_address(text: str) -> str:
     if ":" in text:
-        return f"{BASE_27.write(IPV6_TEXT.read(text))}X{coded_port}"
-    return f"{BASE_27.write(IPV4_TEXT.read(text))}W{coded_port}"
+        return f"{BASE_27.write(IPV6_TEXT.read(text))}X"
+    return f"{BASE_27.write(IPV4_TEXT.read(text))}W"
 
 
 def opaque_suffix(date: Exact) -> str:
@@ -119,6 +126,11 @@ def _normalise_address(ip: str) -> str:
         raise InvalidInput("ibi", "ip", f"the IP address must be text, not {type(ip).__name__}")
     if "%" in ip:
         raise InvalidInput("ibi", "ip", f"{quote_text(ip)} has a zone id, which is meaningless on other machines")
+    return _write_address(ip)
+
+
+@lru_cache(_ADDRESSES)
+def _write_address(ip: str) -> str:
     try:
         address = ipaddress.ip_address(ip)
     except ValueError:

@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Final
 
 from perdure.errors import InvalidInput, InvalidName, OutOfRange, quote_text
@@ -22,6 +23,7 @@ _YEAR: Final = re.compile(r"[0-9]{4,}")
 _TIME: Final = re.compile(r"([0-9]{2})\.([0-9]{2})\.([0-9]{2})\.([0-9]{2})(?:\.([0-9]{2})(?:\.([0-9]+))?)?")
 _MAX_WORD: Final = 63  # RFC 1035, section 2.3.4, which the standard builds upon
 _MAX_HOST: Final = 253
+_HOSTS: Final = 256  # in the cache: a server mints under a few of them, again and again
 _MAX_YEAR_DIGITS: Final = 12
 
 
@@ -115,7 +117,11 @@ def _normalise_host(host: str) -> str:
 def _split_host(host: str) -> tuple[str, str]:
     if not isinstance(host, str):
         raise InvalidInput("ibi", "host", f"the host must be text, not {type(host).__name__}")
-    name = _normalise_host(host)
+    return _split_name(_normalise_host(host))
+
+
+@lru_cache(_HOSTS)
+def _split_name(name: str) -> tuple[str, str]:
     problem = _explain_bad_host(name)
     if problem:
         raise InvalidInput("ibi", "host", problem)

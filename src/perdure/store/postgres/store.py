@@ -103,6 +103,9 @@ class PostgresStore:
     async def scan(self, work: Callable[[Reader], T]) -> T:
         return await self._submit(work, self._scanners)
 
+    def change_number(self) -> int | None:
+        return None
+
     async def read_quick(self, work: Callable[[Reader], T]) -> T:
         return await self._submit(work)
 

@@ -41,7 +41,7 @@ _IDENTIFIER: Final = (
 )
 FIND: Final = f"{_IDENTIFIER} WHERE key = ?"
 PERSON: Final = "SELECT name FROM person_inputs WHERE uuid_raw = ?"
-_FIND_MANY: Final = f"{_IDENTIFIER} WHERE key IN (SELECT value FROM json_each(?))"
+FIND_MANY: Final = f"{_IDENTIFIER} WHERE key IN (SELECT value FROM json_each(?))"
 _FROM_ACTIVE: Final = "FROM identifiers WHERE state = 'active' AND key > ? AND key < ?"
 _AFTER: Final = f"{_IDENTIFIER} WHERE key > ? AND key < ? ORDER BY key LIMIT ?"
 _BEFORE: Final = f"{_IDENTIFIER} WHERE key >= ? AND key < ? ORDER BY key DESC LIMIT ?"
@@ -237,7 +237,7 @@ class SqliteReader(SqlReader):
         if len(keys) == 1:
             row = self.find(keys[0])
             return {} if row is None else {row.key: row}
-        return {row[0]: Identifier(*row) for row in self._execute(_FIND_MANY, (json.dumps(keys),))}
+        return {row[0]: Identifier(*row) for row in self._execute(FIND_MANY, (json.dumps(keys),))}
 
     def newest_act(self, subject: str, actions: Sequence[str] = ()) -> Act | None:
         query = (_NEWEST_ACT_OF, (subject, json.dumps(actions))) if actions else (_NEWEST_ACT, (subject,))

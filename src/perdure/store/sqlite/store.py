@@ -95,6 +95,13 @@ class SqliteStore:
     async def read_quick(self, work: Callable[[Reader], T]) -> T:
         return self._read(work)
 
+    def change_number(self) -> int | None:
+        try:
+            number: int = self._reader().connection.execute("PRAGMA data_version").get
+        except (apsw.Error, OSError, StoreUnavailable):  # another kind of read reports it
+            return None
+        return number
+
     def precompute(self, change: Change) -> Change:
         return change  # the index stores words as they are
 

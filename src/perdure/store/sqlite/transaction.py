@@ -38,7 +38,7 @@ from perdure.store.sqlite.insert_buffer import (
     number_changes,
     revision_row,
 )
-from perdure.store.sqlite.reader import FIND, PERSON, Runner, SqliteReader
+from perdure.store.sqlite.reader import FIND, FIND_MANY, PERSON, Runner, SqliteReader
 from perdure.store.sqlite.secure_delete import Scrubber
 
 _LARGEST_BUFFER: Final = 500  # names
@@ -184,6 +184,13 @@ class SqliteTransaction(AdminCache, SqliteReader):
         row = self.connection.execute(FIND, (key,)).fetchone()
         return None if row is None else Identifier(*row)
 
+    def find_many(self, keys: Sequence[str]) -> dict[str, Identifier]:
+        """Flush only if one of these names is in the buffer."""
+        if len(keys) == 1 or not self._buffer.keys.isdisjoint(keys):
+            return super().find_many(keys)
+        parameters = (msgspec.json.encode(keys).decode(),)
+        return {row[0]: Identifier(*row) for row in self.connection.execute(FIND_MANY, parameters)}
+
     def insert(self, changes: Sequence[Change]) -> None:
         if self._next_row is None:
             self._next_row = (self._execute("SELECT max(id) FROM identifiers").get or 0) + 1
@@ -301,7 +308,7 @@ class SqliteTransaction(AdminCache, SqliteReader):
 
     def put_timeline(self, key: str, last: Fraction, ahead: Fraction) -> None:
         self._high_water.reach(key, last, ahead)  # before the commit: a mark too high costs nothing
-        self._execute(
+        self.connection.execute(  # without a flush: no name depends on this row
             "INSERT INTO timelines (key, last) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET last = excluded.last",
             (key, str(last)),
         )
