@@ -12,7 +12,7 @@ from typing import Final, Protocol
 
 from perdure.collections.collection_paths import CollectionPaths
 from perdure.collections.durable_tree import sync_path, sync_tree
-from perdure.collections.file_names import PathSet, check_path
+from perdure.collections.file_names import PathSet, check_content_path, check_path
 from perdure.collections.hashed_copy import HashedCopier, ReadableStream, ReadFailed
 from perdure.collections.inventory import (
     CONTENT,
@@ -250,7 +250,7 @@ def _check_names(inventory: Inventory) -> None:
     contents = PathSet()
     for paths in inventory.manifest.values():
         for path in paths:
-            contents.add(check_path(path))
+            contents.add(check_content_path(path))
             if path.split("/")[1] != CONTENT:
                 raise ItemDamaged(inventory.id, f"the manifest of its source has the path {path!a}")
 
