@@ -32,7 +32,7 @@ from perdure.collections.publication import publish_object, publish_versions
 from perdure.collections.repair import Intent, begin_stage, remove_stage
 from perdure.collections.source_files import open_regular
 from perdure.collections.work_progress import CHECK, COPY, FLUSH, PUBLISH, Progress
-from perdure.errors import Conflict, ItemDamaged, OutOfRange
+from perdure.errors import Conflict, ItemDamaged, OutOfRange, is_full
 
 MOST_INVENTORY_BYTES: Final = 1 << 30
 _PART_BYTES: Final = 1 << 18
@@ -71,10 +71,15 @@ def copy_versions(
     stage = begin_stage(paths, Intent(label, True))
     for interrupted in stage.glob("above-*"):
         shutil.rmtree(interrupted)
-    copy.stage(stage / "object")
-    progress.begin_phase(FLUSH)
-    sync_tree(stage, copy.file_count)
-    sync_path(paths.stages)
+    try:
+        copy.stage(stage / "object")
+        progress.begin_phase(FLUSH)
+        sync_tree(stage, copy.file_count)
+        sync_path(paths.stages)
+    except OSError as problem:
+        if is_full(problem.errno):  # half a copy would take the room that others need
+            remove_stage(stage)
+        raise
     copy.check(stage / "object")
     progress.begin_phase(PUBLISH)
     if item is None:
