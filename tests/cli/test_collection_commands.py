@@ -1,6 +1,7 @@
 """`perdure collection` as an archivist uses it, wrong input first."""
 
 import json
+import os
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -40,9 +41,17 @@ def damage(tmp_path: Path, collection: str) -> None:
 def test_no_name_is_reserved_for_what_cannot_be_stored(desk: Desk, source: Path, tmp_path: Path) -> None:
     (source / "link").symlink_to("a.txt")
     (tmp_path / "empty").mkdir()
-    wrong = [(source, "link"), (tmp_path / "empty", "at least one"), (source / "a.txt", "not the main file")]
+    os.mkfifo(tmp_path / "pipe")
+    wrong = [
+        (source, "link"),
+        (tmp_path / "empty", "at least one"),
+        (source / "a.txt", "not the main file"),
+        (source / "link", "a symbolic link"),
+        (tmp_path / "pipe", "a pipe"),
+        (tmp_path, "contains the directory of the collection"),
+    ]
     for path, reason in wrong:
-        options = ["--main", "b.txt"] if path.is_file() else []
+        options = ["--main", "b.txt"] if path.name == "a.txt" else []
         refused = desk.run("collection", "put", "main", str(path), "--subsystem", SUBSYSTEM, *options)
         assert (refused.returncode, reason in refused.stderr) == (2, True), refused.stderr
     for option in ("--title", "--message"):
@@ -50,6 +59,12 @@ def test_no_name_is_reserved_for_what_cannot_be_stored(desk: Desk, source: Path,
         refused = desk.run("collection", "put", "main", str(source / "a.txt"), *options)
         assert (refused.returncode, "control character" in refused.stderr) == (2, True), refused.stderr
     assert "No identifiers found" in desk.run("list", "--under", SUBSYSTEM).stderr
+
+
+def test_the_folder_of_the_registry_is_not_put(desk: Desk, tmp_path_factory: pytest.TempPathFactory) -> None:
+    desk.ok("collection", "create", "far", "--path", str(tmp_path_factory.mktemp("far")), "--url", "https://far.org")
+    refused = desk.refuses("collection", "put", "far", str(desk.folder), "--subsystem", SUBSYSTEM)
+    assert "contains the folder of the registry, with its keys" in refused
 
 
 def test_the_files_of_a_zip_file_are_stored_but_not_those_of_a_bag_in_it(desk: Desk, tmp_path: Path) -> None:

@@ -2,10 +2,11 @@
 
 import os
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from perdure.collections.file_names import PathSet, check_path, comparison_key, content_name
+from perdure.collections.file_names import PathSet, check_content_path, check_path, comparison_key, content_name
 from perdure.collections.portable_names import is_device_name, unescape_name
 from perdure.errors import RefusedFile
 
@@ -46,6 +47,25 @@ def test_an_require_accepted_path_stays_inside_and_is_safe_on_every_system(path:
 @given(_PATHS)
 def test_the_name_of_the_content_leads_back_to_the_path(path: str) -> None:
     assert "/".join(map(unescape_name, content_name(_require_accepted(path)).split("/"))) == path
+
+
+@given(_PATHS)
+def test_content_is_accepted_from_another_collection(path: str) -> None:
+    check_content_path(f"v1000/content/{content_name(_require_accepted(path))}")
+
+
+def test_a_path_is_refused_that_a_disk_could_not_have_with_its_escapes() -> None:
+    assert check_path("/".join(["d" * 203] * 5))
+    with pytest.raises(RefusedFile, match="with the escapes"):
+        check_path("/".join(["?" * 42] * 20))
+    with pytest.raises(RefusedFile, match="with the escapes"):
+        check_path("?" * 43)
+
+
+@pytest.mark.parametrize("path", ["v1/content/../x", "v1/content/nul", "v1/content/a.", f"v1/content/{'a' * 256}"])
+def test_unsafe_content_is_refused_from_another_collection(path: str) -> None:
+    with pytest.raises(RefusedFile):
+        check_content_path(path)
 
 
 @given(_PATHS, _PATHS)

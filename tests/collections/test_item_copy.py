@@ -1,12 +1,13 @@
 """Copies of items into another collection: complete, continued after an interruption, and compared."""
 
+from io import BytesIO
 from pathlib import Path
 
 import pytest
 from tests.collections.judge import judge
 from tests.collections.samples import ANNA, LABEL
 
-from perdure.collections.source_files import LocalFile, list_directory
+from perdure.collections.source_files import LocalFile, StreamedFile, list_directory
 from perdure.collections.storage_root import StorageRoot
 from perdure.collections.work_progress import Step
 from perdure.errors import Conflict, ItemDamaged, NoSuchItem
@@ -135,6 +136,24 @@ def test_a_source_that_lies_is_refused(root: StorageRoot, item: Path, copy: Stor
         copy.copy_item(LABEL, Source())  # type: ignore[arg-type]
     assert not copy.has_item(LABEL)
     assert judge(copy) == 0
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "d/" * 31 + "f",  # as many directories as there can be
+        "/".join(["d" * 203] * 5),  # as long as a path can be
+        "?" * 42,  # as long as a name can be, with its escapes
+        "/".join(["é?" * 10] * 20),  # longer than other paths, with its escapes
+        "/".join(["?" * 30] * 11),
+    ],
+)
+def test_every_name_that_an_item_can_have_can_be_copied(root: StorageRoot, copy: StorageRoot, path: str) -> None:
+    root.put_version(LABEL, [StreamedFile(path, BytesIO(b"1"))], agent=ANNA)
+    copy.copy_item(LABEL, root)
+    assert list(copy.read_item(LABEL).newest.files) == [path]
+    assert copy.verify_item(LABEL).is_sound
+    assert judge(copy) == 1
 
 
 def test_an_item_that_is_not_there_cannot_be_copied(root: StorageRoot, copy: StorageRoot) -> None:

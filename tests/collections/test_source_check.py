@@ -4,9 +4,10 @@ import os
 from pathlib import Path
 
 import pytest
+from tests.collections.samples import ANNA, LABEL
 
 from perdure.collections.source_check import SourceTotals, check_sources
-from perdure.collections.source_files import LocalFile, list_directory
+from perdure.collections.source_files import LocalFile, find_file, list_directory
 from perdure.collections.storage_root import StorageRoot
 from perdure.collections.work_progress import Step
 from perdure.errors import InvalidInput, RefusedFile, StoreFull
@@ -62,3 +63,19 @@ def test_a_new_item_that_is_larger_than_the_disk_is_refused(root: StorageRoot) -
 def _empty(folder: Path) -> Path:
     (folder / "empty").mkdir()
     return folder / "empty"
+
+
+def test_a_file_that_is_changed_while_it_is_read_is_refused(root: StorageRoot, tmp_path: Path) -> None:
+    file = tmp_path / "log.txt"
+    file.write_bytes(b"a" * 100_000)
+    os.utime(file, (0, 0))
+
+    def change_file(step: Step) -> None:
+        if step.bytes:
+            with file.open("r+b") as stream:
+                stream.write(b"b")
+
+    with pytest.raises(RefusedFile) as refused:
+        root.put_version(LABEL, [find_file(file)], agent=ANNA, report=change_file)
+    assert "changed it while it was read" in refused.value.reason
+    assert not root.has_item(LABEL)

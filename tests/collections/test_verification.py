@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 from tests.collections.item_office import THESIS, ItemOffice
 
+from perdure.collections import storage_root
 from perdure.collections.item import Agent
+from perdure.collections.read_rate import ReadRate
 from perdure.collections.source_files import list_directory
 from perdure.collections.verification import CheckedItem, verify_collection, verify_rolling
+from perdure.collections.work_progress import Step
 from perdure.errors import InvalidInput, NoSuchCollection, NotAuthorised
 from perdure.registry.holdings import Holding
 
@@ -142,7 +145,8 @@ def test_a_foreign_file_between_the_items_is_found(items: ItemOffice) -> None:
     (items.folder / "main" / "sid.inpe.br" / "note.txt").write_text("x")
     checked = verify(items)
     assert [one.label for one in checked if one.problems] == [""]
-    assert any("note.txt" in problem for one in checked for problem in one.problems)
+    [problem] = [problem for one in checked for problem in one.problems]
+    assert problem == "foreign: sid.inpe.br/note.txt: it belongs to no item"
     assert outcome(items, holding) == "valid"
 
 
@@ -165,6 +169,43 @@ def test_a_damaged_item_is_not_checked_again_before_it_is_due(items: ItemOffice)
     assert verify_due(items) == [holding.label]
     assert verify_due(items) == []
     assert outcome(items, holding) == "damaged"
+
+
+def test_the_bytes_of_all_items_are_counted_together(items: ItemOffice) -> None:
+    size = sum(items.put({"a": b"12345", "b": content}).size for content in (b"1", b"22"))
+    at = items.office.registry, items.office.admin, "main"
+    whole: list[Step] = []
+    due: list[Step] = []
+    items.office.clock.step(60)
+    items.office.run(_collect(verify_collection(*at, report=whole.append)))
+    items.office.clock.step(2 * 86_400)
+    items.office.run(_collect(verify_rolling(*at, DAY, report=due.append)))
+    assert (whole[-1].files, whole[-1].bytes) == (due[-1].files, due[-1].bytes) == (4, size)
+
+
+def test_the_rate_limits_all_items_together(items: ItemOffice, monkeypatch: pytest.MonkeyPatch) -> None:
+    limits: list[float | None] = []
+
+    def record_limit(limit: float | None) -> ReadRate:
+        limits.append(limit)
+        return ReadRate(limit)
+
+    for content in (b"1", b"22"):
+        items.put({"a": content})
+    items.office.clock.step(1)
+    monkeypatch.setattr(storage_root, "ReadRate", record_limit)
+    assert len(verify_due(items, rate=1e9)) == 2
+    assert limits == [1e9]
+
+
+def test_an_item_that_was_moved_is_to_be_moved_back_not_put_again(items: ItemOffice) -> None:
+    holding = items.put()
+    directory = items.root().read_item(holding.label).directory
+    directory.rename(directory.with_name("01.02.03.04"))
+    items.office.clock.step(60)
+    misplaced, missing = verify(items)
+    assert misplaced.problems == (f"misplaced: its inventory says that it is {holding.label}",)
+    assert (missing.label, missing.outcome) == (holding.label, "missing")
 
 
 def test_a_missing_item_is_found_in_turn(items: ItemOffice) -> None:

@@ -11,9 +11,10 @@ import pytest
 from tests.collections.judge import judge
 from tests.collections.samples import ANNA, LABEL
 
+from perdure.collections.hashed_copy import ReadFailed
 from perdure.collections.source_files import LocalFile, list_directory
 from perdure.collections.storage_root import StorageRoot
-from perdure.collections.zip_reader import open_zip
+from perdure.collections.zip_reader import ZipEntry, open_zip
 from perdure.collections.zip_writer import stream_zip
 from perdure.errors import ItemDamaged, RefusedFile
 
@@ -113,6 +114,30 @@ def test_damage_encryption_and_other_compressions_are_refused(root: StorageRoot,
         assert _refuse(root, file).path == "files.zip"
 
 
+def test_a_byte_that_is_wrong_is_never_an_unexpected_error(root: StorageRoot, file: Path) -> None:
+    _write(file, ("a.txt", b"hello" * 50), ("d/ä.txt", b"x"))
+    whole = file.read_bytes()
+    outcomes = set()
+    for at in range(len(whole)):
+        for value in (0, 1, 255):
+            file.write_bytes(whole[:at] + bytes([value]) + whole[at + 1 :])
+            try:
+                with open_zip(file) as entries:
+                    for entry in entries:
+                        _read_entry(entry)
+                outcomes.add("read")
+            except (RefusedFile, ReadFailed):
+                outcomes.add("refused")
+    assert outcomes == {"read", "refused"}
+
+
+def _read_entry(entry: ZipEntry) -> None:
+    part = memoryview(bytearray(1000))
+    with entry.open() as stream:
+        while stream.readinto(part):
+            pass
+
+
 def test_a_million_tiny_files_are_refused_without_reading_them(root: StorageRoot, file: Path) -> None:
     entry = struct.pack("<4s6H3I5H2I", b"PK\x01\x02", 20, 20, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0) + b"a"
     directory = entry * 1_000_000
@@ -123,6 +148,30 @@ def test_a_million_tiny_files_are_refused_without_reading_them(root: StorageRoot
         assert "100000" in _refuse(root, file).reason
         assert tracemalloc.get_traced_memory()[1] < 10_000_000
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize("is_stated", [True, False])
+def test_a_second_small_directory_does_not_hide_a_large_one(root: StorageRoot, file: Path, is_stated: bool) -> None:
+    entry = struct.pack("<4s6H3I5H2I", b"PK\x01\x02", 20, 20, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0) + b"a"
+    directory = entry * 1_000_000
+    small, large = (
+        struct.pack("<4sQ2H2I4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, count, count, count * len(entry), 0)
+        for count in (1, 1_000_000)
+    )
+    records = small + large if is_stated else large + small
+    locator = struct.pack("<4sIQI", b"PK\x06\x07", 0, len(directory), 1)
+    end = struct.pack("<4s4H2IH", b"PK\x05\x06", 0, 0, 0xFFFF, 0xFFFF, 0xFFFF_FFFF, 0xFFFF_FFFF, 0)
+    file.write_bytes(directory + records + locator + end)
+    tracemalloc.start()
+    assert "100000" in _refuse(root, file).reason
+    assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    tracemalloc.stop()
+
+
+def test_a_large_zip_file_is_read(root: StorageRoot, file: Path) -> None:
+    _write(file, *((f"{number}", b"") for number in range(70_000)), compression=zipfile.ZIP_STORED)
+    with open_zip(file) as entries:
+        assert len(entries) == 70_000
 
 
 def test_a_version_is_streamed_as_a_zip_file(root: StorageRoot, source: Path) -> None:

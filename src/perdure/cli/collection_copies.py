@@ -21,7 +21,7 @@ from perdure.cli.exit_codes import SOME_REFUSED
 from perdure.cli.registry_session import Folder, Json, run_as_agent
 from perdure.cli.remote.server_address import parse_server
 from perdure.cli.terminal import print_error, to_json
-from perdure.cli.transfer_progress import show_steps
+from perdure.cli.transfer_progress import StepDisplay, show_steps
 from perdure.collections.collection_address import CollectionAddress, parse_collection_address
 from perdure.collections.copies import Migration, copy_item, migrate_all, migrate_item
 from perdure.collections.removal import remove_item
@@ -147,7 +147,7 @@ async def _migrate_here(
     if label is None:
         with show_steps() as report:
             moves = take_all_originals(registry, by, origin, to, key, report)
-            counts = await _print_moves(moves, as_json)
+            counts = await _print_moves(moves, report, as_json)
         _print_summary(*counts, origin.url, to, as_json)
         return
     with show_steps() as report:
@@ -158,21 +158,21 @@ async def _migrate_here(
 async def _migrate_all(registry: Registry, by: Agent, origin: str, to: str, remove_source: bool, as_json: bool) -> None:
     with show_steps() as report:
         moves = migrate_all(registry, by, origin, to, remove_source=remove_source, report=report)
-        counts = await _print_moves(moves, as_json)
+        counts = await _print_moves(moves, report, as_json)
     _print_summary(*counts, origin, to, as_json)
 
 
-async def _print_moves(moves: AsyncIterator[Migration], as_json: bool) -> tuple[int, int]:
+async def _print_moves(moves: AsyncIterator[Migration], display: StepDisplay, as_json: bool) -> tuple[int, int]:
     """Print each move that failed, or as JSON each that was done. Return how many were done, and how many failed."""
     moved = problems = 0
     async for one in moves:
         if one.holding is None:
             problems += 1
-            print_error(f"{one.name}: {one.problem}")
+            print_error(f"{one.name}: {one.problem}", display.screen)
             continue
         moved += 1
         if as_json:
-            typer.echo(to_json(holding_fields(one.holding)))
+            display.echo(to_json(holding_fields(one.holding)))
     return moved, problems
 
 

@@ -13,16 +13,16 @@ from perdure.cli.collection_options import (
     count_text,
     print_holding,
 )
-from perdure.cli.registry_session import Folder, Json, run_anonymous, run_as_agent
+from perdure.cli.registry_session import Folder, Json, find_folder, run_anonymous, run_as_agent
 from perdure.cli.terminal import escape_control, print_error, to_json
 from perdure.cli.transfer_progress import show_steps
 from perdure.collections.bag_reader import is_bag, read_bag
 from perdure.collections.deposit import check_room, check_texts, put_item, reserve_name
-from perdure.collections.held_items import find_item
+from perdure.collections.held_items import find_item, require_collection
 from perdure.collections.item_content import ITEM_PAGE
 from perdure.collections.retrieval import get_item
-from perdure.collections.source_check import SourceTotals, check_sources
-from perdure.collections.source_files import LocalFile, SourceFile, list_directory
+from perdure.collections.source_check import SourceTotals, check_sources, refuse_directory_around
+from perdure.collections.source_files import SourceFile, find_file, list_directory
 from perdure.collections.stoppable_work import run_stoppable
 from perdure.collections.zip_reader import list_zip
 from perdure.errors import InvalidInput
@@ -94,6 +94,9 @@ def put(
 
     async def work(registry: Registry, by: Agent) -> tuple[Holding, Holding | None]:
         check_texts(registry.settings.limits, title, message)
+        target = await registry.store.read(lambda reader: require_collection(reader, collection))
+        refuse_directory_around(source, Path(target.path), "the directory of the collection")
+        refuse_directory_around(source, find_folder(folder), "the folder of the registry, with its keys")
         totals = await _check_source(source, main, unzip=unzip)
         name, before = label, None
         if name is None:
@@ -153,7 +156,7 @@ def _list_sources(
         yield from list_zip(source)
         return
     if not source.is_dir():
-        yield LocalFile(source.name, source, source.stat().st_size)
+        yield find_file(source)
         return
     yield from read_bag(source) if is_bag(source) else list_directory(source, report_empty)
 

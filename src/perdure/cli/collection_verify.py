@@ -71,10 +71,10 @@ async def _verify(
             items, size = items + bool(one.label), size + one.size
             problems += len(one.problems)
             if as_json and (one.problems or one.label):
-                typer.echo(to_json(one._asdict()))
+                report.echo(to_json(one._asdict()))
                 continue
             for problem in one.problems:
-                typer.echo(escape_control(f"{one.label}: {problem}" if one.label else problem))
+                report.echo(escape_control(f"{one.label}: {problem}" if one.label else problem))
     known = (await find_collection(registry, name)).totals.problems if period is not None else 0
     if not as_json:
         outcome = count_text(problems, "problem") if problems else "no problems"

@@ -10,13 +10,13 @@ from shutil import rmtree
 from tempfile import mkdtemp
 from typing import Final
 
+from perdure.collections.content_copy import copy_content
 from perdure.collections.durable_tree import sync_path, sync_tree
 from perdure.collections.hashed_copy import HashedCopier
 from perdure.collections.item import ItemVersion
-from perdure.collections.source_files import open_regular
 from perdure.collections.storage_errors import explain_storage_errors
 from perdure.collections.work_progress import COPY, FLUSH, Progress, Report
-from perdure.errors import InvalidInput, ItemDamaged
+from perdure.errors import InvalidInput
 
 _DECLARATION: Final = "BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
 _MANIFEST: Final = "manifest-sha512.txt"
@@ -32,7 +32,7 @@ def write_bag(version: ItemVersion, directory: Path, report: Report | None = Non
     if directory.exists():
         raise InvalidInput("bag", "directory", f"{directory} exists already; choose another one")
     progress = Progress(report)
-    with explain_storage_errors(str(directory.parent)), _new_directory(directory) as built:
+    with explain_storage_errors(str(directory.parent), "directory"), _new_directory(directory) as built:
         progress.begin_phase(COPY)
         size = _write_payload(version, built, progress)
         tags = {"bagit.txt": _DECLARATION, "bag-info.txt": _describe(version, size)}
@@ -68,14 +68,8 @@ def _write_payload(version: ItemVersion, built: Path, progress: Progress) -> int
             progress.begin_file(path)
             target = built / "data" / path
             target.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                with open_regular(version.content_of(file)) as stream, target.open("xb") as copy:
-                    content = copier.copy(stream, copy.fileno())
-            except FileNotFoundError as problem:
-                raise ItemDamaged(version.inventory.id, f"the content of {path} is missing") from problem
-            if content.digests["sha512"] != file.sha512:
-                raise ItemDamaged(version.inventory.id, f"the content of {path} was changed")
-            size += content.size
+            with target.open("xb") as copy:
+                size += copy_content(version, file, copier, copy.fileno()).size
             os.utime(target, (version.created.timestamp(),) * 2)
             manifest.write(f"{file.sha512}  data/{_escape(path)}\n")
             progress.end_file()

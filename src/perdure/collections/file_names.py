@@ -13,7 +13,9 @@ from perdure.collections.portable_names import LONGEST_NAME, escape_name, is_dev
 from perdure.errors import RefusedFile, quote_text
 
 LONGEST_PATH: Final = 1024  # bytes, of the whole path of a file inside its item
+LONGEST_CONTENT_PATH: Final = 2048  # bytes, with the escapes: half of what Linux accepts for an absolute path
 MOST_DIRECTORIES: Final = 32
+_CONTENT_DIRECTORIES: Final = 2  # above each path: those of the version and of its content
 _ESCAPED: Final = re.compile(r'[<>:"|?*=]')
 # Control characters, also those that change the direction of text.
 _REFUSED: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
@@ -21,7 +23,19 @@ _REFUSED: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066
 
 def check_path(path: str) -> str:
     """Return the path of a file inside an item. Raise RefusedFile, which names the file and the reason."""
-    problem = _explain_bad_path(path)
+    problem = _explain_bad_path(path, LONGEST_PATH, MOST_DIRECTORIES) or _explain_bad_parts(path.split("/"))
+    if problem is None and len(content_name(path).encode()) > LONGEST_CONTENT_PATH:
+        problem = f"with the escapes for Windows, the path is longer than {LONGEST_CONTENT_PATH} bytes"
+    if problem is not None:
+        raise RefusedFile(path, problem)
+    return path
+
+
+def check_content_path(path: str) -> str:
+    """Return the path of content inside an OCFL object, which has been escaped. Raise RefusedFile if it is not safe."""
+    most = MOST_DIRECTORIES + _CONTENT_DIRECTORIES
+    problem = _explain_bad_path(path, LONGEST_CONTENT_PATH + LONGEST_NAME, most)
+    problem = problem or _explain_bad_parts(path.split("/"), is_escaped=True)
     if problem is not None:
         raise RefusedFile(path, problem)
     return path
@@ -85,15 +99,15 @@ def check_new_paths(paths: Iterable[str], present: Collection[str]) -> None:
         known.add(check_path(path))
 
 
-def _explain_bad_path(path: str) -> str | None:
+def _explain_bad_path(path: str, longest: int, most_directories: int) -> str | None:
     if not path:
         return "the name is empty"
     try:
         size = len(path.encode())
     except UnicodeEncodeError:
         return "the name is not valid Unicode"
-    if size > LONGEST_PATH:
-        return f"the path is longer than {LONGEST_PATH} bytes"
+    if size > longest:
+        return f"the path is longer than {longest} bytes"
     if path.startswith("/"):
         return "the path is absolute"
     if "\\" in path:
@@ -102,19 +116,24 @@ def _explain_bad_path(path: str) -> str | None:
         return "the path begins with a drive letter"
     if _REFUSED.search(path):
         return "the path has a control character, or one that changes the direction of text"
-    parts = path.split("/")
-    if len(parts) > MOST_DIRECTORIES:
-        return f"the path has more than {MOST_DIRECTORIES} directories"
-    return next((problem for part in parts if (problem := _explain_bad_part(part)) is not None), None)
+    if path.count("/") >= most_directories:
+        return f"the path has more than {most_directories} directories"
+    return None
 
 
-def _explain_bad_part(part: str) -> str | None:
+def _explain_bad_parts(parts: Iterable[str], *, is_escaped: bool = False) -> str | None:
+    return next((problem for part in parts if (problem := _explain_bad_part(part, is_escaped)) is not None), None)
+
+
+def _explain_bad_part(part: str, is_escaped: bool) -> str | None:
     if part in ("", ".", ".."):
         return f"{quote_text(part)} is not the name of a file or directory"
     if part[-1] in ". ":
         return f"{quote_text(part)} ends with a full stop or a space, which Windows removes"
     if is_device_name(part):
         return f"{quote_text(part)} is the name of a device on Windows"
-    if len(content_name(part).encode()) > LONGEST_NAME:
+    if len(part.encode()) > LONGEST_NAME:
         return f"{quote_text(part)} is longer than {LONGEST_NAME} bytes"
+    if not is_escaped and len(content_name(part).encode()) > LONGEST_NAME:
+        return f"with the escapes for Windows, {quote_text(part)} is longer than {LONGEST_NAME} bytes"
     return None

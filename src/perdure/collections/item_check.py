@@ -30,7 +30,7 @@ _UNCHECKED: Final = ("extensions", "logs")  # OCFL permits any content there
 
 def check_item(directory: Path, path: str, label: str, rate: ReadRate, progress: Progress) -> ItemReport:
     """Read a whole item and compare it with its inventory."""
-    progress.begin_phase(CHECK)
+    progress.continue_phase(CHECK)
     if not directory.is_dir():
         raise NoSuchItem(label)
     findings = Findings()

@@ -12,7 +12,7 @@ from typing import Final, Protocol
 
 from perdure.collections.collection_paths import CollectionPaths
 from perdure.collections.durable_tree import sync_path, sync_tree
-from perdure.collections.file_names import PathSet, check_path
+from perdure.collections.file_names import PathSet, check_content_path, check_path
 from perdure.collections.hashed_copy import HashedCopier, ReadableStream, ReadFailed
 from perdure.collections.inventory import (
     CONTENT,
@@ -32,7 +32,7 @@ from perdure.collections.publication import publish_object, publish_versions
 from perdure.collections.repair import Intent, begin_stage, remove_stage
 from perdure.collections.source_files import open_regular
 from perdure.collections.work_progress import CHECK, COPY, FLUSH, PUBLISH, Progress
-from perdure.errors import Conflict, ItemDamaged, OutOfRange
+from perdure.errors import Conflict, ItemDamaged, OutOfRange, is_full
 
 MOST_INVENTORY_BYTES: Final = 1 << 30
 _PART_BYTES: Final = 1 << 18
@@ -71,10 +71,15 @@ def copy_versions(
     stage = begin_stage(paths, Intent(label, True))
     for interrupted in stage.glob("above-*"):
         shutil.rmtree(interrupted)
-    copy.stage(stage / "object")
-    progress.begin_phase(FLUSH)
-    sync_tree(stage, copy.file_count)
-    sync_path(paths.stages)
+    try:
+        copy.stage(stage / "object")
+        progress.begin_phase(FLUSH)
+        sync_tree(stage, copy.file_count)
+        sync_path(paths.stages)
+    except OSError as problem:
+        if is_full(problem.errno):  # half a copy would take the room that others need
+            remove_stage(stage)
+        raise
     copy.check(stage / "object")
     progress.begin_phase(PUBLISH)
     if item is None:
@@ -250,7 +255,7 @@ def _check_names(inventory: Inventory) -> None:
     contents = PathSet()
     for paths in inventory.manifest.values():
         for path in paths:
-            contents.add(check_path(path))
+            contents.add(check_content_path(path))
             if path.split("/")[1] != CONTENT:
                 raise ItemDamaged(inventory.id, f"the manifest of its source has the path {path!a}")
 

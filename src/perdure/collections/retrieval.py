@@ -1,5 +1,6 @@
 """Items out of a collection: the files of a version in a new directory, each compared with its digest."""
 
+import asyncio
 import os
 import shutil
 from collections.abc import Sequence
@@ -8,13 +9,14 @@ from tempfile import mkdtemp
 from typing import NamedTuple
 
 from perdure.collections.bag_writer import write_bag
+from perdure.collections.content_copy import copy_content
 from perdure.collections.hashed_copy import HashedCopier
 from perdure.collections.held_items import find_item, require_collection, require_known_collection
 from perdure.collections.item import ItemVersion
 from perdure.collections.item_content import summarize_content
 from perdure.collections.item_records import require_known_item
-from perdure.collections.source_files import LocalFile
 from perdure.collections.stoppable_work import run_stoppable
+from perdure.collections.storage_errors import explain_storage_errors
 from perdure.collections.storage_root import StorageRoot
 from perdure.collections.work_progress import COPY, Progress, Report
 from perdure.errors import InvalidInput, ItemDamaged, NoSuchItem, NoSuchVersion, PerdureError, StoreUnavailable
@@ -58,12 +60,15 @@ async def get_item(
     label, held = await registry.store.read(look_up)
     problems: list[PerdureError] = []
     for holder, path, newest in held:
+        number = version or newest
         try:
-            one = await run_stoppable(
-                lambda report, path=path, newest=newest: _get(path, label, version or newest, to, as_bag, report),  # type: ignore[misc]
-                report,
-            )
-        except (ItemDamaged, NoSuchItem, NoSuchVersion, StoreUnavailable) as problem:
+            one = await asyncio.to_thread(lambda path=path, number=number: _find(path, label, number))  # type: ignore[misc]
+        except (NoSuchItem, NoSuchVersion, StoreUnavailable) as problem:
+            problems.append(problem)
+            continue
+        try:
+            await run_stoppable(lambda report, one=one: _write(one, to, as_bag, report), report)  # type: ignore[misc]
+        except ItemDamaged as problem:
             problems.append(problem)
             continue
         content = summarize_content(one.number, one.files.values())
@@ -71,15 +76,18 @@ async def get_item(
     raise problems[0]
 
 
-def _get(path: Path, label: str, version: int, to: Path, as_bag: bool, report: Report) -> ItemVersion:
-    found = StorageRoot.open(path).read_item(label).version(version)
+def _find(path: Path, label: str, version: int) -> ItemVersion:
+    return StorageRoot.open(path).read_item(label).version(version)
+
+
+def _write(version: ItemVersion, to: Path, as_bag: bool, report: Report) -> None:
     if to.exists():
         raise InvalidInput("item", "to", f"{to} exists already: name a new directory")
     if as_bag:
-        write_bag(found, to, report)
-    else:
-        _write_files(found, to, Progress(report))
-    return found
+        write_bag(version, to, report)
+        return
+    with explain_storage_errors(str(to.parent), "directory"):
+        _write_files(version, to, Progress(report))
 
 
 def _write_files(version: ItemVersion, to: Path, progress: Progress) -> None:
@@ -103,12 +111,7 @@ def _copy_files(version: ItemVersion, to: Path, progress: Progress) -> None:
             target.parent.mkdir(parents=True, exist_ok=True)
             descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
             try:
-                with LocalFile(file.path, version.content_of(file)).open() as stream:
-                    found = copier.copy(stream, descriptor).digests["sha512"]
-            except FileNotFoundError:
-                raise ItemDamaged(version.inventory.id, f"{file.path} is missing") from None
+                copy_content(version, file, copier, descriptor)
             finally:
                 os.close(descriptor)
-            if found != file.sha512:
-                raise ItemDamaged(version.inventory.id, f"{file.path} was changed")
             progress.end_file()

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable
+from pathlib import Path
 from typing import NamedTuple
 
 from perdure.collections.file_names import PathSet, check_path
@@ -16,6 +17,12 @@ class SourceTotals(NamedTuple):
 
     files: int
     size: int
+
+
+def refuse_directory_around(source: Path, inner: Path, description: str) -> None:
+    """Refuse to store a directory that contains another one, which is written at the same time or has secrets."""
+    if source.is_dir() and inner.resolve().is_relative_to(source.resolve()):
+        raise InvalidInput("collection", "source", f"{source} contains {description}, {inner}: put another directory")
 
 
 def check_sources(

@@ -42,9 +42,41 @@ class LocalFile(NamedTuple):
 
     def open(self) -> AbstractContextManager[ReadableStream]:
         try:
-            return open_regular(self.file)
+            return _UnchangedFile(self.path, open_regular(self.file))
         except ValueError as problem:
             raise RefusedFile(self.path, str(problem)) from None
+
+
+class _UnchangedFile(AbstractContextManager[ReadableStream]):
+    """A file that is refused at the end if another program has written to it meanwhile."""
+
+    def __init__(self, path: str, opened: closing[FileIO]) -> None:
+        self._path = path
+        self._opened = opened
+        self._stream = opened.__enter__()
+        self._state = self._read_state()
+
+    def __enter__(self) -> ReadableStream:
+        return self._stream
+
+    def __exit__(self, kind: type[BaseException] | None, *details: Any) -> None:
+        with self._opened:
+            if kind is None and self._read_state() != self._state:
+                raise RefusedFile(self._path, "another program has changed it while it was read: try again later")
+
+    def _read_state(self) -> tuple[int, int]:
+        status = os.fstat(self._stream.fileno())
+        return status.st_mtime_ns, status.st_size
+
+
+def find_file(file: Path) -> LocalFile:
+    """Return a file as a source, under its own name. Refuse a symbolic link, a device, a socket or a pipe."""
+    status = file.lstat()
+    if stat.S_ISLNK(status.st_mode):
+        raise RefusedFile(file.name, f"it is a symbolic link; store the file that it leads to: {file.resolve()}")
+    if not stat.S_ISREG(status.st_mode):
+        raise RefusedFile(file.name, "it is a device, a socket or a pipe")
+    return LocalFile(file.name, file, status.st_size)
 
 
 def open_regular(file: str | Path) -> closing[FileIO]:

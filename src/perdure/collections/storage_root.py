@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Final, Self
@@ -151,11 +151,22 @@ class StorageRoot:
         """Yield the labels of all items, in no particular order. Memory does not grow with their number."""
         yield from self._list_below("")
 
-    def verify_item(self, label: str, *, rate: float | None = None, report: Report | None = None) -> ItemReport:
-        """Read a whole item and compare it with its inventory. `rate` limits the bytes that are read per second."""
-        label = canonical_label(label)
-        directory = self._paths.item(label)
-        return check_item(directory, label_to_path(label), label, ReadRate(rate), Progress(report))
+    def verify_item(self, label: str, *, report: Report | None = None) -> ItemReport:
+        """Read a whole item and compare it with its inventory."""
+        return self.build_check(report=report)(label)
+
+    def build_check(self, *, rate: float | None = None, report: Report | None = None) -> Callable[[str], ItemReport]:
+        """Return a function that checks an item by its label.
+
+        `rate` limits the bytes per second, and the report counts the files and bytes, of all items together.
+        """
+        limit, progress = ReadRate(rate), Progress(report)
+
+        def check(label: str) -> ItemReport:
+            label = canonical_label(label)
+            return check_item(self._paths.item(label), label_to_path(label), label, limit, progress)
+
+        return check
 
     def verify(self, *, rate: float | None = None, report: Report | None = None) -> Iterator[ItemReport]:
         """Check all items and the directories between them. A report without a label is about a directory."""

@@ -7,7 +7,7 @@ the next check. Memory does not grow with the number of items.
 import asyncio
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from datetime import timedelta
 from itertools import islice
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from perdure.collections import item_records
 from perdure.collections.held_items import find_foreign_item, find_item, require_collection
 from perdure.collections.item_content import summarize_content
-from perdure.collections.item_report import ItemReport
+from perdure.collections.item_report import MISPLACED, ItemReport
 from perdure.collections.stoppable_work import run_stoppable
 from perdure.collections.storage_root import StorageRoot
 from perdure.collections.work_progress import Report
@@ -101,12 +101,15 @@ async def verify_rolling(
         raise InvalidInput("collection", "rolling", "the period must be longer than nothing, as in 30d or 12h")
     root = await _open(registry, by, name)
     before, tally = shift_time(registry.current_time(), -period), _Tally()
+    reports: deque[Report] = deque(maxlen=1)  # of the batch that is being checked
+    check_item = root.build_check(rate=rate, report=lambda step: reports[-1](step))
     while due := await registry.store.read(lambda reader: reader.unverified_holdings(name, before, _BATCH)):
 
         def check(report: Report, due: Sequence[Holding] = due) -> list[_Verdict]:
+            reports.append(report)
             until, verdicts = time.monotonic() + _BATCH_SECONDS, []
             for one in due:
-                verdicts.append(_check_holding(root, one, rate, report))
+                verdicts.append(_check_holding(root, one, check_item))
                 if time.monotonic() > until:
                     break
             return verdicts
@@ -154,9 +157,9 @@ def _judge_all(root: StorageRoot, batch: Sequence[ItemReport], holdings: Sequenc
     return [_judge(root, report, holding) for report, holding in zip(batch, holdings, strict=True)]
 
 
-def _check_holding(root: StorageRoot, holding: Holding, rate: float | None, report: Report) -> _Verdict:
+def _check_holding(root: StorageRoot, holding: Holding, check: Callable[[str], ItemReport]) -> _Verdict:
     try:
-        found = root.verify_item(holding.label, rate=rate, report=report)
+        found = check(holding.label)
     except NoSuchItem:
         return _missing_item(holding)
     return _judge(root, found, holding)
@@ -168,9 +171,10 @@ def _judge(root: StorageRoot, report: ItemReport, holding: Holding | None) -> _V
     if report.problem_count > len(problems):
         problems.append(f"and {report.problem_count - len(problems)} more problems")
     if not report.label:
-        return _Verdict(report, None, None, tuple(f"{report.path}: {one}" for one in problems))
+        return _Verdict(report, None, None, tuple(problems))  # each names its path
     if holding is None:
-        problems.append("unrecorded: the registry does not know that the item is here; put it again, or remove it")
+        if not any(one.kind == MISPLACED and not one.path for one in report.problems):  # else it is to be moved back
+            problems.append("unrecorded: the registry does not know that the item is here; put it again, or remove it")
         return _Verdict(report, None, None, tuple(problems))
     outcome: Outcome = "valid"
     if not report.is_sound:

@@ -32,6 +32,11 @@ class Progress:
     def begin_phase(self, phase: str) -> None:
         self._advance(Step(phase, "", 0, 0))
 
+    def continue_phase(self, phase: str) -> None:
+        """Begin a phase, unless it is the present one, whose files and bytes are then counted further."""
+        if self._step.phase != phase:
+            self.begin_phase(phase)
+
     def begin_file(self, path: str) -> None:
         self._advance(self._step._replace(path=path))
 

@@ -1,12 +1,13 @@
 """Zip files as sources of items: everything that their directory says is checked before anything is unpacked."""
 
+import errno
 import stat
 import struct
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Final, NamedTuple, cast
+from typing import BinaryIO, Final, NamedTuple, cast
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipExtFile, ZipFile, ZipInfo
 
 from perdure.collections.file_names import PathSet, check_path
@@ -18,8 +19,11 @@ MOST_DIRECTORY_BYTES: Final = 1 << 24
 MOST_RATIO: Final = 200  # unpacked to packed bytes
 _FREE_BYTES: Final = 1 << 24  # that a small zip file may always have
 _END: Final = b"PK\x05\x06"
-_END_64: Final = b"PK\x06\x07"
+_LOCATOR_64: Final = b"PK\x06\x07"
+_RECORD_64: Final = b"PK\x06\x06"
 _END_BYTES: Final = 22
+_LOCATOR_BYTES: Final = 20
+_RECORD_BYTES: Final = 56
 _LONGEST_COMMENT: Final = 65_535
 _UNKNOWN: Final = 0xFFFF_FFFF
 _BAG_DECLARATION: Final = "bagit.txt"
@@ -45,11 +49,10 @@ class ZipEntry(NamedTuple):
 
     @contextmanager
     def _open(self) -> Iterator[ReadableStream]:
-        try:
-            with self.archive.open(self.info) as stream:
-                yield _EntryStream(cast(ZipExtFile, stream))
-        except (BadZipFile, NotImplementedError, RuntimeError) as problem:
-            raise RefusedFile(self.path, f"it cannot be unpacked: {problem}") from problem
+        with _explain_damage(self.path, "it cannot be unpacked"):
+            stream = self.archive.open(self.info)
+        with stream:
+            yield _EntryStream(cast(ZipExtFile, stream))
 
     def open(self) -> AbstractContextManager[ReadableStream]:
         return self._open()
@@ -82,11 +85,27 @@ def list_zip(file: Path) -> Iterator[ZipEntry]:
 def open_zip(file: Path) -> Iterator[list[ZipEntry]]:
     """Open a zip file and yield its files. Raise RefusedFile, which names the entry, for anything that is not safe."""
     _check_directory_size(file)
+    with _explain_damage(file.name, "it is not a zip file that can be read"):
+        archive = ZipFile(file)
+    with archive:
+        with _explain_damage(file.name, "it is not a zip file that can be read"):
+            entries = _list_entries(archive, file)
+        yield entries
+
+
+@contextmanager
+def _explain_damage(path: str, reason: str) -> Iterator[None]:
+    """Raise RefusedFile for what the library raises, which depends on the byte that is wrong."""
     try:
-        with ZipFile(file) as archive:
-            yield _list_entries(archive, file)
-    except BadZipFile as problem:
-        raise RefusedFile(file.name, f"it is not a zip file that can be read: {problem}") from problem
+        yield
+    except RefusedFile:
+        raise
+    except (BadZipFile, EOFError, IndexError, RuntimeError, ValueError, struct.error, zlib.error) as problem:
+        raise RefusedFile(path, f"{reason}: {problem}") from problem
+    except OSError as problem:
+        if problem.errno != errno.EINVAL:  # a position before the beginning
+            raise
+        raise RefusedFile(path, f"{reason}: it is damaged") from problem
 
 
 def _list_entries(archive: ZipFile, file: Path) -> list[ZipEntry]:
@@ -122,16 +141,32 @@ def _check_directory_size(file: Path) -> None:
     """Refuse a directory that would use too much memory, from the numbers at the end of the file."""
     with file.open("rb") as stream:
         size = stream.seek(0, 2)
-        start = stream.seek(max(0, size - _END_BYTES - _LONGEST_COMMENT - 20))
+        start = stream.seek(max(0, size - _END_BYTES - _LONGEST_COMMENT - _LOCATOR_BYTES))
         tail = stream.read()
         at = tail.rfind(_END)
         if at < 0 or len(tail) - at < _END_BYTES:
             raise RefusedFile(file.name, "it is not a zip file")
         entries, directory = struct.unpack_from("<HI", tail, at + 10)
-        locator = at - 20
-        if locator >= 0 and tail.startswith(_END_64, locator):
-            stream.seek(min(struct.unpack_from("<Q", tail, locator + 8)[0], start + at))
-            record = stream.read(56).ljust(56, b"\0")
-            entries, directory = struct.unpack_from("<Q", record, 32)[0], struct.unpack_from("<Q", record, 40)[0]
-    if entries > MOST_ENTRIES or directory > MOST_DIRECTORY_BYTES:
+        numbers = [(entries, directory)]
+        locator = at - _LOCATOR_BYTES
+        if locator >= 0 and tail.startswith(_LOCATOR_64, locator):
+            # Some readers take the record at the stated offset, others the one before the locator: both count.
+            stated = struct.unpack_from("<Q", tail, locator + 8)[0]
+            records = [_read_end_64(stream, offset) for offset in (stated, start + locator - _RECORD_BYTES)]
+            if any(records) and directory == _UNKNOWN:
+                numbers = []
+            numbers += filter(None, records)
+    if any(entries > MOST_ENTRIES or directory > MOST_DIRECTORY_BYTES for entries, directory in numbers):
         raise RefusedFile(file.name, _TOO_MANY)
+
+
+def _read_end_64(stream: BinaryIO, offset: int) -> tuple[int, int] | None:
+    """Return how many entries a large zip file has, and the size of its directory; None if no record is there."""
+    if not 0 <= offset < stream.seek(0, 2):
+        return None
+    stream.seek(offset)
+    record = stream.read(_RECORD_BYTES)
+    if len(record) < _RECORD_BYTES or not record.startswith(_RECORD_64):
+        return None
+    entries, directory = struct.unpack_from("<QQ", record, 32)
+    return entries, directory
