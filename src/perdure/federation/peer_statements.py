@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from perdure.errors import PeerNotTrusted, PeerUnavailable
+from perdure.errors import InvalidInput, PeerNotTrusted, PeerUnavailable
 from perdure.federation.peer_client import PeerClient
 from perdure.federation.signed_documents import BadSignature, verify_document
 from perdure.federation.statements import (
@@ -16,15 +16,16 @@ from perdure.federation.statements import (
     ItemStatement,
     PrefixesStatement,
     ServerStatement,
+    encode_public_address,
     parse_statement,
 )
 from perdure.registry.entities import HeldPrefix, Peer
+from perdure.registry.peers.peer_fields import parse_peer_url
 
 _MOST_BYTES: Final = 64 << 10  # of an answer
 _MOST_PAGE_BYTES: Final = 1 << 20  # of a page of prefixes
 _MOST_PAGES: Final = 20
 _NONCE_BYTES: Final = 12
-_URL_SCHEMES: Final = ("https://", "http://")
 
 
 async def fetch_server(client: PeerClient, url: str, *, private: bool) -> ServerStatement:
@@ -74,10 +75,7 @@ async def fetch_answer(
     )
     if answer.name != name:
         raise PeerNotTrusted(peer.url, "its answer is about another name")
-    for url in (answer.url, answer.archive or None):
-        if url is not None and (not url.startswith(_URL_SCHEMES) or not url.isprintable()):
-            raise PeerNotTrusted(peer.url, "its answer has a URL that is not one of http or https")
-    return answer
+    return _with_checked_addresses(peer, answer)
 
 
 async def fetch_item(client: PeerClient, peer: Peer, name: str) -> ItemStatement:
@@ -120,6 +118,21 @@ async def _fetch(
     if statement.nonce != nonce:
         raise PeerNotTrusted(url, "its answer is not to this question: it may be an old one")
     return statement
+
+
+def _with_checked_addresses(peer: Peer, answer: Answer) -> Answer:
+    """Return an answer with its addresses as headers hold them. Raise PeerNotTrusted if one leads nowhere.
+
+    A reader who was redirected to an empty base URL would come back here.
+    """
+    if answer.state == "unknown":
+        return msgspec.structs.replace(answer, archive="", url=None)
+    try:
+        archive = parse_peer_url(answer.archive)
+        url = None if answer.url is None else encode_public_address(answer.url)
+    except (InvalidInput, ValueError):
+        raise PeerNotTrusted(peer.url, "its answer has an address that is not a valid one of http or https") from None
+    return msgspec.structs.replace(answer, archive=archive, url=url)
 
 
 def _require_key(peer: Peer) -> str:

@@ -93,6 +93,14 @@ def test_a_name_that_no_server_has_is_not_found_and_that_is_remembered_too(
     assert len(peer.asked) == 1
 
 
+def test_the_address_of_an_item_is_encoded_as_that_of_an_own_name(
+    admin: httpx.Client, reader: httpx.Client, peer: ScriptedPeer
+) -> None:
+    add(admin, peer)
+    peer.respond = lambda one, name, nonce: one.answer(name, nonce, url="https://bücher.example/ä b")
+    assert reader.get("/77777/x").headers["location"] == "https://xn--bcher-kva.example/%C3%A4%20b"
+
+
 def lie_about_another_name(peer: ScriptedPeer, name: str, nonce: str) -> bytes:
     return peer.answer(f"{name}-other", nonce)
 
@@ -115,6 +123,14 @@ LIES = {
         name, nonce, url="https://x/\r\nset-cookie: a"
     ),
     "a script as the archive": lambda peer, name, nonce: peer.answer(name, nonce, archive="javascript:alert(1)"),
+    "no archive": lambda peer, name, nonce: peer.answer(name, nonce, archive="", state="withdrawn", url=None),
+    "a path as the archive": lambda peer, name, nonce: peer.answer(name, nonce, archive="/"),
+    "an address without a host": lambda peer, name, nonce: peer.answer(name, nonce, url="https:///x"),
+    "an address with a host that is none": lambda peer, name, nonce: peer.answer(name, nonce, url="https://[x/"),
+    "an address with a port that is none": lambda peer, name, nonce: peer.answer(name, nonce, url="https://x:y/"),
+    "an address with a backslash": lambda peer, name, nonce: peer.answer(name, nonce, url="https://x\\@y/"),
+    "an address with a user": lambda peer, name, nonce: peer.answer(name, nonce, url="https://example.org@x/"),
+    "an archive with a query": lambda peer, name, nonce: peer.answer(name, nonce, archive="https://x/?to="),
     "an unknown state": lambda peer, name, nonce: peer.answer(name, nonce, state="mine"),
     "a time that is none": lambda peer, name, nonce: peer.answer(name, nonce, timestamp="~"),
     "a huge answer": lambda peer, name, nonce: b" " * (65 << 10) + peer.answer(name, nonce),
@@ -144,6 +160,8 @@ def test_an_answer_that_leads_back_here_is_not_followed(
     assert reader.get("/77777/back").status_code == 404
     peer.respond = lambda one, name, nonce: one.answer(name, nonce, archive=server.url)
     assert reader.get("/77777/back2?info").status_code == 404
+    peer.respond = lambda one, name, nonce: one.answer(name, nonce, url=f"{server.url}/%ff")
+    assert reader.get("/77777/back3").status_code == 404
 
 
 def test_a_slow_server_is_waited_for_only_so_long_and_then_left_alone(

@@ -4,7 +4,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from perdure.errors import NoSuchName, PeerUnavailable
+from perdure.errors import InvalidName, NoSuchName, PeerUnavailable
 from perdure.federation.answer_choice import Choice, GivenAnswer, choose_answer
 from perdure.federation.federated_lookup import Lookup
 from perdure.http import pages
@@ -115,9 +115,15 @@ def _without_own_addresses(request: Request, found: Lookup) -> tuple[GivenAnswer
     """Return the answers that do not lead back to this server, which does not have the name."""
     own = request.own_addresses()
 
+    def is_own(url: str) -> bool:
+        try:
+            return resolver_address.find_name(url, own) is not None
+        except InvalidName:  # the address is one of this server, and what follows is not a name
+            return True
+
     def leads_back(given: GivenAnswer) -> bool:
         urls = (given.answer.url, given.answer.archive and f"{given.answer.archive}/x")
-        return any(url and resolver_address.find_name(url, own) is not None for url in urls)
+        return any(url and is_own(url) for url in urls)
 
     return tuple(given for given in found.answers if not leads_back(given))
 
