@@ -70,12 +70,16 @@ class Lookup(NamedTuple):
 
 
 class _Question(NamedTuple):
-    """What is asked. With `waits_for_all`, an answer that decides by itself does not end the question."""
+    """What is asked. With `waits_for_all`, an answer that decides by itself does not end the question.
+
+    With `is_owned_here`, this server mints the name: no other one is its owner, whatever it announces.
+    """
 
     name: str
     language: str | None
     via: tuple[str, ...]
     waits_for_all: bool
+    is_owned_here: bool
 
 
 class FederatedLookup:
@@ -123,16 +127,23 @@ class FederatedLookup:
         self._table_until = float("-inf")
 
     async def find(
-        self, name: str, *, language: str | None = None, via: Iterable[str] = (), waits_for_all: bool = False
+        self,
+        name: str,
+        *,
+        language: str | None = None,
+        via: Iterable[str] = (),
+        waits_for_all: bool = False,
+        is_owned_here: bool = False,
     ) -> Lookup:
         """Return what other servers answer about a name. `via` are the servers that the question has passed.
 
-        With `waits_for_all`, all servers are waited for, because the reader may prefer any of them.
+        With `waits_for_all`, all servers are waited for, because the reader may prefer any of them. With
+        `is_owned_here`, no other server counts as the owner of the name.
         """
         table, passed = await self.table(), tuple(sorted(set(via)))
         if not table or len(passed) > LONGEST_VIA:
             return Lookup(self._registry.current_time())
-        key = _Question(name, language, passed, waits_for_all)
+        key = _Question(name, language, passed, waits_for_all, is_owned_here)
         cached = self._cache.get(key)
         if cached is not None:
             return cached
@@ -233,8 +244,8 @@ class FederatedLookup:
             return Failure(peer.name, peer.url, reason)
         finally:
             self._observe(peer.name, outcome, self._clock() - started)
-        is_owner = peer.name in group.owners or (not group.owners and answer.owner)
-        return GivenAnswer(peer.name, answer, is_owner)
+        is_owner = answer.owner if group.owners is None else peer.name in group.owners
+        return GivenAnswer(peer.name, answer, is_owner and not question.is_owned_here, peer.url)
 
 
 def _is_decisive(given: GivenAnswer, question: _Question, asked: Sequence[Peer]) -> bool:

@@ -132,6 +132,8 @@ def _describe_state(
         address = {} if collection is None else {"url": item_url(collection, holding, origin)}
         if collection is not None and collection.is_elsewhere:
             fields["archive"] = collection.url or origin
+        if holding.role == "copy" and url is None:
+            fields["original"] = fields.get("url")
         held = {"state": holding.role, "version": holding.version, "timestamp": to_instant(holding.put_at)}
         return {**fields, **(address if spoken is None else {}), **held}
     return fields

@@ -77,6 +77,7 @@ class Answer(Statement, frozen=True, kw_only=True, tag_field="type", tag="answer
 
     `archive` is the base URL of the server that has it: another one than `server` if the question was passed on.
     `owner`: whether that server mints the names with this prefix. `url` leads to the item, or to the target.
+    `original`: where the original is, if the server mints the name and has itself only a copy.
     """
 
     name: _Text
@@ -90,6 +91,7 @@ class Answer(Statement, frozen=True, kw_only=True, tag_field="type", tag="answer
     language: _ShortText | None = None
     checkpoint: _Number = 0
     owner: bool = False
+    original: _Text | None = None
     replaced_by: _Text | None = None
 
 

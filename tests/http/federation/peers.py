@@ -44,6 +44,7 @@ class ScriptedPeer:
         self.redirect_to = ""  # where readers are sent
         self.redirects_all = False
         self.delay = 0.0
+        self.announced = [{"prefix": "77777", "role": "original"}]
 
     def answer(self, name: str, nonce: str, **fields: Any) -> bytes:
         """Return a signed answer: the peer has the original."""
@@ -75,9 +76,8 @@ class ScriptedPeer:
         return sign_document(self.key, fields)
 
     def announce(self, nonce: str) -> bytes:
-        held = [{"prefix": "77777", "role": "original"}]
-        fields = {"type": "prefixes", "server": self.id, "time": NOW, "nonce": nonce, "prefixes": held, "checkpoint": 5}
-        return sign_document(self.key, fields)
+        fields = {"type": "prefixes", "server": self.id, "time": NOW, "nonce": nonce, "checkpoint": 5}
+        return sign_document(self.key, {**fields, "prefixes": self.announced})
 
 
 @contextmanager

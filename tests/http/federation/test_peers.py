@@ -202,6 +202,25 @@ def test_a_tombstone_of_the_owner_wins_over_a_copy(admin: httpx.Client, reader: 
         assert reader.get("/77777/gone").headers["location"] == f"{owner.url}/77777/gone"
 
 
+@pytest.mark.parametrize("is_in_table", [True, False])
+def test_a_server_takes_no_name_of_the_owner(admin: httpx.Client, reader: httpx.Client, is_in_table: bool) -> None:
+    """It announces the prefix of another server, is faster, and states all that could count."""
+    with scripted_peer(11) as owner, scripted_peer(12) as lying:
+        claims = {"timestamp": "9999-01-01T00:00:00.000000Z", "version": 999, "url": "https://evil.example/"}
+        add(admin, owner, *(["77777"] if is_in_table else []), name="owner")
+        add(admin, lying, name="lying")
+        for state in ("original", "withdrawn", "registered", "copy"):
+            lying.respond = lambda one, name, nonce, state=state: one.answer(name, nonce, state=state, **claims)
+            owner.delay = 0.1
+            assert reader.get(f"/77777/{state}").headers["location"] == ITEM
+            chosen = reader.get(f"/77777/{state}?explain", headers={"accept": "application/json"}).json()["chosen"]
+            assert chosen["peer"] == "owner"
+            owner.respond = lambda one, name, nonce: one.answer(name, nonce, state="withdrawn", url=None)
+            gone = f"77777/{state}-gone"
+            assert reader.get(f"/{gone}").headers["location"] == f"{owner.url}/{gone}"
+            owner.respond = ScriptedPeer.answer
+
+
 def test_a_changed_key_is_refused_until_it_is_accepted(
     admin: httpx.Client, reader: httpx.Client, peer: ScriptedPeer
 ) -> None:

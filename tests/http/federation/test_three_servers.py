@@ -7,9 +7,10 @@ from typing import NamedTuple
 import httpx
 import pytest
 from tests.http.federation.network_gate import Mode
-from tests.http.federation.peers import header_fields
+from tests.http.federation.peers import header_fields, scripted_peer
 from tests.http.federation.three_servers import Federation, Site, three_servers
 
+from perdure.federation.peer_table import name_keys
 from perdure.registry import Registry, Statement, add_prefix, mint, observe
 from perdure.registry.entities import Agent
 
@@ -235,6 +236,31 @@ def test_an_original_that_moves_to_another_server_is_the_only_one_and_its_copies
     south.start()
     wait_until(lambda: all(leads_to_original(site, moved) for site in federation.sites.values()))
     check_one_original(federation, [moved])
+
+
+def test_no_server_takes_away_what_another_one_mints_or_holds(federation: Federation, items: list[Item]) -> None:
+    north, south, west = federation.sites.values()
+    labels = north.put("it moves away")
+    migrate(south, labels[0], north)
+    federation.read_announcements()
+    with scripted_peer(21) as lying:
+        lying.announced = [{"prefix": name_keys(label)[0], "role": "original"} for label in labels]
+        for site in (north, west):
+            with site.live.client() as client:
+                added = client.post("/api/v1/peers", json={"url": lying.url, "name": "lying", "private": True})
+                assert added.status_code == 201, added.text
+        for state in ("withdrawn", "original"):
+            claims = {"state": state, "timestamp": "9999-01-01T00:00:00.000000Z", "version": 999}
+            lying.respond = lambda one, name, nonce, claims=claims: one.answer(name, nonce, **claims)
+            time.sleep(1.2)  # until the table is read again, and no answer is used again
+            asked = len(lying.asked)
+            for site in (north, west):
+                for label in labels:
+                    assert site.get(f"/{label}").headers["location"].startswith(south.url), (site.name, label, state)
+            assert len(lying.asked) > asked
+        for site in (north, west):
+            with site.live.client() as client:
+                assert client.delete("/api/v1/peers/lying", headers={"If-Match": "*"}).status_code == 200
 
 
 def test_a_move_that_is_cut_off_is_continued_and_makes_no_second_original(

@@ -53,7 +53,10 @@ async def respond_elsewhere(
     preferences = read_preferences(request)
     try:
         everything = preferences.site is not None or preferences.explains
-        found = await app.peers.find(name, language=preferences.language, waits_for_all=everything)
+        is_own = own is not None and own.is_owner
+        found = await app.peers.find(
+            name, language=preferences.language, waits_for_all=everything, is_owned_here=is_own
+        )
     except PeerUnavailable:
         if own is not None:
             return None
