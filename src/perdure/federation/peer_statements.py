@@ -1,5 +1,6 @@
 """Statements of other servers, fetched and verified: a statement that this module returns is what the server signed."""
 
+import asyncio
 import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -20,11 +21,14 @@ from perdure.federation.statements import (
     parse_statement,
 )
 from perdure.registry.entities import HeldPrefix, Peer
-from perdure.registry.peers.peer_fields import parse_peer_url
+from perdure.registry.peers.peer_fields import ALL_NAMES, PERSONS, RESOLVER_ID, parse_peer_url
 
 _MOST_BYTES: Final = 64 << 10  # of an answer
 _MOST_PAGE_BYTES: Final = 1 << 20  # of a page of prefixes
 _MOST_PAGES: Final = 20
+_MOST_ANNOUNCED: Final = 10_000  # prefixes of one server
+_LONGEST_PREFIX: Final = 255
+_ANNOUNCEMENT_SECONDS: Final = 30.0  # for all pages
 _NONCE_BYTES: Final = 12
 
 
@@ -34,7 +38,18 @@ async def fetch_server(client: PeerClient, url: str, *, private: bool) -> Server
 
 
 async def fetch_announcement(client: PeerClient, peer: Peer) -> tuple[tuple[HeldPrefix, ...], int]:
-    """Fetch the prefixes of which a server has names, and the number of its newest change."""
+    """Fetch the prefixes of which a server has names, and the number of its newest change.
+
+    What only an operator may decide is left out: resolver IDs, and all names.
+    """
+    try:
+        async with asyncio.timeout(_ANNOUNCEMENT_SECONDS):
+            return await _fetch_pages(client, peer)
+    except TimeoutError:
+        raise PeerUnavailable(peer.url, f"it did not state its prefixes within {_ANNOUNCEMENT_SECONDS:g} s") from None
+
+
+async def _fetch_pages(client: PeerClient, peer: Peer) -> tuple[tuple[HeldPrefix, ...], int]:
     found: dict[str, HeldPrefix] = {}
     after, checkpoint = "", 0
     for _ in range(_MOST_PAGES):
@@ -48,12 +63,19 @@ async def fetch_announcement(client: PeerClient, peer: Peer) -> tuple[tuple[Held
             private=peer.private,
             most=_MOST_PAGE_BYTES,
         )
-        found |= {one.prefix: one for one in page.prefixes}
+        found |= {one.prefix: one for one in page.prefixes if _is_announceable(one.prefix)}
         checkpoint = max(checkpoint, page.checkpoint)
         if page.next is None or page.next <= after:
             break
         after = page.next
-    return tuple(found.values()), checkpoint
+    return tuple(found.values())[:_MOST_ANNOUNCED], checkpoint
+
+
+def _is_announceable(prefix: str) -> bool:
+    """Return whether a server may announce a prefix. Links with a resolver ID go to the servers of their labels."""
+    if prefix.startswith(RESOLVER_ID) or prefix in (ALL_NAMES, PERSONS):
+        return False
+    return 0 < len(prefix) <= _LONGEST_PREFIX and prefix.isprintable()
 
 
 async def fetch_answer(

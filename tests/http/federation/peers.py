@@ -75,9 +75,9 @@ class ScriptedPeer:
         fields = {"type": "item", "server": self.id, "time": NOW, "nonce": nonce, "name": name, "stored": [copy]}
         return sign_document(self.key, fields)
 
-    def announce(self, nonce: str) -> bytes:
+    def announce(self, nonce: str, **more: Any) -> bytes:
         fields = {"type": "prefixes", "server": self.id, "time": NOW, "nonce": nonce, "checkpoint": 5}
-        return sign_document(self.key, {**fields, "prefixes": self.announced})
+        return sign_document(self.key, {**fields, "prefixes": self.announced, **more})
 
 
 @contextmanager

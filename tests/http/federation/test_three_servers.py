@@ -57,6 +57,7 @@ def whole(federation: Federation, items: list[Item]) -> Iterator[None]:
     for site in federation.sites.values():
         for item in items:
             wait_until(lambda site=site, item=item: leads_to_original(site, item))
+    check_one_original(federation, items)
 
 
 def wait_until(is_true: Callable[[], bool]) -> None:
