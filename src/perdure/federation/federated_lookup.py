@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
+import msgspec
+
 from perdure.errors import PeerNotTrusted, PeerUnavailable
 from perdure.federation.answer_cache import AnswerCache
 from perdure.federation.answer_choice import Choice, GivenAnswer, choose_answer, leads_to
@@ -22,6 +24,7 @@ from perdure.registry.registry import Registry
 
 _TABLE_SECONDS: Final = 1.0  # for which the table is used before it is read again
 _MOST_CACHED: Final = 10_000  # names
+_MOST_CACHED_BYTES: Final = 32 << 20  # of answers
 _AT_ONCE: Final = 16  # questions to one server
 _MOST_WAITING: Final = 256  # names that are being looked up
 _MOST_LATE: Final = 256  # questions that nobody waits for any more
@@ -103,7 +106,7 @@ class FederatedLookup:
         self._clock = clock
         self._table = PeerTable((), upstream)
         self._table_until = float("-inf")
-        self._cache: AnswerCache[_Question, Lookup] = AnswerCache(_MOST_CACHED, clock)
+        self._cache: AnswerCache[_Question, Lookup] = AnswerCache(_MOST_CACHED, clock, _MOST_CACHED_BYTES)
         self._running: dict[_Question, asyncio.Task[Lookup]] = {}
         self._late: set[asyncio.Task[GivenAnswer | Failure]] = set()
         self._breakers: dict[str, CircuitBreaker] = {}
@@ -180,7 +183,9 @@ class FederatedLookup:
                 break
         found = Lookup(self._registry.current_time(), tuple(answers), tuple(failures), redirect)
         is_sure = found.choose() is not None and found.is_complete
-        self._cache.put(key, found, self._settings.cache_seconds if is_sure else self._settings.missing_seconds)
+        seconds = self._settings.cache_seconds if is_sure else self._settings.missing_seconds
+        size = sum(len(msgspec.msgpack.encode(given.answer)) for given in answers)
+        self._cache.put(key, found, seconds, size)
         return found
 
     async def _ask_group(self, group: Candidates, question: _Question) -> tuple[list[GivenAnswer], list[Failure]]:
