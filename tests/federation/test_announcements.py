@@ -41,7 +41,7 @@ def refresh(office: Office) -> None:
     office.run(work())
 
 
-def announced(office: Office) -> dict[str, list[str]]:
+def read_announced(office: Office) -> dict[str, list[str]]:
     return {peer.name: [one.prefix for one in peer.announced] for peer in office.read(lambda reader: reader.peers())}
 
 
@@ -50,10 +50,10 @@ def test_an_announcement_is_read_again_after_a_quarter_of_an_hour(office: Office
     server.announced = announce("88888")
     office.clock.step(890)
     refresh(office)
-    assert announced(office) == {"a": ["77777"]}
+    assert read_announced(office) == {"a": ["77777"]}
     office.clock.step(20)
     refresh(office)
-    assert announced(office) == {"a": ["88888"]}
+    assert read_announced(office) == {"a": ["88888"]}
 
 
 def test_an_announcement_is_read_again_after_the_clock_was_set_back(office: Office, server: ScriptedPeer) -> None:
@@ -61,7 +61,7 @@ def test_an_announcement_is_read_again_after_the_clock_was_set_back(office: Offi
     server.announced = announce("88888")
     office.clock.step(-86_400)
     refresh(office)
-    assert announced(office) == {"a": ["88888"]}
+    assert read_announced(office) == {"a": ["88888"]}
 
 
 def test_a_server_that_fails_keeps_its_announcement_and_others_are_read(office: Office) -> None:
@@ -72,14 +72,14 @@ def test_a_server_that_fails_keeps_its_announcement_and_others_are_read(office: 
         other.announced = announce("88888")
         office.clock.step(1000)
         refresh(office)
-    assert announced(office) == {"a": ["77777"], "b": ["88888"]}
+    assert read_announced(office) == {"a": ["77777"], "b": ["88888"]}
 
 
 @pytest.mark.parametrize("prefix", ["upn:4cr88ap", "*", "ppid", "", "a\0b", "1" * 256, "a\nb", "\u202e1"])
 def test_what_no_server_may_announce_is_left_out(office: Office, server: ScriptedPeer, prefix: str) -> None:
     server.announced = announce(prefix, "88888", "poid")
     add(office, server, "a")
-    assert announced(office) == {"a": ["88888", "poid"]}
+    assert read_announced(office) == {"a": ["88888", "poid"]}
 
 
 def test_the_number_of_announced_prefixes_is_bounded(office: Office, server: ScriptedPeer) -> None:
@@ -92,7 +92,7 @@ def test_the_number_of_announced_prefixes_is_bounded(office: Office, server: Scr
 
     server.announce = page  # type: ignore[method-assign]
     add(office, server, "a")
-    assert len(announced(office)["a"]) == 10_000
+    assert len(read_announced(office)["a"]) == 10_000
     assert len(pages) == 20
 
 

@@ -20,6 +20,7 @@ from perdure.federation.peer_statements import fetch_answer
 from perdure.federation.peer_table import Candidates, PeerTable
 from perdure.federation.statements import LONGEST_VIA
 from perdure.registry.entities import Peer
+from perdure.registry.name_keys import LONGEST_NAME
 from perdure.registry.registry import Registry
 
 _TABLE_SECONDS: Final = 1.0  # for which the table is used before it is read again
@@ -144,7 +145,7 @@ class FederatedLookup:
         `is_owned_here`, no other server counts as the owner of the name.
         """
         table, passed = await self.table(), tuple(sorted(set(via)))
-        if not table or len(passed) > LONGEST_VIA:
+        if not table or len(passed) > LONGEST_VIA or len(name.encode("utf-8", "surrogatepass")) > LONGEST_NAME:
             return Lookup(self._registry.current_time())
         key = _Question(name, language, passed, waits_for_all, is_owned_here)
         cached = self._cache.get(key)
@@ -243,7 +244,10 @@ class FederatedLookup:
             outcome = answer.state
             breaker.record_success()
         except (PeerUnavailable, TimeoutError) as problem:
-            breaker.record_failure()
+            if isinstance(problem, PeerUnavailable) and problem.refuses_question:
+                breaker.record_success()  # otherwise, readers could cut servers off with strange questions
+            else:
+                breaker.record_failure()
             outcome = "refused" if isinstance(problem, PeerNotTrusted) else "failed"
             reason = problem.reason if isinstance(problem, PeerUnavailable) else "too many questions wait for it"
             return Failure(peer.name, peer.url, reason)

@@ -44,6 +44,7 @@ class ScriptedPeer:
         self.redirect_to = ""  # where readers are sent
         self.redirects_all = False
         self.delay = 0.0
+        self.status = 200
         self.announced = [{"prefix": "77777", "role": "original"}]
 
     def answer(self, name: str, nonce: str, **fields: Any) -> bytes:
@@ -112,7 +113,7 @@ def scripted_peer(number: int = 9) -> Iterator[ScriptedPeer]:
                 self.send_header("Content-Length", "0")
                 self.end_headers()
                 return
-            self.send_response(200)
+            self.send_response(peer.status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()

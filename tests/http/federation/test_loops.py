@@ -35,7 +35,7 @@ def test_readers_of_an_unknown_name_are_not_sent_to_and_fro(pair: list[LiveServe
             assert len(ended.history) < 20
 
 
-def test_servers_that_can_be_asked_find_out_that_no_one_has_the_name(pair: list[LiveServer]) -> None:
+def test_servers_that_sign_find_out_that_no_one_has_the_name(pair: list[LiveServer]) -> None:
     for one, other in (pair, reversed(pair)):
         with one.client() as client:
             body = {"url": other.url, "private": True, "prefixes": ["*", "upn:4CR88AP"]}

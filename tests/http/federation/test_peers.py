@@ -179,6 +179,39 @@ def test_a_slow_server_is_waited_for_only_so_long_and_then_left_alone(
     assert "left alone" in explained["failures"][0]["reason"]
 
 
+@pytest.mark.parametrize("language", ["x" * 36, "pt%0d%0aX:1", "pt_BR", "%F0%9F%98%80", "a" * 3000])
+def test_a_language_that_is_none_is_not_passed_on(
+    admin: httpx.Client, reader: httpx.Client, peer: ScriptedPeer, language: str
+) -> None:
+    add(admin, peer)
+    assert reader.get(f"/77777/x?language={language}").headers["location"] == ITEM
+    assert "language" not in peer.asked[0]
+    assert reader.get("/77777/y?language=PT-br").headers["location"] == ITEM
+    assert peer.asked[1]["language"] == ["pt-br"]
+    stated = reader.get(f"/.well-known/perdure/resolve?name=77777/z&language={language[:1000]}")
+    assert stated.status_code == 200
+
+
+@pytest.mark.parametrize(
+    "name", ["77777/a%C2%A0b", "77777/a%00b", "77777/a%0Ab", "77777/%E2%80%AE", "", "%F0%9F%98%80"]
+)
+def test_every_name_gets_an_answer(reader: httpx.Client, name: str) -> None:
+    stated = reader.get(f"/.well-known/perdure/resolve?name=x{name}")
+    assert (stated.status_code, stated.json()["state"]) == (200, "unknown")
+
+
+def test_readers_cannot_cut_a_server_off_with_questions_that_it_refuses(
+    admin: httpx.Client, reader: httpx.Client, peer: ScriptedPeer
+) -> None:
+    add(admin, peer)
+    peer.status = 422
+    assert [reader.get(f"/77777/strange{number}").status_code for number in range(4)] == [503] * 4
+    assert reader.get("/77777/" + "long/" * 450).status_code == 422
+    assert len(peer.asked) == 4
+    peer.status = 200
+    assert reader.get("/77777/x").headers["location"] == ITEM
+
+
 def test_a_copy_is_used_while_the_original_does_not_answer(admin: httpx.Client, reader: httpx.Client) -> None:
     with scripted_peer(11) as original, scripted_peer(12) as copying:
         copy = "https://example.org/copy"

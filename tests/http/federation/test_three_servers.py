@@ -11,6 +11,7 @@ from tests.http.federation.peers import header_fields, scripted_peer
 from tests.http.federation.three_servers import Federation, Site, three_servers
 
 from perdure.federation.peer_table import name_keys
+from perdure.records.value import Text, Value
 from perdure.registry import Registry, Statement, add_prefix, mint, observe
 from perdure.registry.entities import Agent
 
@@ -205,6 +206,27 @@ def test_handles_and_persons_are_sent_on(federation: Federation, items: list[Ite
         assert longer == f"{federation.south.url}/{handle}/sheet/2"
         assert federation.south.get(httpx.URL(longer).path).headers["location"] == f"{target}/sheet/2"
         assert site.get("/20.500.77/unknown").status_code == 404
+
+
+def test_a_reader_gets_the_version_in_its_language_from_another_server(
+    federation: Federation, items: list[Item]
+) -> None:
+    versions = "".join(f'<location href="https://example.org/{one}" language="{one}"/>' for one in ("en", "pt-BR"))
+    value = Value(2, "10320/loc", Text(f"<locations>{versions}</locations>"))
+
+    async def work(registry: Registry, admin: Agent) -> str:
+        await add_prefix(registry, admin, "20.500.78", minter="chosen")
+        statement = Statement(target="https://example.org/all", values=(value,))
+        return (await mint(registry, admin, "20.500.78", statement=statement, suffixes=["map"]))[0].name
+
+    name = federation.south.do(work)
+    federation.read_announcements()
+    page = f"{federation.south.url}/{name}"  # which chooses between the locations itself
+    at = "https://example.org/"
+    for query, to in {"language=en": f"{at}en", "language=PT-br": f"{at}pt-BR", "language=fr": page}.items():
+        sent = federation.north.get(f"/{name}?{query}")
+        assert sent.headers["location"] == to, query
+        assert header_fields(sent.headers["perdure-answer"])["by"] == "south"
 
 
 def migrate(to: Site, label: str, origin: Site) -> None:

@@ -9,6 +9,7 @@ from perdure.federation.answer_choice import Choice, GivenAnswer, choose_answer
 from perdure.federation.federated_lookup import Lookup
 from perdure.http import pages
 from perdure.http.app_context import AppContext
+from perdure.http.federation.preferences import read_language
 from perdure.http.shared.http_errors import PeersUnreachable, RedirectLoop, ServerBusy
 from perdure.http.shared.preferred_representation import wants_record
 from perdure.http.shared.query_string import single_parameter
@@ -109,7 +110,7 @@ def read_preferences(request: Request) -> Preferences:
     language = single_parameter(parameters, "language")
     return Preferences(
         site[:_LONGEST_PREFERENCE] if site else None,
-        language[:_LONGEST_PREFERENCE] if language else None,
+        read_language(language),
         any(name == "explain" for name, _ in parameters),
     )
 
