@@ -538,14 +538,18 @@ class ClockUnconfirmed(ClockJumped):
 
 
 class PeerUnavailable(PerdureError):
-    """Another server did not answer, or its answer cannot be used."""
+    """Another server did not answer, or its answer cannot be used.
+
+    `refuses_question`: the server works, but does not accept what a reader has put into this question.
+    """
 
     code = "peer-unavailable"
 
-    def __init__(self, peer: str, reason: str) -> None:
+    def __init__(self, peer: str, reason: str, *, refuses_question: bool = False) -> None:
         super().__init__(peer, reason)
         self.peer = peer
         self.reason = reason
+        self.refuses_question = refuses_question
 
     def __str__(self) -> str:
         return f"the server {self.peer} gave no usable answer: {self.reason}"

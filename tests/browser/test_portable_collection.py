@@ -101,6 +101,16 @@ def test_an_unknown_item_is_reported(page: Page, medium: Medium) -> None:
     assert page.get_by_role("status").text_content() == "This item is not on this medium."
 
 
+def test_a_link_leads_to_nothing_outside_its_item(page: Page, medium: Medium) -> None:
+    for path in ("../../index.html", "maps/%2e%2e/%2E%2e/x", "./x"):
+        page.goto("about:blank")
+        page.goto(f"{medium.index}#upn:4CR88AP:{medium.opaque}/{path}")
+        page.get_by_text("This item is not on this medium.").wait_for()
+    page.goto("about:blank")
+    page.goto(f"{medium.index}#%ff")
+    page.get_by_text("This item is not on this medium.").wait_for()
+
+
 def test_another_label_leads_to_the_same_page(page: Page, medium: Medium) -> None:
     directory = medium.opaque.lower()
     page.goto((medium.directory / "names" / directory / "index.html").as_uri())

@@ -86,7 +86,11 @@ def test_a_site_that_has_the_name_is_preferred_but_not_against_a_tombstone_of_th
         ([answer("a", "original", 1), answer("b", "original", 2)], "b", "original"),
         ([answer("a", "withdrawn", 0, owner=True), answer("b", "copy", 4)], "a", "tombstone of the owner"),
         ([answer("a", "withdrawn", 1, owner=True), answer("b", "original", 0)], "a", "tombstone of the owner"),
-        ([answer("a", "withdrawn", 1, owner=True), answer("b", "original", 2)], "b", "original"),
+        ([answer("a", "withdrawn", 1, owner=True), answer("b", "original", 2)], "a", "tombstone of the owner"),
+        ([answer("a", "withdrawn", 1, owner=True), answer("b", "original", 2, owner=True)], "b", "original"),
+        ([answer("a", "original", 0, owner=True), answer("b", "original", 4, version=9)], "a", "original"),
+        ([answer("a", "registered", 0, owner=True), answer("b", "original", 4)], "a", "registered by the owner"),
+        ([answer("a", "copy", 0, owner=True), answer("b", "original", 0)], "b", "original"),
         ([answer("a", "withdrawn", 4), answer("b", "copy", 0)], "b", "newest copy"),
         ([answer("a", "withdrawn", 4), answer("b", "unknown")], "a", "tombstone"),
         ([answer("a", "registered", 0, owner=True), answer("b", "copy", 4)], "a", "registered by the owner"),
@@ -119,3 +123,18 @@ def test_an_answer_that_leads_to_a_server_that_does_not_answer_comes_last() -> N
         assert (chosen.given.peer, chosen.reason) == ("b", "newest copy")
         assert choose_answer(answers, unreachable=["https://c.example"]).given.peer == "a"  # type: ignore[union-attr]
     assert choose_answer([moved], unreachable=down).given.peer == "a"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("state", ["original", "registered", "copy"])
+def test_the_owner_says_which_server_has_the_original_and_no_server_can_pass_for_another(state: str) -> None:
+    owner = answer("a", state, owner=True)
+    address = "https://b.example/items/x/"
+    where = {"original": address} if state == "copy" else {"url": address}
+    owner = owner._replace(answer=msgspec.structs.replace(owner.answer, **where))
+    real = answer("b", "original", 1)._replace(url="https://b.example")
+    lie = answer("c", "original", 4, version=9)
+    lie = GivenAnswer("c", msgspec.structs.replace(lie.answer, archive="https://b.example"), url="https://c.example")
+    for ordered in permutations([owner, real, lie]):
+        assert choose_answer(ordered).given is real  # type: ignore[union-attr]
+    similar = lie._replace(url="https://b.exam")
+    assert choose_answer([owner, real, similar]).given is real  # type: ignore[union-attr]

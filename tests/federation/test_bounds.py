@@ -51,11 +51,11 @@ def test_a_success_ends_the_pause() -> None:
 @given(st.lists(st.tuples(st.integers(0, 9), st.booleans())))
 def test_the_cache_never_has_more_than_its_bound_and_forgets_what_was_not_used(steps: list[tuple[int, bool]]) -> None:
     clock = Seconds()
-    cache: AnswerCache[int, int] = AnswerCache(4, clock)
+    cache: AnswerCache[int, int] = AnswerCache(4, clock, 1000)
     recent: list[int] = []
     for number, puts in steps:
         if puts:
-            cache.put(number, number * 2, 60)
+            cache.put(number, number * 2, 60, 1)
             recent = [*(one for one in recent if one != number), number][-4:]
         else:
             assert cache.get(number) == (number * 2 if number in recent else None)
@@ -64,10 +64,34 @@ def test_the_cache_never_has_more_than_its_bound_and_forgets_what_was_not_used(s
         assert len(cache) <= 4
 
 
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 60), st.booleans())))
+def test_long_answers_do_not_fill_the_memory(steps: list[tuple[int, int, bool]]) -> None:
+    clock = Seconds()
+    cache: AnswerCache[int, int] = AnswerCache(8, clock, 100)
+    for number, size, puts in steps:
+        if puts:
+            cache.put(number, size, 60, size)
+            assert cache.get(number) == size
+        else:
+            clock.now += 20
+        found = [cache.get(number) for number in range(10)]
+        assert sum(size or 0 for size in found) <= 100
+
+
+def test_an_answer_that_is_too_long_for_the_cache_does_not_stay() -> None:
+    cache: AnswerCache[str, int] = AnswerCache(8, Seconds(), 100)
+    cache.put("a", 1, 60, 99)
+    cache.put("b", 2, 60, 101)
+    assert (cache.get("a"), cache.get("b")) == (None, None)
+    for key in "abc":
+        cache.put(key, 1, 60, 50)
+    assert [cache.get(key) for key in "abc"] == [None, 1, 1]
+
+
 def test_an_entry_expires() -> None:
     clock = Seconds()
-    cache: AnswerCache[str, int] = AnswerCache(4, clock)
-    cache.put("a", 1, 30)
+    cache: AnswerCache[str, int] = AnswerCache(4, clock, 1000)
+    cache.put("a", 1, 30, 1)
     clock.now += 29
     assert cache.get("a") == 1
     clock.now += 1

@@ -108,6 +108,13 @@ def test_announcements_add_servers_to_ask_but_the_table_decides_who_owns_a_prefi
     copying = peer("c", announced=(HeldPrefix("10.1000", "copy"),))
     (group,) = PeerTable([announcing, copying]).find("10.1000/x")
     assert (names(group.asked), group.owners) == (["b", "c"], {"b"})
+    later = peer("a", announced=(HeldPrefix("10.1000"),), added="2026-01-02")
+    (group,) = PeerTable([later, announcing, copying]).find("10.1000/x")
+    assert group.owners == {"b"}, "a server that was added later takes no prefix away"
+    (group,) = PeerTable([copying]).find("10.1000/x")
+    assert group.owners == frozenset(), "what it answers itself does not make it the owner"
+    (group,) = PeerTable([peer("a", "*")]).find("10.1000/x")
+    assert group.owners is None
     (group,) = PeerTable([peer("a", "10.1000"), announcing, copying]).find("10.1000/x")
     assert (set(names(group.asked)), group.owners) == ({"a", "b", "c"}, {"a"})
 

@@ -1,11 +1,13 @@
 """The choice between the answers of several servers about one name.
 
-1. A tombstone of the owner of the prefix wins over every copy, and over an original that is not newer than it.
+1. A tombstone of the owner of the prefix wins over all others, except for an original of an owner that is newer.
 2. Among the others, an answer from the site, and then in the language, that the reader prefers.
-3. An original wins over what the owner has registered, this over a copy, and a copy over what others have registered.
+3. An original on the server that an owner names wins over what the owner itself has, this over other originals, these
+   over copies, and a copy over what others have registered.
 4. The newest wins over older ones.
 
-An answer that leads to a server that does not answer is used only if there is no other one.
+So a server that claims to have the original of what another one owns gets no reader while the owner answers. An answer
+that leads to a server that does not answer is used only if there is no other one.
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,14 +27,26 @@ Reason = Literal[
 ]
 
 LIVING: Final = ("original", "copy", "registered")
+_REASONS: Final[dict[tuple[str, bool], Reason]] = {
+    ("original", True): "original",
+    ("original", False): "original",
+    ("copy", True): "newest copy",
+    ("copy", False): "newest copy",
+    ("registered", True): "registered by the owner",
+    ("registered", False): "registered",
+}
 
 
 class GivenAnswer(NamedTuple):
-    """An answer, and the name of the peer that gave it. `is_owner`: the peer owns the prefix of the name."""
+    """An answer, and the name of the peer that gave it. `is_owner`: the peer owns the prefix of the name.
+
+    `url` is the base URL of the peer in the table; what it states itself may be a lie.
+    """
 
     peer: str
     answer: Answer
     is_owner: bool = False
+    url: str = ""
 
 
 class Choice(NamedTuple):
@@ -57,22 +71,27 @@ def choose_answer(
     living = [given for given in answers if given.answer.state in LIVING]
     of_owner = max((given for given in tombstones if given.is_owner), key=_age, default=None)
     if of_owner is not None:
-        living = [one for one in living if one.answer.state == "original" and _is_newer(one, of_owner)]
+        living = [one for one in living if one.is_owner and one.answer.state == "original" and _is_newer(one, of_owner)]
         if not living:
             return Choice(of_owner, "tombstone of the owner")
     if not living:
         newest = max(tombstones, key=_age, default=None)
         return None if newest is None else Choice(newest, "tombstone")
     living = [one for one in living if not leads_to(one.answer, unreachable)] or living
-    best = max(living, key=_rank)
-    preferred = max((one for one in living if _is_at(one, site)), key=_rank, default=None)
+    stated = [one.answer for one in living if one.is_owner]
+
+    def rank(given: GivenAnswer) -> tuple[int, int, str, str, str]:
+        return _rank(given, stated)
+
+    best = max(living, key=rank)
+    preferred = max((one for one in living if _is_at(one, site)), key=rank, default=None)
     if preferred is not None:
         return Choice(preferred, "preferred site")
     if language is not None and best.answer.language != language:
-        spoken = max((one for one in living if one.answer.language == language), key=_rank, default=None)
+        spoken = max((one for one in living if one.answer.language == language), key=rank, default=None)
         if spoken is not None:
             return Choice(spoken, "preferred language")
-    return Choice(best, _reason(best))
+    return Choice(best, _REASONS[best.answer.state, best.is_owner])
 
 
 def leads_to(answer: Answer, servers: Iterable[str]) -> bool:
@@ -89,20 +108,32 @@ def _is_at(given: GivenAnswer, site: str | None) -> bool:
     return site.lower() in (given.peer, host, host.partition(":")[0])
 
 
-def _class(given: GivenAnswer) -> int:
+def _class(given: GivenAnswer, stated: Sequence[Answer]) -> int:
     match given.answer.state:
-        case "original":
+        case "original" if given.is_owner:
             return 3
+        case "original":
+            return 4 if given.url and any(_names_original(answer, given.url) for answer in stated) else 2
         case "registered":
-            return 2 if given.is_owner else 0
+            return 3 if given.is_owner else 0
         case _:
             return 1
 
 
-def _rank(given: GivenAnswer) -> tuple[int, int, str, str, str]:
-    """Return the key by which answers are compared; the last parts only make the choice the same every time."""
+def _names_original(answer: Answer, server: str) -> bool:
+    """Return whether the owner states that the original is on this server, or registers an address on it."""
+    if answer.state == "copy":
+        return f"{answer.original or ''}/".startswith(f"{server}/")
+    return leads_to(answer, [server])
+
+
+def _rank(given: GivenAnswer, stated: Sequence[Answer]) -> tuple[int, int, str, str, str]:
+    """Return the key by which answers are compared; the last parts only make the choice the same every time.
+
+    `stated` are the answers of owners.
+    """
     answer = given.answer
-    kind = _class(given)
+    kind = _class(given, stated)
     by_version = answer.version if answer.state == "copy" else 0  # versions of one item count alike everywhere
     return kind, by_version, answer.timestamp, given.peer, answer.archive
 
@@ -113,8 +144,3 @@ def _age(given: GivenAnswer) -> tuple[str, str]:
 
 def _is_newer(given: GivenAnswer, than: GivenAnswer) -> bool:
     return given.answer.timestamp > than.answer.timestamp
-
-
-def _reason(given: GivenAnswer) -> Reason:
-    reasons: tuple[Reason, ...] = ("registered", "newest copy", "registered by the owner", "original")
-    return reasons[_class(given)]

@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
+import msgspec
+
 from perdure.errors import PeerNotTrusted, PeerUnavailable
 from perdure.federation.answer_cache import AnswerCache
 from perdure.federation.answer_choice import Choice, GivenAnswer, choose_answer, leads_to
@@ -18,10 +20,12 @@ from perdure.federation.peer_statements import fetch_answer
 from perdure.federation.peer_table import Candidates, PeerTable
 from perdure.federation.statements import LONGEST_VIA
 from perdure.registry.entities import Peer
+from perdure.registry.name_keys import LONGEST_NAME
 from perdure.registry.registry import Registry
 
 _TABLE_SECONDS: Final = 1.0  # for which the table is used before it is read again
 _MOST_CACHED: Final = 10_000  # names
+_MOST_CACHED_BYTES: Final = 32 << 20  # of answers
 _AT_ONCE: Final = 16  # questions to one server
 _MOST_WAITING: Final = 256  # names that are being looked up
 _MOST_LATE: Final = 256  # questions that nobody waits for any more
@@ -70,12 +74,16 @@ class Lookup(NamedTuple):
 
 
 class _Question(NamedTuple):
-    """What is asked. With `waits_for_all`, an answer that decides by itself does not end the question."""
+    """What is asked. With `waits_for_all`, an answer that decides by itself does not end the question.
+
+    With `is_owned_here`, this server mints the name: no other one is its owner, whatever it announces.
+    """
 
     name: str
     language: str | None
     via: tuple[str, ...]
     waits_for_all: bool
+    is_owned_here: bool
 
 
 class FederatedLookup:
@@ -99,7 +107,7 @@ class FederatedLookup:
         self._clock = clock
         self._table = PeerTable((), upstream)
         self._table_until = float("-inf")
-        self._cache: AnswerCache[_Question, Lookup] = AnswerCache(_MOST_CACHED, clock)
+        self._cache: AnswerCache[_Question, Lookup] = AnswerCache(_MOST_CACHED, clock, _MOST_CACHED_BYTES)
         self._running: dict[_Question, asyncio.Task[Lookup]] = {}
         self._late: set[asyncio.Task[GivenAnswer | Failure]] = set()
         self._breakers: dict[str, CircuitBreaker] = {}
@@ -123,16 +131,23 @@ class FederatedLookup:
         self._table_until = float("-inf")
 
     async def find(
-        self, name: str, *, language: str | None = None, via: Iterable[str] = (), waits_for_all: bool = False
+        self,
+        name: str,
+        *,
+        language: str | None = None,
+        via: Iterable[str] = (),
+        waits_for_all: bool = False,
+        is_owned_here: bool = False,
     ) -> Lookup:
         """Return what other servers answer about a name. `via` are the servers that the question has passed.
 
-        With `waits_for_all`, all servers are waited for, because the reader may prefer any of them.
+        With `waits_for_all`, all servers are waited for, because the reader may prefer any of them. With
+        `is_owned_here`, no other server counts as the owner of the name.
         """
         table, passed = await self.table(), tuple(sorted(set(via)))
-        if not table or len(passed) > LONGEST_VIA:
+        if not table or len(passed) > LONGEST_VIA or len(name.encode("utf-8", "surrogatepass")) > LONGEST_NAME:
             return Lookup(self._registry.current_time())
-        key = _Question(name, language, passed, waits_for_all)
+        key = _Question(name, language, passed, waits_for_all, is_owned_here)
         cached = self._cache.get(key)
         if cached is not None:
             return cached
@@ -169,7 +184,9 @@ class FederatedLookup:
                 break
         found = Lookup(self._registry.current_time(), tuple(answers), tuple(failures), redirect)
         is_sure = found.choose() is not None and found.is_complete
-        self._cache.put(key, found, self._settings.cache_seconds if is_sure else self._settings.missing_seconds)
+        seconds = self._settings.cache_seconds if is_sure else self._settings.missing_seconds
+        size = sum(len(msgspec.msgpack.encode(given.answer)) for given in answers)
+        self._cache.put(key, found, seconds, size)
         return found
 
     async def _ask_group(self, group: Candidates, question: _Question) -> tuple[list[GivenAnswer], list[Failure]]:
@@ -227,14 +244,17 @@ class FederatedLookup:
             outcome = answer.state
             breaker.record_success()
         except (PeerUnavailable, TimeoutError) as problem:
-            breaker.record_failure()
+            if isinstance(problem, PeerUnavailable) and problem.refuses_question:
+                breaker.record_success()  # otherwise, readers could cut servers off with strange questions
+            else:
+                breaker.record_failure()
             outcome = "refused" if isinstance(problem, PeerNotTrusted) else "failed"
             reason = problem.reason if isinstance(problem, PeerUnavailable) else "too many questions wait for it"
             return Failure(peer.name, peer.url, reason)
         finally:
             self._observe(peer.name, outcome, self._clock() - started)
-        is_owner = peer.name in group.owners or (not group.owners and answer.owner)
-        return GivenAnswer(peer.name, answer, is_owner)
+        is_owner = answer.owner if group.owners is None else peer.name in group.owners
+        return GivenAnswer(peer.name, answer, is_owner and not question.is_owned_here, peer.url)
 
 
 def _is_decisive(given: GivenAnswer, question: _Question, asked: Sequence[Peer]) -> bool:

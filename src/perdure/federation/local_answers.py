@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from perdure.errors import InvalidName, PerdureError
 from perdure.federation.answer_choice import LIVING
-from perdure.federation.statements import Answer, to_instant
+from perdure.federation.statements import Answer, encode_public_address, to_instant
 from perdure.names import handle, ibi, upn
 from perdure.names.upn import UpnLink
 from perdure.records import record as records
@@ -24,7 +24,6 @@ from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Reader
 
 _MOST_ALIASES: Final = 64
-_WEB: Final = ("https://", "http://")
 
 
 def find_local_answer(
@@ -124,13 +123,17 @@ def _describe_state(
     if record.state != "active" or found.scheme == "ppid" or record.restriction is not None:
         return {}
     url, spoken = _choose_url(record.values, language, limits)
-    url = url or found.target
-    fields: dict[str, Any] = {} if url is None or not url.startswith(_WEB) else {"url": url, "language": spoken}
+    fields: dict[str, Any] = {}
+    with suppress(ValueError):  # otherwise, the page about the name is the address
+        if target := url or found.target:
+            fields = {"url": encode_public_address(target), "language": spoken}
     if holding is not None:
         collection = reader.collection(holding.collection)
         address = {} if collection is None else {"url": item_url(collection, holding, origin)}
         if collection is not None and collection.is_elsewhere:
             fields["archive"] = collection.url or origin
+        if holding.role == "copy" and url is None:
+            fields["original"] = fields.get("url")
         held = {"state": holding.role, "version": holding.version, "timestamp": to_instant(holding.put_at)}
         return {**fields, **(address if spoken is None else {}), **held}
     return fields

@@ -19,6 +19,7 @@ _KEPT_CONNECTIONS: Final = 32
 _KEPT_SECONDS: Final = 50.0  # less than servers keep idle connections
 _CONNECTED: Final = "connection.connect_tcp.complete"
 _OK: Final = 200
+_REFUSED: Final = (400, 414, 422, 431)  # about the question alone
 PRIVATE_OPTION: Final = "--private"
 
 
@@ -56,7 +57,8 @@ class PeerClient:
         extensions = {} if private else {"trace": _PrivateAddressGuard(url)}
         async with client.stream("GET", url, params=parameters, extensions=extensions) as response:
             if response.status_code != _OK:
-                raise PeerUnavailable(url, f"its status is {response.status_code}")
+                refuses = response.status_code in _REFUSED
+                raise PeerUnavailable(url, f"its status is {response.status_code}", refuses_question=refuses)
             body = bytearray()
             async for part in response.aiter_raw():
                 body += part

@@ -23,11 +23,12 @@ _PPID_TYPE: Final = 4  # characters
 class Candidates(NamedTuple):
     """The servers for a name: those to ask, the owners of its prefix, and those to which readers are only sent.
 
-    `owners` are the names of servers that mint under the prefix, by the table or else by their announcements.
+    `owners` are the names of servers that mint under the prefix, by the table or else by their announcements. It is
+    None for the rows of all names: what these servers answer decides.
     """
 
     asked: tuple[Peer, ...]
-    owners: frozenset[str]
+    owners: frozenset[str] | None
     redirected: tuple[Peer, ...]
 
 
@@ -57,15 +58,19 @@ class PeerTable:
         return url.startswith(self._bases)
 
     def find(self, name: str) -> tuple[Candidates, ...]:
-        """Return the servers for a name, in up to two groups: those of its prefix, and those of all names."""
+        """Return the servers for a name, in up to two groups: those of its prefix, and those of all names.
+
+        Of several servers that announce a prefix as theirs, the one that was added first counts as its owner: a later
+        one cannot take it away.
+        """
         keys = name_keys(name)
         rows = next((self._rows[key] for key in keys if key in self._rows), [])
         announced = next((self._announced[key] for key in keys if key in self._announced), [])
-        owners = [peer.name for peer in rows] or [peer.name for peer, is_original in announced if is_original]
+        owners = [peer.name for peer in rows] or [peer.name for peer, is_original in announced if is_original][:1]
         first = _group([*rows, *(peer for peer, _ in announced)], frozenset(owners))
         known = {peer.name for peer in (*first.asked, *first.redirected)}
         rest = [peer for peer in self._rows.get(ALL_NAMES, ()) if peer.name not in known]
-        return tuple(group for group in (first, _group(rest, frozenset())) if group.asked or group.redirected)
+        return tuple(group for group in (first, _group(rest, None)) if group.asked or group.redirected)
 
 
 def name_keys(name: str) -> tuple[str, ...]:
@@ -88,7 +93,7 @@ def name_keys(name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*keys, prefix, *handle.parents(prefix))))
 
 
-def _group(peers: Sequence[Peer], owners: frozenset[str]) -> Candidates:
+def _group(peers: Sequence[Peer], owners: frozenset[str] | None) -> Candidates:
     unique = tuple({peer.name: peer for peer in peers}.values())
     asked = tuple(peer for peer in unique if peer.key is not None)[:MOST_ASKED]
     return Candidates(asked, owners, tuple(peer for peer in unique if peer.key is None))

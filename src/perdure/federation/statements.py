@@ -3,17 +3,21 @@
 docs/reference/federation.md describes them for other implementations.
 """
 
+import re
 from datetime import datetime, timezone
 from typing import Annotated, Any, Final, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta
 
+from perdure.records.web_address import encode_web_address
 from perdure.registry.entities import HeldPrefix
 
 WELL_KNOWN: Final = "/.well-known/perdure"
 PROTOCOL: Final = 1
 LONGEST_VIA: Final = 3  # servers that a question has passed, before no more are asked
+
+_WEB: Final = ("https://", "http://")
 
 State = Literal["original", "copy", "registered", "withdrawn", "unknown"]
 
@@ -73,6 +77,7 @@ class Answer(Statement, frozen=True, kw_only=True, tag_field="type", tag="answer
 
     `archive` is the base URL of the server that has it: another one than `server` if the question was passed on.
     `owner`: whether that server mints the names with this prefix. `url` leads to the item, or to the target.
+    `original`: where the original is, if the server mints the name and has itself only a copy.
     """
 
     name: _Text
@@ -86,6 +91,7 @@ class Answer(Statement, frozen=True, kw_only=True, tag_field="type", tag="answer
     language: _ShortText | None = None
     checkpoint: _Number = 0
     owner: bool = False
+    original: _Text | None = None
     replaced_by: _Text | None = None
 
 
@@ -120,6 +126,19 @@ def to_instant(text: str) -> str:
     except (ValueError, OverflowError):
         return ""
     return instant.isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def encode_public_address(url: str) -> str:
+    """Return the address of an item as statements have it. Raise ValueError if readers cannot be redirected to it.
+
+    >>> encode_public_address("https://bücher.example/ä")
+    'https://xn--bcher-kva.example/%C3%A4'
+    """
+    if not url.startswith(_WEB) or not url.isprintable():
+        raise ValueError("it is not an address of http or https")
+    if "@" in re.split("[/?#]", url.partition("://")[2], maxsplit=1)[0]:
+        raise ValueError("it has a user name")
+    return encode_web_address(url)
 
 
 def to_document(statement: Statement) -> dict[str, Any]:

@@ -44,6 +44,8 @@ class ScriptedPeer:
         self.redirect_to = ""  # where readers are sent
         self.redirects_all = False
         self.delay = 0.0
+        self.status = 200
+        self.announced = [{"prefix": "77777", "role": "original"}]
 
     def answer(self, name: str, nonce: str, **fields: Any) -> bytes:
         """Return a signed answer: the peer has the original."""
@@ -74,10 +76,9 @@ class ScriptedPeer:
         fields = {"type": "item", "server": self.id, "time": NOW, "nonce": nonce, "name": name, "stored": [copy]}
         return sign_document(self.key, fields)
 
-    def announce(self, nonce: str) -> bytes:
-        held = [{"prefix": "77777", "role": "original"}]
-        fields = {"type": "prefixes", "server": self.id, "time": NOW, "nonce": nonce, "prefixes": held, "checkpoint": 5}
-        return sign_document(self.key, fields)
+    def announce(self, nonce: str, **more: Any) -> bytes:
+        fields = {"type": "prefixes", "server": self.id, "time": NOW, "nonce": nonce, "checkpoint": 5}
+        return sign_document(self.key, {**fields, "prefixes": self.announced, **more})
 
 
 @contextmanager
@@ -112,7 +113,7 @@ def scripted_peer(number: int = 9) -> Iterator[ScriptedPeer]:
                 self.send_header("Content-Length", "0")
                 self.end_headers()
                 return
-            self.send_response(200)
+            self.send_response(peer.status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()

@@ -93,6 +93,14 @@ def test_a_name_that_no_server_has_is_not_found_and_that_is_remembered_too(
     assert len(peer.asked) == 1
 
 
+def test_the_address_of_an_item_is_encoded_as_that_of_an_own_name(
+    admin: httpx.Client, reader: httpx.Client, peer: ScriptedPeer
+) -> None:
+    add(admin, peer)
+    peer.respond = lambda one, name, nonce: one.answer(name, nonce, url="https://bücher.example/ä b")
+    assert reader.get("/77777/x").headers["location"] == "https://xn--bcher-kva.example/%C3%A4%20b"
+
+
 def lie_about_another_name(peer: ScriptedPeer, name: str, nonce: str) -> bytes:
     return peer.answer(f"{name}-other", nonce)
 
@@ -115,6 +123,14 @@ LIES = {
         name, nonce, url="https://x/\r\nset-cookie: a"
     ),
     "a script as the archive": lambda peer, name, nonce: peer.answer(name, nonce, archive="javascript:alert(1)"),
+    "no archive": lambda peer, name, nonce: peer.answer(name, nonce, archive="", state="withdrawn", url=None),
+    "a path as the archive": lambda peer, name, nonce: peer.answer(name, nonce, archive="/"),
+    "an address without a host": lambda peer, name, nonce: peer.answer(name, nonce, url="https:///x"),
+    "an address with a host that is none": lambda peer, name, nonce: peer.answer(name, nonce, url="https://[x/"),
+    "an address with a port that is none": lambda peer, name, nonce: peer.answer(name, nonce, url="https://x:y/"),
+    "an address with a backslash": lambda peer, name, nonce: peer.answer(name, nonce, url="https://x\\@y/"),
+    "an address with a user": lambda peer, name, nonce: peer.answer(name, nonce, url="https://example.org@x/"),
+    "an archive with a query": lambda peer, name, nonce: peer.answer(name, nonce, archive="https://x/?to="),
     "an unknown state": lambda peer, name, nonce: peer.answer(name, nonce, state="mine"),
     "a time that is none": lambda peer, name, nonce: peer.answer(name, nonce, timestamp="~"),
     "a huge answer": lambda peer, name, nonce: b" " * (65 << 10) + peer.answer(name, nonce),
@@ -144,6 +160,8 @@ def test_an_answer_that_leads_back_here_is_not_followed(
     assert reader.get("/77777/back").status_code == 404
     peer.respond = lambda one, name, nonce: one.answer(name, nonce, archive=server.url)
     assert reader.get("/77777/back2?info").status_code == 404
+    peer.respond = lambda one, name, nonce: one.answer(name, nonce, url=f"{server.url}/%ff")
+    assert reader.get("/77777/back3").status_code == 404
 
 
 def test_a_slow_server_is_waited_for_only_so_long_and_then_left_alone(
@@ -159,6 +177,39 @@ def test_a_slow_server_is_waited_for_only_so_long_and_then_left_alone(
     assert time.monotonic() - started < asked / 2, "it failed twice, and is left alone now"
     explained = reader.get("/77777/later9?explain", headers={"accept": "application/json"}).json()
     assert "left alone" in explained["failures"][0]["reason"]
+
+
+@pytest.mark.parametrize("language", ["x" * 36, "pt%0d%0aX:1", "pt_BR", "%F0%9F%98%80", "a" * 3000])
+def test_a_language_that_is_none_is_not_passed_on(
+    admin: httpx.Client, reader: httpx.Client, peer: ScriptedPeer, language: str
+) -> None:
+    add(admin, peer)
+    assert reader.get(f"/77777/x?language={language}").headers["location"] == ITEM
+    assert "language" not in peer.asked[0]
+    assert reader.get("/77777/y?language=PT-br").headers["location"] == ITEM
+    assert peer.asked[1]["language"] == ["pt-br"]
+    stated = reader.get(f"/.well-known/perdure/resolve?name=77777/z&language={language[:1000]}")
+    assert stated.status_code == 200
+
+
+@pytest.mark.parametrize(
+    "name", ["77777/a%C2%A0b", "77777/a%00b", "77777/a%0Ab", "77777/%E2%80%AE", "", "%F0%9F%98%80"]
+)
+def test_every_name_gets_an_answer(reader: httpx.Client, name: str) -> None:
+    stated = reader.get(f"/.well-known/perdure/resolve?name=x{name}")
+    assert (stated.status_code, stated.json()["state"]) == (200, "unknown")
+
+
+def test_readers_cannot_cut_a_server_off_with_questions_that_it_refuses(
+    admin: httpx.Client, reader: httpx.Client, peer: ScriptedPeer
+) -> None:
+    add(admin, peer)
+    peer.status = 422
+    assert [reader.get(f"/77777/strange{number}").status_code for number in range(4)] == [503] * 4
+    assert reader.get("/77777/" + "long/" * 450).status_code == 422
+    assert len(peer.asked) == 4
+    peer.status = 200
+    assert reader.get("/77777/x").headers["location"] == ITEM
 
 
 def test_a_copy_is_used_while_the_original_does_not_answer(admin: httpx.Client, reader: httpx.Client) -> None:
@@ -182,6 +233,25 @@ def test_a_tombstone_of_the_owner_wins_over_a_copy(admin: httpx.Client, reader: 
         add(admin, owner, "77777", name="owner")
         add(admin, copying, name="copying")
         assert reader.get("/77777/gone").headers["location"] == f"{owner.url}/77777/gone"
+
+
+@pytest.mark.parametrize("is_in_table", [True, False])
+def test_a_server_takes_no_name_of_the_owner(admin: httpx.Client, reader: httpx.Client, is_in_table: bool) -> None:
+    """It announces the prefix of another server, is faster, and states all that could count."""
+    with scripted_peer(11) as owner, scripted_peer(12) as lying:
+        claims = {"timestamp": "9999-01-01T00:00:00.000000Z", "version": 999, "url": "https://evil.example/"}
+        add(admin, owner, *(["77777"] if is_in_table else []), name="owner")
+        add(admin, lying, name="lying")
+        for state in ("original", "withdrawn", "registered", "copy"):
+            lying.respond = lambda one, name, nonce, state=state: one.answer(name, nonce, state=state, **claims)
+            owner.delay = 0.1
+            assert reader.get(f"/77777/{state}").headers["location"] == ITEM
+            chosen = reader.get(f"/77777/{state}?explain", headers={"accept": "application/json"}).json()["chosen"]
+            assert chosen["peer"] == "owner"
+            owner.respond = lambda one, name, nonce: one.answer(name, nonce, state="withdrawn", url=None)
+            gone = f"77777/{state}-gone"
+            assert reader.get(f"/{gone}").headers["location"] == f"{owner.url}/{gone}"
+            owner.respond = ScriptedPeer.answer
 
 
 def test_a_changed_key_is_refused_until_it_is_accepted(

@@ -7,9 +7,11 @@ from typing import NamedTuple
 import httpx
 import pytest
 from tests.http.federation.network_gate import Mode
-from tests.http.federation.peers import header_fields
+from tests.http.federation.peers import header_fields, scripted_peer
 from tests.http.federation.three_servers import Federation, Site, three_servers
 
+from perdure.federation.peer_table import name_keys
+from perdure.records.value import Text, Value
 from perdure.registry import Registry, Statement, add_prefix, mint, observe
 from perdure.registry.entities import Agent
 
@@ -56,6 +58,7 @@ def whole(federation: Federation, items: list[Item]) -> Iterator[None]:
     for site in federation.sites.values():
         for item in items:
             wait_until(lambda site=site, item=item: leads_to_original(site, item))
+    check_one_original(federation, items)
 
 
 def wait_until(is_true: Callable[[], bool]) -> None:
@@ -205,6 +208,27 @@ def test_handles_and_persons_are_sent_on(federation: Federation, items: list[Ite
         assert site.get("/20.500.77/unknown").status_code == 404
 
 
+def test_a_reader_gets_the_version_in_its_language_from_another_server(
+    federation: Federation, items: list[Item]
+) -> None:
+    versions = "".join(f'<location href="https://example.org/{one}" language="{one}"/>' for one in ("en", "pt-BR"))
+    value = Value(2, "10320/loc", Text(f"<locations>{versions}</locations>"))
+
+    async def work(registry: Registry, admin: Agent) -> str:
+        await add_prefix(registry, admin, "20.500.78", minter="chosen")
+        statement = Statement(target="https://example.org/all", values=(value,))
+        return (await mint(registry, admin, "20.500.78", statement=statement, suffixes=["map"]))[0].name
+
+    name = federation.south.do(work)
+    federation.read_announcements()
+    page = f"{federation.south.url}/{name}"  # which chooses between the locations itself
+    at = "https://example.org/"
+    for query, to in {"language=en": f"{at}en", "language=PT-br": f"{at}pt-BR", "language=fr": page}.items():
+        sent = federation.north.get(f"/{name}?{query}")
+        assert sent.headers["location"] == to, query
+        assert header_fields(sent.headers["perdure-answer"])["by"] == "south"
+
+
 def migrate(to: Site, label: str, origin: Site) -> None:
     key = str(origin.live.folder / "admin.key")
     to.live.perdure("collection", "migrate", label, f"{origin.url}/items/main", "main", "--origin-key-file", key)
@@ -235,6 +259,31 @@ def test_an_original_that_moves_to_another_server_is_the_only_one_and_its_copies
     south.start()
     wait_until(lambda: all(leads_to_original(site, moved) for site in federation.sites.values()))
     check_one_original(federation, [moved])
+
+
+def test_no_server_takes_away_what_another_one_mints_or_holds(federation: Federation, items: list[Item]) -> None:
+    north, south, west = federation.sites.values()
+    labels = north.put("it moves away")
+    migrate(south, labels[0], north)
+    federation.read_announcements()
+    with scripted_peer(21) as lying:
+        lying.announced = [{"prefix": name_keys(label)[0], "role": "original"} for label in labels]
+        for site in (north, west):
+            with site.live.client() as client:
+                added = client.post("/api/v1/peers", json={"url": lying.url, "name": "lying", "private": True})
+                assert added.status_code == 201, added.text
+        for state in ("withdrawn", "original"):
+            claims = {"state": state, "timestamp": "9999-01-01T00:00:00.000000Z", "version": 999}
+            lying.respond = lambda one, name, nonce, claims=claims: one.answer(name, nonce, **claims)
+            time.sleep(1.2)  # until the table is read again, and no answer is used again
+            asked = len(lying.asked)
+            for site in (north, west):
+                for label in labels:
+                    assert site.get(f"/{label}").headers["location"].startswith(south.url), (site.name, label, state)
+            assert len(lying.asked) > asked
+        for site in (north, west):
+            with site.live.client() as client:
+                assert client.delete("/api/v1/peers/lying", headers={"If-Match": "*"}).status_code == 200
 
 
 def test_a_move_that_is_cut_off_is_continued_and_makes_no_second_original(

@@ -15,15 +15,19 @@
       const found = perdureNames[key];
       const path = parts.slice(length).filter(Boolean);
       if (path[0] === "doc" && text.includes("/doc/") && !text.includes("upn:")) path.shift();
-      return path.length ? found[1] + path.map(writeName).join("/") : found[0];
+      const names = path.map(decode);
+      if (names.includes(".") || names.includes("..")) return null; // it would lead out of the item
+      return names.length ? found[1] + names.map(writeName).join("/") : found[0];
     }
     return null;
   }
 
+  function decode(text) {
+    try { return decodeURIComponent(text); } catch { return text; } // it is not encoded
+  }
+
   // The names of files are escaped where Windows does not accept them.
-  function writeName(part) {
-    let text = part;
-    try { text = decodeURIComponent(part); } catch { /* it is not encoded */ }
+  function writeName(text) {
     const safe = text.replace(/[<>:"|?*=]/g, (mark) => "=u" + mark.charCodeAt(0).toString(16).padStart(4, "0"));
     return encodeURIComponent(safe);
   }
@@ -39,7 +43,7 @@
     open(document.getElementById("link").value);
   });
   function openFragment() {
-    if (location.hash.length > 1) open(decodeURIComponent(location.hash.slice(1)));
+    if (location.hash.length > 1) open(decode(location.hash.slice(1)));
   }
   window.addEventListener("hashchange", openFragment);
   openFragment();

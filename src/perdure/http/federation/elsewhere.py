@@ -4,11 +4,12 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from perdure.errors import NoSuchName, PeerUnavailable
+from perdure.errors import InvalidName, NoSuchName, PeerUnavailable
 from perdure.federation.answer_choice import Choice, GivenAnswer, choose_answer
 from perdure.federation.federated_lookup import Lookup
 from perdure.http import pages
 from perdure.http.app_context import AppContext
+from perdure.http.federation.preferences import read_language
 from perdure.http.shared.http_errors import PeersUnreachable, RedirectLoop, ServerBusy
 from perdure.http.shared.preferred_representation import wants_record
 from perdure.http.shared.query_string import single_parameter
@@ -53,7 +54,10 @@ async def respond_elsewhere(
     preferences = read_preferences(request)
     try:
         everything = preferences.site is not None or preferences.explains
-        found = await app.peers.find(name, language=preferences.language, waits_for_all=everything)
+        is_own = own is not None and own.is_owner
+        found = await app.peers.find(
+            name, language=preferences.language, waits_for_all=everything, is_owned_here=is_own
+        )
     except PeerUnavailable:
         if own is not None:
             return None
@@ -106,7 +110,7 @@ def read_preferences(request: Request) -> Preferences:
     language = single_parameter(parameters, "language")
     return Preferences(
         site[:_LONGEST_PREFERENCE] if site else None,
-        language[:_LONGEST_PREFERENCE] if language else None,
+        read_language(language),
         any(name == "explain" for name, _ in parameters),
     )
 
@@ -115,9 +119,15 @@ def _without_own_addresses(request: Request, found: Lookup) -> tuple[GivenAnswer
     """Return the answers that do not lead back to this server, which does not have the name."""
     own = request.own_addresses()
 
+    def is_own(url: str) -> bool:
+        try:
+            return resolver_address.find_name(url, own) is not None
+        except InvalidName:  # the address is one of this server, and what follows is not a name
+            return True
+
     def leads_back(given: GivenAnswer) -> bool:
         urls = (given.answer.url, given.answer.archive and f"{given.answer.archive}/x")
-        return any(url and resolver_address.find_name(url, own) is not None for url in urls)
+        return any(url and is_own(url) for url in urls)
 
     return tuple(given for given in found.answers if not leads_back(given))
 

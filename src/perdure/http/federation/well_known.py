@@ -8,6 +8,7 @@ from perdure.federation.announcements import PAGE, build_holdings_statement, bui
 from perdure.federation.local_answers import find_local_answer
 from perdure.federation.statements import LONGEST_VIA, WELL_KNOWN, Answer, Statement
 from perdure.http.app_context import AppContext
+from perdure.http.federation.preferences import read_language
 from perdure.http.items.item_statement import build_item_statement
 from perdure.http.shared.http_errors import NotFound
 from perdure.http.shared.query_string import parse_query, single_parameter
@@ -18,7 +19,6 @@ from perdure.registry.store_interface import Reader
 
 ROOT: Final = WELL_KNOWN
 _LONGEST_NONCE: Final = 100
-_LONGEST_LANGUAGE: Final = 35
 _LONGEST_SERVER: Final = 100
 _JSON: Final = (b"content-type", b"application/json")
 
@@ -55,7 +55,7 @@ async def name_statement(app: AppContext, request: Request) -> Response:
     name = _parameter(request, "name", LONGEST_NAME)
     if not name:
         raise InvalidInput("request", "name", "the parameter name is required")
-    language = _parameter(request, "language", _LONGEST_LANGUAGE) or None
+    language = read_language(_parameter(request, "language", LONGEST_NAME))
     via = tuple(value[:_LONGEST_SERVER] for key, value in parse_query(request.query) if key == "via")
     origin = request.origin
 
@@ -104,8 +104,6 @@ async def _signed_response(app: AppContext, request: Request, statement: Stateme
 
 def _parameter(request: Request, name: str, most: int) -> str:
     value = single_parameter(parse_query(request.query), name) or ""
-    if len(value.encode("utf-8", "surrogatepass")) > most or not value.isprintable():
-        raise InvalidInput(
-            "request", name, f"the parameter {name} is longer than {most} bytes, or has control characters"
-        )
+    if len(value.encode()) > most:
+        raise InvalidInput("request", name, f"the parameter {name} is longer than {most} bytes")
     return value

@@ -273,7 +273,7 @@ async def _respond_copy(app: AppContext, request: Request, resolved: ResolvedNam
     is_copy = answer.state == "copy"
     if not is_copy and not (is_own and resolved.prefix.scheme == "ibi"):
         return None
-    own = GivenAnswer(THIS_SERVER, answer, is_own and not is_copy)
+    own = GivenAnswer(THIS_SERVER, answer, is_own)
     elsewhere = await respond_elsewhere(app, request, name, None, is_plain=_is_plain(request), own=own)
     if elsewhere is not None or not is_own or not is_copy or answer.url is None:
         return elsewhere
