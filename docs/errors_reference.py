@@ -135,6 +135,7 @@ REMEDIES: Final = {
     "too-many-at-once": "Send fewer requests at the same time.",
     "too-busy": _RETRY,
     "mint-queue-full": "Repeat the request after `Retry-After`, or mint from a pool with more subsystems.",
+    "server-stops": "Repeat the request after `Retry-After`, with the same `Idempotency-Key` if it had one.",
     "took-too-long": "For a read, repeat the request. For a write, read first, or mint with an `Idempotency-Key`.",
     "not-fetched": "Check the address, or download the file yourself and use `--content FILE`.",
     "server-failed": "Check the address and the network. After a change, read first: it may have been carried out.",

@@ -1,6 +1,7 @@
 """A server for tests whose clock is a file: `python -m tests.http.clocked_server FILE serve …`.
 
-The clock is replaced in this process alone. The program of users has no option, setting or variable for that.
+The clock is replaced in this process and its workers alone. The program of users has no option, setting or variable
+for that.
 """
 
 import asyncio
@@ -13,6 +14,7 @@ from perdure.folder import registry_folder
 from perdure.timelines.clock import NANOSECONDS
 
 _NAP = 0.005  # seconds between two looks at the file
+_FILE = "TEST_CLOCK_FILE"  # the variable that hands the path of the file on to the workers
 
 
 class FileClock:
@@ -35,10 +37,14 @@ def set_clock(file: Path, now: Fraction | int | str) -> None:
     os.replace(temporary, file)
 
 
+if __name__ in ("__main__", "__mp_main__"):  # the program, or one of its workers, which import it again
+    if __name__ == "__main__":
+        os.environ[_FILE] = sys.argv.pop(1)
+        sys.argv[0] = "perdure"
+    clock = FileClock(Path(os.environ[_FILE]))
+    registry_folder.SystemClock = lambda: clock  # type: ignore[assignment,misc]
+
 if __name__ == "__main__":
     from perdure.cli.app import main
 
-    clock = FileClock(Path(sys.argv[1]))
-    registry_folder.SystemClock = lambda: clock  # type: ignore[assignment,misc]
-    sys.argv = ["perdure", *sys.argv[2:]]
     main()

@@ -20,8 +20,10 @@ from perdure.registry import (
     reopen,
     resolve,
     show,
+    verify,
     withdraw,
 )
+from perdure.registry.idempotency import issue_once
 
 HOST, IP = "mtc-m18.sid.inpe.br", "150.163.34.243"
 PREFIX = "sid.inpe.br/mtc-m18"
@@ -54,6 +56,15 @@ def test_table_6_2_through_the_whole_registry(station: Office) -> None:
         assert minted.alias == f"8JMKD3MGP8W/{ibi.opaque_suffix(date)}"
         assert minted.date == date
         assert station.clock.now == max(Fraction(now), Fraction(creation))
+
+
+def test_dates_for_which_requests_wait_are_no_damage_and_later_ones_are(station: Office) -> None:
+    station.do(add_subsystem, "minutes.example.org", None, granularity=60)
+    for _ in range(station.registry.settings.steps_ahead):  # in one moment: the clock of the tests does not advance
+        station.do(issue_once, "example.org/minutes", patience=Fraction(3600), steps=60)
+    assert station.ask(verify) == []
+    station.clock.step(-200)
+    assert [one for one in station.ask(verify) if "example.org/minutes: its last date is" in one]
 
 
 def test_table_6_2_with_a_restart_before_every_row(station: Office, store_factory: StoreFactory) -> None:

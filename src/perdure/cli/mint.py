@@ -29,6 +29,7 @@ from perdure.records.value import stated_ttl
 from perdure.registry import MintedIdentifier, Statement
 from perdure.registry.also_known import MOST_OTHER_NAMES, other_names
 from perdure.registry.entities import Agent
+from perdure.timelines.clock import SystemClock, now_seconds
 
 _HANDLE: Final = re.compile(r"([0-9][0-9.]*)/([A-Za-z0-9._-]+)")  # without characters that a shell would interpret
 
@@ -270,7 +271,9 @@ async def _find_other_names(registry: AnyRegistry, target: str | None, minted: S
     if target is None or not minted or not ibi.is_valid(minted[0].name):
         return []
     hits = await use.find_by_value(registry, target, limit=len(minted) + MOST_OTHER_NAMES)
-    return list(other_names(hits, [one.name for one in minted]))
+    # The clock of another machine, which has minted, may be ahead of this one.
+    until = max(now_seconds(SystemClock()), *(one.date for one in minted if one.date is not None))
+    return list(other_names(hits, [one.name for one in minted], until))
 
 
 def _minted_fields(minted: MintedIdentifier) -> dict[str, str]:

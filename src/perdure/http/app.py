@@ -61,6 +61,7 @@ class Application:
                     "fast_path": FastPath(app, self._access),
                     "options": self._options,
                     "deadlines": app.deadlines,
+                    "stopping": app.stopping,
                 }
                 _end_with_supervisor()
                 background = (

@@ -1,5 +1,6 @@
 """The context of every handler: the registry, the settings, the caches, and the authenticator."""
 
+import asyncio
 import time
 from fractions import Fraction
 from pathlib import Path
@@ -50,7 +51,8 @@ class AppContext:
         self.page_cursors = PageCursors()
         self.search_limiter = ConcurrencyLimiter("searches", at_once=_CONCURRENT_SEARCHES, each=8, most=64)
         self.suggestion_budget = TimeBudget(_SUGGESTION_SHARE, _SUGGESTION_BURST)
-        self.waiting_room = WaitingRoom(options.waiting_requests, self.metrics)
+        self.waiting_room = WaitingRoom(options.waiting_requests, self.metrics, registry.clock)
+        self.stopping = asyncio.Event()  # set when the server begins to shut down
         self.uploads = UploadFolder(folder / UPLOADS, options.upload_days * 86_400)
         self.authenticator = Authenticator(registry, options)
         self.peer_client = PeerClient(options.peer_seconds)

@@ -1,25 +1,30 @@
 """The other names of a target: minting one target twice is allowed, and the caller is informed."""
 
 from collections.abc import Collection, Sequence
+from fractions import Fraction
 from typing import Final
 
 from perdure.names import ibi
 from perdure.registry.entities import SearchHit
 from perdure.registry.minters import MintedIdentifier
 from perdure.registry.registry import Registry
+from perdure.timelines.clock import now_seconds
 
 MOST_OTHER_NAMES: Final = 5
 _WITHDRAWN: Final = ("withdrawn", "merged")
 
 
-async def find_also_known(registry: Registry, target: str, minted: Sequence[MintedIdentifier]) -> tuple[str, ...]:
+async def find_also_known(
+    registry: Registry, target: str, minted: Sequence[MintedIdentifier], until: Fraction
+) -> tuple[str, ...]:
     """Return the names that had this target before, the newest first, at most `MOST_OTHER_NAMES`.
 
-    The cost does not depend on how many there are.
+    Labels with a date later than `until` are left out: they belong to requests that still wait. The cost does not
+    depend on how many names there are.
     """
     limit = MOST_OTHER_NAMES + len(minted)
     hits = await registry.store.read_quick(lambda reader: reader.find_by_value(target, "URL", limit))
-    return other_names(hits, [one.name for one in minted])
+    return other_names(hits, [one.name for one in minted], until)
 
 
 async def find_also_known_labels(registry: Registry, minted: Sequence[MintedIdentifier]) -> tuple[str, ...]:
@@ -29,10 +34,14 @@ async def find_also_known_labels(registry: Registry, minted: Sequence[MintedIden
     row = await registry.store.lookup(ibi.parse(minted[0].name).key)
     if row is None or row.target is None:
         return ()
-    return await find_also_known(registry, row.target, minted)
+    return await find_also_known(registry, row.target, minted, now_seconds(registry.clock))
 
 
-def other_names(hits: Sequence[SearchHit], new: Collection[str]) -> tuple[str, ...]:
-    """Return the names that are in use, without the new ones."""
+def other_names(hits: Sequence[SearchHit], new: Collection[str], until: Fraction) -> tuple[str, ...]:
+    """Return the names that are in use, without the new ones and without labels whose dates are later than `until`."""
     names = [hit.name for hit in hits if hit.name not in new and hit.state not in _WITHDRAWN]
-    return tuple(names[:MOST_OTHER_NAMES])
+    return tuple([name for name in names if not _is_later(name, until)][:MOST_OTHER_NAMES])
+
+
+def _is_later(name: str, until: Fraction) -> bool:
+    return ibi.is_valid(name) and ibi.parse(name).date > until

@@ -1,6 +1,7 @@
 """Verification of a whole registry: every stored row against the invariants of the registry."""
 
 from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
 from itertools import pairwise
 from typing import Final
 from uuid import UUID
@@ -35,6 +36,7 @@ MOST_PROBLEMS: Final = 1000
 _MOST_EVENTS: Final = 10_000
 _ALL_EVENTS: Final = 1 << 62
 _MOST_HITS: Final = 1000
+_CLOCK_DIFFERENCE: Final = 60  # seconds, between the machines that mint and the one that verifies
 
 VerifyProgress = Callable[[int, int], None]  # identifiers checked, of how many
 
@@ -100,6 +102,12 @@ class _Snapshot:
         return self._prefixes.get(key)
 
 
+def _longest_queue(registry: Registry, prefix: Prefix) -> Fraction:
+    """Return how many seconds a timeline may be ahead of the clock: requests that wait may have taken these dates."""
+    step = Fraction(0) if prefix.subsystem is None else prefix.subsystem.granularity
+    return registry.settings.wait + registry.settings.steps_ahead * step + _CLOCK_DIFFERENCE
+
+
 def _registry_problems(registry: Registry, reader: Reader) -> Iterator[str]:
     for prefix in reader.prefixes():
         if prefix.parent is not None and reader.prefix(prefix.parent) is None:
@@ -117,7 +125,7 @@ def _registry_problems(registry: Registry, reader: Reader) -> Iterator[str]:
     for key, last in reader.timelines().items():
         owner = reader.prefix(key)
         # A timeline without a prefix is right: a restore keeps those of prefixes that were added after the backup.
-        if owner is not None and owner.minter in ("pilin", "ibi") and last - now > registry.settings.wait + 60:
+        if owner is not None and owner.minter in ("pilin", "ibi") and last - now > _longest_queue(registry, owner):
             yield f"{key}: its last date is {float(last - now):.0f} s in the future (see: perdure prefix reset --help)"
     events = reader.events(_ALL_EVENTS)
     yield from _event_problems(events[::-1])

@@ -1,6 +1,7 @@
 """Minting of IBI labels over HTTP, on a server whose clock the test sets: dates, waits, and later answers."""
 
 import asyncio
+import socket
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -13,6 +14,9 @@ import httpx
 import pytest
 from tests.http.clocked_server import FileClock, set_clock
 from tests.http.live_server import LiveServer, run_server
+from tests.http.raw_client import request
+from tests.http.transport.test_worker import await_workers
+from tests.http.worker_connections import TimedResponse, connect_to_workers, send_at_once
 from tests.names.test_ibi_distributor import TABLE_6_2
 from tests.postgres.shared_server import database, need_postgres
 from tests.postgres.spare_schemas import FEW_PARTITIONS, new_schema
@@ -108,14 +112,14 @@ def clock_of(folder: Path) -> Path:
 
 
 @contextmanager
-def serve(folder: Path, settings: str = "") -> Iterator[Station]:
+def serve(folder: Path, settings: str = "", *options: str) -> Iterator[Station]:
     clock = clock_of(folder)
     set_clock(clock, NOON)
     asyncio.run(_confirm_clock(folder, FileClock(clock)))
     program = ("-m", "tests.http.clocked_server", str(clock))
     with (
         ThreadPoolExecutor(8) as threads,
-        run_server(folder, settings=settings, program=program) as server,
+        run_server(folder, *options, settings=settings, program=program) as server,
         closing(Station(server, clock, threads)) as station,
     ):
         yield station
@@ -143,10 +147,22 @@ def station(shared_station: Station) -> Iterator[Station]:
 
 def test_table_6_2_through_the_server(station: Station) -> None:
     station.set_clock(TABLE_6_2[0][0])
+    _mint_table_6_2(station)
+
+
+def test_table_6_2_through_two_workers(new_folder: Callable[[], Path]) -> None:
+    folder = new_folder()
+    with serve(folder, "", "--workers", "2") as station:
+        station.set_clock(TABLE_6_2[0][0])
+        await_workers(station.server, 2)
+        _mint_table_6_2(station)
+
+
+def _mint_table_6_2(station: Station) -> None:
     assert station.add_subsystem("mtc-m18.sid.inpe.br", "1") == PREFIX
     for now, creation, _, suffix in TABLE_6_2:
         station.set_clock(now)
-        pending = station.begin_mint(PREFIX)
+        pending = station.begin_mint(PREFIX, {"Connection": "close"})  # the next one may come to another worker
         if creation > Fraction(now):
             station.await_waiting(1)
             assert not pending.done()  # its creation date has not come
@@ -215,6 +231,31 @@ def test_a_later_answer_is_at_its_own_url_once_the_date_has_come(new_folder: Cal
         restarted.set_clock(NOON + 60)
         answer = restarted.client.get(where)
         assert (answer.status_code, name_of(answer)) == (200, f"{minutes}/2027/01.15.08.01")
+
+
+def test_every_worker_gives_the_later_answer(new_folder: Callable[[], Path]) -> None:
+    with serve(new_folder(), "", "--workers", "2") as station:
+        workers = await_workers(station.server, 2)
+        minutes = station.add_subsystem("everywhere.example.org", "60")
+        station.mint(minutes)
+        where = station.mint(minutes, ASYNC).headers["location"]
+        for now, status in ((NOON, 202), (NOON + 60, 200)):
+            station.set_clock(now)
+            answers = _get_from_workers(station.server, workers, where)
+            assert {one.worker for one in answers} == set(workers)
+            assert [one.status for one in answers] == [status] * 4
+            assert all(f"{minutes}/2027/01.15.08.01".encode() in one.body for one in answers) == (status == 200)
+
+
+def _get_from_workers(server: LiveServer, workers: list[int], path: str) -> list[TimedResponse]:
+    responses: list[TimedResponse] = []
+
+    async def get() -> None:
+        async with connect_to_workers(server.address, workers, 2) as connections:
+            await send_at_once(connections, request(path, f"authorization: Bearer {server.key}"), responses)
+
+    asyncio.run(get())
+    return responses
 
 
 def test_several_requests_queue_for_later_minutes_first_come_first_served(new_folder: Callable[[], Path]) -> None:
@@ -307,6 +348,96 @@ def test_the_queue_is_bounded_and_shown_in_the_metrics(station: Station) -> None
     assert station.mint(seconds).status_code == 201
 
 
+def test_a_full_queue_says_when_the_next_request_leaves_it_by_any_name(station: Station) -> None:
+    station.set_clock(NOON)
+    minutes = station.add_subsystem("full.example.org", "60")
+    opaque = name_of(station.mint(minutes))
+    opaque = str(station.client.get(f"{API}/identifiers/{opaque}").json()["names"][1]).partition("/")[0]
+    patient = {"Prefer": "wait=600"}
+    waiting = []
+    for number in range(1, 4):
+        waiting.append(station.begin_mint(minutes, patient))
+        station.await_waiting(number)
+    station.set_clock(NOON + 10)
+    for name in (minutes, opaque, opaque.lower(), minutes.upper(), f"{minutes}/"):
+        refused = station.mint(name, patient)
+        assert (refused.status_code, refused.json()["code"]) == (503, "mint-queue-full")
+        assert refused.headers["retry-after"] == "50"
+    station.set_clock(NOON + 60)
+    name_of(waiting[0].result(30))
+    waiting.append(station.begin_mint(opaque, patient))
+    station.await_waiting(3)
+    station.set_clock(NOON + 600)
+    assert len({name_of(one.result(30)) for one in waiting}) == 4
+
+
+def test_a_repeated_request_leaves_the_queue(station: Station) -> None:
+    station.set_clock(NOON)
+    minutes = station.add_subsystem("again.example.org", "60")
+    station.mint(minutes)
+    headers = {"Prefer": "wait=600", "Idempotency-Key": "again"}
+    waiting = []
+    for number in range(1, 3):
+        waiting.append(station.begin_mint(minutes, headers))
+        station.await_waiting(number)
+    station.set_clock(NOON + 60)
+    assert len({name_of(one.result(30)) for one in waiting}) == 1
+    station.await_waiting(0)
+
+
+def test_a_client_that_leaves_makes_room_for_another(station: Station) -> None:
+    station.set_clock(NOON)
+    minutes = station.add_subsystem("left.example.org", "60")
+    station.mint(minutes)
+    body = request(
+        f"{API}/ibi/{minutes}",
+        f"authorization: Bearer {station.server.key}",
+        "content-type: application/json",
+        "prefer: wait=600",
+        method="POST",
+        body=b"{}",
+    )
+    for _ in range(3):  # the queue is never full
+        opened = [socket.create_connection(station.server.address) for _ in range(3)]
+        for one in opened:
+            one.sendall(body)
+        station.await_waiting(3)
+        for one in opened:
+            one.close()
+        station.await_waiting(0)
+
+
+def test_a_server_that_stops_does_not_wait_for_late_dates(new_folder: Callable[[], Path]) -> None:
+    folder = new_folder()
+    with serve(folder) as station:
+        minutes, seconds = (
+            station.add_subsystem(f"{name}.stop.example.org", r) for name, r in (("m", "60"), ("s", "1"))
+        )
+        for name in (minutes, seconds, seconds, seconds, seconds):
+            station.mint(name, ASYNC)
+        known = station.begin_mint(minutes, {"Prefer": "wait=600", "Idempotency-Key": "known"})
+        station.await_waiting(1)
+        later = station.begin_mint(minutes, {"Prefer": "wait=600, respond-async"})
+        station.await_waiting(2)
+        soon = station.begin_mint(seconds, {"Prefer": "wait=600"})
+        station.await_waiting(3)
+        station.server.process.terminate()
+        refused = known.result(30)
+        assert (refused.status_code, refused.json()["code"]) == (503, "server-stops")
+        assert refused.headers["retry-after"] == "60"
+        accepted = later.result(30)
+        assert (accepted.status_code, accepted.headers["retry-after"]) == (202, "120")
+        assert not soon.done()  # its date comes before the server has to stop
+        station.set_clock(NOON + 4)
+        assert name_of(soon.result(30)) == f"{seconds}/2027/01.15.08.00.04"
+        assert station.server.process.wait(30) == 0
+    with serve(folder) as restarted:
+        restarted.set_clock(NOON + 120)
+        again = restarted.mint(minutes, {"Idempotency-Key": "known"})
+        assert name_of(again) == f"{minutes}/2027/01.15.08.01"
+        assert name_of(restarted.client.get(accepted.headers["location"])) == f"{minutes}/2027/01.15.08.02"
+
+
 def test_a_pool_passes_over_a_subsystem_with_a_full_queue(station: Station) -> None:
     station.set_clock(NOON)
     slow, fast = (station.add_subsystem(f"{name}.pooled.example.org", "1") for name in ("slow", "fast"))
@@ -346,6 +477,22 @@ def test_other_names_of_the_target_are_in_the_answer(station: Station) -> None:
     station.client.delete(f"{API}/identifiers/{name_of(first)}", params={"reason": "x"}, headers={"If-Match": "*"})
     station.set_clock(NOON + 10)
     assert station.mint(seconds, target=target).json()["also_known_as"] == [name_of(later), name_of(second)]
+
+
+def test_no_label_is_in_an_answer_before_its_date(station: Station) -> None:
+    station.set_clock(NOON)
+    minutes, seconds = (station.add_subsystem(f"{name}.early.example.org", r) for name, r in (("m", "60"), ("s", "1")))
+    target = "https://example.org/early"
+    first = station.mint(minutes, target=target)
+    accepted = [station.mint(minutes, ASYNC, target=target) for _ in range(2)]
+    assert station.mint(seconds, target=target).json()["also_known_as"] == [name_of(first)]
+    station.set_clock(NOON + 60)
+    due = station.client.get(accepted[0].headers["location"]).json()
+    assert f"{minutes}/2027/01.15.08.02" not in due["also_known_as"]
+    assert name_of(first) in due["also_known_as"]
+    station.set_clock(NOON + 120)
+    due = station.client.get(accepted[0].headers["location"]).json()
+    assert f"{minutes}/2027/01.15.08.02" in due["also_known_as"]
 
 
 def test_names_of_a_handle_prefix_are_not_minted_as_labels(station: Station) -> None:

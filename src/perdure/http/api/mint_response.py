@@ -12,15 +12,18 @@ from litestar.datastructures import ResponseHeader
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import HeaderParameter
 
+from perdure.http.api.date_wait import wait_for_dates
 from perdure.http.api.request_context import ApiContext
 from perdure.http.api.schemas.requests import IbiMintRequest, MintRequest
 from perdure.http.api.schemas.responses import MintResponse, PendingMintResponse
 from perdure.http.api.views import build_mint_response
 from perdure.http.shared.api_roots import API_ROOT
 from perdure.http.shared.conditional import version_etag
+from perdure.http.shared.http_errors import ServerStops
 from perdure.http.shared.prefer import NO_PREFERENCES, Preferences, parse_prefer
 from perdure.http.urls import identifier_api_path
 from perdure.names import handle, instant
+from perdure.records.validation import check_storable
 from perdure.registry.also_known import find_also_known
 from perdure.registry.idempotency import IssuedMint, issue_once
 from perdure.timelines.clock import now_seconds
@@ -89,8 +92,9 @@ async def mint_names(
     With `labels_only`, mint IBI labels alone. The response then lists other names with the same target.
     """
     app, preferences = context.app, parse_prefer(prefer)
+    room = app.waiting_room
     token = uuid4().hex if idempotency_key is None and preferences.respond_async else idempotency_key
-    with app.waiting_room.enter(target) as visit:
+    with room.enter(await _queue_key(context, target)) as visit:
         issued = await issue_once(
             context.registry,
             context.agent,
@@ -104,7 +108,7 @@ async def mint_names(
             waits_a_step=preferences.wait is None,
             steps=1 if preferences == NO_PREFERENCES else context.registry.settings.steps_ahead,
             item_key=data.item_key,
-            full_queues=app.waiting_room.full_queues(),
+            full_queues=room.full_queues(),
             labels_only=labels_only,
         )
         applied = [] if preferences.wait is None else [f"wait={preferences.wait}"]
@@ -112,10 +116,22 @@ async def mint_names(
         if issued.due is not None and (wait := issued.due - now_seconds(context.registry.clock)) > 0:
             if preferences.respond_async and token is not None and wait > (preferences.wait or 0):
                 return pending_response(token, issued.due, wait, ["respond-async", *applied])
-            visit.join_queues(issued.timelines, float(wait))
+            visit.join_queues(issued.timelines, issued.due, float(wait))
             app.deadlines.extend_current_task(float(wait) + app.options.request_seconds)
-            await context.registry.clock.wait_until(issued.due)
+            try:
+                await wait_for_dates(context, issued.due, wait)
+            except ServerStops as stopped:
+                if preferences.respond_async and token is not None:
+                    return pending_response(token, issued.due, stopped.wait, ["respond-async", *applied])
+                raise
     return minted_response(issued, applied, also_known)
+
+
+async def _queue_key(context: ApiContext, target: str) -> str:
+    """Return the key of a target in the waiting room: a subsystem has the same one under all its label prefixes."""
+    name = handle.fold(check_storable(target, "prefix").rstrip("/"))
+    prefix = await context.app.prefixes.find(name)
+    return name if prefix is None else prefix.key
 
 
 def _request_digest(target: str, data: MintRequest | IbiMintRequest) -> bytes:
@@ -158,4 +174,5 @@ def _patience(usual: Fraction, preferences: Preferences) -> Fraction:
 async def _other_names(context: ApiContext, data: MintRequest | IbiMintRequest, issued: IssuedMint) -> tuple[str, ...]:
     if data.target is None:
         return ()
-    return await find_also_known(context.registry, data.target, issued.minted)
+    now = now_seconds(context.registry.clock)
+    return await find_also_known(context.registry, data.target, issued.minted, max(now, issued.due or now))

@@ -1,5 +1,6 @@
 """Errors of HTTP requests themselves, not of the identifiers that they are about."""
 
+from fractions import Fraction
 from typing import NamedTuple
 
 from perdure.errors import BadKey, Conflict, NoSuchName, PerdureError, quote_text
@@ -303,8 +304,28 @@ class MintQueueFull(ServerBusy):
 
     code = "mint-queue-full"
 
+    def __init__(self, what: str, wait: Fraction) -> None:
+        super().__init__(what)
+        self.wait = wait  # seconds until the next date comes, so that one request fewer waits
+
     def __str__(self) -> str:
         return f"too many requests wait for dates of {quote_text(self.what)}: nothing was minted; try again later"
+
+
+class ServerStops(PerdureError):
+    """The server stops before the dates of the names have come. They are on disk, and are not issued again."""
+
+    code = "server-stops"
+
+    def __init__(self, wait: Fraction) -> None:
+        super().__init__(wait)
+        self.wait = wait  # seconds until the dates come
+
+    def __str__(self) -> str:
+        return (
+            "the server stops before the dates of the names have come. The names are on disk. A request with an "
+            "Idempotency-Key can be repeated, and gets them"
+        )
 
 
 class RequestTimeout(PerdureError):

@@ -27,6 +27,15 @@ class PrefixCache:
         """Return a prefix by its key; None if it is unknown."""
         return self._known.get(key)
 
+    async def find(self, key: str) -> Prefix | None:
+        """Return a prefix by its key. Read it from the store if this process has not read it."""
+        known = self._known.get(key)
+        if known is None:
+            known = await self._registry.store.read_quick(lambda reader: reader.prefix(key))
+            if known is not None:
+                self._add(known)
+        return known
+
     async def refresh(self) -> None:
         """Read all prefixes from the store."""
         for prefix in await self._registry.store.read(lambda reader: reader.prefixes()):

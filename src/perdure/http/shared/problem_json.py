@@ -31,6 +31,7 @@ _STATUSES: Final[tuple[tuple[type[errors.PerdureError], int], ...]] = (
     (http_errors.TooManyAttempts, 429),
     (http_errors.TooManyConcurrentRequests, 429),
     (http_errors.ServerBusy, 503),
+    (http_errors.ServerStops, 503),
     (http_errors.RequestTimeout, 503),
     (http_errors.PreconditionRequired, 428),
     (http_errors.PreconditionFailed, 412),
@@ -119,7 +120,8 @@ def problem_headers(problem: errors.PerdureError) -> Headers:
     """Return the headers that the status of an error requires."""
     if isinstance(problem, http_errors.TooManyAttempts):
         return [(b"retry-after", str(max(1, round(problem.wait))).encode())]
-    if type(problem) is errors.ClockBehind:  # not after a jump of the clock, because waiting does not help
+    # Not after a jump of the clock, because waiting does not help.
+    if type(problem) is errors.ClockBehind or isinstance(problem, http_errors.MintQueueFull | http_errors.ServerStops):
         return [(b"retry-after", str(max(1, ceil(problem.wait))).encode())]
     if isinstance(problem, http_errors.MethodNotAllowed):
         return [(b"allow", ", ".join(problem.allowed).encode())]

@@ -17,7 +17,7 @@ async def stream_response(
     status: int = 200,
 ) -> None:
     """Send the parts. The client must read each of them within `patience` seconds."""
-    leaving = asyncio.create_task(_wait_for_disconnect(receive))
+    leaving = asyncio.create_task(wait_for_disconnect(receive))
     try:
         async with aclosing(parts):
             await send({"type": "http.response.start", "status": status, "headers": headers})
@@ -38,7 +38,7 @@ async def _deliver(send: Send, part: bytes, patience: float, more: bool) -> None
         raise ClientDisconnected() from None
 
 
-async def _wait_for_disconnect(receive: Receive) -> None:
+async def wait_for_disconnect(receive: Receive) -> None:
     """Return when the client has disconnected. Ignore everything else that it sends."""
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -78,6 +78,7 @@ class Protocol(FlowControlledProtocol):
         super().__init__(config, server_state, app_state, _loop)
         self._fast_path: FastPath = app_state["fast_path"]
         self._fast_path.server = server_state
+        self._stopping: asyncio.Event = app_state["stopping"]
         self._access = self._fast_path.access
         self._is_simple = self._is_fast_path = self.wants_page = self._is_in_flight = False
         self.url = self.accept = self.if_none_match = self.user_agent = b""
@@ -236,6 +237,7 @@ class Protocol(FlowControlledProtocol):
             super().on_timeout()
 
     def shutdown(self) -> None:
+        self._stopping.set()
         if self._is_in_flight:
             self._fast_path.abandon(self)
         super().shutdown()
