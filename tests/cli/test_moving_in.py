@@ -317,6 +317,21 @@ def test_a_question_about_a_table_names_an_option_of_the_command(
     assert expected in desk.refuses("import", "t.csv", *options)
 
 
+def test_a_line_of_a_spreadsheet_program_that_states_the_delimiter_is_understood(desk: Desk) -> None:
+    write(desk, "t.csv", "\ufeffsep=|\r\nname|target\r\n12345/x|https://example.org/a,b\r\n12345/y|\r\n")
+    assert desk.json("import", "t.csv")["created"] == 2
+    assert desk.ok("resolve", "12345/x") == "https://example.org/a,b\n"
+    write(desk, "pairs.csv", "sep=;\nrepository_name;ibip\nsid.inpe.br/mtc-m18/2009/02.16.17.46;\n")
+    assert "is not registered here" in desk.run("import", "pairs.csv").stderr, "it is read as a table of labels"
+    write(desk, "handle.csv", "sep=;\nhandle;resource_id\n12345/z;7\n")
+    pattern = ("--target-pattern", "https://example.org/{resource_id}")
+    assert desk.json("import", "dspace", "handle.csv", *pattern)["created"] == 1
+
+
+def test_a_filter_by_date_says_that_a_day_is_enough(desk: Desk) -> None:
+    assert "a day alone, as in 2026-01-31, is enough" in desk.refuses("list", "--created-since", "31.1.2026")
+
+
 def test_another_delimiter_can_be_given(desk: Desk) -> None:
     write(desk, "t.csv", "name|target\n12345/x|https://example.org/x\n")
     assert desk.json("import", "t.csv", "--delimiter", "|")["created"] == 1

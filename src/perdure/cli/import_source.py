@@ -68,8 +68,9 @@ def detect_format(file: Path, options: SourceOptions) -> SourceOptions:
         return options
     check_encoding(options.encoding or UTF8)
     with file.open("rb") as stream:
-        first = stream.readline(_MAX_LINE_BYTES).decode(options.encoding or UTF8, "replace").removeprefix("\ufeff")
-    _, header = next(read_rows([first], options.delimiter), (1, []))
+        start = (stream.readline(_MAX_LINE_BYTES) for _ in range(2))  # the first line may state the delimiter only
+        lines = [line.decode(options.encoding or UTF8, "replace").removeprefix("\ufeff") for line in start]
+    header = next((row for _, row in read_rows(lines, options.delimiter) if row), [])
     is_table = isinstance(header, list) and label_table.is_label_table(header)
     return msgspec.structs.replace(options, format=ImportFormat.labels) if is_table else options
 
