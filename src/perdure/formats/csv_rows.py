@@ -46,8 +46,8 @@ def read_rows(
 ) -> Iterator[Row]:
     """Yield the rows of a CSV file, given its lines. A blank line is a row without cells.
 
-    So is a first line that only states the delimiter. Without a delimiter, the first line decides. Without `has_quotes`,
-    a quotation mark is a character like any other.
+    So is a first line that only states the delimiter. Without a delimiter, the first line decides. Without
+    `has_quotes`, a quotation mark is a character like any other.
     """
     lines = iter(lines)
     header = next(lines, "")
