@@ -141,6 +141,7 @@ def test_a_record_with_an_error_of_syntax_is_refused_and_all_others_are_read(
     assert isinstance(error, RejectedLine)
     assert error.line == line
     assert error.reason.startswith("the record cannot be read: ")
+    assert "--encoding" not in error.reason, "the file declares its encoding"
     assert [one.line for one in (first, second, thesis)] == [3, 31, 50]
     assert isinstance(second, UrlibRecord)
     assert second.first("repository") == ITEM.replace("1999", "2000")

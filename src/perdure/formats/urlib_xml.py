@@ -22,6 +22,7 @@ _SLICE: Final = 1 << 16
 _DECLARED: Final = re.compile(rb"<\?xml[^>]*?\sencoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"']")
 _NEXT_RECORD: Final = re.compile(rb"<metadata[\s>]")
 _LONGEST_MARK: Final = len(b"<metadata ") - 1
+_UTF8: Final = "utf-8"
 _ROOT: Final = b"<metadatalist>"
 _MOST_HELD: Final = 20  # errors before the first record: if there is none, the file is something else
 _SPACE: Final = re.compile(r"\s+")
@@ -107,7 +108,9 @@ class _RecordReader:
         yield from ready
         if problem is not None:
             if listener.is_reading or not listener.is_restarted:
-                yield RejectedLine(listener.line_of(problem.lineno), _explain(problem))
+                yield RejectedLine(
+                    listener.line_of(problem.lineno), _explain(problem, self._encoding or listener.encoding)
+                )
             return self._skip_from(listener.parser.ErrorByteIndex, piece)
         self._fed += len(piece)
         if self._fed - listener.parser.CurrentByteIndex > _LARGEST_TOKEN:
@@ -138,10 +141,12 @@ class _RecordReader:
         return rest[at:]
 
 
-def _explain(problem: expat.ExpatError) -> str:
+def _explain(problem: expat.ExpatError, encoding: str | None) -> str:
     reason = f"the record cannot be read: {expat.ErrorString(problem.code)}"
     if problem.code == expat.errors.codes[expat.errors.XML_ERROR_INVALID_TOKEN]:
-        reason += "; an & is written &amp;, and if the file is in Latin-1, add --encoding latin-1"
+        reason += "; an & is written &amp;"
+        if (encoding or _UTF8).lower() == _UTF8:
+            reason += ", and if the file is in Latin-1, add --encoding latin-1"
     return reason
 
 
