@@ -1,5 +1,6 @@
 """`perdure import` of files as other systems write them: DSpace, MySQL, and a spreadsheet program in German."""
 
+import base64
 import csv
 import io
 import json
@@ -177,6 +178,67 @@ def test_a_dump_of_mysql_comes_in_with_its_prefix_and_names_in_one_case(desk: De
     desk.ok("verify")
 
 
+HANDLES_IN_LATIN_1 = (
+    b"handle\tidx\ttype\tdata\n"
+    b"20.500.99999/A\t1\tURL\thttps://example.org/a\n"
+    b"20.500.99999/A\t100\tHS_ADMIN\t\x0f\xff\\0\\0\\0\x100.NA/20.500.9999\\0\\0\\0\xc8\n"
+    b"20.500.99999/A\t2\tDESC\tl'\xe9t\xe9\n"
+    b"20.500.99999/A\t3\tSEAL\t\x01\xff\xfe\n"
+)
+
+
+def test_text_of_handles_in_another_encoding_is_a_question_and_binary_data_is_not(desk: Desk) -> None:
+    file = write(desk, "handles.tsv", HANDLES_IN_LATIN_1)
+    options = ("--format", "handles", "--new-prefixes", "--ignore-case")
+    question = desk.refuses("import", file, *options)
+    assert "the file is not UTF-8: line 4 has text in another encoding" in question
+    assert "--encoding latin-1" in question
+    assert "20.500.99999" not in desk.ok("prefix", "list"), "nothing was written"
+    assert desk.json("import", file, *options, "--encoding", "latin-1")["created"] == 1
+    record = {value["index"]: value["data"] for value in read_record(desk, "20.500.99999/A")["values"]}
+    assert record[2]["value"] == "l'été"
+    assert record[100]["value"] == {"handle": "0.NA/20.500.9999", "index": 200, "permissions": "111111111111"}
+    assert record[3]["value"] == base64.b64encode(b"\x01\xff\xfe").decode()
+
+
+def test_text_in_another_encoding_comes_in_as_bytes_on_request_and_is_reported(desk: Desk) -> None:
+    file = write(desk, "handles.tsv", HANDLES_IN_LATIN_1)
+    done = desk.run("import", "handles", file, "--new-prefixes", "--ignore-case", "--encoding", "utf-8")
+    assert "line 4: value 2 (DESC) is not in UTF-8: it was imported as bytes" in done.stderr
+    assert "line 3" not in done.stderr, "binary data is as it should be"
+
+
+def test_a_handle_with_letters_in_another_encoding_is_a_question(desk: Desk) -> None:
+    write(desk, "h.csv", b"handle,idx,type,data\n12345/\xe9,1,URL,https://example.org/\n")
+    assert "line 2 has text in another encoding" in desk.refuses("import", "handles", "h.csv")
+    assert desk.json("import", "handles", "h.csv", "--encoding", "latin-1")["created"] == 1
+    assert desk.ok("resolve", "12345/é") == "https://example.org/\n"
+
+
+def test_a_question_about_the_encoding_names_the_second_table(desk: Desk) -> None:
+    write(desk, "handle.csv", "handle,resource_id\n12345/1,1\n")
+    write(desk, "links.csv", b"handle,url,title\n12345/1,https://example.org/1,\xc9t\xe9\n")
+    question = desk.refuses("import", "dspace", "handle.csv", "--targets", "links.csv")
+    assert "the table of targets links.csv is not UTF-8: line 2, byte 31 is 0xC9" in question
+
+
+def test_the_record_of_a_prefix_comes_in_with_new_prefixes(desk: Desk) -> None:
+    write(desk, "h.csv", "handle,idx,type,data\n0.NA/20.5,1,DESC,Our prefix\n20.5/a,1,URL,https://example.org/a\n")
+    refused = desk.run("import", "handles", "h.csv")
+    assert "or with --new-prefixes" in refused.stderr
+    done = desk.run("import", "handles", "h.csv", "--new-prefixes", "--case-sensitive")
+    assert done.stdout == "2 created, 0 changed, 0 unchanged, 0 refused\n"
+    assert "added the prefix 0.NA (case is ignored)" in done.stderr
+    assert read_record(desk, "0.na/20.5")["values"][0]["data"]["value"] == "Our prefix"
+    assert "added" in desk.ok("handle-user", "add", "300:20.5/USER1", "--password-stdin", stdin="a long secret").lower()
+
+
+def test_with_new_prefixes_no_hint_names_this_option(desk: Desk) -> None:
+    write(desk, "t.csv", "name,target\na title/with a slash,https://example.org/\n")
+    errors = desk.run("import", "t.csv", "--new-prefixes", "--ignore-case").stderr
+    assert "is not registered here (add it with perdure prefix add)" in errors
+
+
 def test_an_address_is_mended_by_hand(desk: Desk) -> None:
     desk.ok("import", write(desk, "names.csv", "name,target\n12345/x,javascript:alert(1)\n"))
     desk.ok("add-value", "12345/x", "EMAIL", "a@example.org")
@@ -253,6 +315,21 @@ def test_a_question_about_a_table_names_an_option_of_the_command(
 ) -> None:
     write(desk, "t.csv", content)
     assert expected in desk.refuses("import", "t.csv", *options)
+
+
+def test_a_line_of_a_spreadsheet_program_that_states_the_delimiter_is_understood(desk: Desk) -> None:
+    write(desk, "t.csv", "\ufeffsep=|\r\nname|target\r\n12345/x|https://example.org/a,b\r\n12345/y|\r\n")
+    assert desk.json("import", "t.csv")["created"] == 2
+    assert desk.ok("resolve", "12345/x") == "https://example.org/a,b\n"
+    write(desk, "pairs.csv", "sep=;\nrepository_name;ibip\nsid.inpe.br/mtc-m18/2009/02.16.17.46;\n")
+    assert "is not registered here" in desk.run("import", "pairs.csv").stderr, "it is read as a table of labels"
+    write(desk, "handle.csv", "sep=;\nhandle;resource_id\n12345/z;7\n")
+    pattern = ("--target-pattern", "https://example.org/{resource_id}")
+    assert desk.json("import", "dspace", "handle.csv", *pattern)["created"] == 1
+
+
+def test_a_filter_by_date_says_that_a_day_is_enough(desk: Desk) -> None:
+    assert "a day alone, as in 2026-01-31, is enough" in desk.refuses("list", "--created-since", "31.1.2026")
 
 
 def test_another_delimiter_can_be_given(desk: Desk) -> None:

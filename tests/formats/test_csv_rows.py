@@ -120,3 +120,15 @@ def test_an_unclosed_cell_is_refused_after_a_limited_number_of_lines() -> None:
 def test_a_long_cell_is_read_up_to_the_limit() -> None:
     cell = "x" * (LONGEST_ROW - 10)
     assert rows(f'a,"{cell}"') == [(1, ["a", cell])]
+
+
+@pytest.mark.parametrize("first", ["sep=;", "SEP=;\r", '"sep=;"', "sep=;;;;"])
+def test_a_first_line_that_states_the_delimiter_is_a_blank_row(first: str) -> None:
+    assert rows(first, "name;what,else", delimiter=None) == [(1, []), (2, ["name", "what,else"])]
+    assert rows(first, "a;b", delimiter=";") == [(1, []), (2, ["a", "b"])]
+    assert rows("name", first, delimiter=";")[1] != (2, []), "only the first line can state it"
+
+
+def test_line_ends_of_old_computers_are_refused_with_what_to_do() -> None:
+    [(line, reason)] = list(read_rows(["name,target\r12345/x,https://example.org/\r"]))
+    assert (line, reason) == (1, "a line ends with CR alone: save the file with the line ends of Windows or of Unix")

@@ -63,6 +63,14 @@ def test_text_in_hexadecimal_is_text() -> None:
     assert entry.values[0].data == Text("https://example.org/")
 
 
+def test_names_and_types_in_hexadecimal_are_read_as_each_engine_prints_them() -> None:
+    name, kind = b"12345/\xc3\xa9".hex(), b"URL".hex()
+    for mark in ("\\x", "0x"):
+        [entry] = read_handles_of(f"{HEADER}\n{mark}{name},1,{mark}{kind},https://example.org/,0,86400,0,,1,1,1,0\n")
+        assert isinstance(entry, ImportPut)
+        assert (entry.name, entry.values[0].type) == ("12345/é", "URL")
+
+
 def test_an_absolute_lifetime_is_an_instant() -> None:
     [entry] = read_handles_of(f"{HEADER}\n12345/a,1,URL,https://example.org/,1,1893456000,0,,1,1,1,0\n")
     assert isinstance(entry, ImportPut)
@@ -97,9 +105,11 @@ def test_a_table_with_four_columns_gets_default_values_for_the_rest() -> None:
 
 def test_data_that_is_not_utf_8_stays_bytes() -> None:
     raw = b"caf\xe9".decode("utf-8", "surrogateescape")
-    [entry] = read_handles_of(f"{HEADER}\n12345/a,1,DESC,{raw},0,86400,0,,1,1,1,0\n")
+    entry, notice = read_handles_of(f"{HEADER}\n12345/a,1,DESC,{raw},0,86400,0,,1,1,1,0\n")
     assert isinstance(entry, ImportPut)
     assert entry.values[0].data == Binary(b"caf\xe9")
+    assert isinstance(notice, Notice)
+    assert (notice.line, notice.name, notice.kind) == (2, "12345/a", "bytes")
 
 
 @pytest.mark.parametrize(

@@ -146,3 +146,24 @@ def test_a_mapping_to_nothing_is_refused(mapped: list[tuple[str, str]], part: st
     with pytest.raises(InvalidInput) as refused:
         read("url\n", mapped=mapped)
     assert refused.value.part == part
+
+
+@pytest.mark.parametrize("name", ["", ";name"])
+def test_a_line_that_states_the_delimiter_stays_above_the_headings(name: str) -> None:
+    table, [row] = read(f"sep=;\r\nurl;title{name}\r\nhttps://e.org/1;One{name and ';'}\r\n")
+    assert isinstance(row.entry, MintEntry)
+    assert (row.line, row.entry.target) == (3, "https://e.org/1")
+    assert table.heading == "sep=;\r\nurl;title;name\r\n"
+    assert table.fill(row, ["12345/x"]) == "https://e.org/1;One;12345/x\r\n"
+
+
+def test_a_description_of_several_lines_becomes_one_line_and_is_copied_as_it_is() -> None:
+    text = 'url;title\r\nhttps://e.org/1;"First\r\nsecond\n third"\r\n'
+    table = MintingTable(split_lines(text))
+    [row] = table
+    assert isinstance(row.entry, MintEntry)
+    assert row.entry.about == About(what="First second third")
+    assert (
+        table.heading + table.fill(row, ["12345/x"])
+        == text.replace("title\r\n", "title;name\r\n")[:-2] + ";12345/x\r\n"
+    )

@@ -39,3 +39,8 @@ def test_an_empty_column_is_refused() -> None:
 def test_a_pattern_that_makes_no_address_is_refused(text: str) -> None:
     with pytest.raises(InvalidInput):
         read_pattern(text, ["id"])
+
+
+def test_an_error_about_a_pattern_quotes_the_pattern() -> None:
+    with pytest.raises(InvalidInput, match=r"the pattern 'example\.org/\{id\}' makes no valid address"):
+        read_pattern("example.org/{id}", ["id"])

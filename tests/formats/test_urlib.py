@@ -119,11 +119,51 @@ def test_xml_that_is_too_deep_too_long_or_something_else_is_refused(text: str, r
         read_xml(text)
 
 
-def test_records_before_an_error_of_syntax_are_read_and_the_error_has_its_line() -> None:
-    first, error = read_xml(XML.replace("<title>A thesis</title>", "<title>A & B</title>"))
-    assert isinstance(first, UrlibRecord)
+BROKEN = {
+    "an ampersand": ("<title>A thesis</title>", "<title>A & B</title>", 28),
+    "an unknown entity": ("<title>A thesis</title>", "<title>A&nbsp;thesis</title>", 28),
+    "a wrong end": ("<title>A thesis</title>", "<title>A thesis</titel>", 28),
+    "an attribute": ('<metadata ReferenceType="Thesis">', "<metadata ReferenceType=Thesis>", 22),
+}
+
+
+@pytest.mark.parametrize("size", [1 << 20, 7])
+@pytest.mark.parametrize(("right", "wrong", "line"), BROKEN.values(), ids=BROKEN)
+def test_a_record_with_an_error_of_syntax_is_refused_and_all_others_are_read(
+    right: str, wrong: str, line: int, size: int
+) -> None:
+    assert right in XML
+    body = XML.removesuffix("</metadatalist>\n")
+    more = body[body.index("<metadata ReferenceType") :]  # the same two records once more
+    assert body.count("\n") == 30
+    text = body.replace(right, wrong) + more.replace("banon/1999", "banon/2000") + "</metadatalist>\n"
+    first, error, second, thesis = read_xml(text, size=size)
     assert isinstance(error, RejectedLine)
-    assert (error.line, "from here on" in error.reason) == (28, True)
+    assert error.line == line
+    assert error.reason.startswith("the record cannot be read: ")
+    assert "--encoding" not in error.reason, "the file declares its encoding"
+    assert [one.line for one in (first, second, thesis)] == [3, 31, 50]
+    assert isinstance(second, UrlibRecord)
+    assert second.first("repository") == ITEM.replace("1999", "2000")
+    assert second.first("title") == "Introdução à morfologia", "the encoding of the file stays in force"
+
+
+def test_the_first_record_can_be_wrong_and_the_last_one_cut_off() -> None:
+    wrong = XML.replace("<year>1999</year>", "<year>1999<year>").replace("</metadata>\n</metadatalist>\n", "")
+    error, end = read_xml(wrong + "</metadata>\n<metadata>\n<title>cut o")[0::2]
+    assert isinstance(error, RejectedLine)
+    assert isinstance(end, RejectedLine)
+    assert (error.line, end.line) == (21, 32)
+
+
+@given(at=st.integers(0, len(XML) - 1), mark=st.sampled_from('<>&\x01"/'), size=st.integers(1, 400))
+def test_wherever_an_error_is_the_complete_records_after_it_are_read(at: int, mark: str, size: int) -> None:
+    good = f"<metadata><repository>{ITEM}</repository></metadata>\n<metadata><title>last</title></metadata>"
+    at = max(at, XML.index("<metadata "))
+    broken = XML[:at] + mark + XML[at:].replace("</metadatalist>\n", "") + good + "\n</metadatalist>"
+    records = read_xml(broken, size=size)
+    assert isinstance(records[-1], UrlibRecord)
+    assert records[-1].first("title") == "last"
 
 
 def test_a_record_with_an_endless_text_is_refused_and_the_next_one_is_read() -> None:

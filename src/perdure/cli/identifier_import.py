@@ -49,6 +49,7 @@ _HINTS: Final = {
     "created": "2010-12-31, 31.12.2010 and 2010-12-31 10:00:00 are understood, too",
     "creator": "the authors of a work belong in a column who",
 }
+_WITH_NEW_PREFIXES: Final = {NoSuchPrefix.code: "add it with perdure prefix add"}
 _HANDLES_HINTS: Final = {Conflict.code: "if its rows do not follow one another, sort the table by handle and idx"}
 
 Format = Annotated[
@@ -187,7 +188,8 @@ def import_(
     )
     with ExitStack() as stack:
         stream = stack.enter_context(file.open("rb")) if str(file) != "-" else open_standard_input("lines")
-        report = ProblemReport(hints=_HINTS | (_HANDLES_HINTS if source.format is ImportFormat.handles else {}))
+        hints = _HINTS | (_WITH_NEW_PREFIXES if new_prefixes else {})
+        report = ProblemReport(hints=hints | (_HANDLES_HINTS if source.format is ImportFormat.handles else {}))
 
         async def work(registry: AnyRegistry, by: Agent) -> Tally:
             what = msgspec.structs.replace(options, strict=False, dry_run=False, source="")

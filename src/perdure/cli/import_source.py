@@ -15,7 +15,7 @@ import msgspec
 
 from perdure.cli.file_formats import ImportFormat
 from perdure.cli.line_input import bounded_lines, text_stream
-from perdure.cli.text_encoding import UTF8, Utf8Check, check_encoding, decode_strictly
+from perdure.cli.text_encoding import UTF8, Utf8Check, ask_for_encoding, check_encoding, decode_strictly
 from perdure.errors import InvalidInput
 from perdure.formats import (
     batch_file,
@@ -30,12 +30,13 @@ from perdure.formats import (
 )
 from perdure.formats.claim_fields import FieldText
 from perdure.formats.csv_rows import Row, detect_delimiter, read_rows
-from perdure.formats.import_entries import Entry, RejectedLine
+from perdure.formats.import_entries import Entry, ImportPut, Notice, RejectedLine
 from perdure.formats.table_columns import unescape_rows
 
 _CHUNK: Final = 1 << 20
 _MAX_LINE_BYTES: Final = 1 << 24
 _TAB: Final = "\t"
+_NOT_UTF8: Final = re.compile(r"[\udc80-\udcff]")
 _START_OF_XML: Final = 512
 _SQL: Final = re.compile(r"--|/\*|(?:SET|CREATE TABLE|INSERT INTO|COPY|BEGIN|DROP TABLE)\b", re.IGNORECASE)
 _SQL_QUERIES: Final = {
@@ -44,7 +45,7 @@ _SQL_QUERIES: Final = {
 }
 TABLES: Final = (ImportFormat.csv, ImportFormat.handles, ImportFormat.dspace, ImportFormat.labels)
 # Their data may be bytes that are not text, or JSON, whose reader checks every line.
-_UNCHECKED: Final = (ImportFormat.handles, ImportFormat.ndjson)
+_LENIENT: Final = (ImportFormat.handles, ImportFormat.ndjson)
 
 NumberedLine = tuple[int, bytes]
 
@@ -67,8 +68,9 @@ def detect_format(file: Path, options: SourceOptions) -> SourceOptions:
         return options
     check_encoding(options.encoding or UTF8)
     with file.open("rb") as stream:
-        first = stream.readline(_MAX_LINE_BYTES).decode(options.encoding or UTF8, "replace").removeprefix("\ufeff")
-    _, header = next(read_rows([first], options.delimiter), (1, []))
+        start = (stream.readline(_MAX_LINE_BYTES) for _ in range(2))  # the first line may state the delimiter only
+        lines = [line.decode(options.encoding or UTF8, "replace").removeprefix("\ufeff") for line in start]
+    header = next((row for _, row in read_rows(lines, options.delimiter) if row), [])
     is_table = isinstance(header, list) and label_table.is_label_table(header)
     return msgspec.structs.replace(options, format=ImportFormat.labels) if is_table else options
 
@@ -102,7 +104,7 @@ def read_entries(stream: io.BufferedReader, options: SourceOptions) -> Iterator[
 def digest_file(stream: io.BufferedReader, options: SourceOptions, more: object) -> str | None:
     """Return a digest of the content of a file and of all options that change what is imported; None for a pipe.
 
-    A file that is not UTF-8 is refused here, before any line is imported.
+    A file with text that is not UTF-8 is refused here, before any line is imported.
     """
     if not stream.seekable():
         return None
@@ -110,17 +112,36 @@ def digest_file(stream: io.BufferedReader, options: SourceOptions, more: object)
     if options.targets is not None:
         digest.update(options.targets.read_bytes())
     check = Utf8Check() if _must_be_utf8(stream, options) else None
+    is_utf8 = True
     while chunk := stream.read(_CHUNK):
         digest.update(chunk)
-        if check is not None:
+        if check is None:
+            continue
+        try:
             check.feed(chunk)
+        except InvalidInput:
+            if options.format is not ImportFormat.handles:
+                raise
+            is_utf8, check = False, None
     stream.seek(0)
+    if not is_utf8:
+        _refuse_other_encoding(stream, options)
+        stream.seek(0)
     return digest.hexdigest()
+
+
+def _refuse_other_encoding(stream: io.BufferedReader, options: SourceOptions) -> None:
+    """Refuse a table of handles with text in another encoding. Other data of handles may be any bytes."""
+    for entry in read_entries(text_stream(stream, lambda count: None), options):
+        is_foreign = isinstance(entry, Notice) and entry.kind == "bytes"
+        if is_foreign or (isinstance(entry, ImportPut) and _NOT_UTF8.search(entry.name) is not None):
+            more = "; --encoding utf-8 stores such values as bytes"
+            raise ask_for_encoding(f"line {entry.line} has text in another encoding", more=more)
 
 
 def _must_be_utf8(stream: io.BufferedReader, options: SourceOptions) -> bool:
     """Return whether the file must be UTF-8: the user has chosen no encoding, and neither has the file itself."""
-    if options.encoding is not None or options.format in _UNCHECKED:
+    if options.encoding is not None or options.format is ImportFormat.ndjson:
         return False
     start = stream.peek(_START_OF_XML) if options.format is ImportFormat.urlib else b""
     return urlib_xml.declared_encoding(start) in (None, UTF8)
@@ -156,7 +177,7 @@ def _read_labels(lines: Iterable[NumberedLine], options: SourceOptions) -> Itera
 
 
 def _read_handles(lines: Iterable[NumberedLine], options: SourceOptions) -> Iterator[Entry]:
-    return handles_table.read_handles(_database_rows(lines, options))
+    return handles_table.read_handles(_database_rows(lines, options), options.encoding or UTF8)
 
 
 def _read_dspace(lines: Iterable[NumberedLine], options: SourceOptions) -> Iterator[Entry]:
@@ -175,7 +196,8 @@ def _read_ndjson(lines: Iterable[NumberedLine], options: SourceOptions) -> Itera
 def _read_targets(path: Path, options: SourceOptions) -> dspace_table.Targets:
     with path.open("rb") as stream:
         lines = bounded_lines(text_stream(stream, lambda count: None), _MAX_LINE_BYTES)
-        return dspace_table.read_targets(_rows(lines, msgspec.structs.replace(options, delimiter=None)))
+        rows = _rows(lines, msgspec.structs.replace(options, delimiter=None), f"table of targets {path.name}")
+        return dspace_table.read_targets(rows)
 
 
 def _refuse_dump(first: str, options: SourceOptions) -> None:
@@ -190,8 +212,8 @@ def _refuse_dump(first: str, options: SourceOptions) -> None:
     raise InvalidInput("import", "file", reason)
 
 
-def _rows(lines: Iterable[NumberedLine], options: SourceOptions) -> Iterator[Row]:
-    text = (line for _, line in _decode(lines, options))
+def _rows(lines: Iterable[NumberedLine], options: SourceOptions, file: str = "file") -> Iterator[Row]:
+    text = (line for _, line in _decode(lines, options, file))
     first = next(text, "")
     _refuse_dump(first, options)
     rows = read_rows(_prepend(first, text), options.delimiter, longest=identifiers_csv.LONGEST_ROW)
@@ -216,12 +238,12 @@ def _prepend(first: str, rest: Iterator[str]) -> Iterator[str]:
     yield from rest
 
 
-def _decode(lines: Iterable[NumberedLine], options: SourceOptions) -> Iterator[tuple[int, str]]:
+def _decode(lines: Iterable[NumberedLine], options: SourceOptions, file: str = "file") -> Iterator[tuple[int, str]]:
     """Yield the lines as text. Without an encoding, a line that is not UTF-8 stops the import with a question."""
     encoding = options.encoding or UTF8
-    if options.encoding is not None or options.format in _UNCHECKED:
+    if options.encoding is not None or options.format in _LENIENT:
         return ((number, line.decode(encoding, "surrogateescape")) for number, line in lines)
-    return ((number, decode_strictly(number, line)) for number, line in lines)
+    return ((number, decode_strictly(number, line, file)) for number, line in lines)
 
 
 _READERS: Final[dict[ImportFormat, Callable[[Iterable[NumberedLine], SourceOptions], Iterator[Entry]]]] = {

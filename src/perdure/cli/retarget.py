@@ -34,7 +34,7 @@ def retarget(
         bool,
         typer.Option(
             "--regex",
-            help=r"--from is a regular expression, matched at the beginning; --to may contain \1 and \g<name>.",
+            help=r"--from is a regular expression, matched at the beginning; --to may contain `\1` and `\g<name>`.",
         ),
     ] = False,
     dry_run: DryRun = False,

@@ -10,12 +10,12 @@ UTF8: Final = "utf-8"
 _ASCII: Final = ",;\t\n\r\"'"
 
 
-def decode_strictly(number: int, line: bytes) -> str:
+def decode_strictly(number: int, line: bytes, file: str = "file") -> str:
     """Return a line as text. Raise InvalidInput, with a question about the encoding, if it is not UTF-8."""
     try:
         return line.decode(UTF8)
     except UnicodeDecodeError as problem:
-        raise _encoding_question(number, problem.start + 1, line[problem.start]) from None
+        raise ask_for_encoding(_describe_byte(number, problem.start + 1, line[problem.start]), file) from None
 
 
 class Utf8Check:
@@ -39,16 +39,21 @@ class Utf8Check:
             wrong = (pending + chunk)[problem.start]
             line = self._line + before.count(b"\n")
             column = len(before) - before.rfind(b"\n") - 1 + (0 if b"\n" in before else self._column - len(pending))
-            raise _encoding_question(line, column + 1, wrong) from None
+            raise ask_for_encoding(_describe_byte(line, column + 1, wrong)) from None
         self._line += chunk.count(b"\n")
         at = chunk.rfind(b"\n")
         self._column = len(chunk) - at - 1 if at >= 0 else self._column + len(chunk)
 
 
-def _encoding_question(line: int, byte: int, wrong: int) -> InvalidInput:
+def _describe_byte(line: int, byte: int, wrong: int) -> str:
+    return f"line {line}, byte {byte} is 0x{wrong:02X}"
+
+
+def ask_for_encoding(where: str, file: str = "file", more: str = "") -> InvalidInput:
+    """Return the error for a file that is not UTF-8. `where` is what shows it, and `more` is another answer."""
     reason = (
-        f"the file is not UTF-8: line {line}, byte {byte} is 0x{wrong:02X}. "
-        "If it is Latin-1, add --encoding latin-1; if a spreadsheet program on Windows wrote it, --encoding cp1252"
+        f"the {file} is not UTF-8: {where}. If it is Latin-1, add --encoding latin-1; "
+        f"if a spreadsheet program on Windows wrote it, --encoding cp1252{more}"
     )
     return InvalidInput("import", "encoding", reason)
 

@@ -9,6 +9,7 @@ the next line is read as a row again.
 """
 
 import csv
+import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import chain
@@ -20,6 +21,9 @@ DELIMITERS: Final = ",;\t"
 LONGEST_ROW: Final = 1 << 20
 _MOST_LINES: Final = 200  # of one row
 _LONGEST_FIELD: Final = 1 << 30  # the module csv has one limit for the whole process; rows have their own
+# Spreadsheet programs can begin a table with a line that states its delimiter.
+_STATED_DELIMITER: Final = re.compile(r'"?sep=([^"\r\n])"?[,;\t]*[\r\n]*', re.IGNORECASE)
+_STRAY_RETURN: Final = "a line ends with CR alone: save the file with the line ends of Windows or of Unix"
 _NOT_CLOSED: Final = "unclosed quotation mark on this line"
 
 # The number of the line that a row ends on, and its cells; or the number of a line that cannot be read, and the reason.
@@ -28,8 +32,13 @@ _NumberedLine = tuple[int, str]
 
 
 def detect_delimiter(header: str) -> str:
-    """Return the delimiter that occurs most often in the first line of a table."""
-    return max(DELIMITERS, key=header.count)
+    """Return the delimiter that the first line of a table states, or else the one that occurs most often in it.
+
+    >>> detect_delimiter("name;what\\n"), detect_delimiter("sep=|\\r\\n")
+    (';', '|')
+    """
+    stated = _STATED_DELIMITER.fullmatch(header)
+    return stated[1] if stated is not None else max(DELIMITERS, key=header.count)
 
 
 def read_rows(
@@ -37,14 +46,13 @@ def read_rows(
 ) -> Iterator[Row]:
     """Yield the rows of a CSV file, given its lines. A blank line is a row without cells.
 
-    Without a delimiter, the first line decides. Without `has_quotes`, a quotation mark is a character like any other.
+    So is a first line that only states the delimiter. Without a delimiter, the first line decides. Without
+    `has_quotes`, a quotation mark is a character like any other.
     """
-    if delimiter is None:
-        lines = iter(lines)
-        header = next(lines, "")
-        delimiter = detect_delimiter(header)
-        lines = chain((header,), lines)
-    numbered = _Lines(lines)
+    lines = iter(lines)
+    header = next(lines, "")
+    delimiter = delimiter or detect_delimiter(header)
+    numbered = _Lines(chain(("\n" if _STATED_DELIMITER.fullmatch(header) else header,), lines) if header else lines)
     for number, line in numbered:
         text = line.removesuffix("\n").removesuffix("\r")
         if len(text) >= longest:
@@ -87,7 +95,7 @@ def _parse_row(first: _NumberedLine, rest: _Lines, delimiter: str, has_quotes: b
     except _NotClosed:
         reason = _NOT_CLOSED
     except csv.Error as problem:
-        reason = f"invalid CSV: {problem}"
+        reason = _STRAY_RETURN if "new-line" in str(problem) else f"invalid CSV: {problem}"
         if len(row) > 1:
             reason = f"{_NOT_CLOSED} (line {row[-1][0]}: {problem})"
     else:

@@ -32,6 +32,7 @@ HANDLE_COLUMNS: Final = (
     "pub_write",
 )
 _HEX: Final = re.compile(r"(?:\\x|0[xX])((?:[0-9A-Fa-f]{2})*)")
+_HEX_MARKS: Final = ("\\x", "0x")
 _REFERENCE: Final = re.compile(r"([0-9]{1,10}):(.+)")
 # Truth values of databases. MySQL prints a column of the type BIT as one byte.
 _YES: Final = {"1": "1", "t": "1", "true": "1", "\x01": "1", "b'1'": "1"} | dict.fromkeys(
@@ -41,10 +42,17 @@ _NULL_DATA: Final = "\\N"  # the text NULL may be data
 _ABSOLUTE: Final = "1"  # ttl_type
 _LATEST: Final = 253_402_300_799  # seconds: the end of the year 9999
 _NO_INDEX: Final = 0  # the import chooses a free one
+_UTF8: Final = "utf-8"
+_BINARY_TYPES: Final = "HS_"  # their types begin so; most of their data is binary
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # not in text
+_NOT_UTF8: Final = re.compile(r"[\udc80-\udcff]")
 
 
-def read_handles(table: Iterable[Row]) -> Iterator[Entry]:
-    """Read the table: an entry for each handle, and a notice for each cell that was replaced."""
+def read_handles(table: Iterable[Row], encoding: str = _UTF8) -> Iterator[Entry]:
+    """Read the table: an entry for each handle, and a notice for each cell that was replaced.
+
+    `encoding` is the one that the rows were decoded from: the data of some types is bytes, and stays as it was.
+    """
     header, body = read_header(table, HANDLE_COLUMNS[:4])
     position = {column.lower(): at for at, column in enumerate(header)}
     unknown = [column for column in header if column.lower() not in HANDLE_COLUMNS]
@@ -76,7 +84,7 @@ def read_handles(table: Iterable[Row]) -> Iterator[Entry]:
             continue
         fields = {column: row[at] if at < len(row) else "" for column, at in position.items()}
         for column in ("handle", "type"):
-            if fields[column].startswith("\\x"):
+            if fields[column].startswith(_HEX_MARKS):
                 fields[column] = _decode_text(fields[column])
         if fields["handle"] != name:
             yield from record()
@@ -84,18 +92,21 @@ def read_handles(table: Iterable[Row]) -> Iterator[Entry]:
         elif unreadable is not None:
             notices.append(Notice(line, f"a value is missing: line {unreadable} cannot be read", name, "left-out"))
         unreadable = None
-        cells = _Cells(fields)
+        cells = _Cells(fields, encoding)
         values.append(cells.to_value())
+        if cells.has_other_encoding:
+            what = f"value {fields['idx']} ({fields['type']}) is not in UTF-8: it was imported as bytes"
+            notices.append(Notice(line, what, name, "bytes"))
         if cells.problems:
             notices += [Notice(line, problem, name, "changed") for problem in cells.problems]
     yield from record()
 
 
 def _decode_text(cell: str) -> str:
-    r"""Return the text of a cell. PostgreSQL prints a column of bytes in hexadecimal.
+    r"""Return the text of a cell. PostgreSQL and MySQL can print a column of bytes in hexadecimal.
 
-    >>> _decode_text("\\x55524c"), _decode_text("URL")
-    ('URL', 'URL')
+    >>> _decode_text("\\x55524c"), _decode_text("0x55524C"), _decode_text("URL")
+    ('URL', 'URL', 'URL')
     """
     hexadecimal = _HEX.fullmatch(cell)
     return cell if hexadecimal is None else binascii.unhexlify(hexadecimal[1]).decode("utf-8", "surrogateescape")
@@ -104,14 +115,16 @@ def _decode_text(cell: str) -> str:
 class _Cells:
     """The cells of a row. Each one that cannot be read adds a problem, which says what is used instead."""
 
-    def __init__(self, fields: dict[str, str]) -> None:
+    def __init__(self, fields: dict[str, str], encoding: str) -> None:
         self._fields = fields
+        self._encoding = encoding
         self.problems: list[str] = []
+        self.has_other_encoding = False  # the data is text, but not in UTF-8
 
     def to_value(self) -> Value:
         raw = "" if self._fields["data"] == _NULL_DATA else self._fields["data"]
         hexadecimal = _HEX.fullmatch(raw)
-        data = binascii.unhexlify(hexadecimal[1]) if hexadecimal else raw.encode("utf-8", "surrogateescape")
+        data = binascii.unhexlify(hexadecimal[1]) if hexadecimal else self._encode(raw)
         return Value(
             self._number("idx", _NO_INDEX, "a free one"),
             self._fields["type"],
@@ -121,6 +134,15 @@ class _Cells:
             "".join([self._flag(column, "1110"[at]) for at, column in enumerate(HANDLE_COLUMNS[8:])]),
             tuple(self._references()),
         )
+
+    def _encode(self, raw: str) -> bytes:
+        """Return the bytes of the data: text in UTF-8, and all other data as it is in the file."""
+        if raw.isascii():
+            return raw.encode()
+        if self._fields["type"].startswith(_BINARY_TYPES) or _CONTROL.search(raw) is not None:
+            return raw.encode(self._encoding, "surrogateescape")
+        self.has_other_encoding = _NOT_UTF8.search(raw) is not None
+        return raw.encode(_UTF8, "surrogateescape")
 
     def _number(self, column: str, default: int, instead: str) -> int:
         text = self._fields.get(column, "").strip()

@@ -68,6 +68,10 @@ class MintingTable:
         self._needs_quotes = re.compile(rf'[{re.escape(self._delimiter)}"\r\n]').search
         self._rows = read_rows(self._copy_lines(first, source), self._delimiter)
         number, header = next(self._rows, (0, "the file is empty"))
+        before = ""
+        if not header and first.strip():  # it states the delimiter
+            before = self._take_text(number)
+            number, header = next(self._rows, (0, "the file has no headings"))
         if not header:
             raise InvalidInput("mint", "table", "the first line is empty: it must contain the headings")
         if isinstance(header, str):
@@ -83,7 +87,7 @@ class MintingTable:
         self._has_about = not self._columns.keys().isdisjoint(About.__struct_fields__)
         used = {*self._columns.values(), *self._places}
         self.unused_columns = [heading for at, heading in enumerate(self._headings) if at not in used]
-        self.heading = self._with_cells(self._take_text(number), len(header), columns)
+        self.heading = before + self._with_cells(self._take_text(number), len(header), columns)
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -135,7 +139,9 @@ class MintingTable:
             if not _is_unicode(text):
                 return InvalidInput("mint", field, f"{quote_text(text)} is not UTF-8: save the table as CSV in UTF-8")
         find = fields.get
-        about = About(find("who"), find("what"), find("when"), find("where")) if self._has_about else None
+        about = None
+        if self._has_about:
+            about = About(*[_join_lines(find(field)) for field in About.__struct_fields__])
         return MintEntry(
             find("target"),
             None if about == _NO_ABOUT else about,
@@ -227,6 +233,11 @@ def _find_field(heading: str) -> str | None:
     """Return the field that a heading names, whether or not it is capitalised."""
     field = SYNONYMS.get(heading.lower(), heading.lower())
     return field if field in MINT_FIELDS else None
+
+
+def _join_lines(text: str | None) -> str | None:
+    """Return the text of a cell on one line, as a description must be."""
+    return text if text is None or ("\n" not in text and "\r" not in text) else " ".join(text.split())
 
 
 def _is_unicode(text: str) -> bool:

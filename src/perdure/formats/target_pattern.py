@@ -48,5 +48,9 @@ def read_pattern(text: str, columns: Sequence[str]) -> TargetPattern:
         reason = f"the pattern {quote_text(text)} has a brace without its other half"
         raise InvalidInput("import", "target_pattern", reason)
     pattern = TargetPattern(pieces)
-    check_target(pattern.fill(dict.fromkeys(columns, "1")), Limits(), "target_pattern")
+    try:
+        check_target(pattern.fill(dict.fromkeys(columns, "1")), Limits(), "target_pattern")
+    except InvalidInput as problem:
+        reason = f"the pattern {quote_text(text)} makes no valid address: {problem.reason}"
+        raise InvalidInput("import", "target_pattern", reason) from None
     return pattern

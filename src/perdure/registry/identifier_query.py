@@ -180,7 +180,10 @@ def _parse_period(since: str | None, before: str | None, part: str) -> Period | 
 
 def _parse_time(text: str, part: str) -> str:
     """Return an instant with seconds. A date alone is its beginning."""
-    return to_iso_seconds(f"{text}T00:00:00Z" if _DAY.fullmatch(text) else text, part)
+    try:
+        return to_iso_seconds(f"{text}T00:00:00Z" if _DAY.fullmatch(text) else text, part)
+    except InvalidInput as problem:
+        raise InvalidInput("query", part, f"{problem.reason}; a day alone, as in 2026-01-31, is enough") from None
 
 
 def _is_within(at: str | None, period: Period) -> bool:

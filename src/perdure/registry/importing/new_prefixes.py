@@ -15,6 +15,7 @@ from perdure.registry.importing.import_options import ImportOptions
 from perdure.registry.permissions.permissions import require_permission
 from perdure.registry.prefixes.label_prefixes import label_prefix
 from perdure.registry.prefixes.na_names import NA_KEY
+from perdure.registry.prefixes.na_records import build_na_prefix
 from perdure.registry.prefixes.new_prefix import insert_prefix
 from perdure.registry.prefixes.prefixes import build_handle_prefix, prefix_parents
 from perdure.registry.store_interface import Transaction
@@ -37,7 +38,7 @@ def find_new_prefixes(
     if options.new_prefixes is None:
         return []
     found: dict[str, NewPrefix] = {}
-    refused = {NA_KEY}
+    refused: set[str] = set()
     for entry in entries:
         if not isinstance(entry, ImportPut):
             continue
@@ -49,7 +50,7 @@ def find_new_prefixes(
                 if of_labels.key not in found and not _is_ambiguous(of_labels, known, found):
                     found[of_labels.key] = NewPrefix(of_labels, entry.line)
             continue
-        prefix = _build_prefix(entry.name, options, at)
+        prefix = build_na_prefix(at) if key == NA_KEY else _build_prefix(entry.name, options, at)
         if prefix is not None and _is_ambiguous(prefix, known, found):
             prefix = None
         if prefix is None:
@@ -67,7 +68,7 @@ def insert_new_prefixes(tx: Transaction, by: Agent, prefixes: Iterable[NewPrefix
         existing = tx.prefix(prefix.key)
         if existing is None:
             require_permission(tx, by, "admin", WHOLE_REGISTRY, at)
-            parent = next(iter(prefix_parents(tx, prefix.name)), None)
+            parent = None if prefix.key == NA_KEY else next(iter(prefix_parents(tx, prefix.name)), None)
             insert_prefix(tx, msgspec.structs.replace(prefix, parent=parent), by)
             case = "case-sensitive" if prefix.case_sensitive else "case is ignored"
             case = f"{case}; for these labels only, it mints none" if prefix.scheme == "ibi" else case

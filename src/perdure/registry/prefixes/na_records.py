@@ -95,19 +95,24 @@ def _applies_to(grant: Grant, prefix: Prefix, now: str) -> bool:
     return grant.scope in (WHOLE_REGISTRY, prefix.key) and not grant.own and not has_expired(grant, now)
 
 
+def build_na_prefix(at: str) -> Prefix:
+    """Build the prefix of these records. Prefixes are compared without case, and so are their records."""
+    return Prefix(
+        key=NA_KEY,
+        name=NA_PREFIX,
+        scheme="handle",
+        minter="chosen",
+        case_sensitive=False,
+        policy=_POLICY,
+        created=at,
+    )
+
+
 def ensure_na_prefix(tx: Transaction, by: Agent, at: str) -> Prefix:
     """Return the prefix of these records. Create it when the first of them is written."""
     na_prefix = tx.prefix(NA_KEY)
     if na_prefix is None:
-        na_prefix = Prefix(
-            key=NA_KEY,
-            name=NA_PREFIX,
-            scheme="handle",
-            minter="chosen",
-            case_sensitive=False,
-            policy=_POLICY,
-            created=at,
-        )
+        na_prefix = build_na_prefix(at)
         tx.put_prefix(na_prefix)
         tx.put_event(Event(at, by.id, "prefix add", NA_PREFIX, "for the records of prefixes"))
     return na_prefix
