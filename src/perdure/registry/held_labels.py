@@ -14,7 +14,7 @@ def held_label_key(label: str) -> str:
     ('sid.inpe.br/mtc-m18/2009/02.16.17.46', '8jmkd3mgp8w/34pgrbs')
     """
     name = ibi.parse_any(ibi.split_document_type(label)[0])
-    return str(name) if isinstance(name, ibi.LegacyName) else handle.fold(name.canonical_spelling)
+    return str(name) if isinstance(name, ibi.LegacyName) else handle.fold(name.canonical)
 
 
 def find_held_subject(reader: Reader, label: str) -> str:
