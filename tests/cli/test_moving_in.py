@@ -8,6 +8,7 @@ import os
 import pty
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -424,6 +425,24 @@ def test_every_strange_row_becomes_a_name_or_is_reported(desk: Desk) -> None:
     ]
     assert not values, "no name is refused because of a value"
     assert "12345/not-yet" in desk.ok("verify", code=1), "the one problem"
+
+
+def test_an_import_that_is_killed_has_reported_what_it_stored(desk: Desk) -> None:
+    reading, writing = os.pipe()
+    command = [sys.executable, "-m", "perdure", "import", "-", "--format", "csv", "--problems", "problems.ndjson"]
+    problems = desk.folder / "problems.ndjson"
+    lines: list[str] = []
+    with subprocess.Popen(command, cwd=desk.folder, stdin=reading, stderr=subprocess.DEVNULL) as running:
+        os.close(reading)
+        with os.fdopen(writing, "wb") as rows:
+            rows.write(b"name,target\n" + b"".join(b"12345/%d,%b\n" % (i, b"x" * 99) for i in range(6_000)))
+            rows.flush()  # it waits for more rows, after it has reported two parts of 2,000
+            deadline = time.monotonic() + 60
+            while time.monotonic() < deadline and len(lines) < 4_000:
+                time.sleep(0.1)
+                lines = problems.read_text().splitlines() if problems.exists() else []
+            running.kill()
+    assert [json.loads(line)["line"] for line in lines] == list(range(2, 4_002))
 
 
 # Exports

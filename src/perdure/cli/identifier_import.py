@@ -201,7 +201,9 @@ def import_(
             if resumes and not before.finished:
                 print_error(f"resuming after line {before.line:,}, where an earlier import stopped")
             if problems is not None:
-                report.sink = stack.enter_context(open_problems_file(problems, stream, "import", append=resumes))
+                report.sink = stack.enter_context(
+                    open_problems_file(problems, stream, "import", append=resumes, at_once=True)
+                )
             with byte_progress() as bar:
                 report.screen = bar.console
                 task = bar.add_task("importing", total=size_of(stream))

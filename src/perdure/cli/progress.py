@@ -38,15 +38,20 @@ def size_of(stream: io.BufferedReader) -> int | None:
     return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
-def open_problems_file(path: Path, stream: io.BufferedReader, scheme: str, *, append: bool = False) -> TextIO:
-    """Open a file for problems. Only its owner can read it; it must not be the input file."""
+def open_problems_file(
+    path: Path, stream: io.BufferedReader, scheme: str, *, append: bool = False, at_once: bool = False
+) -> TextIO:
+    """Open a file for problems. Only its owner can read it; it must not be the input file.
+
+    With `at_once`, each line is written when it is reported, for a command that continues after an interruption.
+    """
     if path.exists() and os.path.samestat(path.stat(), os.fstat(stream.fileno())):
         raise InvalidInput(scheme, "problems", f"{path} is the input file: choose another file")
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | (os.O_APPEND if append else os.O_TRUNC), 0o600)
     if stat.S_ISREG(os.fstat(descriptor).st_mode):  # not for a pipe or a terminal
         with suppress(PermissionError):  # the file belongs to another user
             os.fchmod(descriptor, 0o600)
-    return os.fdopen(descriptor, "w", encoding="utf-8")
+    return os.fdopen(descriptor, "w", buffering=1 if at_once else -1, encoding="utf-8")
 
 
 def _progress(*amount: ProgressColumn, is_hidden: bool = False) -> Progress:
