@@ -23,10 +23,11 @@ from perdure.registry import (
     verify,
     withdraw,
 )
-from perdure.registry.idempotency import issue_once
+from perdure.registry.idempotency import IssuedMint, issue_once
 
 HOST, IP = "mtc-m18.sid.inpe.br", "150.163.34.243"
 PREFIX = "sid.inpe.br/mtc-m18"
+FAST = "example.org/fast"
 TARGET = Statement(target="https://example.org/thing")
 
 # The standard's Table 6.2: when the request came, its creation date, the date of the label, the label's second half.
@@ -65,6 +66,26 @@ def test_dates_for_which_requests_wait_are_no_damage_and_later_ones_are(station:
     assert station.ask(verify) == []
     station.clock.step(-200)
     assert [one for one in station.ask(verify) if "example.org/minutes: its last date is" in one]
+
+
+def test_simultaneous_requests_for_one_target_learn_of_each_other(station: Office) -> None:
+    """The requests of a group share one transaction: each one sees what those before it issued."""
+    station.do(add_subsystem, "fast.example.org", None, granularity=Fraction(1, 1000))
+
+    async def issue(target: str) -> IssuedMint:
+        statement = Statement(target=target)
+        return await issue_once(station.registry, station.admin, FAST, statement=statement, labels_only=True)
+
+    async def issue_all() -> list[IssuedMint]:
+        return await asyncio.gather(*(issue(f"https://example.org/{number % 2}") for number in range(8)))
+
+    issued = station.run(issue_all())
+    for target in range(2):
+        same = sorted(issued[target::2], key=lambda one: one.minted[0].date or 0)
+        names = [one.minted[0].name for one in same]
+        assert [set(one.also_known) for one in same] == [set(names[:number]) for number in range(len(names))]
+    again = station.do(issue_once, FAST, statement=Statement(target="https://example.org/0"), labels_only=True)
+    assert set(again.also_known) == {one.minted[0].name for one in issued[::2]}
 
 
 def test_table_6_2_with_a_restart_before_every_row(station: Office, store_factory: StoreFactory) -> None:

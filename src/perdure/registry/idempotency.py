@@ -14,12 +14,14 @@ import msgspec
 
 from perdure.errors import InvalidInput, OutOfRange
 from perdure.records.frozen_struct import FrozenStruct
-from perdure.registry.entities import Agent
+from perdure.registry.also_known import find_same_target, other_names
+from perdure.registry.entities import Agent, SearchHit
 from perdure.registry.minters import MintedIdentifier
 from perdure.registry.minting import EMPTY_STATEMENT, prepare_mint
 from perdure.registry.new_record import Statement
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Transaction
+from perdure.timelines.clock import now_seconds
 
 MOST_NAMES: Final = 1000  # names in one transaction
 RETENTION: Final = timedelta(hours=24)
@@ -39,13 +41,15 @@ class IdempotentMint(NamedTuple):
 class IssuedMint(NamedTuple):
     """Names that are on disk, and the instant before which they must not be disclosed; None: at once.
 
-    `timelines` issued their dates; of a request that is repeated, they are not known.
+    `timelines` issued their dates; of a request that is repeated, they are not known. `also_known` are other names that
+    the target of IBI labels had before.
     """
 
     minted: list[MintedIdentifier]
     due: Fraction | None
     replayed: bool
     timelines: tuple[str, ...] = ()
+    also_known: tuple[str, ...] = ()
 
 
 class _StoredResponse(FrozenStruct, frozen=True):
@@ -115,7 +119,7 @@ async def issue_once(
     names; with `waits_a_step`, one step of the granularity if that is longer. If it would take longer, raise
     ClockBehind and issue nothing. The longest wait of the settings limits it too, extended by `steps` of the
     granularity. `item_key` and `full_queues` are for pools. With `labels_only`, any other prefix than
-    that of an IBI subsystem is refused.
+    that of an IBI subsystem is refused, and other names of the target are returned.
     """
     if suffixes:
         count = len(suffixes)
@@ -135,6 +139,7 @@ async def issue_once(
         full_queues=full_queues,
         labels_only=labels_only,
     )
+    url = statement.target if labels_only else None
     tidies = token is not None and next(_requests) % _EXPIRE_EVERY == 0
 
     def work(tx: Transaction) -> IssuedMint:
@@ -147,9 +152,11 @@ async def issue_once(
                     raise InvalidInput(
                         "mint", "Idempotency-Key", "this Idempotency-Key was used with another request: use a new one"
                     )
-                return _to_issued(_decode(stored[1]))
+                earlier = _to_issued(_decode(stored[1]))
+                return _with_other_names(registry, earlier, find_same_target(tx, url, len(earlier.minted)))
             if stored is not None or tidies:
                 forget_expired(tx, before, completely=stored is not None)
+        others = find_same_target(tx, url)  # before the new names have it, too
         issued = request.issue(tx, target, at, count, suffixes)
         if len(issued.minted) < count:
             reason = f"under {prefix} at most {len(issued.minted)} names can be minted at once, not {count}"
@@ -160,7 +167,7 @@ async def issue_once(
                 None if issued.due is None else str(issued.due),
             )
             tx.put_answer(by.id, token, digest, _encode(response), at)
-        return IssuedMint(issued.minted, issued.due, False, issued.timelines)
+        return _with_other_names(registry, IssuedMint(issued.minted, issued.due, False, issued.timelines), others)
 
     return await registry.store.write(work)
 
@@ -186,6 +193,16 @@ def _to_issued(response: _StoredResponse) -> IssuedMint:
         MintedIdentifier(name, alias, None if date is None else Fraction(date)) for name, alias, date in response.minted
     ]
     return IssuedMint(minted, None if response.due is None else Fraction(response.due), True)
+
+
+def _with_other_names(registry: Registry, issued: IssuedMint, hits: Sequence[SearchHit]) -> IssuedMint:
+    """Add the other names of the target that have come when the response is sent."""
+    if not hits:
+        return issued
+    now = now_seconds(registry.clock)
+    return issued._replace(
+        also_known=other_names(hits, [one.name for one in issued.minted], max(now, issued.due or now))
+    )
 
 
 def check_token(token: str) -> str:

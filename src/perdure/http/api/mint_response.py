@@ -24,7 +24,6 @@ from perdure.http.shared.prefer import NO_PREFERENCES, Preferences, parse_prefer
 from perdure.http.urls import identifier_api_path
 from perdure.names import handle, instant
 from perdure.records.validation import check_storable
-from perdure.registry.also_known import find_also_known
 from perdure.registry.idempotency import IssuedMint, issue_once
 from perdure.timelines.clock import now_seconds
 
@@ -112,7 +111,6 @@ async def mint_names(
             labels_only=labels_only,
         )
         applied = [] if preferences.wait is None else [f"wait={preferences.wait}"]
-        also_known = await _other_names(context, data, issued) if labels_only else ()
         if issued.due is not None and (wait := issued.due - now_seconds(context.registry.clock)) > 0:
             if preferences.respond_async and token is not None and wait > (preferences.wait or 0):
                 return pending_response(token, issued.due, wait, ["respond-async", *applied])
@@ -124,7 +122,7 @@ async def mint_names(
                 if preferences.respond_async and token is not None:
                     return pending_response(token, issued.due, stopped.wait, ["respond-async", *applied])
                 raise
-    return minted_response(issued, applied, also_known)
+    return minted_response(issued, applied, issued.also_known)
 
 
 async def _queue_key(context: ApiContext, target: str) -> str:
@@ -169,10 +167,3 @@ def _patience(usual: Fraction, preferences: Preferences) -> Fraction:
     if preferences.respond_async:
         return _LONGEST_DEFERRED
     return usual if preferences.wait is None else Fraction(preferences.wait)
-
-
-async def _other_names(context: ApiContext, data: MintRequest | IbiMintRequest, issued: IssuedMint) -> tuple[str, ...]:
-    if data.target is None:
-        return ()
-    now = now_seconds(context.registry.clock)
-    return await find_also_known(context.registry, data.target, issued.minted, max(now, issued.due or now))

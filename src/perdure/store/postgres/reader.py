@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from psycopg import sql
@@ -134,8 +134,12 @@ _SEARCH: Final = f"{_SEARCH_HITS} {_NEWEST_FIRST}"
 _SEARCH_POSITION: Final = "SELECT added, key FROM words WHERE key = %s"
 _SEARCH_BEHIND: Final = f"{_SEARCH_HITS} AND (w.added, w.key) < (%s, %s) {_NEWEST_FIRST}"
 _REVERSE: Final = (
-    "SELECT coalesce(i.name, i.key), i.state, i.target FROM reverse AS r JOIN identifiers AS i ON i.key = r.key "
-    "WHERE r.data = %s AND (%s::text IS NULL OR r.type = %s) ORDER BY r.added DESC, r.key DESC LIMIT %s"
+    "SELECT w.number, h.name, h.state, h.target "
+    "FROM unnest(%s::bytea[], %s::text[], %s::int8[]) WITH ORDINALITY AS w (data, type, most, number) "
+    "CROSS JOIN LATERAL (SELECT coalesce(i.name, i.key) AS name, i.state, i.target, r.added, r.key "
+    "FROM reverse AS r JOIN identifiers AS i ON i.key = r.key "
+    "WHERE r.data = w.data AND (w.type IS NULL OR r.type = w.type) "
+    "ORDER BY r.added DESC, r.key DESC LIMIT w.most) AS h ORDER BY w.number, h.added DESC, h.key DESC"
 )
 
 _PREFIXES: Final = (
@@ -223,6 +227,14 @@ _CONTRADICTIONS: Final = (
         "a collection holds it under a second name of its item",
     ),
 )
+
+
+class ValueLookup(NamedTuple):
+    """A look-up of the newest names with a value."""
+
+    data: str
+    type: str | None
+    limit: int
 
 
 def to_identifier(row: Row) -> Identifier:
@@ -377,7 +389,16 @@ class PostgresReader(SqlReader):
         return [SearchHit(*row) for row in self._rows(_SEARCH_BEHIND, (query, *position, limit))]
 
     def find_by_value(self, data: str, type: str | None, limit: int) -> list[SearchHit]:
-        return [SearchHit(*row) for row in self._rows(_REVERSE, (digest_data(data), type, type, limit))]
+        lookup = ValueLookup(data, type, limit)
+        return self._find_by_values([lookup])[lookup]
+
+    def _find_by_values(self, lookups: Sequence[ValueLookup]) -> dict[ValueLookup, list[SearchHit]]:
+        """Return what `find_by_value` returns for each look-up, with one query."""
+        hits: dict[ValueLookup, list[SearchHit]] = {one: [] for one in lookups}
+        digests, types, limits = zip(*((digest_data(one.data), one.type, one.limit) for one in lookups), strict=True)
+        for number, *row in self._rows(_REVERSE, (list(digests), list(types), list(limits))):
+            hits[lookups[number - 1]].append(SearchHit(*row))
+        return hits
 
     def person(self, uuid_raw: str) -> str | None:
         return first_column(self._row("SELECT name FROM person_inputs WHERE uuid_raw = %s", (uuid_raw,)))

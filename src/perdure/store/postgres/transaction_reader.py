@@ -17,7 +17,7 @@ from perdure.registry.entities import Act, History, Identifier, Prefix, Revision
 from perdure.registry.store_interface import TimelineState
 from perdure.store.postgres.connection import Connection
 from perdure.store.postgres.locks import Lock, Locks, Strictness
-from perdure.store.postgres.reader import PostgresReader
+from perdure.store.postgres.reader import PostgresReader, ValueLookup
 from perdure.store.postgres.write_buffer import Answer, AnswerKey, WriteBuffer
 from perdure.store.sql_reader import AdminCache
 
@@ -44,6 +44,7 @@ class CachedTransactionReader(AdminCache, PostgresReader):
         self._deferred_names: set[str] = set()
         self._deferred_persons: set[str] = set()
         self._deferred_answers: set[AnswerKey] = set()
+        self._deferred_values: set[ValueLookup] = set()
         self._clear_caches()
 
     @abstractmethod
@@ -58,6 +59,7 @@ class CachedTransactionReader(AdminCache, PostgresReader):
         self._peeked_timelines: dict[str, Fraction | None] = {}
         self._cached_persons: dict[str, str | None] = {}
         self._cached_answers: dict[AnswerKey, Answer | None] = {}
+        self._cached_hits: dict[ValueLookup, list[SearchHit]] = {}
         self._reread_prefixes: set[str] = set()
 
     def _cache_written(self, writes: WriteBuffer) -> None:
@@ -66,6 +68,9 @@ class CachedTransactionReader(AdminCache, PostgresReader):
         self._cached_newest.update(writes.newest)
         self._cached_persons.update(writes.persons)
         self._cached_answers.update(writes.answers)
+        self._cached_hits = {
+            one: hits for one, hits in self._cached_hits.items() if not writes.may_have_value(one.data)
+        }
 
     def _extend_timeout(self) -> None:
         """Keep the usual timeout: a write must not take that long."""
@@ -110,6 +115,9 @@ class CachedTransactionReader(AdminCache, PostgresReader):
         if self._deferred_answers:
             answers = self._find_answers(sorted(self._deferred_answers))
             self._cached_answers |= dict.fromkeys(self._deferred_answers) | answers
+        if self._deferred_values:
+            self._cached_hits |= self._find_by_values(list(self._deferred_values))
+        self._deferred_values.clear()
         self._deferred_names.clear()
         self._deferred_persons.clear()
         self._deferred_answers.clear()
@@ -162,6 +170,15 @@ class CachedTransactionReader(AdminCache, PostgresReader):
             self._defer(self._deferred_answers, [key])
             self._cached_answers[key] = super().find_answer(agent, token)
         return self._buffer.answers.get(key) or self._cached_answers[key]
+
+    def find_by_value(self, data: str, type: str | None, limit: int) -> list[SearchHit]:
+        if self._buffer.may_have_value(data):
+            self.flush()
+        lookup = ValueLookup(data, type, limit)
+        if lookup not in self._cached_hits:
+            self._defer(self._deferred_values, [lookup])
+            self._cached_hits[lookup] = super().find_by_value(data, type, limit)
+        return self._cached_hits[lookup]
 
     def timeline(self, key: str) -> Fraction | None:
         self._stop_deferring()
@@ -245,10 +262,6 @@ class CachedTransactionReader(AdminCache, PostgresReader):
     def search(self, words: Sequence[str], limit: int, behind: str | None = None) -> list[SearchHit]:
         self.flush()
         return super().search(words, limit, behind)
-
-    def find_by_value(self, data: str, type: str | None, limit: int) -> list[SearchHit]:
-        self.flush()
-        return super().find_by_value(data, type, limit)
 
     def count_persons(self) -> int:
         self.flush()

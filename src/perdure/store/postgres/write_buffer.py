@@ -53,6 +53,10 @@ class WriteBuffer:
         updated = {change.identifier.key for change in self.updates}
         return any(change.identifier.key in updated for change in changes)
 
+    def may_have_value(self, data: str) -> bool:
+        """Return whether a new name has this value, or a changed one may have it."""
+        return bool(self.updates) or any(data == one for change in self.inserts for _, one in change.reverse)
+
     def has_person_of(self, names: Mapping[str, str]) -> bool:
         """Return whether one of these inputs or persons is in the buffer."""
         return not self.persons.keys().isdisjoint(names) or not set(self.persons.values()).isdisjoint(names.values())

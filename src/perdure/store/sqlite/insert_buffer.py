@@ -67,6 +67,7 @@ class InsertBuffer:
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
         self.keys: set[str] = set()
+        self.reverse_data: set[str] = set()
         self._rows: list[tuple[Any, ...]] = []
         self._revisions: list[tuple[Any, ...]] = []
         self._words: list[tuple[int, str]] = []
@@ -105,7 +106,9 @@ class InsertBuffer:
             )
             self._revisions.extend([revision_row(rowid, revision) for revision in change.revisions])
             self._words.append((rowid, change.words))
-            self._reverse.extend((data, kind, rowid) for kind, data in change.reverse)
+            for kind, data in change.reverse:
+                self.reverse_data.add(data)
+                self._reverse.append((data, kind, rowid))
 
     def write(self) -> None:
         connection = self._connection
@@ -137,6 +140,7 @@ class InsertBuffer:
         self.keys.difference_update(self.keys_since(mark))
         del self._rows[mark.rows :], self._revisions[mark.revisions :]
         del self._words[mark.words :], self._reverse[mark.reverse :]
+        self.reverse_data = {data for data, *_ in self._reverse}
         del self._derivations[mark.derivations :]
         for raw in list(self.persons)[mark.persons :]:
             del self.persons[raw]

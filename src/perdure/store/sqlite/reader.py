@@ -78,7 +78,7 @@ _SEARCH: Final = f"{_SEARCH_HITS} ORDER BY words.rowid DESC LIMIT ?"
 _SEARCH_BEHIND: Final = (
     f"{_SEARCH_HITS} AND words.rowid < (SELECT id FROM identifiers WHERE key = ?) ORDER BY words.rowid DESC LIMIT ?"
 )
-_REVERSE: Final = (
+REVERSE_LOOKUP: Final = (
     "SELECT i.name, i.state, i.target FROM reverse AS r JOIN identifiers AS i ON i.id = r.identifier "
     "WHERE r.data = ?1 AND (?2 IS NULL OR r.type = ?2) ORDER BY r.identifier DESC LIMIT ?3"
 )
@@ -297,7 +297,7 @@ class SqliteReader(SqlReader):
         return [SearchHit(*row) for row in self._execute(*query)]
 
     def find_by_value(self, data: str, type: str | None, limit: int) -> list[SearchHit]:
-        return [SearchHit(*row) for row in self._execute(_REVERSE, (data, type, limit))]
+        return [SearchHit(*row) for row in self._execute(REVERSE_LOOKUP, (data, type, limit))]
 
     def person(self, uuid_raw: str) -> str | None:
         return first_column(self._execute(PERSON, (uuid_raw,)).fetchone())

@@ -10,7 +10,19 @@ import apsw
 import msgspec
 
 from perdure.errors import Conflict, NameTaken, StoreDamaged
-from perdure.registry.entities import Agent, Change, Event, Grant, Identifier, Key, Peer, Pool, Prefix, ResolutionCount
+from perdure.registry.entities import (
+    Agent,
+    Change,
+    Event,
+    Grant,
+    Identifier,
+    Key,
+    Peer,
+    Pool,
+    Prefix,
+    ResolutionCount,
+    SearchHit,
+)
 from perdure.registry.history_digest import event_digest, original_digest
 from perdure.registry.holdings import Collection, Holding
 from perdure.registry.store_interface import Prefetch, TimelineState
@@ -38,7 +50,7 @@ from perdure.store.sqlite.insert_buffer import (
     number_changes,
     revision_row,
 )
-from perdure.store.sqlite.reader import FIND, FIND_MANY, PERSON, Runner, SqliteReader
+from perdure.store.sqlite.reader import FIND, FIND_MANY, PERSON, REVERSE_LOOKUP, Runner, SqliteReader
 from perdure.store.sqlite.secure_delete import Scrubber
 
 _LARGEST_BUFFER: Final = 500  # names
@@ -190,6 +202,12 @@ class SqliteTransaction(AdminCache, SqliteReader):
             return super().find_many(keys)
         parameters = (msgspec.json.encode(keys).decode(),)
         return {row[0]: Identifier(*row) for row in self.connection.execute(FIND_MANY, parameters)}
+
+    def find_by_value(self, data: str, type: str | None, limit: int) -> list[SearchHit]:
+        """Flush only if a name with this value is in the buffer."""
+        if data in self._buffer.reverse_data:
+            self.flush()
+        return [SearchHit(*row) for row in self.connection.execute(REVERSE_LOOKUP, (data, type, limit))]
 
     def insert(self, changes: Sequence[Change]) -> None:
         if self._next_row is None:
