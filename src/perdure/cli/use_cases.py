@@ -5,12 +5,14 @@ from fractions import Fraction
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from perdure import registry as local
+from perdure.cli import item_overview
 from perdure.cli.any_registry import AnyRegistry
 from perdure.cli.remote import (
     agents,
     bulk_changes,
     identifiers,
     import_export,
+    item_documents,
     peers,
     person_curation,
     persons,
@@ -220,6 +222,10 @@ undo_bulk_change = pair(local.undo_bulk_change, bulk_changes.undo_bulk_change)
 list_bulk_changes = pair(local.list_bulk_changes, bulk_changes.list_bulk_changes)
 find_bulk_change = pair(local.find_bulk_change, bulk_changes.find_bulk_change)
 find_unfinished = pair(local.find_unfinished, bulk_changes.find_unfinished)
+
+# Stored items
+list_items = pair(item_overview.list_items, item_documents.list_items)
+show_item = pair(item_overview.show_item, item_documents.show_item)
 
 # Files
 import_entries = pair(local.import_entries, import_export.import_entries)

@@ -73,11 +73,12 @@ def request(
     body: object = None,
     headers: Mapping[str, str] | None = None,
     patience: Patience = QUICK,
+    root: str = API_ROOT,
 ) -> Answer:
     """Send a request with JSON, and return the response. Raise the error that the server reports."""
     data = None if body is None else msgspec.json.encode(body)
     given = {"Accept": _JSON[0], **({} if data is None else {"Content-Type": _JSON[0]}), **(headers or {})}
-    with _open(server, method, path, query, data, given, patience) as (response, deadline):
+    with _open(server, method, root + path, query, data, given, patience) as (response, deadline):
         _check_type(server, response, _JSON)
         with _translate_errors(server, deadline):
             content = _read_all(server, response)
@@ -99,7 +100,7 @@ def stream_lines(
     data: bytes | Iterable[bytes] | None = body if document is None else msgspec.json.encode(document)
     kind = _NDJSON if document is None else _JSON[0]
     given = {"Accept": _NDJSON, **({} if data is None else {"Content-Type": kind})}
-    with _open(server, method, path, query, data, given, STREAM) as (response, deadline):
+    with _open(server, method, API_ROOT + path, query, data, given, STREAM) as (response, deadline):
         if response.status >= _FIRST_ERROR:
             _check_type(server, response, _JSON)
             with _translate_errors(server, deadline):
@@ -121,7 +122,7 @@ def _open(
 ) -> Iterator[tuple[HTTPResponse, Deadline | None]]:
     """Send a request and yield its response. A redirect is followed on the same server only, and by GET only."""
     given = {key: _to_text(value) for key, value in (query or {}).items() if value is not None}
-    url = f"{server.url}{API_ROOT}{path}" + (f"?{urlencode(given, doseq=True)}" if given else "")
+    url = f"{server.url}{path}" + (f"?{urlencode(given, doseq=True)}" if given else "")
     deadline = None if patience.total is None else Deadline(patience.total)
     try:
         for _ in range(_MAX_REDIRECTS + 1):

@@ -71,6 +71,8 @@ REMOTE: Final = frozenset(
         "person restrict",
         "person lift",
         "person redact",
+        "collection list",
+        "collection show",
     }
 )
 # The API has nothing that they need, or they work on the files of a registry.
@@ -93,8 +95,6 @@ LOCAL_ONLY: Final = frozenset(
         "verify",
         "collection create",
         "collection change",
-        "collection list",
-        "collection show",
         "collection put",
         "collection get",
         "collection copy",
