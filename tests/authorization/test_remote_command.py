@@ -37,7 +37,7 @@ WITHOUT_OPERATION = {
     "import of a batch that deletes",
 }
 # `stats`: its counts are of a moment. Items: a server does not show when it checked them (tests/cli).
-COMPARED_ELSEWHERE = {"stats", "collection list", "collection show"}
+COMPARED_ELSEWHERE = {"stats", "collection list", "collection show", "collection get"}
 QUERIES = {name: options for name, options in READS.items() if name in REMOTE and name not in COMPARED_ELSEWHERE}
 NEED_A_KEY = {"agent list", "peer list", "peer show", "peer export", "export", "list", "bulk list", "bulk show"}
 VERSION = re.compile(r"version (\d+)")  # of the record of a prefix, which many tests change

@@ -1,14 +1,20 @@
 """`perdure --server … collection`: items of a real server, as on the machine of the registry."""
 
 import json
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
+from tests.cli.breaking_relay import breaking_relay
 from tests.cli.conftest import Run
 from tests.http.live_server import LiveServer, run_server
+
+from perdure.cli.remote import item_downloads
 
 SUBSYSTEM = "example.org/archive"
 ADDRESS = "https://id.example.org/items"
@@ -147,6 +153,7 @@ def test_a_version_that_does_not_exist_is_refused(command: Command, local: Comma
     ("given", "reason"),
     [
         (("list",), "without the name of a collection, perdure collection list works on the machine of the registry"),
+        (("get", NO_ITEM, "--as-bag"), "--as-bag works on the machine of the registry only"),
         (("list", "main", "--problems"), "--problems works on the machine of the registry only"),
         (("verify", "main"), "perdure collection verify works on the machine of the registry only"),
     ],
@@ -158,3 +165,98 @@ def test_what_a_server_does_not_show_is_named(command: Command, given: tuple[str
 def test_reading_needs_no_key(server: LiveServer, quick: Run, label: str) -> None:
     assert label in ok(quick("--server", server.url, "collection", "list", "main"))
     assert label in ok(quick("--server", server.url, "collection", "show", label))
+
+
+def content_of(directory: Path) -> dict[str, bytes]:
+    files = (one for one in directory.rglob("*") if one.is_file())
+    return {str(one.relative_to(directory)): one.read_bytes() for one in files}
+
+
+def test_the_files_of_an_item_are_downloaded(command: Command, label: str, source: Path, tmp_path: Path) -> None:
+    done = ok(command("get", label, "--to", "got"))
+    assert done == f"Copied {label} from main to got: version 2, 3 files, 1,280,006 bytes.\n"
+    assert content_of(tmp_path / "got") == content_of(source)
+    fields = json.loads(ok(command("get", label, "--version", "1", "--collection", "mirror", "--to", "old", "--json")))
+    assert (fields["collection"], fields["version"], fields["files"]) == ("mirror", 1, 2)
+    (source / "b.txt").unlink()
+    assert content_of(tmp_path / "old") == content_of(source)
+    assert "got exists already: name a new directory" in refusal_of(command("get", label, "--to", "got"))
+
+
+def test_what_cannot_be_downloaded_is_refused_as_by_the_local_command(
+    command: Command, local: Command, label: str, tmp_path: Path
+) -> None:
+    ok(local("remove", label, "mirror"))
+    wrong = ([NO_ITEM], [label, "--version", "7"], [label, "--collection", "none"], [label, "--collection", "mirror"])
+    for given in wrong:
+        assert refusal_of(command("get", *given, "--to", "got")) == refusal_of(local("get", *given, "--to", "got"))
+    assert {one.name for one in tmp_path.iterdir()} == {"source"}
+
+
+def test_a_damaged_original_is_replaced_by_a_copy(
+    command: Command, label: str, source: Path, server: LiveServer, local: Command, tmp_path: Path
+) -> None:
+    ok(local("copy", label, "main", "mirror"))
+    [original] = (server.folder.parent / "main").rglob(f"{label.rpartition('/')[2]}/v1/content/a.txt")
+    original.chmod(0o644)
+    original.write_text("two")
+    done = command("get", label, "--to", "got")
+    assert "from mirror to got" in ok(done)
+    assert "a.txt differs from the digest that the server gives" in done.stderr
+    assert content_of(tmp_path / "got") == content_of(source)
+    assert "differs from the digest" in refusal_of(command("get", label, "--to", "again", "--collection", "main"))
+    assert {one.name for one in tmp_path.iterdir()} == {"source", "got"}
+
+
+def test_a_download_whose_connection_breaks_continues(
+    quick: Run, label: str, source: Path, server: LiveServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(item_downloads, "_PAUSE", 0.0)
+    with breaking_relay(server.address) as relay:
+        relay.to_client = 500_000
+        ok(quick("--server", relay.url, "collection", "get", label, "--to", "got"))
+        assert relay.connections > 5  # two for the description, one for each file, and more for the large one
+        relay.to_client = 20_000  # the descriptions arrive, and of the file only that it begins
+        monkeypatch.setattr(item_downloads, "_ATTEMPTS", 1)
+        refusal = refusal_of(quick("--server", relay.url, "collection", "get", label, "--to", "none"))
+    assert f"cannot reach {relay.url}: the connection was closed after" in refusal
+    assert content_of(tmp_path / "got") == content_of(source)
+    assert {one.name for one in tmp_path.iterdir()} == {"source", "got"}
+
+
+@contextmanager
+def hostile_server(path: str) -> Iterator[str]:
+    """Serve the description of an item with a file of this path."""
+    file = {"path": path, "size": 3, "sha512": "0" * 128, "media_type": "text/plain"}
+    version = {"version": 1, "created": "2026-01-02T03:04:05Z", "message": "", "files": [file]}
+    item = dict.fromkeys(("url", "role_since", "put_at", "source", "digest"), "") | {"versions": [version]}
+    item |= {"label": NO_ITEM, "names": [NO_ITEM], "collection": "main", "role": "original", "main_file": None}
+    answer = item | {"stored": [{"collection": "main", "state": "original"}], "owner": True, "name": NO_ITEM}
+    body = json.dumps(answer).encode()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.mark.parametrize("path", ["../escaped.txt", "/escaped.txt", "a/../../escaped.txt", ""])
+def test_a_server_cannot_write_outside_the_new_directory(quick: Run, path: str, tmp_path: Path) -> None:
+    with hostile_server(path) as url:
+        refusal_of(quick("--server", url, "collection", "get", NO_ITEM, "--to", "below/got"))
+    assert not [one for one in tmp_path.rglob("*") if one.is_file()]

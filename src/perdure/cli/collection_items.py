@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from perdure.cli import use_cases as use
+from perdure.cli.any_registry import run_anonymous
 from perdure.cli.collection_options import (
     CollectionName,
     Label,
@@ -13,14 +15,13 @@ from perdure.cli.collection_options import (
     count_text,
     print_holding,
 )
-from perdure.cli.registry_session import Folder, Json, run_anonymous, run_as_agent
+from perdure.cli.registry_session import Folder, Json, run_as_agent
 from perdure.cli.terminal import escape_control, print_error, to_json
 from perdure.cli.transfer_progress import show_steps
 from perdure.collections.bag_reader import is_bag, read_bag
 from perdure.collections.deposit import check_room, put_item, reserve_name
 from perdure.collections.held_items import find_item
 from perdure.collections.item_content import ITEM_PAGE
-from perdure.collections.retrieval import get_item
 from perdure.collections.source_check import SourceTotals, check_sources
 from perdure.collections.source_files import LocalFile, SourceFile, list_directory
 from perdure.collections.stoppable_work import run_stoppable
@@ -179,7 +180,7 @@ def get(
     with show_steps() as report:
         got = run_anonymous(
             folder,
-            lambda registry: get_item(
+            lambda registry: use.get_item(
                 registry, label, target, version=version, collection=collection, as_bag=as_bag, report=report
             ),
         )

@@ -13,6 +13,7 @@ from perdure.cli.remote import (
     identifiers,
     import_export,
     item_documents,
+    item_downloads,
     peers,
     person_curation,
     persons,
@@ -22,6 +23,7 @@ from perdure.cli.remote import (
     table_minting,
 )
 from perdure.cli.remote.remote_registry import RemoteRegistry
+from perdure.collections import retrieval
 from perdure.federation import registration
 from perdure.names import handle
 from perdure.registry import IdentifierQuery
@@ -226,6 +228,7 @@ find_unfinished = pair(local.find_unfinished, bulk_changes.find_unfinished)
 # Stored items
 list_items = pair(item_overview.list_items, item_documents.list_items)
 show_item = pair(item_overview.show_item, item_documents.show_item)
+get_item = pair(retrieval.get_item, item_downloads.get_item)
 
 # Files
 import_entries = pair(local.import_entries, import_export.import_entries)

@@ -2,7 +2,8 @@
 
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import NamedTuple
@@ -78,17 +79,21 @@ def _get(path: Path, label: str, version: int, to: Path, as_bag: bool, report: R
     if as_bag:
         write_bag(found, to, report)
     else:
-        _write_files(found, to, Progress(report))
+        with fill_directory(to) as built:
+            _copy_files(found, built, Progress(report))
     return found
 
 
-def _write_files(version: ItemVersion, to: Path, progress: Progress) -> None:
-    """Write the files to a directory, which appears when all of them are complete."""
+@contextmanager
+def fill_directory(to: Path) -> Iterator[Path]:
+    """Yield a directory to write files into. It appears as `to` when all of them are complete."""
+    if to.exists():
+        raise InvalidInput("item", "to", f"{to} exists already: name a new directory")
     to.parent.mkdir(parents=True, exist_ok=True)
     built = Path(mkdtemp(prefix=f".{to.name[:50]}.", dir=to.parent))
     try:
         built.chmod(0o755)
-        _copy_files(version, built, progress)
+        yield built
         built.rename(to)
     finally:
         shutil.rmtree(built, ignore_errors=True)

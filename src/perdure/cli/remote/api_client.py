@@ -25,6 +25,7 @@ _CHUNK: Final = 1 << 16
 _MAX_REDIRECTS: Final = 3
 _REDIRECTS: Final = (301, 302, 303, 307, 308)
 _FIRST_ERROR: Final = 400
+_PARTIAL: Final = 206
 _JSON: Final = ("application/json", "application/problem+json")
 _NDJSON: Final = "application/x-ndjson"
 
@@ -53,6 +54,8 @@ class Patience(NamedTuple):
 
 QUICK: Final = Patience()
 STREAM: Final = Patience(packet=900.0, total=None)  # while the server reads or writes a whole file
+
+TRANSFER: Final = Patience(packet=60.0, total=None)  # of the content of a file
 
 Query = Mapping[str, Any]
 
@@ -101,13 +104,26 @@ def stream_lines(
     kind = _NDJSON if document is None else _JSON[0]
     given = {"Accept": _NDJSON, **({} if data is None else {"Content-Type": kind})}
     with _open(server, method, API_ROOT + path, query, data, given, STREAM) as (response, deadline):
-        if response.status >= _FIRST_ERROR:
-            _check_type(server, response, _JSON)
-            with _translate_errors(server, deadline):
-                content = _read_all(server, response)
-            _raise_reported(server, response, content)
+        _raise_if_error(server, response, deadline)
         _check_type(server, response, (_NDJSON,))
         yield _read_lines(server, response)
+
+
+class Download(NamedTuple):
+    """The content of a file: the position of its first byte, and its parts."""
+
+    first: int
+    parts: Iterator[bytes]
+
+
+@contextmanager
+def download(server: ServerAddress, path: str, *, query: Query | None = None, first: int = 0) -> Iterator[Download]:
+    """Yield the content of a file, from its byte `first` if the server sends ranges; otherwise all of it."""
+    given = {"Accept": "*/*", **({"Range": f"bytes={first}-"} if first else {})}
+    with _open(server, "GET", path, query, None, given, TRANSFER) as (response, deadline):
+        _raise_if_error(server, response, deadline)
+        _check_encoding(server, response)
+        yield Download(first if response.status == _PARTIAL else 0, _read_parts(server, response))
 
 
 @contextmanager
@@ -176,6 +192,10 @@ def _check_type(server: ServerAddress, response: HTTPResponse, kinds: Iterable[s
     if kind not in kinds:
         reason = f"no registry answers there: the response is {response.status}, {quote_text(kind)}"
         raise ServerFailed(server.url, reason)
+    _check_encoding(server, response)
+
+
+def _check_encoding(server: ServerAddress, response: HTTPResponse) -> None:
     if response.headers.get("Content-Encoding", "identity").strip().lower() != "identity":
         raise ServerFailed(server.url, "it compressed the response, which was not requested")
 
@@ -198,6 +218,20 @@ def _read_lines(server: ServerAddress, response: HTTPResponse) -> Iterator[bytes
             if not line.endswith(b"\n"):
                 raise ServerFailed(server.url, "its response is cut, or has a line that is too long", is_broken=True)
             yield line
+
+
+def _read_parts(server: ServerAddress, response: HTTPResponse) -> Iterator[bytes]:
+    with _translate_errors(server, None):
+        while part := response.read1(_CHUNK):
+            yield part
+
+
+def _raise_if_error(server: ServerAddress, response: HTTPResponse, deadline: Deadline | None) -> None:
+    if response.status >= _FIRST_ERROR:
+        _check_type(server, response, _JSON)
+        with _translate_errors(server, deadline):
+            content = _read_all(server, response)
+        _raise_reported(server, response, content)
 
 
 def _raise_reported(server: ServerAddress, response: HTTPResponse, content: bytes) -> None:

@@ -73,6 +73,7 @@ REMOTE: Final = frozenset(
         "person redact",
         "collection list",
         "collection show",
+        "collection get",
     }
 )
 # The API has nothing that they need, or they work on the files of a registry.
@@ -96,7 +97,6 @@ LOCAL_ONLY: Final = frozenset(
         "collection create",
         "collection change",
         "collection put",
-        "collection get",
         "collection copy",
         "collection migrate",
         "collection install",
