@@ -10,12 +10,14 @@ _BLOCK: Final = 4_096
 
 
 class BreakingRelay:
-    """Relays connections to a server. Each breaks after so many bytes to the client, or from it; 0: never."""
+    """Relays connections to a server. Every n-th breaks after so many bytes to the client, or from it; 0: never."""
 
     def __init__(self, server: tuple[str, int]) -> None:
         self.to_client = 0
         self.from_client = 0
+        self.every = 1
         self.connections = 0
+        self.breaks = 0
         self._server = server
         self._sockets: list[socket.socket] = []
         self._threads: list[threading.Thread] = []
@@ -39,25 +41,26 @@ class BreakingRelay:
                 self.connections += 1
                 upstream = socket.create_connection(self._server)
                 self._sockets.append(upstream)
-                self._start(_copy, client, upstream, self.from_client)
-                self._start(_copy, upstream, client, self.to_client)
+                breaks = self.connections % self.every == 0
+                self._start(self._copy, client, upstream, self.from_client if breaks else 0)
+                self._start(self._copy, upstream, client, self.to_client if breaks else 0)
 
     def _start(self, work: Callable[..., None], *arguments: object) -> None:
         thread = threading.Thread(target=work, args=arguments, daemon=True)
         self._threads.append(thread)
         thread.start()
 
-
-def _copy(source: socket.socket, target: socket.socket, most: int) -> None:
-    size = 0
-    with suppress(OSError):
-        while part := source.recv(_BLOCK):
-            size += len(part)
-            if most and size > most:
-                break
-            target.sendall(part)
-    for one in (source, target):
-        _shut_down(one)
+    def _copy(self, source: socket.socket, target: socket.socket, most: int) -> None:
+        size = 0
+        with suppress(OSError):
+            while part := source.recv(_BLOCK):
+                size += len(part)
+                if most and size > most:
+                    self.breaks += 1
+                    break
+                target.sendall(part)
+        for one in (source, target):
+            _shut_down(one)
 
 
 def _shut_down(one: socket.socket) -> None:

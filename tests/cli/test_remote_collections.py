@@ -1,6 +1,9 @@
 """`perdure --server … collection`: items of a real server, as on the machine of the registry."""
 
+import hashlib
 import json
+import re
+import shutil
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,7 +17,7 @@ from tests.cli.breaking_relay import breaking_relay
 from tests.cli.conftest import Run
 from tests.http.live_server import LiveServer, run_server
 
-from perdure.cli.remote import item_downloads
+from perdure.cli.remote import item_downloads, part_upload, remote_deposit
 
 SUBSYSTEM = "example.org/archive"
 ADDRESS = "https://id.example.org/items"
@@ -44,6 +47,14 @@ def command(server: LiveServer, quick: Run) -> Command:
         return quick("--server", server.url, "collection", *arguments, env={"PERDURE_KEY": server.key})
 
     return run
+
+
+@pytest.fixture(autouse=True)
+def upload_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The directory of the user where unfinished uploads are remembered."""
+    directory = tmp_path.parent / f"{tmp_path.name}-state"
+    monkeypatch.setenv("XDG_STATE_HOME", str(directory))
+    return directory / "perdure" / "uploads"
 
 
 @pytest.fixture
@@ -215,7 +226,7 @@ def test_a_download_whose_connection_breaks_continues(
     with breaking_relay(server.address) as relay:
         relay.to_client = 500_000
         ok(quick("--server", relay.url, "collection", "get", label, "--to", "got"))
-        assert relay.connections > 5  # two for the description, one for each file, and more for the large one
+        assert relay.breaks == 2
         relay.to_client = 20_000  # the descriptions arrive, and of the file only that it begins
         monkeypatch.setattr(item_downloads, "_ATTEMPTS", 1)
         refusal = refusal_of(quick("--server", relay.url, "collection", "get", label, "--to", "none"))
@@ -260,3 +271,147 @@ def test_a_server_cannot_write_outside_the_new_directory(quick: Run, path: str, 
     with hostile_server(path) as url:
         refusal_of(quick("--server", url, "collection", "get", NO_ITEM, "--to", "below/got"))
     assert not [one for one in tmp_path.rglob("*") if one.is_file()]
+
+
+def read_item(run: Command, label: str) -> dict[str, Any]:
+    """Return an item without dates and without what differs between an upload and a local put."""
+    item: dict[str, Any] = json.loads(ok(run("show", label, "--files", "--json")))
+    [held] = item["holdings"]
+    versions = [(one["version"], one["files"], one["message"]) for one in item["versions"]]
+    return {"versions": versions, "main": held["main_file"], "files": item["files"]}
+
+
+def test_a_directory_becomes_an_item_and_its_next_version(
+    command: Command, local: Command, source: Path, server: LiveServer
+) -> None:
+    (source / 'quote "1" 100%; é.txt').write_text("awkward")
+    options = ("--main", "a.txt", "--message", "what is new")
+    done = command("put", "main", str(source), "--subsystem", SUBSYSTEM, "--title", "On lasting", *options)
+    label = ok(done).strip()
+    assert f"reserved {label}, also known as " in done.stderr
+    assert "stored in main: version 1, 3 files, 1,280,010 bytes" in done.stderr
+    here = ok(local("put", "main", str(source), "--subsystem", SUBSYSTEM, *options)).strip()
+    assert read_item(command, label)["files"] == read_item(command, here)["files"]
+    assert read_item(command, label)["main"] == "a.txt"
+    record = json.loads(server.perdure("show", label, "--json"))
+    assert (record["about"]["what"], record["target"]) == ("On lasting", f"{ADDRESS}/main/{label}/a.txt")
+    again = command("put", "main", str(source), "--label", label)
+    assert "unchanged in main: version 1" in again.stderr
+    (source / "a.txt").write_text("new")
+    fields = json.loads(ok(command("put", "main", str(source), "--label", label, "--json", "--message", "corrected")))
+    assert (fields["version"], fields["main_file"]) == (2, "a.txt")
+    assert read_item(command, label)["versions"][0] == (2, 3, "corrected")
+
+
+def test_one_file_is_the_main_file_and_another_one_can_be_chosen(
+    command: Command, source: Path, tmp_path: Path
+) -> None:
+    label = ok(command("put", "main", str(source / "a.txt"), "--subsystem", SUBSYSTEM)).strip()
+    assert read_item(command, label)["main"] == "a.txt"
+    (source / "b.txt").write_text("")  # an empty file
+    ok(command("put", "main", str(source), "--label", label))
+    assert read_item(command, label)["versions"][0][:2] == (2, 3)
+    for chosen, main in (("b.txt", "b.txt"), ("/", None), ("a.txt", "a.txt")):
+        ok(command("put", "main", str(source), "--label", label, "--main", chosen))
+        assert read_item(command, label)["main"] == main
+    assert read_item(command, label)["versions"][0][:2] == (2, 3)
+
+
+def test_a_version_without_a_file_of_the_one_before_is_refused(command: Command, source: Path) -> None:
+    label = ok(command("put", "main", str(source), "--subsystem", SUBSYSTEM)).strip()
+    (source / "a.txt").unlink()
+    refusal = refusal_of(command("put", "main", str(source), "--label", label))
+    assert "the item has 'a.txt', which the new version would leave out: with --label" in refusal
+    assert read_item(command, label)["versions"] == [(1, 2, "upload")]
+
+
+def test_no_name_is_reserved_for_what_the_server_refuses(
+    command: Command, source: Path, server: LiveServer, quick: Run
+) -> None:
+    before = server.perdure("list", "--under", SUBSYSTEM)
+    (source / "link").symlink_to("a.txt")
+    wrong = [
+        (("put", "main", str(source), "--subsystem", SUBSYSTEM), "symbolic link"),
+        (("put", "nowhere", str(source / "a.txt"), "--subsystem", SUBSYSTEM), "there is no collection 'nowhere'"),
+        (("put", "main", str(source / "a.txt"), "--subsystem", "99.99"), "the prefix '99.99' is not registered"),
+        (("put", "main", str(source / "a.txt"), "--label", NO_ITEM), "is not registered here"),
+    ]
+    for given, reason in wrong:
+        assert reason in refusal_of(command(*given))
+    server.perdure("agent", "add", "guest", "--name", "Guest")
+    [key] = re.findall(r"perdure_\w+", server.perdure("agent", "key", "guest"))
+    given = ("--server", server.url, "collection", *wrong[0][0][:2], str(source / "a.txt"), "--subsystem", SUBSYSTEM)
+    assert "guest" in refusal_of(quick(*given, env={"PERDURE_KEY": key}))
+    assert server.perdure("list", "--under", SUBSYSTEM) == before
+
+
+def test_the_same_token_continues_with_the_same_name(command: Command, source: Path) -> None:
+    given = ("put", "main", str(source), "--subsystem", SUBSYSTEM, "--resume", "survey é 7")
+    first, second = (ok(command(*given)) for _ in range(2))
+    assert first == second
+    assert read_item(command, first.strip())["versions"] == [(1, 2, "upload")]
+
+
+def test_zip_files_and_bags_are_stored_as_by_the_local_command(
+    command: Command, local: Command, source: Path, tmp_path: Path, label: str
+) -> None:
+    shutil.make_archive(str(tmp_path / "plain"), "zip", source)
+    zipped = ok(command("put", "main", "plain.zip", "--unzip", "--subsystem", SUBSYSTEM)).strip()
+    assert {one["path"] for one in read_item(command, zipped)["files"]} == content_of(source).keys()
+    ok(local("get", label, "--as-bag", "--to", "bag"))
+    bagged = ok(command("put", "main", "bag", "--subsystem", SUBSYSTEM)).strip()
+    assert read_item(command, bagged)["files"] == read_item(local, zipped)["files"]
+    (tmp_path / "bag" / "data" / "a.txt").write_text("two")
+    assert "a.txt" in refusal_of(command("put", "main", "bag", "--subsystem", SUBSYSTEM))
+
+
+@pytest.fixture
+def in_small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Send files of more than 100 kB in parts of 200 kB."""
+    monkeypatch.setattr(remote_deposit, "_FORM_BYTES", 100_000)
+    monkeypatch.setattr(part_upload, "_PART_BYTES", 200_000)
+    monkeypatch.setattr(part_upload, "_PAUSE", 0.0)
+    monkeypatch.setattr(remote_deposit, "_PAUSE", 0.0)
+
+
+@pytest.mark.usefixtures("in_small_parts")
+def test_a_large_file_continues_after_its_connection_breaks(
+    quick: Run, command: Command, source: Path, server: LiveServer, upload_memory: Path
+) -> None:
+    (source / "a.txt").write_bytes(b"a" * 90_000)
+    (source / "%22.txt").write_text("a form would make another name of this")
+    with breaking_relay(server.address) as relay:
+        relay.from_client, relay.every = 50_000, 3
+        options = ("collection", "put", "main", str(source), "--subsystem", SUBSYSTEM)
+        label = ok(quick("--server", relay.url, *options, env={"PERDURE_KEY": server.key})).strip()
+        assert relay.breaks > 2
+    item = read_item(command, label)
+    known = {path: hashlib.sha512(content).hexdigest() for path, content in content_of(source).items()}
+    assert {one["path"]: one["sha512"] for one in item["files"]} == known
+    assert (item["main"], len(item["versions"])) == (None, 3)
+    assert list(upload_memory.iterdir()) == []
+
+
+@pytest.mark.usefixtures("in_small_parts")
+def test_another_process_continues_an_upload(
+    command: Command, source: Path, upload_memory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send, sent = part_upload.PartUpload._send_part, []
+
+    def break_off(self: Any, path: str, offset: int, part: bytes) -> None:
+        sent.append(offset)
+        if len(sent) == 4:
+            raise KeyboardInterrupt
+        send(self, path, offset, part)
+
+    monkeypatch.setattr(part_upload.PartUpload, "_send_part", break_off)
+    large = source / "maps" / "Amazon? 1=1 é.tif"
+    done = command("put", "main", str(large), "--subsystem", SUBSYSTEM)
+    assert done.returncode != 0
+    label = done.stderr.split("continue with --label ")[1].split()[0]
+    assert len(list(upload_memory.iterdir())) == 1
+    ok(command("put", "main", str(large), "--label", label))
+    assert sent == [0, 262_144, 524_288, 786_432, 786_432, 1_048_576]
+    assert list(upload_memory.iterdir()) == []
+    [file] = read_item(command, label)["files"]
+    assert file["sha512"] == hashlib.sha512(large.read_bytes()).hexdigest()

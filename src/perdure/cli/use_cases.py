@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from perdure import registry as local
-from perdure.cli import item_overview
+from perdure.cli import item_deposit, item_overview
 from perdure.cli.any_registry import AnyRegistry
 from perdure.cli.remote import (
     agents,
@@ -20,6 +20,7 @@ from perdure.cli.remote import (
     pools,
     prefixes,
     queries,
+    remote_deposit,
     table_minting,
 )
 from perdure.cli.remote.remote_registry import RemoteRegistry
@@ -228,6 +229,7 @@ find_unfinished = pair(local.find_unfinished, bulk_changes.find_unfinished)
 # Stored items
 list_items = pair(item_overview.list_items, item_documents.list_items)
 show_item = pair(item_overview.show_item, item_documents.show_item)
+put_files = pair(item_deposit.put_files, remote_deposit.put_files)
 get_item = pair(retrieval.get_item, item_downloads.get_item)
 
 # Files

@@ -3,6 +3,7 @@
 import ssl
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from email.message import Message
 from functools import partial
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection, RemoteDisconnected
 from typing import Any, Final, NamedTuple
@@ -107,6 +108,29 @@ def stream_lines(
         _raise_if_error(server, response, deadline)
         _check_type(server, response, (_NDJSON,))
         yield _read_lines(server, response)
+
+
+class Reply(NamedTuple):
+    """The status and the headers of a response that may have no body."""
+
+    status: int
+    headers: Message
+
+
+def transfer(
+    server: ServerAddress,
+    method: str,
+    path: str,
+    headers: Mapping[str, str],
+    data: bytes | Iterable[bytes] | None = None,
+) -> Reply:
+    """Send a request with content that is not JSON. Raise the error that the server reports, except to HEAD."""
+    with _open(server, method, path, None, data, {"Accept": _JSON[0], **headers}, STREAM) as (response, deadline):
+        if method != "HEAD":
+            _raise_if_error(server, response, deadline)
+            with _translate_errors(server, deadline):
+                _read_all(server, response)
+        return Reply(response.status, response.headers)
 
 
 class Download(NamedTuple):

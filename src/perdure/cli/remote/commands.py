@@ -73,6 +73,7 @@ REMOTE: Final = frozenset(
         "person redact",
         "collection list",
         "collection show",
+        "collection put",
         "collection get",
     }
 )
@@ -96,7 +97,6 @@ LOCAL_ONLY: Final = frozenset(
         "verify",
         "collection create",
         "collection change",
-        "collection put",
         "collection copy",
         "collection migrate",
         "collection install",

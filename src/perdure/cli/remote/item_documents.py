@@ -86,6 +86,24 @@ class ItemDocument(msgspec.Struct, frozen=True, kw_only=True):
                 return one
         raise NoSuchVersion(self.label, number)
 
+    def holding_fields(self) -> dict[str, Any]:
+        """Return the JSON object of what the collection holds."""
+        newest = self.newest
+        return {
+            "collection": self.collection,
+            "label": self.label,
+            "role": self.role,
+            "role_since": self.role_since,
+            "version": newest.version,
+            "files": len(newest.files),
+            "size": newest.size,
+            "digest": self.digest,
+            "main_file": self.main_file,
+            "put_at": self.put_at,
+            "source": self.source,
+            "url": self.url,
+        }
+
 
 class HeldItem(NamedTuple):
     """An item on the server: its label, and the names of the collections that have it, that of the original first."""
@@ -158,13 +176,24 @@ async def show_item(remote: RemoteRegistry, name: str) -> ItemOverview:
 
 def find_item(remote: RemoteRegistry, name: str) -> HeldItem:
     """Return the collections that have an item, by a name in any form. Raise NoSuchItem if there is none."""
+    item = look_up_item(remote, name)
+    if not item.collections:
+        raise NoSuchItem(item.label)
+    return item
+
+
+def look_up_item(remote: RemoteRegistry, name: str) -> HeldItem:
+    """Return the collections that have an item without damage; none for an identifier that has no files yet."""
     stated = remote.get_document(_STATEMENT, _ItemStatement, name=name)
     is_of_another_server = bool(stated.stored) and not stated.owner
     label = choose_label([name]) if is_of_another_server else _find_registered(remote, name)
-    if not stated.stored:
-        raise NoSuchItem(label)
     ordered = sorted(stated.stored, key=lambda one: one.state != "original")
     return HeldItem(label, tuple(one.collection for one in ordered))
+
+
+def require_collection(remote: RemoteRegistry, name: str) -> None:
+    """Raise NoSuchCollection if the server has no collection with this name."""
+    remote.get(f"{path_to('collections', name)}/items", _ListPage, limit=1)
 
 
 def _find_registered(remote: RemoteRegistry, name: str) -> str:
@@ -215,20 +244,6 @@ def _number(one: RemoteVersion) -> int:
 
 def _describe_holding(document: ItemDocument) -> HoldingOverview:
     newest = document.newest
-    fields: dict[str, Any] = {
-        "collection": document.collection,
-        "label": document.label,
-        "role": document.role,
-        "role_since": document.role_since,
-        "version": newest.version,
-        "files": len(newest.files),
-        "size": newest.size,
-        "digest": document.digest,
-        "main_file": document.main_file,
-        "put_at": document.put_at,
-        "source": document.source,
-        "url": document.url,
-    }
     return HoldingOverview(
         place=document.collection,
         role=document.role,
@@ -241,7 +256,7 @@ def _describe_holding(document: ItemDocument) -> HoldingOverview:
         put_at=document.put_at,
         source=document.source,
         checked=None,
-        fields=fields,
+        fields=document.holding_fields(),
     )
 
 

@@ -7,8 +7,15 @@ from typing import BinaryIO, Final
 
 from perdure.cli.remote import api_client
 from perdure.cli.remote.api_client import ServerFailed
-from perdure.cli.remote.item_documents import HeldItem, RemoteFile, describe_in, find_item, item_path
-from perdure.cli.remote.remote_registry import RemoteRegistry, path_to
+from perdure.cli.remote.item_documents import (
+    HeldItem,
+    RemoteFile,
+    describe_in,
+    find_item,
+    item_path,
+    require_collection,
+)
+from perdure.cli.remote.remote_registry import RemoteRegistry
 from perdure.collections.file_names import PathSet, check_path
 from perdure.collections.retrieval import RetrievedItem, fill_directory
 from perdure.collections.work_progress import COPY, Progress, Report
@@ -38,7 +45,7 @@ async def get_item(
     item = find_item(remote, name)
     if collection is not None:
         if collection not in item.collections:
-            remote.get(f"{path_to('collections', collection)}/items", dict, limit=1)  # it may not exist
+            require_collection(remote, collection)
         item = HeldItem(item.label, (collection,))
     problems: list[PerdureError] = []
     for one in item.collections:
