@@ -101,6 +101,17 @@ def without_unshown(fields: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in fields.items() if key not in UNSHOWN}
 
 
+def test_the_collections_are_listed(command: Command, local: Command, label: str) -> None:
+    rows = [one.split("\t") for one in ok(command("list")).splitlines()]
+    local_rows = [one.split("\t") for one in ok(local("list")).splitlines()]
+    assert rows == [[*one[:4], one[6]] for one in local_rows]  # without problems and directory
+    assert [(one[0], one[4]) for one in rows] == [(name, f"{ADDRESS}/{name}") for name in ("main", "mirror")]
+    known = lines(local("list", "--json"))
+    for one in known:
+        del one["path"], one["problems"]
+    assert lines(command("list", "--json")) == known
+
+
 def test_a_list_of_items_is_like_the_local_one(command: Command, local: Command, label: str) -> None:
     for collection in ("main", "mirror"):
         listed = ok(command("list", collection))
@@ -163,8 +174,8 @@ def test_a_version_that_does_not_exist_is_refused(command: Command, local: Comma
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
-        (("list",), "without the name of a collection, perdure collection list works on the machine of the registry"),
         (("get", NO_ITEM, "--as-bag"), "--as-bag works on the machine of the registry only"),
+        (("list", "--problems"), "name the collection whose items are to be listed"),
         (("list", "main", "--problems"), "--problems works on the machine of the registry only"),
         (("verify", "main"), "perdure collection verify works on the machine of the registry only"),
     ],

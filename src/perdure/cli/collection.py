@@ -11,26 +11,22 @@ from perdure.cli import (
     collection_items,
     collection_show,
     collection_verify,
-    registry_session,
 )
 from perdure.cli import use_cases as use
 from perdure.cli.any_registry import AnyRegistry, run_anonymous
 from perdure.cli.bulk_session import exit_if_refused
 from perdure.cli.collection_options import CollectionName, collection_fields, content_text, count_text
 from perdure.cli.help import CommandGroup
-from perdure.cli.item_overview import ItemEntry
+from perdure.cli.item_overview import CollectionEntry, ItemEntry
 from perdure.cli.progress import count_progress
 from perdure.cli.registry_session import Folder, Json, find_folder, run_as_agent
-from perdure.cli.server_option import chosen_server
 from perdure.cli.terminal import escape_control, print_error, print_table, to_json
 from perdure.collections.addresses import default_address
 from perdure.collections.collection_admin import (
-    CollectionOverview,
     change_address,
     change_path,
     create_collection,
     find_collection,
-    list_collections,
 )
 from perdure.errors import InvalidInput
 from perdure.registry import Registry
@@ -155,34 +151,28 @@ def list_(
     if name is None:
         if problems:
             raise InvalidInput("collection", "problems", "name the collection whose items are to be listed")
-        if chosen_server() is not None:
-            reason = (
-                "without the name of a collection, perdure collection list works on the machine of the registry only"
-            )
-            raise InvalidInput("collection", "collection", reason)
-        _print_collections(registry_session.run_anonymous(folder, list_collections), json)
+        _print_collections(run_anonymous(folder, use.list_collections), json)
         return
     run_anonymous(folder, lambda registry: _print_items(registry, name, only_problems=problems, as_json=json))
 
 
-def _print_collections(found: list[CollectionOverview], as_json: bool) -> None:
+def _print_collections(found: list[CollectionEntry], as_json: bool) -> None:
     if as_json:
         for one in found:
-            typer.echo(to_json(collection_fields(one.collection) | one.totals._asdict()))
+            typer.echo(to_json(one.fields))
         return
-    rows = (
-        (
-            one.collection.name,
-            f"{one.totals.items:,}",
-            f"{one.totals.originals:,}",
-            f"{one.totals.size:,}",
-            f"{one.totals.problems:,}",
-            "(another server)" if one.collection.is_elsewhere else one.collection.path,
-            one.collection.url or "",
-        )
-        for one in found
-    )
-    print_table(("name", "items", "originals", "bytes", "problems", "directory", "address"), rows, whole=("name",))
+    columns = [
+        ("name", [one.name for one in found]),
+        ("items", [f"{one.items:,}" for one in found]),
+        ("originals", [f"{one.originals:,}" for one in found]),
+        ("bytes", [f"{one.size:,}" for one in found]),
+        ("problems", [f"{one.problems:,}" for one in found if one.problems is not None]),
+        ("directory", [one.directory for one in found if one.directory is not None]),
+        ("address", [one.url or "" for one in found]),
+    ]
+    shown = [(heading, texts) for heading, texts in columns if texts or not found]
+    rows = zip(*(texts for _, texts in shown), strict=True)
+    print_table(tuple(heading for heading, _ in shown), rows, whole=("name",))
 
 
 async def _print_items(registry: AnyRegistry, name: str, *, only_problems: bool, as_json: bool) -> None:

@@ -6,8 +6,8 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from perdure.cli.terminal import print_error
+from perdure.collections import collection_admin
 from perdure.collections.addresses import item_address
-from perdure.collections.collection_admin import find_collection
 from perdure.collections.held_items import HeldItem, find_item, require_known_collection
 from perdure.collections.item import Agent, ItemFile, StoredItem
 from perdure.collections.item_records import require_known_item
@@ -18,6 +18,19 @@ from perdure.registry.holdings import Collection, Holding, Role
 from perdure.registry.store_interface import Reader
 
 _CHUNK: Final = 1000
+
+
+class CollectionEntry(NamedTuple):
+    """A collection in the list of all. A server shows neither its directory nor the result of its checks."""
+
+    name: str
+    items: int
+    originals: int
+    size: int
+    problems: int | None
+    directory: str | None
+    url: str | None
+    fields: dict[str, Any]
 
 
 class ItemEntry(NamedTuple):
@@ -80,9 +93,26 @@ class ItemOverview(NamedTuple):
         raise NoSuchVersion(self.label, wanted)
 
 
+async def list_collections(registry: Registry) -> list[CollectionEntry]:
+    """Return all collections, and the other servers that have originals of items."""
+    return [
+        CollectionEntry(
+            name=one.collection.name,
+            items=one.totals.items,
+            originals=one.totals.originals,
+            size=one.totals.size,
+            problems=one.totals.problems,
+            directory="(another server)" if one.collection.is_elsewhere else one.collection.path,
+            url=one.collection.url,
+            fields=msgspec.to_builtins(one.collection) | one.totals._asdict(),
+        )
+        for one in await collection_admin.list_collections(registry)
+    ]
+
+
 async def list_items(registry: Registry, collection: str, *, only_problems: bool) -> AsyncIterator[list[ItemEntry]]:
     """Yield the items of a collection. `only_problems` leaves out those that were valid at the last check."""
-    name = (await find_collection(registry, collection)).collection.name
+    name = (await collection_admin.find_collection(registry, collection)).collection.name
     key = ""
     while holdings := await registry.store.scan(
         lambda reader, key=key: reader.holdings_after(name, key, _CHUNK)  # type: ignore[misc]

@@ -227,6 +227,7 @@ find_bulk_change = pair(local.find_bulk_change, bulk_changes.find_bulk_change)
 find_unfinished = pair(local.find_unfinished, bulk_changes.find_unfinished)
 
 # Stored items
+list_collections = pair(item_overview.list_collections, item_documents.list_collections)
 list_items = pair(item_overview.list_items, item_documents.list_items)
 show_item = pair(item_overview.show_item, item_documents.show_item)
 put_files = pair(item_deposit.put_files, remote_deposit.put_files)

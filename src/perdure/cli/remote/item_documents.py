@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, NamedTuple
 import msgspec
 from msgspec import Meta
 
-from perdure.cli.item_overview import HoldingOverview, ItemEntry, ItemOverview, VersionOverview
+from perdure.cli.item_overview import CollectionEntry, HoldingOverview, ItemEntry, ItemOverview, VersionOverview
 from perdure.cli.remote.api_client import ServerFailed
 from perdure.cli.remote.remote_registry import PAGE, RemoteRegistry, path_to
 from perdure.collections.held_items import choose_label
@@ -137,9 +137,40 @@ class _ListedItem(msgspec.Struct, frozen=True):
     original: str | None = None
 
 
+class _Collection(msgspec.Struct, frozen=True):
+    name: str
+    url: str
+    created: str
+    items: _Count
+    originals: _Count
+    files: _Count
+    size: _Count
+
+
+class _CollectionList(msgspec.Struct, frozen=True):
+    collections: tuple[_Collection, ...]
+
+
 class _ListPage(msgspec.Struct, frozen=True):
     items: tuple[_ListedItem, ...]
     next: str | None = None
+
+
+async def list_collections(remote: RemoteRegistry) -> list[CollectionEntry]:
+    """Return all collections of the server, without their directories and without the results of checks."""
+    return [
+        CollectionEntry(
+            name=one.name,
+            items=one.items,
+            originals=one.originals,
+            size=one.size,
+            problems=None,
+            directory=None,
+            url=one.url,
+            fields=msgspec.structs.asdict(one),
+        )
+        for one in remote.get("/collections", _CollectionList).collections
+    ]
 
 
 async def list_items(remote: RemoteRegistry, collection: str, *, only_problems: bool) -> AsyncIterator[list[ItemEntry]]:
