@@ -17,7 +17,7 @@ from tests.cli.breaking_relay import breaking_relay
 from tests.cli.conftest import Run
 from tests.http.live_server import LiveServer, run_server
 
-from perdure.cli.remote import item_downloads, part_upload, remote_deposit
+from perdure.cli.remote import item_downloads, part_upload, remote_deposit, sent_files
 
 SUBSYSTEM = "example.org/archive"
 ADDRESS = "https://id.example.org/items"
@@ -356,15 +356,27 @@ def test_no_name_is_reserved_for_what_the_server_refuses(
     assert server.perdure("list", "--under", SUBSYSTEM) == before
 
 
-def test_the_same_token_continues_with_the_same_name(command: Command, source: Path) -> None:
+def test_the_same_token_continues_with_the_same_name(
+    command: Command, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[int] = []
+    headers = sent_files.FileForm.headers
+
+    def count(self: sent_files.FileForm) -> dict[str, str]:
+        sent.append(len(self._sources))
+        return headers(self)
+
+    monkeypatch.setattr(sent_files.FileForm, "headers", count)
     given = ("put", "main", str(source), "--subsystem", SUBSYSTEM, "--resume", "survey é 7")
-    first, second = (ok(command(*given)) for _ in range(2))
-    assert first == second
-    assert read_item(command, first.strip())["versions"] == [(1, 2, "upload")]
+    first = ok(command(*given))
+    (source / "b.txt").write_text("two")
+    assert ok(command(*given)) == first
+    assert sent == [2, 1]
+    assert read_item(command, first.strip())["versions"] == [(2, 3, "upload"), (1, 2, "upload")]
 
 
 def test_zip_files_and_bags_are_stored_as_by_the_local_command(
-    command: Command, local: Command, source: Path, tmp_path: Path, label: str
+    command: Command, local: Command, source: Path, tmp_path: Path, label: str, server: LiveServer
 ) -> None:
     shutil.make_archive(str(tmp_path / "plain"), "zip", source)
     zipped = ok(command("put", "main", "plain.zip", "--unzip", "--subsystem", SUBSYSTEM)).strip()
@@ -373,7 +385,9 @@ def test_zip_files_and_bags_are_stored_as_by_the_local_command(
     bagged = ok(command("put", "main", "bag", "--subsystem", SUBSYSTEM)).strip()
     assert read_item(command, bagged)["files"] == read_item(local, zipped)["files"]
     (tmp_path / "bag" / "data" / "a.txt").write_text("two")
+    before = server.perdure("list", "--under", SUBSYSTEM)
     assert "a.txt" in refusal_of(command("put", "main", "bag", "--subsystem", SUBSYSTEM))
+    assert server.perdure("list", "--under", SUBSYSTEM) == before
 
 
 @pytest.fixture
@@ -391,6 +405,7 @@ def test_a_large_file_continues_after_its_connection_breaks(
 ) -> None:
     (source / "a.txt").write_bytes(b"a" * 90_000)
     (source / "%22.txt").write_text("a form would make another name of this")
+    (source / "%0D.txt").write_text("")
     with breaking_relay(server.address) as relay:
         relay.from_client, relay.every = 50_000, 3
         options = ("collection", "put", "main", str(source), "--subsystem", SUBSYSTEM)
@@ -399,7 +414,7 @@ def test_a_large_file_continues_after_its_connection_breaks(
     item = read_item(command, label)
     known = {path: hashlib.sha512(content).hexdigest() for path, content in content_of(source).items()}
     assert {one["path"]: one["sha512"] for one in item["files"]} == known
-    assert (item["main"], len(item["versions"])) == (None, 3)
+    assert (item["main"], len(item["versions"])) == (None, 4)
     assert list(upload_memory.iterdir()) == []
 
 

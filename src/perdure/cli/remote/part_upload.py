@@ -134,8 +134,11 @@ class PartUpload:
 
     def _read_offset(self, reply: Reply) -> int:
         text = reply.headers.get("Upload-Offset", "")
+        if reply.status in _GONE:
+            raise ServerFailed(self._remote.server.url, f"its upload of {self._source.path} is gone: begin again")
         if reply.status != _OK or re.fullmatch(r"[0-9]{1,18}", text) is None or int(text) > self._size:
-            raise ServerFailed(self._remote.server.url, f"the upload of {self._source.path} was lost: begin again")
+            reason = f"it responded {reply.status}, and not how much it has of {self._source.path}"
+            raise ServerFailed(self._remote.server.url, reason)
         return int(text)
 
     def _send_part(self, path: str, offset: int, part: bytes) -> None:

@@ -43,17 +43,20 @@ async def put_files(remote: RemoteRegistry, by: Agent, request: PutRequest) -> P
     """Store the files in an item of the server. The name of a new item is reserved and shown first."""
     require_collection(remote, request.collection)
     largest = find_largest(remote)
-    before: ItemDocument | None = None
     if request.label is None:
         _let_server_check(remote, request, {"subsystem": request.prefix})
+        _check_digests(request)
         label = _reserve_name(remote, request)
+        before = None
+        present = None if request.token is None else _find_document(remote, request.collection, label)
     else:
         label = look_up_item(remote, request.label).label
         _let_server_check(remote, request, {"label": label})
-        before = _find_document(remote, request.collection, label)
+        _check_digests(request)
+        before = present = _find_document(remote, request.collection, label)
         _check_removals(before, request)
     with show_steps(request.totals.size) as report:
-        _Deposit(remote, request, label, before, min(_FORM_BYTES, largest * 3 // 4), report).send_all()
+        _Deposit(remote, request, label, present, min(_FORM_BYTES, largest * 3 // 4), report).send_all()
     after = describe_in(remote, request.collection, label)
     return _describe(before, after)
 
@@ -73,10 +76,8 @@ class _Deposit:
         self._remote = remote
         self._request = request
         self._label = label
-        self._known: dict[str, RemoteFile | None] = (
-            {} if before is None else {one.path: one for one in before.newest.files}
-        )
-        self._main_before = None if before is None else before.main_file
+        present = () if before is None else before.newest.files
+        self._known: dict[str, RemoteFile | None] = {one.path: one for one in present}
         self._is_new = before is None
         self._form_bytes = form_bytes
         self._progress = Progress(report)
@@ -100,13 +101,11 @@ class _Deposit:
         self._send_form()
 
     def _is_stored(self, source: SourceFile, copier: HashedCopier) -> bool:
-        """Return whether the item has this very file. Compare a file with the digests that its source lists."""
+        """Return whether the item has this very file."""
         known = self._known.get(source.path)
-        if not source.digests and (known is None or known.size != source.size):
+        if known is None or known.size != source.size:
             return False
-        content = hash_file(source, copier)
-        compare_content(source, content)
-        return known is not None and known.sha512 == content.digests["sha512"]
+        return known.sha512 == hash_file(source, copier).digests["sha512"]
 
     def _carries_main(self, source: SourceFile, *, is_last: bool) -> bool:
         """Return whether a file that is stored already is sent again, because another main file was chosen."""
@@ -115,7 +114,7 @@ class _Deposit:
 
     def _send(self, source: SourceFile) -> None:
         size = source.size or 0
-        if size > self._form_bytes or (size and _UNQUOTABLE.search(source.path)):
+        if size > self._form_bytes or _UNQUOTABLE.search(source.path):
             self._send_form()
             self._send_parts(source)
             return
@@ -182,6 +181,14 @@ def _let_server_check(remote: RemoteRegistry, request: PutRequest, item: Mapping
             path, size = one.path, one.size or 0
     fields = {"collection": request.collection, "filename": path, **item}
     remove_upload(remote, begin_upload(remote, max(size, 1), fields))
+
+
+def _check_digests(request: PutRequest) -> None:
+    """Compare all files with the digests that their source lists. Nothing is sent of a bag that is damaged."""
+    with HashedCopier() as copier:
+        for one in request.list_sources():
+            if one.digests:
+                compare_content(one, hash_file(one, copier))
 
 
 def _reserve_name(remote: RemoteRegistry, request: PutRequest) -> str:
