@@ -139,7 +139,7 @@ def test_a_wrong_answer_is_one_clear_line(
     assert KEY not in done.stderr
 
 
-SHORT_DEFAULTS = {"query": None, "body": None, "headers": None, "patience": Patience(packet=10.0, total=0.5)}
+SHORT_DEFAULTS = {**(api_client.request.__kwdefaults__ or {}), "patience": Patience(packet=10.0, total=0.5)}
 
 
 def test_a_message_cannot_control_the_terminal(quick: Run) -> None:

@@ -5,26 +5,32 @@ from typing import Annotated
 
 import typer
 
-from perdure.cli import collection_copies, collection_export, collection_items, collection_show, collection_verify
+from perdure.cli import (
+    collection_copies,
+    collection_export,
+    collection_items,
+    collection_show,
+    collection_verify,
+)
+from perdure.cli import use_cases as use
+from perdure.cli.any_registry import AnyRegistry, run_anonymous
 from perdure.cli.bulk_session import exit_if_refused
-from perdure.cli.collection_options import CollectionName, collection_fields, content_text, count_text, holding_fields
+from perdure.cli.collection_options import CollectionName, collection_fields, content_text, count_text
 from perdure.cli.help import CommandGroup
+from perdure.cli.item_overview import CollectionEntry, ItemEntry
 from perdure.cli.progress import count_progress
-from perdure.cli.registry_session import Folder, Json, find_folder, run_anonymous, run_as_agent
+from perdure.cli.registry_session import Folder, Json, find_folder, run_as_agent
 from perdure.cli.terminal import escape_control, print_error, print_table, to_json
 from perdure.collections.addresses import default_address
 from perdure.collections.collection_admin import (
-    CollectionOverview,
     change_address,
     change_path,
     create_collection,
     find_collection,
-    list_collections,
 )
 from perdure.errors import InvalidInput
 from perdure.registry import Registry
 from perdure.registry.entities import Agent
-from perdure.registry.holdings import Collection, Holding
 from perdure.settings_file import read_settings
 
 app: CommandGroup = CommandGroup(help="Keep items in directories, and copies of them elsewhere.")
@@ -51,7 +57,6 @@ CHANGE_EXAMPLES = """
 - `perdure collection change archive --path /mnt/new-disk/archive`
 """
 LIST_EXAMPLES = "**Examples**\n\n- `perdure collection list`\n- `perdure collection list archive --problems`"
-_CHUNK = 1000
 
 Url = Annotated[
     str | None,
@@ -146,47 +151,39 @@ def list_(
     if name is None:
         if problems:
             raise InvalidInput("collection", "problems", "name the collection whose items are to be listed")
-        _print_collections(run_anonymous(folder, list_collections), json)
+        _print_collections(run_anonymous(folder, use.list_collections), json)
         return
     run_anonymous(folder, lambda registry: _print_items(registry, name, only_problems=problems, as_json=json))
 
 
-def _print_collections(found: list[CollectionOverview], as_json: bool) -> None:
+def _print_collections(found: list[CollectionEntry], as_json: bool) -> None:
     if as_json:
         for one in found:
-            typer.echo(to_json(collection_fields(one.collection) | one.totals._asdict()))
+            typer.echo(to_json(one.fields))
         return
-    rows = (
-        (
-            one.collection.name,
-            f"{one.totals.items:,}",
-            f"{one.totals.originals:,}",
-            f"{one.totals.size:,}",
-            f"{one.totals.problems:,}",
-            "(another server)" if one.collection.is_elsewhere else one.collection.path,
-            one.collection.url or "",
-        )
-        for one in found
-    )
-    print_table(("name", "items", "originals", "bytes", "problems", "directory", "address"), rows, whole=("name",))
+    columns = [
+        ("name", [one.name for one in found]),
+        ("items", [f"{one.items:,}" for one in found]),
+        ("originals", [f"{one.originals:,}" for one in found]),
+        ("bytes", [f"{one.size:,}" for one in found]),
+        ("problems", [f"{one.problems:,}" for one in found if one.problems is not None]),
+        ("directory", [one.directory for one in found if one.directory is not None]),
+        ("address", [one.url or "" for one in found]),
+    ]
+    shown = [(heading, texts) for heading, texts in columns if texts or not found]
+    rows = zip(*(texts for _, texts in shown), strict=True)
+    print_table(tuple(heading for heading, _ in shown), rows, whole=("name",))
 
 
-async def _print_items(registry: Registry, name: str, *, only_problems: bool, as_json: bool) -> None:
-    collection: Collection = (await find_collection(registry, name)).collection
-    key = ""
-    while holdings := await registry.store.scan(
-        lambda reader, key=key: reader.holdings_after(collection.name, key, _CHUNK)  # type: ignore[misc]
-    ):
-        for one in holdings:
-            if only_problems and one.outcome in (None, "valid"):
-                continue
-            typer.echo(to_json(holding_fields(one)) if as_json else _item_line(one))
-        key = holdings[-1].subject
+async def _print_items(registry: AnyRegistry, name: str, *, only_problems: bool, as_json: bool) -> None:
+    async for page in use.list_items(registry, name, only_problems=only_problems):
+        for one in page:
+            typer.echo(to_json(one.fields) if as_json else _item_line(one))
 
 
-def _item_line(holding: Holding) -> str:
-    checked = f", {holding.outcome} at {holding.verified_at[:19]}Z" if holding.verified_at else ""
-    return escape_control(f"{holding.label}  {holding.role}, {content_text(holding)}{checked}")
+def _item_line(one: ItemEntry) -> str:
+    checked = f", {one.outcome} at {one.verified_at[:19]}Z" if one.verified_at else ""
+    return escape_control(f"{one.label}  {one.role}, {content_text(one)}{checked}")
 
 
 app.command("show", epilog=collection_show.EXAMPLES)(collection_show.show)

@@ -6,29 +6,29 @@ from typing import Annotated
 
 import typer
 
+from perdure.cli import use_cases as use
+from perdure.cli.any_registry import AnyRegistry, run_anonymous, run_as_agent
 from perdure.cli.collection_options import (
     CollectionName,
     Label,
     content_text,
     count_text,
-    print_holding,
 )
-from perdure.cli.registry_session import Folder, Json, find_folder, run_anonymous, run_as_agent
+from perdure.cli.item_deposit import PutRequest, PutResult
+from perdure.cli.registry_session import Folder, Json, find_folder
 from perdure.cli.terminal import escape_control, print_error, to_json
 from perdure.cli.transfer_progress import show_steps
 from perdure.collections.bag_reader import is_bag, read_bag
-from perdure.collections.deposit import check_room, check_texts, put_item, reserve_name
-from perdure.collections.held_items import find_item, require_collection
+from perdure.collections.deposit import check_texts
+from perdure.collections.held_items import require_collection
 from perdure.collections.item_content import ITEM_PAGE
-from perdure.collections.retrieval import get_item
 from perdure.collections.source_check import SourceTotals, check_sources, refuse_directory_around
 from perdure.collections.source_files import SourceFile, find_file, list_directory
 from perdure.collections.stoppable_work import run_stoppable
 from perdure.collections.zip_reader import list_zip
 from perdure.errors import InvalidInput
-from perdure.registry import Registry
 from perdure.registry.entities import Agent
-from perdure.registry.holdings import Holding
+from perdure.registry.registry import Registry
 
 PUT_EXAMPLES = """
 **Examples**
@@ -92,34 +92,30 @@ def put(
     """
     _check_options(label, subsystem, pool, title, resume)
 
-    async def work(registry: Registry, by: Agent) -> tuple[Holding, Holding | None]:
-        check_texts(registry.settings.limits, title, message)
-        target = await registry.store.read(lambda reader: require_collection(reader, collection))
-        refuse_directory_around(source, Path(target.path), "the directory of the collection")
-        refuse_directory_around(source, find_folder(folder), "the folder of the registry, with its keys")
-        totals = await _check_source(source, main, unzip=unzip)
-        name, before = label, None
-        if name is None:
-            await check_room(registry, collection, totals.size)
-            minted = await reserve_name(registry, by, collection, subsystem or pool or "", title=title, token=resume)
-            name = minted.name
-            also = f", also known as {minted.alias}" if minted.alias else ""
-            print_error(f"reserved {name}{also}; after an interruption, continue with --label {name}")
-        else:
-            known = name
-            before = await registry.store.read(lambda reader: find_item(reader, known).holding_in(collection))
-        with show_steps(totals.size) as report:
-            sources = _list_sources(source, unzip=unzip)
-            stored = await put_item(
-                registry, by, collection, name, sources, main_file=main, message=message, report=report
-            )
-        return stored, before
+    async def work(registry: AnyRegistry, by: Agent) -> PutResult:
+        if isinstance(registry, Registry):
+            check_texts(registry.settings.limits, title, message)
+            target = await registry.store.read(lambda reader: require_collection(reader, collection))
+            refuse_directory_around(source, Path(target.path), "the directory of the collection")
+            refuse_directory_around(source, find_folder(folder), "the folder of the registry, with its keys")
+        request = PutRequest(
+            collection=collection,
+            label=label,
+            prefix=subsystem or pool or "",
+            title=title,
+            main=main,
+            message=message,
+            token=resume,
+            totals=await _check_source(source, main, unzip=unzip),
+            list_sources=lambda: _list_sources(source, unzip=unzip),
+        )
+        return await use.put_files(registry, by, request)
 
-    holding, before = run_as_agent(folder, work)
+    stored = run_as_agent(folder, work)
     if not json:
-        done = "unchanged in" if holding == before else "stored in"
-        print_error(f"{done} {collection}: {content_text(holding)}")
-    print_holding(holding, holding.label, json)
+        done = "unchanged in" if stored.is_unchanged else "stored in"
+        print_error(f"{done} {collection}: {content_text(stored)}")
+    typer.echo(to_json(stored.fields) if json else escape_control(stored.label))
 
 
 def _check_options(
@@ -183,7 +179,7 @@ def get(
     with show_steps() as report:
         got = run_anonymous(
             folder,
-            lambda registry: get_item(
+            lambda registry: use.get_item(
                 registry, label, target, version=version, collection=collection, as_bag=as_bag, report=report
             ),
         )

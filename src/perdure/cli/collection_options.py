@@ -1,6 +1,6 @@
 """Options of the commands for collections, and how they print an item."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol
 
 import msgspec
 import typer
@@ -23,7 +23,18 @@ def count_text(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def content_text(holding: Holding) -> str:
+class StoredContent(Protocol):
+    """A version of an item, in numbers."""
+
+    @property
+    def version(self) -> int: ...
+    @property
+    def files(self) -> int: ...
+    @property
+    def size(self) -> int: ...
+
+
+def content_text(holding: StoredContent) -> str:
     """Return the version of a holding and what it contains, as one phrase."""
     return f"version {holding.version}, {count_text(holding.files, 'file')}, {count_text(holding.size, 'byte')}"
 

@@ -5,21 +5,26 @@ from fractions import Fraction
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from perdure import registry as local
+from perdure.cli import item_deposit, item_overview
 from perdure.cli.any_registry import AnyRegistry
 from perdure.cli.remote import (
     agents,
     bulk_changes,
     identifiers,
     import_export,
+    item_documents,
+    item_downloads,
     peers,
     person_curation,
     persons,
     pools,
     prefixes,
     queries,
+    remote_deposit,
     table_minting,
 )
 from perdure.cli.remote.remote_registry import RemoteRegistry
+from perdure.collections import retrieval
 from perdure.federation import registration
 from perdure.names import handle
 from perdure.registry import IdentifierQuery
@@ -220,6 +225,13 @@ undo_bulk_change = pair(local.undo_bulk_change, bulk_changes.undo_bulk_change)
 list_bulk_changes = pair(local.list_bulk_changes, bulk_changes.list_bulk_changes)
 find_bulk_change = pair(local.find_bulk_change, bulk_changes.find_bulk_change)
 find_unfinished = pair(local.find_unfinished, bulk_changes.find_unfinished)
+
+# Stored items
+list_collections = pair(item_overview.list_collections, item_documents.list_collections)
+list_items = pair(item_overview.list_items, item_documents.list_items)
+show_item = pair(item_overview.show_item, item_documents.show_item)
+put_files = pair(item_deposit.put_files, remote_deposit.put_files)
+get_item = pair(retrieval.get_item, item_downloads.get_item)
 
 # Files
 import_entries = pair(local.import_entries, import_export.import_entries)

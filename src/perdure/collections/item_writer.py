@@ -179,7 +179,7 @@ class _Draft:
             with _open(source) as stream:  # it is probably unchanged: read it first, and write it only if it is not
                 content = copier.copy(stream, None, algorithms)
             if self._is_stored(content.digests["sha512"]):
-                _compare(source, content)
+                compare_content(source, content)
                 return content
         location = f"{self._content}/{content_name(source.path)}"
         file = os.path.join(self.directory, location)
@@ -190,7 +190,7 @@ class _Draft:
                 content = copier.copy(stream, descriptor, algorithms, self._most_left())
             finally:
                 os.close(descriptor)
-        _compare(source, content)
+        compare_content(source, content)
         digest = content.digests["sha512"]
         if self._is_stored(digest):
             os.unlink(file)
@@ -237,8 +237,8 @@ def _open(source: SourceFile) -> AbstractContextManager[ReadableStream]:
         raise RefusedFile(source.path, f"it cannot be read: {problem.strerror}") from problem
 
 
-def _compare(source: SourceFile, content: HashedContent) -> None:
-    """Compare what was read with what the source promised."""
+def compare_content(source: SourceFile, content: HashedContent) -> None:
+    """Compare what was read with what the source promised. Raise RefusedFile if it differs."""
     for name, expected in source.digests.items():
         if name in content.digests and content.digests[name] != expected.lower():
             raise RefusedFile(source.path, f"its {name} is not {expected.lower()[:16]}…, as its source says")

@@ -3,7 +3,8 @@
 import asyncio
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import NamedTuple
@@ -86,17 +87,20 @@ def _write(version: ItemVersion, to: Path, as_bag: bool, report: Report) -> None
     if as_bag:
         write_bag(version, to, report)
         return
-    with explain_storage_errors(str(to.parent), "directory"):
-        _write_files(version, to, Progress(report))
+    with explain_storage_errors(str(to.parent), "directory"), fill_directory(to) as built:
+        _copy_files(version, built, Progress(report))
 
 
-def _write_files(version: ItemVersion, to: Path, progress: Progress) -> None:
-    """Write the files to a directory, which appears when all of them are complete."""
+@contextmanager
+def fill_directory(to: Path) -> Iterator[Path]:
+    """Yield a directory to write files into. It appears as `to` when all of them are complete."""
+    if to.exists():
+        raise InvalidInput("item", "to", f"{to} exists already: name a new directory")
     to.parent.mkdir(parents=True, exist_ok=True)
     built = Path(mkdtemp(prefix=f".{to.name[:50]}.", dir=to.parent))
     try:
         built.chmod(0o755)
-        _copy_files(version, built, progress)
+        yield built
         built.rename(to)
     finally:
         shutil.rmtree(built, ignore_errors=True)

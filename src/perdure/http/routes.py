@@ -291,6 +291,7 @@ API_ROUTES: Final = (
     ApiRoute("GET", "/bulk-changes", bulk_changes.list_bulk_changes),
     ApiRoute("GET", "/bulk-changes/{id}", bulk_changes.show_bulk_change),
     ApiRoute("POST", "/bulk-changes/{id}/undo", bulk_changes.undo_bulk_change),
+    ApiRoute("GET", "/collections", item_lists.list_collections),
     ApiRoute("GET", "/collections/{collection}/items", item_lists.list_items),
     ApiRoute("POST", "/items/{collection}", item_uploads.put_item_form, is_bulk=True),
     ApiRoute("PUT", "/items/{collection}/{label}/{path}", item_uploads.put_file, is_bulk=True),

@@ -3,6 +3,7 @@
 import ssl
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from email.message import Message
 from functools import partial
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection, RemoteDisconnected
 from typing import Any, Final, NamedTuple
@@ -25,6 +26,7 @@ _CHUNK: Final = 1 << 16
 _MAX_REDIRECTS: Final = 3
 _REDIRECTS: Final = (301, 302, 303, 307, 308)
 _FIRST_ERROR: Final = 400
+_PARTIAL: Final = 206
 _JSON: Final = ("application/json", "application/problem+json")
 _NDJSON: Final = "application/x-ndjson"
 
@@ -54,6 +56,8 @@ class Patience(NamedTuple):
 QUICK: Final = Patience()
 STREAM: Final = Patience(packet=900.0, total=None)  # while the server reads or writes a whole file
 
+TRANSFER: Final = Patience(packet=60.0, total=None)  # of the content of a file
+
 Query = Mapping[str, Any]
 
 
@@ -73,11 +77,12 @@ def request(
     body: object = None,
     headers: Mapping[str, str] | None = None,
     patience: Patience = QUICK,
+    root: str = API_ROOT,
 ) -> Answer:
     """Send a request with JSON, and return the response. Raise the error that the server reports."""
     data = None if body is None else msgspec.json.encode(body)
     given = {"Accept": _JSON[0], **({} if data is None else {"Content-Type": _JSON[0]}), **(headers or {})}
-    with _open(server, method, path, query, data, given, patience) as (response, deadline):
+    with _open(server, method, root + path, query, data, given, patience) as (response, deadline):
         _check_type(server, response, _JSON)
         with _translate_errors(server, deadline):
             content = _read_all(server, response)
@@ -99,14 +104,50 @@ def stream_lines(
     data: bytes | Iterable[bytes] | None = body if document is None else msgspec.json.encode(document)
     kind = _NDJSON if document is None else _JSON[0]
     given = {"Accept": _NDJSON, **({} if data is None else {"Content-Type": kind})}
-    with _open(server, method, path, query, data, given, STREAM) as (response, deadline):
-        if response.status >= _FIRST_ERROR:
-            _check_type(server, response, _JSON)
-            with _translate_errors(server, deadline):
-                content = _read_all(server, response)
-            _raise_reported(server, response, content)
+    with _open(server, method, API_ROOT + path, query, data, given, STREAM) as (response, deadline):
+        _raise_if_error(server, response, deadline)
         _check_type(server, response, (_NDJSON,))
         yield _read_lines(server, response)
+
+
+class Reply(NamedTuple):
+    """The status and the headers of a response that may have no body."""
+
+    status: int
+    headers: Message
+
+
+def transfer(
+    server: ServerAddress,
+    method: str,
+    path: str,
+    headers: Mapping[str, str],
+    data: bytes | Iterable[bytes] | None = None,
+) -> Reply:
+    """Send a request with content that is not JSON. Raise the error that the server reports, except to HEAD."""
+    with _open(server, method, path, None, data, {"Accept": _JSON[0], **headers}, STREAM) as (response, deadline):
+        if method != "HEAD":
+            _raise_if_error(server, response, deadline)
+            with _translate_errors(server, deadline):
+                _read_all(server, response)
+        return Reply(response.status, response.headers)
+
+
+class Download(NamedTuple):
+    """The content of a file: the position of its first byte, and its parts."""
+
+    first: int
+    parts: Iterator[bytes]
+
+
+@contextmanager
+def download(server: ServerAddress, path: str, *, query: Query | None = None, first: int = 0) -> Iterator[Download]:
+    """Yield the content of a file, from its byte `first` if the server sends ranges; otherwise all of it."""
+    given = {"Accept": "*/*", **({"Range": f"bytes={first}-"} if first else {})}
+    with _open(server, "GET", path, query, None, given, TRANSFER) as (response, deadline):
+        _raise_if_error(server, response, deadline)
+        _check_encoding(server, response)
+        yield Download(first if response.status == _PARTIAL else 0, _read_parts(server, response))
 
 
 @contextmanager
@@ -121,7 +162,7 @@ def _open(
 ) -> Iterator[tuple[HTTPResponse, Deadline | None]]:
     """Send a request and yield its response. A redirect is followed on the same server only, and by GET only."""
     given = {key: _to_text(value) for key, value in (query or {}).items() if value is not None}
-    url = f"{server.url}{API_ROOT}{path}" + (f"?{urlencode(given, doseq=True)}" if given else "")
+    url = f"{server.url}{path}" + (f"?{urlencode(given, doseq=True)}" if given else "")
     deadline = None if patience.total is None else Deadline(patience.total)
     try:
         for _ in range(_MAX_REDIRECTS + 1):
@@ -175,6 +216,10 @@ def _check_type(server: ServerAddress, response: HTTPResponse, kinds: Iterable[s
     if kind not in kinds:
         reason = f"no registry answers there: the response is {response.status}, {quote_text(kind)}"
         raise ServerFailed(server.url, reason)
+    _check_encoding(server, response)
+
+
+def _check_encoding(server: ServerAddress, response: HTTPResponse) -> None:
     if response.headers.get("Content-Encoding", "identity").strip().lower() != "identity":
         raise ServerFailed(server.url, "it compressed the response, which was not requested")
 
@@ -197,6 +242,20 @@ def _read_lines(server: ServerAddress, response: HTTPResponse) -> Iterator[bytes
             if not line.endswith(b"\n"):
                 raise ServerFailed(server.url, "its response is cut, or has a line that is too long", is_broken=True)
             yield line
+
+
+def _read_parts(server: ServerAddress, response: HTTPResponse) -> Iterator[bytes]:
+    with _translate_errors(server, None):
+        while part := response.read1(_CHUNK):
+            yield part
+
+
+def _raise_if_error(server: ServerAddress, response: HTTPResponse, deadline: Deadline | None) -> None:
+    if response.status >= _FIRST_ERROR:
+        _check_type(server, response, _JSON)
+        with _translate_errors(server, deadline):
+            content = _read_all(server, response)
+        _raise_reported(server, response, content)
 
 
 def _raise_reported(server: ServerAddress, response: HTTPResponse, content: bytes) -> None:

@@ -71,6 +71,10 @@ REMOTE: Final = frozenset(
         "person restrict",
         "person lift",
         "person redact",
+        "collection list",
+        "collection show",
+        "collection put",
+        "collection get",
     }
 )
 # The API has nothing that they need, or they work on the files of a registry.
@@ -93,10 +97,6 @@ LOCAL_ONLY: Final = frozenset(
         "verify",
         "collection create",
         "collection change",
-        "collection list",
-        "collection show",
-        "collection put",
-        "collection get",
         "collection copy",
         "collection migrate",
         "collection install",

@@ -65,28 +65,39 @@ async def mint_in_chunks(
         if item_key is not None:
             amount["item_key"] = item_key
         try:
-            answer = _mint_once(remote, {"prefix": prefix, **amount, **statement_fields(statement)})
+            answer = _mint_once(remote, {"prefix": prefix, **amount, **statement_fields(statement)}, str(uuid4()))
         except OutOfRange as problem:  # of an IBI subsystem, whose dates come one after the other; nothing was minted
             if problem.part != "count" or size == 1:
                 raise
             at_once = size // 2
             continue
         done += size
-        yield [
-            MintedIdentifier(one.name, one.alias, None if one.date is None else parse_minting_date(one.date))
-            for one in remote.decode(answer, _MintResponse).identifiers
-        ]
+        yield _read_minted(remote, answer)
 
 
-def _mint_once(remote: RemoteRegistry, body: dict[str, Any]) -> Answer:
+def mint_name(remote: RemoteRegistry, prefix: str, statement: Statement, token: str) -> MintedIdentifier:
+    """Mint one name. For a day, the same token returns the same name."""
+    answer = _mint_once(remote, {"prefix": prefix, "count": 1, **statement_fields(statement)}, token)
+    [minted] = _read_minted(remote, answer)
+    return minted
+
+
+def _mint_once(remote: RemoteRegistry, body: dict[str, Any], token: str) -> Answer:
     """Send a request to mint, and send it again if the connection breaks: with its key, no name is minted twice."""
-    headers = {"Idempotency-Key": str(uuid4())}
+    headers = {"Idempotency-Key": token}
     try:
         return remote.send("POST", "/identifiers", body, headers=headers)
     except ServerFailed as problem:
         if not problem.is_broken:
             raise
         return remote.send("POST", "/identifiers", body, headers=headers)
+
+
+def _read_minted(remote: RemoteRegistry, answer: Answer) -> list[MintedIdentifier]:
+    return [
+        MintedIdentifier(one.name, one.alias, None if one.date is None else parse_minting_date(one.date))
+        for one in remote.decode(answer, _MintResponse).identifiers
+    ]
 
 
 def parse_minting_date(text: str) -> Fraction:

@@ -37,6 +37,11 @@ class RemoteRegistry:
         """Read a resource."""
         return self.decode(api_client.request(self.server, "GET", path, query=query), kind)
 
+    def get_document(self, path: str, kind: type[T], **query: object) -> T:
+        """Read a JSON document of the server that is not below the root of its API."""
+        answer = api_client.request(self.server, "GET", path, query=query, patience=api_client.STREAM, root="")
+        return self.decode(answer, kind)
+
     def send(
         self,
         method: str,

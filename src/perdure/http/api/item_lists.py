@@ -1,17 +1,43 @@
-"""The endpoint that lists the items of a collection."""
+"""The endpoints that list the collections, and the items of one."""
 
 from typing import Annotated
 
 from litestar import Response, get
 from litestar.params import QueryParameter
 
+from perdure.collections import collection_admin
+from perdure.collections.addresses import default_address
+from perdure.collections.collection_admin import CollectionOverview
 from perdure.collections.held_items import require_collection
 from perdure.http.api.item_uploads import CollectionName
 from perdure.http.api.request_context import CREDENTIALS_OPTIONAL, InjectedContext, PageLimit, error_responses
-from perdure.http.api.schemas.stored_items import ItemListResponse, ListedItemResponse
+from perdure.http.api.schemas.stored_items import (
+    CollectionListResponse,
+    CollectionResponse,
+    ItemListResponse,
+    ListedItemResponse,
+)
 from perdure.http.items.item_urls import item_url
 from perdure.registry.holdings import ELSEWHERE, Collection, Holding
 from perdure.registry.store_interface import Reader
+
+
+@get(
+    "/collections",
+    operation_id="collections",
+    tags=["items"],
+    summary="List the collections",
+    security=CREDENTIALS_OPTIONAL,
+    responses=error_responses(),
+    response_description="All collections of this server.",
+)
+async def list_collections(context: InjectedContext) -> Response[CollectionListResponse]:
+    """List the collections of this server, with the number of their items and bytes."""
+    async with context.acquire_search_slot():
+        found = await collection_admin.list_collections(context.registry)
+    origin = context.request.origin
+    listed = tuple(_describe_collection(origin, one) for one in found if not one.collection.is_elsewhere)
+    return Response(CollectionListResponse(collections=listed), headers={"cache-control": "no-cache"})
 
 
 @get(
@@ -44,6 +70,19 @@ async def list_items(
     async with context.acquire_search_slot():
         listed = await context.registry.store.scan(work)
     return Response(listed, headers={"cache-control": "no-cache"})
+
+
+def _describe_collection(origin: str, found: CollectionOverview) -> CollectionResponse:
+    collection, totals = found.collection, found.totals
+    return CollectionResponse(
+        name=collection.name,
+        url=collection.url or default_address(origin, collection.name),
+        created=collection.created,
+        items=totals.items,
+        originals=totals.originals,
+        files=totals.files,
+        size=totals.size,
+    )
 
 
 def _describe(

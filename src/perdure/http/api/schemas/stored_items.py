@@ -43,4 +43,28 @@ class ItemListResponse(msgspec.Struct, frozen=True, kw_only=True):
     next: Annotated[str | None, Meta(description="The value of `after` for the next page; null: this is the last.")]
 
 
-ITEM_RESPONSE_SCHEMAS = (StoredItemResponse, ListedItemResponse, ItemListResponse)
+class CollectionResponse(msgspec.Struct, frozen=True, kw_only=True):
+    """A collection of items, in numbers."""
+
+    name: str
+    url: Annotated[str, Meta(description="The public address of the collection.")]
+    created: str
+    items: int
+    originals: Annotated[int, Meta(description="The number of items whose original is in this collection.")]
+    files: Annotated[int, Meta(description="The number of files of the newest versions.")]
+    size: Annotated[int, Meta(description="Their bytes together.")]
+
+
+class CollectionListResponse(msgspec.Struct, frozen=True, kw_only=True):
+    """All collections of this server."""
+
+    collections: tuple[CollectionResponse, ...]
+
+
+ITEM_RESPONSE_SCHEMAS = (
+    StoredItemResponse,
+    ListedItemResponse,
+    ItemListResponse,
+    CollectionResponse,
+    CollectionListResponse,
+)
