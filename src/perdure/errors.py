@@ -538,10 +538,7 @@ class ClockUnconfirmed(ClockJumped):
 
 
 class PeerUnavailable(PerdureError):
-    """Another server did not answer, or its answer cannot be used.
-
-    `refuses_question`: the server works, but does not accept what a reader has put into this question.
-    """
+    """Another server did not answer, or its answer cannot be used."""
 
     code = "peer-unavailable"
 
@@ -549,6 +546,7 @@ class PeerUnavailable(PerdureError):
         super().__init__(peer, reason)
         self.peer = peer
         self.reason = reason
+        # The server works, but does not accept what a reader has put into this question.
         self.refuses_question = refuses_question
 
     def __str__(self) -> str:

@@ -86,7 +86,7 @@ def test_the_shell_completes(run: Run, words: str, index: int, completions: list
 
 @pytest.mark.parametrize("command", list(HELP))
 def test_help_shows_no_types(command: str) -> None:
-    assert not re.search(r"<[a-z\[\]|]+>", HELP[command])
+    assert not re.search(r"(?<!\\g)<[a-z\[\]|]+>", HELP[command])  # a reference to a group of a regex is no type
 
 
 def _commands(group: Any) -> Iterator[Any]:

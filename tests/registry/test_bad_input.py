@@ -83,7 +83,7 @@ TARGETS = [
     "https://example.org/\u2028",
     "https://example.org/\ud800",
     "\nhttps://example.org/",
-    " https://example.org/",
+    " javascript:alert(1)",
     "https://example.org/" + "x" * 50,
 ]
 
@@ -105,6 +105,9 @@ def test_a_target_that_no_reader_should_follow_is_refused(sample_office: Office)
 
 
 def test_a_blank_is_accepted_in_a_url_value_but_not_in_a_target(sample_office: Office) -> None:
+    with pytest.raises(InvalidInput, match="not an absolute URL"):
+        sample_office.do(set_target, "12345/a", " https://example.org/")
+    sample_office.do(set_values, "12345/a", [Value(1, "URL", Text(" https://example.org/"))])
     url = "https://example.org/a b"
     with pytest.raises(InvalidInput, match="percent-encoded"):
         sample_office.do(mint, "12345", suffixes=["n"], statement=Statement(url))

@@ -357,9 +357,10 @@ def test_an_update_withdraws_a_name_for_an_agent_who_may(library: Office) -> Non
 def test_unknown_prefixes_are_added_as_the_options_say(office: Office) -> None:
     entries = [put("20.500.99999.1/x", line=2), put("20.500.99999/Ab"), put("http/x y", line=3), put("0.NA/1", line=4)]
     tally, problems = run_import(office, entries, new_prefixes="ignore-case")
-    assert (tally.created, tally.refused) == (3, 1)
+    assert (tally.created, tally.refused) == (4, 0)
     added = [one.reason for one in problems if isinstance(one, Notice)]
     assert sorted(added) == [
+        "added the prefix 0.NA (case is ignored)",
         "added the prefix 20.500.99999 (case is ignored)",
         "added the prefix 20.500.99999.1 (case is ignored)",
         "added the prefix http (case is ignored)",

@@ -55,10 +55,11 @@ def test_every_resolution_is_written_once_even_if_the_store_refuses_some(
         counter = build_counter(store)
         for batch in rounds:
             counter.count_readers([key for key, _ in batch], [agent for _, agent in batch])
-            counter.count_handle_clients([key for key, _ in batch])
+            counter.count_handle_clients([key for key, _ in batch], [agent for _, agent in batch])
             for key, agent in batch:
-                expected[key, "2026-11-18", resolution_counter.classify_user_agent(agent)] += 1
-                expected[key, "2026-11-18", "handle"] += 1
+                kind = resolution_counter.classify_user_agent(agent)
+                expected[key, "2026-11-18", kind] += 1
+                expected[key, "2026-11-18", "robot" if kind == "robot" else "handle"] += 1
             await counter.write()
         for _ in range(len(refusals)):
             await counter.write()
@@ -95,7 +96,7 @@ def test_sums_are_given_back_once_in_the_order_of_the_store(rounds: list[list[st
 def test_sums_that_the_store_refuses_do_not_grow_without_limit() -> None:
     async def run() -> int:
         counter = build_counter(FlakyStore([True] * 3))
-        counter.count_handle_clients([f"1/{number}" for number in range(20)])
+        counter.count_handle_clients([f"1/{number}" for number in range(20)], [b""] * 20)
         await counter.write()
         held = len(counter._sums)
         counter._sums.close()
