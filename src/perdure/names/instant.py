@@ -8,6 +8,7 @@ import datetime
 import re
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from math import log2
 from typing import Final
 
@@ -27,6 +28,7 @@ MAX_SECONDS: Final = 10**18
 MAX_FRACTION_DIGITS: Final = 20_000
 _SMALLEST_PLACE: Final = 10**MAX_FRACTION_DIGITS
 _BITS_OF_FIVE: Final = log2(5)
+_DENOMINATORS: Final = 64  # in the cache: dates of one granularity have a few
 
 
 def to_exact(value: Exact, scheme: str, part: str = "date") -> Fraction:
@@ -57,20 +59,42 @@ def decimals(fraction: Fraction, scheme: str, part: str = "date") -> str:
     >>> decimals(Fraction(1, 20), "ibi")
     '05'
     """
-    denominator = fraction.denominator
+    return _write_places(fraction.numerator, fraction.denominator, scheme, part)
+
+
+def split_seconds(date: Fraction, scheme: str) -> tuple[int, str]:
+    """Return the whole seconds of a date, rounded down, and its decimal places.
+
+    >>> split_seconds(Fraction(-1, 4), "ibi")
+    (-1, '75')
+    """
+    denominator = date.denominator
+    if denominator == 1:
+        return date.numerator, ""
+    whole, rest = divmod(date.numerator, denominator)
+    return whole, _write_places(rest, denominator, scheme, "date")
+
+
+def _write_places(numerator: int, denominator: int, scheme: str, part: str) -> str:
     if denominator > _SMALLEST_PLACE:  # before anything is computed with it
         raise OutOfRange(scheme, part, f"{part} has more than {MAX_FRACTION_DIGITS} decimal places")
-    twos = (denominator & -denominator).bit_length() - 1
-    rest = denominator >> twos
-    fives = round((rest.bit_length() - 0.5) / _BITS_OF_FIVE)
-    if rest != 5**fives:
+    places = _count_places(denominator)
+    if places is None:
         raise InvalidInput(scheme, part, f"{part} has a fraction that is not a finite decimal, such as 1/3")
-    places = max(twos, fives)
     if places > MAX_FRACTION_DIGITS:
         raise OutOfRange(scheme, part, f"{part} has more than {MAX_FRACTION_DIGITS} decimal places")
     if places == 0:
         return ""
-    return _DECIMAL.write(fraction.numerator * 10**places // denominator).rjust(places, "0")
+    return _DECIMAL.write(numerator * 10**places // denominator).rjust(places, "0")
+
+
+@lru_cache(_DENOMINATORS)
+def _count_places(denominator: int) -> int | None:
+    """Return how many decimal places a reduced fraction has; None if it is no finite decimal."""
+    twos = (denominator & -denominator).bit_length() - 1
+    rest = denominator >> twos
+    fives = round((rest.bit_length() - 0.5) / _BITS_OF_FIVE)
+    return max(twos, fives) if rest == 5**fives else None
 
 
 def from_decimals(digits: str) -> Fraction:
@@ -119,9 +143,8 @@ def to_iso(date: Exact) -> str:
     '2009-02-16T17:46:00.25Z'
     """
     value = to_exact(date, "instant")
-    whole = value.numerator // value.denominator
+    whole, places = split_seconds(value, "instant")
     year, month, day, hour, minute, second = from_posix(whole)
-    places = decimals(value - whole, "instant")
     sign = "+" if year > 9999 else "-" if year < 0 else ""
     return (
         f"{sign}{abs(year):04d}-{month:02d}-{day:02d}T{hour:02d}:{minute:02d}:{second:02d}"

@@ -53,6 +53,11 @@ def ibi_ticks(now_ns: int, last: Fraction | None, granularity: Fraction) -> Call
     return tick
 
 
+def is_due(tick: Tick, now_ns: int) -> bool:
+    """Return whether the instant that the caller waits for has come."""
+    return tick.due.numerator * _NANOSECONDS <= now_ns * tick.due.denominator
+
+
 def check_wait(timeline: str, tick: Tick, now_ns: int, longest: Fraction) -> None:
     """Raise ClockBehind if a date is further ahead than a caller may wait."""
     now = Fraction(now_ns, _NANOSECONDS)

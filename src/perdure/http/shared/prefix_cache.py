@@ -3,6 +3,7 @@
 Only facts that never change are used: that a prefix exists, and how its names are compared.
 """
 
+from time import monotonic
 from typing import Final
 
 from perdure.http.shared.api_roots import RESERVED_SEGMENTS
@@ -12,6 +13,8 @@ from perdure.registry.prefixes.na_names import NA_KEY
 
 # Records of prefixes contain more than is stored, and the others are URLs of their own.
 _NOT_ON_FAST_PATH: Final = RESERVED_SEGMENTS | {NA_KEY}
+_UNKNOWN_SECONDS: Final = 1.0
+_MOST_UNKNOWN: Final = 1000
 
 
 class PrefixCache:
@@ -20,6 +23,8 @@ class PrefixCache:
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
         self._known: dict[str, Prefix] = {}
+        self._unknown: set[str] = set()  # such as the names of pools
+        self._forgotten_at = 0.0
         # For the fast path: from the first segment of a path in lower case to the start of keys, and case sensitivity.
         self.handle_prefixes: dict[bytes, tuple[str, bool]] = {}
 
@@ -28,13 +33,23 @@ class PrefixCache:
         return self._known.get(key)
 
     async def find(self, key: str) -> Prefix | None:
-        """Return a prefix by its key. Read it from the store if this process has not read it."""
+        """Return a prefix by its key. Read it from the store if this process has not read it within the last second."""
         known = self._known.get(key)
-        if known is None:
-            known = await self._registry.store.read_quick(lambda reader: reader.prefix(key))
-            if known is not None:
-                self._add(known)
+        if known is not None or self._is_unknown(key):
+            return known
+        known = await self._registry.store.read_quick(lambda reader: reader.prefix(key))
+        if known is not None:
+            self._add(known)
+        elif len(self._unknown) < _MOST_UNKNOWN:
+            self._unknown.add(key)
         return known
+
+    def _is_unknown(self, key: str) -> bool:
+        now = monotonic()
+        if now >= self._forgotten_at:
+            self._unknown.clear()
+            self._forgotten_at = now + _UNKNOWN_SECONDS
+        return key in self._unknown
 
     async def refresh(self) -> None:
         """Read all prefixes from the store."""

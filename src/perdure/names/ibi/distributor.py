@@ -4,6 +4,7 @@ This is the computation alone. The registry stores the last date, locks it and w
 """
 
 from fractions import Fraction
+from functools import lru_cache
 from math import lcm
 from typing import Final
 
@@ -15,6 +16,7 @@ from perdure.names.instant import Exact
 GRANULARITIES: Final = (Fraction(60), *(Fraction(1, 10**places) for places in range(10)))
 
 _FINEST: Final = 10**1000
+_GRANULARITIES_IN_USE: Final = 32  # in the cache
 
 
 def next_date(now: Exact, last: Exact | None, granularity: Exact) -> tuple[Fraction, Fraction]:
@@ -28,7 +30,7 @@ def next_date(now: Exact, last: Exact | None, granularity: Exact) -> tuple[Fract
     (Fraction(1287588115, 1), Fraction(1287588060, 1))
     """
     request = instant.to_exact(now, "ibi", "now")
-    grid = _check_granularity(granularity)
+    grid = _check_granularity(instant.to_exact(granularity, "ibi", "granularity"))
     before = None if last is None else instant.to_exact(last, "ibi", "last")
     unit = lcm(request.denominator, grid.denominator, 1 if before is None else before.denominator)
     r = grid.numerator * (unit // grid.denominator)
@@ -54,8 +56,8 @@ def _floor(value: int, step: int) -> int:
     return value // step * step
 
 
-def _check_granularity(value: Exact) -> Fraction:
-    grid = instant.to_exact(value, "ibi", "granularity")
+@lru_cache(_GRANULARITIES_IN_USE)
+def _check_granularity(grid: Fraction) -> Fraction:
     if grid.denominator > _FINEST:
         raise OutOfRange("ibi", "granularity", "the granularity is finer than a thousand decimal places")
     if grid in (60, 1) or (0 < grid < 1 and instant.decimals(grid, "ibi", "granularity").lstrip("0") == "1"):

@@ -86,10 +86,9 @@ def opaque_suffix(date: Exact) -> str:
     if type(date) is int and EPOCH <= date < instant.MAX_SECONDS:
         return BASE_27.write(date - EPOCH)
     value = instant.to_exact(date, "ibi")
-    if value < EPOCH:
+    if value.numerator < EPOCH * value.denominator:
         raise OutOfRange("ibi", "date", "the date is before 1995-08-01T00:00:00Z, where IBIps begin")
-    whole = value.numerator // value.denominator
-    places = instant.decimals(value - whole, "ibi")
+    whole, places = instant.split_seconds(value, "ibi")
     suffix = BASE_27.write(whole - EPOCH)
     if not places:
         return suffix

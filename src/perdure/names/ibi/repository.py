@@ -75,12 +75,11 @@ def repository_suffix(date: Exact) -> str:
     '2010/10.20.15.14.06.05'
     """
     value = instant.to_exact(date, "ibi")
-    whole = value.numerator // value.denominator
+    whole, places = instant.split_seconds(value, "ibi")
     year, month, day, hour, minute, second = instant.from_posix(whole)
     if year < 0:
         raise OutOfRange("ibi", "date", "the date is before the year 0")
     suffix = f"{year:04d}/{month:02d}.{day:02d}.{hour:02d}.{minute:02d}"
-    places = instant.decimals(value - whole, "ibi")
     if places:
         return f"{suffix}.{second:02d}.{places}"
     return f"{suffix}.{second:02d}" if second else suffix

@@ -10,7 +10,6 @@ from perdure.registry.permissions.permissions import is_allowed
 from perdure.registry.pools.subsystem_order import order_subsystems
 from perdure.registry.registry import Registry
 from perdure.registry.store_interface import Reader, Transaction
-from perdure.timelines.clock import now_seconds
 
 Issue = Callable[[Prefix, int], IssuedBatch]
 
@@ -41,7 +40,7 @@ def issue_from_pool(
     subsystem. A timeline that another process holds is tried after the free ones, so that requests do not queue behind
     one timeline. Fewer names are issued if the timelines are too far ahead for more.
     """
-    ordered = order_subsystems(tx, pool, subsystems, now_seconds(registry.clock), item_key, full_queues)
+    ordered = order_subsystems(tx, pool, subsystems, registry.clock.now_ns(), item_key, full_queues)
     is_fixed = pool.policy == "hash"
     minted: list[MintedIdentifier] = []
     dues: list[Fraction] = []

@@ -14,9 +14,9 @@ from typing import Final
 from perdure.errors import InvalidInput
 from perdure.registry.entities import Pool, Prefix
 from perdure.registry.store_interface import Transaction
+from perdure.timelines.clock import NANOSECONDS
 
 _LONGEST_ITEM_KEY: Final = 1000  # characters
-_NO_WAIT: Final = Fraction(0)
 # Of this process. Each begins anywhere, so that short programs do not all begin with the first subsystem.
 _rotations: dict[str, Iterator[int]] = {}
 
@@ -25,7 +25,7 @@ def order_subsystems(
     tx: Transaction,
     pool: Pool,
     subsystems: Sequence[Prefix],
-    now: Fraction,
+    now_ns: int,
     item_key: str | None,
     full_queues: Collection[str],
 ) -> list[Prefix]:
@@ -37,7 +37,7 @@ def order_subsystems(
         case "round-robin":
             ordered = _rotate(pool.name, subsystems)
         case _:
-            ordered = _order_by_wait(tx, subsystems, now)
+            ordered = _order_by_wait(tx, subsystems, now_ns)
     return sorted(ordered, key=lambda one: one.key in full_queues)
 
 
@@ -71,18 +71,23 @@ def _rotate(pool: str, subsystems: Sequence[Prefix]) -> list[Prefix]:
     return [*subsystems[first:], *subsystems[:first]]
 
 
-def _order_by_wait(tx: Transaction, subsystems: Sequence[Prefix], now: Fraction) -> list[Prefix]:
+def _order_by_wait(tx: Transaction, subsystems: Sequence[Prefix], now_ns: int) -> list[Prefix]:
     """Order by the wait for the next date, then by the last date.
 
     Of those without a wait, a timeline that this transaction holds anyway comes first, so that the others stay free for
-    other processes.
+    other processes. Nanoseconds are exact enough for a choice, and much faster than fractions.
     """
     states = tx.peek_timelines([one.key for one in subsystems])
 
-    def rank(one: Prefix) -> tuple[Fraction, bool, Fraction]:
+    def rank(one: Prefix) -> tuple[int, bool, int]:
         last, is_held = states[one.key]
         if last is None or one.subsystem is None:
-            return _NO_WAIT, not is_held, _NO_WAIT
-        return max(last + one.subsystem.granularity - now, _NO_WAIT), not is_held, last
+            return 0, not is_held, 0
+        last_ns = _to_nanoseconds(last)
+        return max(last_ns + _to_nanoseconds(one.subsystem.granularity) - now_ns, 0), not is_held, last_ns
 
     return sorted(subsystems, key=rank)
+
+
+def _to_nanoseconds(seconds: Fraction) -> int:
+    return seconds.numerator * NANOSECONDS // seconds.denominator
