@@ -5,6 +5,7 @@ from collections import Counter
 from types import SimpleNamespace
 from typing import Any, cast
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -79,7 +80,8 @@ def test_every_resolution_is_written_once_even_if_the_store_refuses_some(
 def test_sums_are_given_back_once_in_the_order_of_the_store(rounds: list[list[str]], limit: int) -> None:
     sums, expected = ResolutionSums(), Counter[tuple[str, str]]()
     for number, keys in enumerate(rounds):
-        sums.add(f"2026-11-{number + 1:02}", "browser", Counter(keys))
+        lists = [msgspec.json.encode(keys[:3]), msgspec.json.encode(keys[3:])]
+        sums.add(f"2026-11-{number + 1:02}", "browser", lists)
         expected.update((key, f"2026-11-{number + 1:02}") for key in keys)
     given_back = []
     while batch := sums.first(limit):

@@ -1,18 +1,17 @@
 """The counter of resolutions: it adds up in memory what this process has answered, and writes it to the store.
 
 Nothing about a client is stored but its kind. Counting must cost the fast path next to nothing, so it only appends to a
-list. A list is added up when it is long enough: a loop over many names is far faster than one look-up in each batch of
-requests. The store is written every few minutes.
+list. A long list is put aside as JSON, which needs little memory. Once a second, all of them are added up by another
+thread, without the interpreter's lock. The store is written every few minutes.
 """
 
 import asyncio
 import re
 import time
-from collections import Counter
 from collections.abc import Iterable
-from itertools import islice
 from typing import Final
 
+import msgspec
 import structlog
 
 from perdure.errors import PerdureError
@@ -23,8 +22,8 @@ from perdure.registry.registry import Registry
 from perdure.registry.statistics import CLIENT_KINDS, ClientKind, add_resolutions
 
 _MOST: Final = 1_000_000  # sums that are held in memory while the store refuses them
-_MOST_COUNTED: Final = 200_000  # names that are counted by the event loop until they are added to the sums
-_LONGEST_LIST: Final = 1_000  # names that are added up at once: for less than a millisecond
+_LONGEST_LIST: Final = 1_000  # names that stay in the caches of the processor until they are put aside
+_LISTS_AT_ONCE: Final = 20  # that are added up by one statement
 _MOST_USER_AGENTS: Final = 4_096
 _BATCH: Final = 5_000  # rows in one transaction, so that other writes do not wait long
 _ROBOT: Final = re.compile(
@@ -33,6 +32,7 @@ _ROBOT: Final = re.compile(
     re.IGNORECASE,
 )
 _BROWSERS: Final = (b"Mozilla/", b"Opera/")
+_encode: Final = msgspec.json.Encoder().encode
 _log = structlog.get_logger("perdure.http")
 
 
@@ -69,7 +69,7 @@ class ResolutionCounter:
         self._registry = registry
         self._interval = options.statistics_seconds
         self._new_keys: dict[ClientKind, list[str]] = {kind: [] for kind in CLIENT_KINDS}
-        self._counts: dict[ClientKind, Counter[str]] = {kind: Counter() for kind in CLIENT_KINDS}
+        self._lists: dict[ClientKind, list[bytes]] = {kind: [] for kind in CLIENT_KINDS}
         self._sums = ResolutionSums()
         self._kinds = _ClientKinds()
         self._day = self._today()
@@ -107,9 +107,9 @@ class ResolutionCounter:
     async def update(self) -> None:
         """Write what was counted if that is due or the day has ended. Limit the memory that it uses."""
         today = self._today()
-        if sum(map(len, self._counts.values())) >= _MOST_COUNTED:
+        if any(self._lists.values()):
             async with self._lock:
-                await self._add_to_sums()
+                await self._add_lists()
         if today != self._day or time.monotonic() - self._written >= self._interval:
             await self.write()
         self._day = today
@@ -118,7 +118,9 @@ class ResolutionCounter:
         """Write all sums to the store. Those that it refuses are written the next time."""
         async with self._lock:
             self._written = time.monotonic()
-            await self._add_to_sums()
+            for kind in CLIENT_KINDS:
+                self._put_aside(kind)
+            await self._add_lists()
             try:
                 while batch := await asyncio.to_thread(self._sums.first, _BATCH):
                     await add_resolutions(self._registry, batch)
@@ -137,20 +139,19 @@ class ResolutionCounter:
         new = self._new_keys[kind]
         new.extend(keys)
         if len(new) >= _LONGEST_LIST:
-            self._add_up(kind)
+            self._put_aside(kind)
 
-    def _add_up(self, kind: ClientKind) -> None:
-        self._counts[kind].update(self._new_keys[kind])
-        self._new_keys[kind].clear()
+    def _put_aside(self, kind: ClientKind) -> None:
+        if keys := self._new_keys[kind]:
+            self._lists[kind].append(_encode(keys))
+            keys.clear()
 
-    async def _add_to_sums(self) -> None:
-        """Move all counts to the sums, in pieces, on another thread."""
-        for kind in CLIENT_KINDS:
-            self._add_up(kind)
-            counts, self._counts[kind] = self._counts[kind], Counter()
-            items = iter(counts.items())
-            while piece := dict(islice(items, _BATCH)):
-                await asyncio.to_thread(self._sums.add, self._day, kind, piece)
+    async def _add_lists(self) -> None:
+        """Add the lists to the sums, on another thread."""
+        for kind, lists in self._lists.items():
+            while some := lists[:_LISTS_AT_ONCE]:
+                del lists[:_LISTS_AT_ONCE]
+                await asyncio.to_thread(self._sums.add, self._day, kind, some)
 
     def _today(self) -> str:
         return self._registry.current_time()[:10]

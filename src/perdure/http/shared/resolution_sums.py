@@ -5,10 +5,8 @@ gives them back in the order of the store, so that writing them changes few of i
 """
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Final
-
-import msgspec
 
 from perdure.registry.entities import ResolutionCount
 
@@ -16,7 +14,7 @@ _CREATE: Final = """
 CREATE TABLE sums (key TEXT, day TEXT, client TEXT, count INTEGER, PRIMARY KEY (key, day, client)) WITHOUT ROWID
 """
 _ADD: Final = """
-INSERT INTO sums SELECT key, ?, ?, value FROM json_each(?) WHERE true
+INSERT INTO sums SELECT value, ?, ?, count(*) FROM json_each(?) WHERE true GROUP BY value
 ON CONFLICT (key, day, client) DO UPDATE SET count = count + excluded.count
 """
 _FIRST: Final = "SELECT key, day, client, count FROM sums ORDER BY key, day, client LIMIT ?"
@@ -30,9 +28,10 @@ class ResolutionSums:
         self._connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         self._connection.execute(_CREATE)
 
-    def add(self, day: str, client: str, counts: Mapping[str, int]) -> None:
-        """Add the counts of keys."""
-        self._connection.execute(_ADD, (day, client, msgspec.json.encode(counts).decode()))
+    def add(self, day: str, client: str, lists: Sequence[bytes]) -> None:
+        """Count the keys in these lists, which are JSON."""
+        keys = b"[%b]" % b",".join([one[1:-1] for one in lists if one != b"[]"])
+        self._connection.execute(_ADD, (day, client, keys.decode()))
 
     def first(self, limit: int) -> list[ResolutionCount]:
         """Return the first sums in the order of the store."""
