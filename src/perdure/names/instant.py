@@ -59,7 +59,7 @@ def decimals(fraction: Fraction, scheme: str, part: str = "date") -> str:
     >>> decimals(Fraction(1, 20), "ibi")
     '05'
     """
-    return _write_places(fraction.numerator, fraction.denominator, scheme, part)
+    return _write_decimals(fraction.numerator, fraction.denominator, scheme, part)
 
 
 def split_seconds(date: Fraction, scheme: str) -> tuple[int, str]:
@@ -72,13 +72,13 @@ def split_seconds(date: Fraction, scheme: str) -> tuple[int, str]:
     if denominator == 1:
         return date.numerator, ""
     whole, rest = divmod(date.numerator, denominator)
-    return whole, _write_places(rest, denominator, scheme, "date")
+    return whole, _write_decimals(rest, denominator, scheme, "date")
 
 
-def _write_places(numerator: int, denominator: int, scheme: str, part: str) -> str:
+def _write_decimals(numerator: int, denominator: int, scheme: str, part: str) -> str:
     if denominator > _SMALLEST_PLACE:  # before anything is computed with it
         raise OutOfRange(scheme, part, f"{part} has more than {MAX_FRACTION_DIGITS} decimal places")
-    places = _count_places(denominator)
+    places = _count_decimals(denominator)
     if places is None:
         raise InvalidInput(scheme, part, f"{part} has a fraction that is not a finite decimal, such as 1/3")
     if places > MAX_FRACTION_DIGITS:
@@ -89,7 +89,7 @@ def _write_places(numerator: int, denominator: int, scheme: str, part: str) -> s
 
 
 @lru_cache(_DENOMINATORS)
-def _count_places(denominator: int) -> int | None:
+def _count_decimals(denominator: int) -> int | None:
     """Return how many decimal places a reduced fraction has; None if it is no finite decimal."""
     twos = (denominator & -denominator).bit_length() - 1
     rest = denominator >> twos

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from tests.http.federation.network_gate import Mode
 from tests.http.federation.peers import header_fields, scripted_peer
-from tests.http.federation.three_servers import Federation, Site, three_servers
+from tests.http.federation.three_servers import CACHE_SECONDS, Federation, Site, three_servers
 
 from perdure.federation.peer_table import name_keys
 from perdure.records.value import Text, Value
@@ -117,6 +117,7 @@ def test_a_copy_is_found_while_the_server_of_the_original_is_away(
         away.stop()
     else:
         away.gate.set(way)
+    time.sleep(2 * CACHE_SECONDS)  # the servers have just resolved these names
     others = [site for site in federation.sites.values() if site is not away]
     for site in others:
         for item in items:
@@ -139,6 +140,7 @@ def test_a_server_that_is_cut_off_still_leads_to_its_own_copies(federation: Fede
     """The other side of a partition: from `south`, no other server can be reached."""
     federation.north.gate.set("silent")
     federation.west.gate.set("silent")
+    time.sleep(2 * CACHE_SECONDS)  # the servers have just resolved these names
     for item in items:
         answer = federation.south.get(f"/{item.labels[0]}")
         if federation.south in (item.origin, item.copy):

@@ -24,7 +24,8 @@ from perdure.registry.entities import Agent
 T = TypeVar("T")
 
 NAMES = ("north", "south", "west")
-_SETTINGS = "peer_seconds = 1.0\npeer_cache_seconds = 0.05\npeer_missing_seconds = 0.05"
+CACHE_SECONDS = 0.05  # for which answers are cached
+_SETTINGS = f"peer_seconds = 1.0\npeer_cache_seconds = {CACHE_SECONDS}\npeer_missing_seconds = {CACHE_SECONDS}"
 
 
 class Site:

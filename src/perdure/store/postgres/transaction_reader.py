@@ -172,13 +172,13 @@ class CachedTransactionReader(AdminCache, PostgresReader):
         return self._buffer.answers.get(key) or self._cached_answers[key]
 
     def find_by_value(self, data: str, type: str | None, limit: int) -> list[SearchHit]:
-        if self._buffer.may_have_value(data):
+        if self._buffer.updates:  # a changed name may have got the value, or lost it
             self.flush()
         lookup = ValueLookup(data, type, limit)
         if lookup not in self._cached_hits:
             self._defer(self._deferred_values, [lookup])
             self._cached_hits[lookup] = super().find_by_value(data, type, limit)
-        return self._cached_hits[lookup]
+        return [*self._buffer.find_by_value(data, type), *self._cached_hits[lookup]][:limit]
 
     def timeline(self, key: str) -> Fraction | None:
         self._stop_deferring()

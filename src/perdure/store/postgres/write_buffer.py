@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from perdure.registry.entities import Change, Identifier, Revision
+from perdure.registry.entities import Change, Identifier, Revision, SearchHit
 
 AnswerKey = tuple[str, str]  # the agent, and the token of its request
 Answer = tuple[bytes, bytes, str]  # the request's digest, the answer, and its time
@@ -52,6 +52,16 @@ class WriteBuffer:
     def has_update_for(self, changes: Sequence[Change]) -> bool:
         updated = {change.identifier.key for change in self.updates}
         return any(change.identifier.key in updated for change in changes)
+
+    def find_by_value(self, data: str, type: str | None) -> list[SearchHit]:
+        """Return the new names with this value, the newest first."""
+        rows = [
+            change.identifier
+            for change in reversed(self.inserts)
+            for kind, one in change.reverse
+            if one == data and type in (None, kind)
+        ]
+        return [SearchHit(row.name, row.state, row.target) for row in rows]
 
     def may_have_value(self, data: str) -> bool:
         """Return whether a new name has this value, or a changed one may have it."""
