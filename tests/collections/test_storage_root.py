@@ -1,7 +1,10 @@
 """Items in a collection: new ones, versions, files, and what ocfl-py says about them."""
 
+from collections.abc import Callable
+from contextlib import nullcontext, suppress
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.collections.judge import judge
@@ -159,6 +162,43 @@ def test_a_removed_item_leaves_no_directories(root: StorageRoot, source: Path) -
     assert judge(root) == 1
     with pytest.raises(NoSuchItem):
         root.remove_item(LABEL)
+
+
+class Interruption(BaseException):
+    """The end of a process, at a step of its work."""
+
+
+@pytest.mark.parametrize("step", range(20))
+def test_a_creation_that_was_interrupted_is_completed_by_the_next_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    steps = iter(range(100))
+
+    def interrupt(original: Callable[..., object]) -> Callable[..., object]:
+        def run(path: Path, *arguments: Any, **options: Any) -> object:
+            if next(steps) != step:
+                return original(path, *arguments, **options)
+            if original in (Path.write_bytes, Path.write_text):
+                original(path, arguments[0][:3], **options)
+            raise Interruption
+
+        return run
+
+    whole = StorageRoot.create(tmp_path / "whole")
+    with monkeypatch.context() as patch, suppress(Interruption):
+        for name in ("mkdir", "write_bytes", "write_text", "rename"):
+            patch.setattr(Path, name, interrupt(getattr(Path, name)))
+        StorageRoot.create(tmp_path / "new")
+    is_complete = next(steps) <= step
+    with pytest.raises(NotACollection) if is_complete else nullcontext():
+        StorageRoot.create(tmp_path / "new")
+    assert read_tree(tmp_path / "new") == read_tree(whole.path)
+    StorageRoot.open(tmp_path / "new")
+
+
+def read_tree(directory: Path) -> dict[str, bytes | None]:
+    paths = directory.rglob("*")
+    return {str(path.relative_to(directory)): path.read_bytes() if path.is_file() else None for path in paths}
 
 
 def test_only_a_collection_is_opened_and_only_an_empty_directory_becomes_one(root: StorageRoot, tmp_path: Path) -> None:

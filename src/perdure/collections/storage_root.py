@@ -202,23 +202,34 @@ class StorageRoot:
 
     def _create(self) -> None:
         self.path.mkdir(parents=True, exist_ok=True)
-        if any(self.path.iterdir()):
+        if not self._is_empty_or_unfinished():
             raise NotACollection(str(self.path), "a new collection needs a directory that does not exist, or is empty")
         for directory in (self._paths.stages, self._paths.locks):
-            directory.mkdir(parents=True)
-        (self._paths.extension / "config.json").write_bytes(CONFIG)
-        (self.path / DESCRIPTION_NAME).write_text(DESCRIPTION, encoding="utf-8")
-        (self.path / DECLARATION).write_text(ROOT_DECLARATION)
-        for path in (
-            self._paths.extension / "config.json",
-            self._paths.extension,
-            self._paths.extension.parent,
-            self.path / DESCRIPTION_NAME,
-            self.path / DECLARATION,
-            self.path,
-            self.path.parent,
-        ):
+            directory.mkdir(parents=True, exist_ok=True)
+        config, description = self._paths.extension / "config.json", self.path / DESCRIPTION_NAME
+        declaration = self._paths.stages / DECLARATION
+        config.write_bytes(CONFIG)
+        description.write_text(DESCRIPTION, encoding="utf-8")
+        declaration.write_text(ROOT_DECLARATION)
+        for path in (config, self._paths.extension, self._paths.extension.parent, description, declaration):
             sync_path(path)
+        declaration.rename(self.path / DECLARATION)  # from here on, it is a collection
+        for path in (self.path, self.path.parent):
+            sync_path(path)
+
+    def _is_empty_or_unfinished(self) -> bool:
+        """Return whether the directory contains nothing, or only what a creation that was interrupted has left."""
+        extension = self._paths.extension
+        parts = {
+            extension.parent,
+            extension,
+            extension / "config.json",
+            self._paths.locks,
+            self._paths.stages,
+            self._paths.stages / DECLARATION,
+            self.path / DESCRIPTION_NAME,
+        }
+        return all(path in parts and not path.is_symlink() for path in self.path.rglob("*"))
 
     def _check_declaration(self) -> None:
         try:
