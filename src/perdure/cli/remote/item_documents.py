@@ -12,6 +12,7 @@ from perdure.cli.remote.api_client import ServerFailed
 from perdure.cli.remote.remote_registry import PAGE, RemoteRegistry, path_to
 from perdure.collections.held_items import choose_label
 from perdure.collections.item import Agent, ItemFile
+from perdure.collections.item_client import RemoteAgent
 from perdure.errors import InvalidInput, NoSuchItem, NoSuchPrefix, NoSuchVersion, PerdureError
 from perdure.names import handle
 from perdure.registry.holdings import Role
@@ -30,13 +31,6 @@ class RemoteFile(msgspec.Struct, frozen=True):
     size: int
     sha512: Annotated[str, Meta(pattern=r"^[0-9a-f]{128}$")]
     media_type: str
-
-
-class RemoteAgent(msgspec.Struct, frozen=True):
-    """The agent that made a version."""
-
-    name: str
-    address: str | None = None
 
 
 class RemoteVersion(msgspec.Struct, frozen=True):
